@@ -25,8 +25,9 @@ using aten::ScalarType;
 using aten::TensorShapeDynamism;
 using tenon::Dims;
 
-/// A pointer to anything. Without a type it takes that of what it points to, Float for void and for
-/// what is no element; a type given reinterprets the bytes, as ExecuTorch's void* parameters do.
+/// A pointer to anything. Without a type it has the dtype of its pointee, or Float for void and for
+/// pointees that are not elements. A given type reinterprets the bytes, as ExecuTorch's void*
+/// parameters do.
 /// Null is a placeholder.
 class AnyPtr {
  public:

@@ -67,7 +67,7 @@ class Span {
   template <size_t N>
   constexpr Span(T (&array TENON_LIFETIMEBOUND)[N]) noexcept : data_(array), size_(N) {}
 
-  /// Refers to any contiguous container whose elements are T; those of a temporary are const.
+  /// Refers to any contiguous container whose elements are T; elements of a temporary are const.
   template <class C, detail::IfElements<C, T, true> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container TENON_LIFETIMEBOUND) noexcept
       : data_(container.data()), size_(container.size()) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What threads share: a count, a value and a short lock; plain ones where there are no threads.
+// A count, a value and a short lock that threads share; plain ones where there are no threads.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ TENON_BEGIN_OWN
 
 /// A complex number's storage: real part, imaginary part, no padding.
 ///
-/// The bytes are those of std::complex<T> and c10::complex<T>. Converts from and to them, and any
+/// Has the bytes of std::complex<T> and c10::complex<T>. Converts from and to them, and any
 /// class with value_type, real() and imag(), without their headers: libstdc++'s <complex> includes
 /// iostream and takes more compile time than all of tenon.
 template <class T>

@@ -23,7 +23,7 @@ enum class DeviceType : int32_t {
   VPI = 9,
   ROCM = 10,
   ROCMHost = 11,
-  ExtDev = 12,  ///< a device of the program's own, outside of this list
+  ExtDev = 12,  ///< the program's own device, not in this list
   CUDAManaged = 13,
   OneAPI = 14,
   WebGPU = 15,
@@ -36,7 +36,7 @@ enum class DeviceType : int32_t {
 
 namespace detail {
 
-/// By DLPack's numbers, empty where it has none; then those of Expr and Template.
+/// By DLPack's numbers, empty for numbers that it does not use; then Expr and Template.
 inline constexpr char kDeviceNames[] =
     "\0cpu\0cuda\0cuda_host\0opencl\0\0\0vulkan\0metal\0vpi\0rocm\0rocm_host\0ext_dev\0"
     "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0template";

@@ -23,7 +23,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What went wrong.
+/// The kind of an error.
 /// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
 enum class [[nodiscard]] Error : uint8_t{
     Ok = 0,
@@ -49,7 +49,7 @@ constexpr const char* toString(Error error) noexcept {
 }
 
 #if TENON_HAS_EXCEPTIONS
-/// What tenon throws. what() is the full message, "zeros: size -1 of dimension 0 is negative".
+/// Thrown by tenon. what() is the full message, "zeros: size -1 of dimension 0 is negative".
 class TENON_EXPORT Exception : public std::runtime_error {
  public:
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
@@ -152,7 +152,7 @@ TENON_COLD inline Error blame(const char* function, Error error) noexcept {
   return fail(error, function, ": ", last_error().text);
 }
 
-/// The same for an error that may be Ok.
+/// As above, for an error that may be Ok.
 inline Error blame_if(const char* function, Error error) noexcept {
   return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
 }
@@ -216,9 +216,9 @@ struct Returned {
 
 }  // namespace detail
 
-/// The text of an error that a function returned, of the program's own too: the thread's latest if
-/// that is of this kind, else the error's name. The text may be that of an older error of the same
-/// kind, where the function that returned this one left none.
+/// The text of an error that a function returned, the program's own functions included: the
+/// thread's latest text if its error is of this kind, else the error's name. If the function left
+/// no text, it may be the text of an older error of the same kind.
 inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
 
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
@@ -246,7 +246,7 @@ TENON_END_NAMESPACE
 #define TENON_CHECK(condition, error, ...) \
   (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
 
-/// The same in debug builds and wherever TENON_CHECKED is defined; elsewhere nothing is evaluated.
+/// TENON_CHECK in debug builds and wherever TENON_CHECKED is defined; else nothing is evaluated.
 #if TENON_IS_CHECKED
 #define TENON_DCHECK(condition, error, ...) TENON_CHECK(condition, error, __VA_ARGS__)
 #else

@@ -39,7 +39,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t if_greater(uint32_t a, uint32_t b
       uint32_t{0} - static_cast<uint32_t>(static_cast<int32_t>(a) > static_cast<int32_t>(b));
   return (yes & mask) | (no & ~mask);
 }
-/// The same for values below 2^63: by the sign of a difference, which SSE2 has for 64 bits too.
+/// As above, for values below 2^63: by the sign of a difference, which SSE2 has for 64 bits too.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t if_greater(uint64_t a, uint64_t b, uint64_t yes,
                                                           uint64_t no) noexcept {
   const uint64_t mask = uint64_t{0} - ((b - a) >> 63);

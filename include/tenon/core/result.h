@@ -13,7 +13,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What the try_ functions return: a T, or an Error other than Ok with its message.
+/// The try_ functions return it: a T, or an Error other than Ok with its message.
 ///
 /// Reading the value of a failed result raises its error (Exception, or the failure handler), so an
 /// unchecked result cannot be used by mistake.

@@ -64,7 +64,7 @@ namespace detail {
 
 using own::ScalarType;
 
-/// The same type in the library's own enumeration, and back. c10's numbers differ only for
+/// Converts to the library's own enumeration, and back. c10's numbers differ only for
 /// Undefined, by version. Through int8_t, because a cast to the same type is a warning.
 constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
   return type == tenon::ScalarType::Undefined
@@ -238,7 +238,7 @@ constexpr size_t row_of(own::ScalarType type) noexcept {
 TENON_BEGIN_OWN
 
 /// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
-/// must return the same type. `otherwise()` is called for Undefined and numbers that are no type.
+/// must return the same type. `otherwise()` is called for Undefined and numbers that are not types.
 template <class Visitor, class Otherwise>
 constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) {
   switch (type) {

@@ -34,7 +34,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept 
   return narrow(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
 }
 
-/// The same among integers: of those that a double may not hold, the nearest with eleven bits less.
+/// As above, for integers: one that a double may not hold is rounded to eleven bits less.
 template <class Integer>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) noexcept {
   if constexpr (sizeof(Integer) == sizeof(uint64_t)) {
@@ -65,7 +65,7 @@ struct SmallFloatFormat {
   static constexpr uint32_t nan =
       kSpecials == Specials::Ieee ? top_exponent | (1u << (kMantissaBits - 1)) : overflow;
 
-  // Between a float's bits and those of a code.
+  // Between the bits of a float and of a code.
   static constexpr int shift = 23 - kMantissaBits;
   static constexpr int sign_shift = 31 - kExponentBits - kMantissaBits;
   static constexpr uint32_t rebias = static_cast<uint32_t>(127 - kBias) << 23;
@@ -183,7 +183,7 @@ using own::Float8_e4m3fn, own::Float8_e4m3fnuz, own::Float8_e5m2, own::Float8_e5
 }  // namespace detail
 TENON_END_NAMESPACE
 
-/// The limits of Half, BFloat16 and the Float8 types. What is not said here is false or 0.
+/// The limits of Half, BFloat16 and the Float8 types. Other members are false or 0.
 template <class Format>
 class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numeric_limits<Format> {
   using T = tenon::detail::SmallFloat<Format>;

@@ -13,8 +13,8 @@ TENON_BEGIN_OWN
 
 /// Describes memory without owning it; kernels and backends work on it.
 ///
-/// Ownership: none; whoever makes a view keeps the memory alive. `data` is element 0, which with a
-/// negative stride is not the lowest address. Strides are in elements.
+/// Ownership: none; the code that makes a view keeps the memory alive. `data` is element 0, which
+/// with a negative stride is not the lowest address. Strides are in elements.
 struct TensorView {
   void* data = nullptr;
   ScalarType type = ScalarType::Undefined;
@@ -41,7 +41,7 @@ inline Error check_lists(const TensorView& view) noexcept {
 }  // namespace detail
 
 #if TENON_ATEN_MODE
-/// The same with c10's ScalarType.
+/// As above, with c10's ScalarType.
 struct TensorView {
   void* data = nullptr;
   ScalarType type = ScalarType::Undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a DLPack struct must be to be a tensor: the rules, and check_dlpack().
+// The rules that a DLPack struct must meet to be a tensor, and check_dlpack().
 #pragma once
 
 #include <cstdint>
@@ -124,7 +124,7 @@ inline Error check_dlpack_device(DLDevice device) noexcept {
   return fail(Error::InvalidArgument, "the device index is ", device.device_id);
 }
 
-/// What checking a struct finds.
+/// The result of checking a struct.
 struct DLPackShape {
   ScalarType type = ScalarType::Undefined;
   Layout layout;

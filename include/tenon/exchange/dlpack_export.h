@@ -14,7 +14,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What to do with a read-only tensor before DLPack 1.0, which has no flag for it.
+/// How to export a read-only tensor to DLPack before 1.0, which has no flag for it.
 enum class LegacyReadOnly : uint8_t {
   Refuse,  ///< an error
   Drop,    ///< export it; the consumer has to know
@@ -142,8 +142,8 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 /// It shares the memory, not the shape: it keeps the memory alive after the tensor is gone, and
 /// until it is released the tensor cannot grow (InUse), as with a view.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates,
-/// expressions, memory that only a backend of the program's own reaches); OutOfMemory; with `copy`
-/// those of clone_tensor_ptr().
+/// expressions, memory that only the program's own backend reaches); OutOfMemory; with `copy` the
+/// errors of clone_tensor_ptr().
 /// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Cost:
 /// one allocation.
 /// Streams: nothing is synchronised. Before a consumer uses a device's memory on a stream, call
@@ -158,7 +158,7 @@ Result<Managed*> try_to_dlpack(TensorArg t, bool copy = false) {
   return detail::export_dlpack<Result<Managed*>, Managed>("try_to_dlpack", t, copy);
 }
 
-/// The same for consumers that know only DLPack before 1.0.
+/// As to_dlpack(), for consumers that know only DLPack before 1.0.
 /// Errors: also NotSupported for a read-only tensor, unless `readonly` is Drop.
 /// Source: at::toDLPack.
 template <class Managed = DLManagedTensor>

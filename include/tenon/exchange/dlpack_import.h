@@ -196,8 +196,8 @@ struct FromDLPack {
   /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
   /// copy is needed and `copy` is false, for a device without a registered backend to copy to or
   /// from, for data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan,
-  /// Metal, WebGPU) that is no whole number of elements; OutOfMemory. Of a struct of another major
-  /// version, only the deleter is called.
+  /// Metal, WebGPU) that is not a whole number of elements; OutOfMemory. Of a struct of another
+  /// major version, only the deleter is called.
   /// Threads: a struct that this library made may be imported while others read its tensor's shape,
   /// not while one resizes it.
   /// Streams: nothing is synchronised. A producer that asks for a stream is given the backend's

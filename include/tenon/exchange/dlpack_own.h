@@ -54,7 +54,7 @@ struct DLPackExport : DLPackBlock {
     release_dlpack(static_cast<DLPackExport*>(self->manager_ctx));
   }
   /// The memory of a struct that this library made; null for any other. A library with hidden
-  /// symbols has a release() of its own.
+  /// symbols has its own release().
   static MemoryHold* memory_of(const Managed& given) noexcept {
     if (given.deleter != &release) return nullptr;
     auto* const made = static_cast<DLPackExport*>(given.manager_ctx);

@@ -39,7 +39,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
 
 #else
 
-/// What a storage over a tensor's memory keeps.
+/// Kept by a storage over a tensor's memory.
 struct LentMemory {
   std::shared_ptr<const void> owner;
   bool readonly;
@@ -69,7 +69,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
     return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
                 " are negative, which ATen's cannot be; contiguous() makes a copy");
   }
-  // The signs that are left are those of dimensions of size 1 and of shapes without elements.
+  // Negative strides are left only in dimensions of size 1 and in shapes without elements.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
   const bool placeholder = blob.data == nullptr && extent.max >= 0;
   if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
@@ -103,8 +103,8 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   });
 }
 
-/// Element 0, for writing: the storage gets memory of its own if it was to be copied on write.
-/// libtorch 1.13 knows no such storages.
+/// Element 0, for writing: a copy-on-write storage gets its own memory first.
+/// libtorch 1.13 does not have such storages.
 template <class T>
 auto writable_data(const T& tensor, int) -> decltype(tensor.mutable_data_ptr()) {
   return tensor.mutable_data_ptr();
@@ -114,7 +114,7 @@ void* writable_data(const T& tensor, long) {
   return tensor.data_ptr();
 }
 
-/// What an at::Tensor must be to be nothing but memory with a shape.
+/// Refuses an at::Tensor that is more than memory with a shape.
 inline Error check_from_aten(const at::Tensor& source) {
   struct Refusal {
     bool applies;
@@ -206,8 +206,8 @@ struct ToAten {
   /// memory is the caller's to keep. Writes show on both sides.
   /// Devices: detail::to_c10(); a Template tensor becomes one on Meta. Nothing is synchronised.
   /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
-  /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. What libtorch
-  /// throws becomes one of these.
+  /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
+  /// libtorch become one of these.
   /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
   /// Cost: four allocations, O(rank).
   /// Source: at::from_blob.
@@ -239,8 +239,8 @@ struct FromAten {
   /// here. A storage to be copied on write is copied first.
   /// Errors: InvalidState (undefined; a storage that lacks elements); NotSupported (requires grad;
   /// lazily conjugated or negated; not strided, or opaque; a dtype or device that tenon lacks);
-  /// InvalidArgument (more than kMaxDims dimensions); OutOfMemory. What libtorch throws becomes one
-  /// of these.
+  /// InvalidArgument (more than kMaxDims dimensions); OutOfMemory. Exceptions of libtorch become
+  /// one of these.
   /// Threads: like std::shared_ptr. Nothing is synchronised with a device's streams.
   /// Source: at::toDLPack, which takes tensors that require grad too.
   Out operator()(const at::Tensor& tensor,

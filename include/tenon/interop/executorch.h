@@ -39,8 +39,8 @@ TENON_BEGIN_NAMESPACE
 /// and the outputs. Outputs outlive the module.
 /// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no program, or a
 /// broken one; a tensor in another dim order); NotSupported (operators or delegates that are not
-/// linked; memory that is not the host's); OutOfMemory; what a kernel reports. "ExecuTorch says …"
-/// is the runtime's; what more it logs goes to stderr unless the program's platform layer differs.
+/// linked; memory that is not the host's); OutOfMemory; errors of kernels. A text "ExecuTorch says
+/// …" is the runtime's; it logs more to stderr, unless the program's platform layer differs.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
 /// made, for the first copy of one that shares memory, and for shapes of more dimensions than
 /// TENON_INLINE_DIMS.

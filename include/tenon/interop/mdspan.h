@@ -121,7 +121,7 @@ Mapping make_mapping(const Dims& sizes, const Dims& strides, std::index_sequence
   }
 }
 
-/// Checks a mapping that has strides of its own against the tensor's.
+/// Checks a mapping's strides against the tensor's.
 template <class Mapping>
 Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   if constexpr (Mapping::extents_type::rank() != 0) {

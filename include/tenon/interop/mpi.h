@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // mpi::Communicator: strided tensors over MPI.
 //
-// A contiguous tensor goes as its data, the number of elements and MPI's type for them. Long rows
-// go as a datatype made of sizes and strides, short ones by way of a contiguous copy. Memory that
-// MPI cannot reach goes by way of a copy on the host; see Communicator.
+// For a contiguous tensor MPI gets the data, the number of elements and their type. For long rows
+// it gets a datatype made of sizes and strides. Short rows are sent from a contiguous copy, and
+// memory that MPI cannot reach from a copy on the host; see Communicator.
 #pragma once
 
 #include "tenon/interop/mpi/collective.h"
@@ -20,9 +20,8 @@ enum class Check : uint8_t { None, Shapes };
 /// communicator, which is collective; after MPI_Finalize nothing is freed.
 ///
 /// Elements go in row-major order of their indices, whatever the strides are on either side: sizes
-/// and dtypes have to be equal, strides need not be. What is received may have any strides, but
-/// those at which elements share memory; what is sent those too. MPI is the program's to initialise
-/// and to finalise.
+/// and dtypes have to be equal, strides need not be. A tensor to send may have any strides, one to
+/// receive any at which elements do not share memory. The program initialises and finalises MPI.
 ///
 /// Tensors: functions take a Tensor or a TensorPtr. A tensor that only the root needs is an
 /// undefined one on the other ranks: `comm.scatter(Tensor(), part)`; one that is given is not
@@ -31,13 +30,13 @@ enum class Check : uint8_t { None, Shapes };
 /// evenly or not. Along dimension 0 of a contiguous tensor the parts are blocks of memory; for any
 /// other a contiguous copy with that dimension first is made.
 /// Copies: messages and windows take strided elements as they lie where at least 64 bytes of them
-/// are side by side, which MPI walks through. All others go by way of a contiguous copy, in which
-/// they are faster, and so do those of collective functions: MPI's operations are for its basic
-/// types, and Open MPI's broadcasts fail where one rank's datatype has gaps and another's has none
-/// (github.com/open-mpi/ompi/issues/10523).
+/// are side by side, which MPI walks through. All others are copied to contiguous memory first,
+/// which is faster, and so are strided ones of collective functions: MPI's operations are for its
+/// basic types, and Open MPI's broadcasts fail if one rank's datatype has gaps and another's has
+/// not (github.com/open-mpi/ompi/issues/10523).
 /// Memory of a CUDA device is given to MPI as it is where Open MPI says that it takes that
-/// (MPIX_Query_cuda_support), once the backend is synchronised; a device's memory goes by way of
-/// the host otherwise.
+/// (MPIX_Query_cuda_support), once the backend is synchronised; otherwise a device's memory is
+/// copied to the host first.
 /// Checks: with Check::Shapes, collective functions first gather what each rank calls with which
 /// dtype, sizes, root, dim and Op, and return InvalidArgument on every rank where these disagree or
 /// a rank's arguments are wrong, before data moves. That costs one MPI_Allgather of 568 bytes
@@ -50,14 +49,14 @@ enum class Check : uint8_t { None, Shapes };
 /// negative tag; elements to receive that share memory; what ranks disagree on), OutOfBounds (a
 /// `dim` that the tensor does not have), NotSupported (memory that nobody can reach; what MPI does
 /// not support, such as scatter(), gather(), allgather() and reduce_scatter() of more than INT_MAX
-/// elements), OutOfMemory, and AccessFailed or another with MPI's text. What was to be received
-/// may be written in part then, where MPI or a backend failed. MPI's own errors come back because
+/// elements), OutOfMemory, and AccessFailed or another with MPI's text. A tensor to receive may
+/// then be written in part, where MPI or a backend failed. MPI's own errors come back because
 /// the communicator is a duplicate with MPI_ERRORS_RETURN; MPI does not promise that it can be used
 /// after one. Where a rank has died, mpirun ends the others.
 /// Threads: what the level of MPI_Init_thread allows: the main thread with MPI_THREAD_SINGLE and
 /// FUNNELED, one thread at a time with SERIALIZED. With MPI_THREAD_MULTIPLE any threads may call
 /// send(), recv(), isend() and irecv() at once; collective functions are for one thread at a time,
-/// in the same order on all ranks: each thread that needs them has a Communicator of its own.
+/// in the same order on all ranks: each thread that needs them has its own Communicator.
 /// Source: boost::mpi::communicator, mpi4py.MPI.Comm.
 class Communicator {
  public:
@@ -136,7 +135,7 @@ class Communicator {
     return detail::blame_if(
         "gather", detail::cut_or_join(ranks_, detail::MpiCall::Gather, out, t, root, dim));
   }
-  /// The same in every rank's `out`.
+  /// Likewise, in every rank's `out`.
   /// Source: MPI_Allgatherv.
   Error allgather(detail::ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
     return detail::blame_if("allgather",

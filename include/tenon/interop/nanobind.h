@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Type casters for nanobind: functions that it binds take and return tensors.
 //
-// They do what those of interop/pybind11.h do, by the same rules;
-// `tenon::register_nanobind_exceptions()` translates errors. An array in a list, an optional or a
-// variant that cannot be taken is not an error of its own: it is then no argument, since these
-// casters of nanobind's cannot pass the error on. `nb::cast<TensorPtr>()` raises its cast_error.
+// They follow the rules of interop/pybind11.h;
+// `tenon::register_nanobind_exceptions()` translates errors. If an array in a list, an optional or
+// a variant cannot be taken, the argument does not match, and the reason is lost: nanobind's
+// casters for these cannot pass an error on. `nb::cast<TensorPtr>()` raises its cast_error.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,10 @@
 // `std::shared_ptr<Tensor>`, compat/executorch.h's TensorPtr. In ATen mode Tensor is at::Tensor,
 // for which libtorch has a caster.
 // - Memory is shared or refused, never copied: what is written to the tensor is seen by the caller.
-// - What is no array, and None, is no argument: the next overload is tried, and where there is none
-//   pybind11 raises TypeError with the signatures. An array that cannot be taken raises
+// - None and objects that are not arrays do not match: the next overload is tried, and after the
+//   last one pybind11 raises TypeError with the signatures. An array that cannot be taken raises
 //   from_python()'s error, which says why, unless an overload takes it without conversion.
-// - With `py::arg("t").noconvert()` that array is no argument either. The reason is lost then:
+// - With `py::arg("t").noconvert()` that array does not match either. The reason is then lost:
 //   pybind11 has no place for it while another overload may follow.
 // - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
 // - Whether a tensor is read-only is for the function to ask; writing to it raises.
@@ -23,7 +23,7 @@
 // memory alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor
 // that borrows memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
 //
-// Exceptions: of tenon's, those thrown in a bound function become what set_python_error() says, in
+// Exceptions: tenon's, thrown in a bound function, become those that set_python_error() names, in
 // modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.
 //
 // Signatures say tenon.Tensor and, of arguments, tenon.ArrayLike: interop/python/tenon.pyi has both

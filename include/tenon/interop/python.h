@@ -14,8 +14,8 @@
 //     }
 //
 // The throwing forms and those that return a Result leave no Python error set.
-// Each shared library has its own type tenon.Tensor; they take each other's objects like those of
-// other libraries, by the C exchange API, without a copy. Not supported: sub-interpreters, where
+// Each shared library has its own type tenon.Tensor; they take each other's objects as they take
+// other libraries', by the C exchange API, without a copy. Not supported: sub-interpreters, where
 // these functions set an ImportError; free-threaded builds and Python's limited API, with which
 // this does not compile.
 #pragma once

@@ -2,8 +2,8 @@
 // shm_create, shm_attach, shm_fd: tensors in shared memory, which several processes map.
 //
 // Who owns what. The memory belongs to the kernel, which frees it when no process has it mapped or
-// open and it has no name. Each tensor has a mapping and a descriptor of its own, and gives up both
-// with its last handle, view and export. Memory without a name needs no more.
+// open and it has no name. Each tensor has its own mapping and descriptor, and gives up both with
+// its last handle, view and export. Memory without a name needs no more.
 // A name is a file in /dev/shm, as shm_open() makes it. Its owners are the tensors of that name in
 // all processes; each descriptor has a shared lock (flock) on the file.
 // - shm_create() makes and locks a file without a name, and gives it the name last (O_TMPFILE,
@@ -14,15 +14,15 @@
 //   kernel. If it was the last, the name is left, abandoned: shm_attach() then removes it and says
 //   NotFound, shm_create() replaces it.
 // - Names are removed under the exclusive lock only, and only while they refer to the locked file.
-//   One who gets the shared lock looks whether the name still does.
+//   A process that gets the shared lock checks that the name still refers to the file.
 // - fork(): parent and child have one lock, which goes when both have given it up. Whichever goes
 //   last removes the name. exec() gives up the child's.
 //
-// What is trusted. Whoever may write to the memory may change the elements at any time. The header
-// is read once, into a copy that is checked: what another process writes to it later does not
-// matter. Memory without a name is sealed against shrinking. A file with a name cannot be: who may
-// write to it may shorten it, and reading what is gone ends the process with SIGBUS. So names are
-// for processes that trust each other (by default those of one user), descriptors for all.
+// Trust. A process that may write to the memory may change the elements at any time. The header is
+// read once, into a copy that is checked: later writes to it do not matter. Memory without a name
+// is sealed against shrinking. A file with a name cannot be sealed: a process that may write to it
+// may shorten it, and reading a page that is gone ends the reader with SIGBUS. So names are for
+// processes that trust each other (by default those of one user), descriptors for all.
 #pragma once
 
 #if !defined(__linux__)
@@ -50,7 +50,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a tensor may do with its memory. ReadOnly: mapping and tensor are read-only.
+/// How a tensor may use its memory. ReadOnly: mapping and tensor are read-only.
 enum class ShmAccess : uint8_t { ReadOnly = O_RDONLY, ReadWrite = O_RDWR };
 
 namespace detail {
@@ -158,7 +158,7 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
       return fail(Error::NotFound, "it was abandoned by processes that ended");
     }
     if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(file, path)) return Error::Ok;
-    ::usleep(1000);  // whoever removes it holds the lock for microseconds
+    ::usleep(1000);  // a process that removes it holds the lock for microseconds
   }
   return fail(Error::InUse, "another process keeps it locked");
 }
@@ -196,7 +196,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
 }
 
-/// Removes a name that was abandoned. InUse for one that has an owner, or is no tensor's.
+/// Removes a name that was abandoned. InUse for one that has an owner, or does not hold a tensor.
 inline Error free_name(const char* path) noexcept {
   Deleter other;
   ShmLayout shm;
@@ -268,7 +268,7 @@ inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noe
   return make_shm_tensor(shm, access, owner, draft);
 }
 
-/// The same of a descriptor.
+/// As above, for a descriptor.
 inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept {
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
@@ -296,8 +296,8 @@ struct ShmCreate {
   /// elements apart, as of empty_strided(). DYNAMIC_BOUND: a new shape is this tensor's alone.
   ///
   /// `name` is "/x", as shm_open()'s: "/" and up to 255 other characters; `mode` its permissions,
-  /// less those of umask(). Its user may read it in any case, so that the last owner finds out that
-  /// it is the last. A name that was abandoned is replaced.
+  /// without the bits of umask(). Its user may read it in any case, so that the last owner finds
+  /// out that it is the last. A name that was abandoned is replaced.
   /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
   /// one goes, and the name removed when the last goes. See above for killed processes and fork().
   /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument
@@ -314,9 +314,9 @@ struct ShmCreate {
     return made.finish(function, name.blame_if(error));
   }
 
-  /// The same without a name, for processes that are given its descriptor: by fork(), or over a
-  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Its permissions are its
-  /// user's: another one who is given a descriptor that only reads cannot open it for writing.
+  /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
+  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Only its user has permissions:
+  /// another user who is given a descriptor that only reads cannot open it for writing.
   ///
   /// Ownership: the memory goes with its last mapping and descriptor, in whatever way a process
   /// ends.
@@ -338,9 +338,9 @@ struct ShmAttach {
   ///
   /// Ownership: an owner like the one that made it, which may go before.
   /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
-  /// InvalidArgument (the name; memory that is no tensor's; a header that does not describe this
-  /// memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly in
-  /// ATen mode); AccessFailed (permissions; a folder, a pipe); InUse (another process keeps the
+  /// InvalidArgument (the name; memory that does not hold a tensor; a header that does not describe
+  /// this memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly
+  /// in ATen mode); AccessFailed (permissions; a folder, a pipe); InUse (another process keeps the
   /// file locked, for longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
@@ -350,11 +350,11 @@ struct ShmAttach {
     return made.finish(function, name.blame_if(detail::attach_shm(name, access, made.draft())));
   }
 
-  /// The same by a descriptor of memory without a name.
+  /// As above, by a descriptor of memory without a name.
   ///
   /// Ownership: the descriptor is duplicated; the given one stays the caller's, to close.
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
-  /// name are not; AccessFailed too for what is no descriptor, or not open for that access.
+  /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
     detail::Made<Out> made;
     Error error = detail::attach_shm(descriptor, access, made.draft());

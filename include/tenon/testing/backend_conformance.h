@@ -85,7 +85,7 @@ inline Report run_case(const BackendCase& test, Backend& backend,
                    test.run(trial);
                    return Error::Ok;
                  }));
-  if (report.count() != 0) return report;  // what a failed case left is no fault of its own
+  if (report.count() != 0) return report;  // a failed case may leave blocks
   trial.check(backend.live_blocks() == blocks, "live_blocks(): expected ", blocks,
               " as before, found ", backend.live_blocks());
   return report;

@@ -29,7 +29,7 @@ Side(const Twin&, View) -> Side<View>;
 inline constexpr auto kAll = [](const Tensor& t) { return t; };
 
 /// A copy to the backend, from it and within it gives what a copy on the host gives, in the whole
-/// of the destination. What it held before is lost.
+/// of the destination. Its former elements are lost.
 template <class To, class From>
 bool check_copy(Trial& trial, const std::string& what, const Side<To>& dst, const Side<From>& src,
                 CastMode mode = CastMode::Checked, Nans nans = Nans::SameBits) {

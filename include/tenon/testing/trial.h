@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the conformance cases for backends check with, what they found, and the tensors they use.
+// The conformance cases for backends use these: checks, a report, and tensors.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
-/// What cases need to know of a backend.
+/// Properties of a backend that cases need to know.
 struct BackendTraits {
   /// The largest block that a case asks for and means to get, in bytes; less than 64 KiB counts as
   /// 64 KiB. All that a case has at once is up to four times as much, or 1 MiB if that is more.
@@ -52,7 +52,7 @@ std::string text_of(const Parts&... parts) {
   return text;
 }
 
-/// What the cases found: nothing, or texts that say what was expected and what was there instead.
+/// The failures of cases: texts that say what was expected and what was there instead.
 class Report {
  public:
   bool ok() const noexcept { return failures_.empty(); }
@@ -64,7 +64,7 @@ class Report {
     return all;
   }
 
-  /// What follows belongs to this case.
+  /// Begins a case: later failures belong to it.
   void begin(const char* name) {
     name_ = name;
     count_ = 0;
@@ -115,7 +115,7 @@ class Trial {
   TensorPtr check_made(const std::string& what, Result<TensorPtr> made) {
     return check_ok(what, made.error()) ? std::move(made).value() : nullptr;
   }
-  /// The same elements, by their bits, and the same sizes and type. `expected` is on the host.
+  /// Elements equal in their bits, equal sizes and an equal type. `expected` is on the host.
   bool check_same(const std::string& what, const TensorArg& found, const TensorArg& expected,
                   Nans nans = Nans::SameBits);
 

@@ -34,7 +34,7 @@ inline Error error_of(cudaError_t code) noexcept {
 }
 
 TENON_COLD inline Error fail_cuda(cudaError_t code, const char* call) noexcept {
-  static_cast<void>(cudaGetLastError());  // reported here, so not to whoever asks next
+  static_cast<void>(cudaGetLastError());  // reported here, so not again by the next call that asks
   return fail(error_of(code), call, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
               ")");
 }

@@ -58,8 +58,8 @@ class TENON_EXPORT StreamScope {
 
 namespace detail {
 
-/// All its streams are the backend's own and those of scopes. Handles that it is given are of the
-/// same device, or of the CudaStreams given beside.
+/// The backend's own stream, and the streams of scopes. Handles belong to the same device, or to
+/// the CudaStreams given beside them.
 class CudaStreams {
  public:
   explicit CudaStreams(int device) noexcept : device_(device) {}
@@ -196,8 +196,8 @@ class CudaStreams {
 
   // With the lock.
 
-  /// But for those that another thread captures: what it was given does not run now, and an event
-  /// would make whoever waits for it a part of that graph.
+  /// Leaves out streams that another thread captures: their work does not run now, and a stream
+  /// that waited for an event of them would become part of that graph.
   template <class F>
   Error each(const F& f) const noexcept {
     if (!has_scopes()) return f(own_);

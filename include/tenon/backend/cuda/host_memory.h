@@ -12,8 +12,8 @@ TENON_BEGIN_NAMESPACE
 
 /// Pinned memory, which all devices read and write at their full rate: cudaHostAlloc.
 ///
-/// What a program has a device do with it is the program's to order: a tensor is dropped, read and
-/// written when the device is done with it. CudaBackend's copies are done when they return.
+/// The program orders the work of devices on it: a tensor may be dropped, read and written only
+/// when the device is done with it. CudaBackend's copies are done when they return.
 /// Errors: CUDA's, by name and text.
 /// Threads: any.
 class TENON_EXPORT PinnedBackend : public HostMemoryBackend {

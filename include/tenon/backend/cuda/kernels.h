@@ -21,7 +21,7 @@ struct RandomPlan;
 /// cuda_kernels.cuh, which nvcc or Clang compiles, has one: cuda_kernels(). No entry is null.
 ///
 /// All arguments are host memory and have been read when the function returns; the memory that
-/// they point to is the device's. Nothing is started where there are no elements.
+/// they point to is the device's. Without elements nothing is started.
 /// Errors: cudaErrorNotSupported, with nothing started, for elements that are not aligned as their
 /// type is (only `copy` between equal types takes those); what cudaLaunchKernel returns.
 /// Threads: any.

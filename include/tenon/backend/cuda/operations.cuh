@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a thread of a kernel does, but for random numbers: function objects of an element's number.
+// The work of one thread of a kernel, as function objects of an element's number. Random numbers
+// are in random_blocks.cuh.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@ struct Copied {
   }
 };
 
-/// What units of memory are copied as.
+/// The type that units of so many bytes are copied as.
 template <int kBytes>
 using Unit = std::conditional_t<
     kBytes == 16, Packed<uint64_t>,

@@ -139,7 +139,7 @@ inline bool is_same_order(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> a,
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing past set_input()
-/// What the runtime has for an input.
+/// The runtime's value for an input.
 inline const TheirValue& input_of(const ::executorch::runtime::Method& method, size_t i) noexcept {
   return method.get_input(i);
 }
@@ -215,7 +215,7 @@ class ExecutorchMethod {
   struct Output {
     TheirImpl* impl = nullptr;
     size_t nbytes = 0;     // the most that it takes
-    bool is_free = false;  // without memory of its own: to be given some
+    bool is_free = false;  // has no planned memory: it must be given some
     ArrayRef<DimOrderType> dim_order() const noexcept {
       return {impl->dim_order().data(), impl->dim_order().size()};
     }
@@ -247,8 +247,8 @@ class ExecutorchMethod {
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
   }
-  /// For a broken program: the runtime aborts where a value is asked for that is not there. Of one
-  /// that is there and has no tag, such as a list of tensors, the tag's error is Internal.
+  /// For a broken program: the runtime aborts when it is asked for a value that is not there. For a
+  /// value that is there and has no tag, such as a list of tensors, the tag's error is Internal.
   static Error check_is_there(::executorch::runtime::Error tag, const char* role, size_t i) {
     return tag == ::executorch::runtime::Error::Internal ? Error::Ok
                                                          : check_executorch(tag, role, i);
@@ -377,8 +377,7 @@ class ExecutorchMethod {
   Backend& memory_;
   MethodSpecs specs_{storage_of(&memory_)};
   StoredArray<Output> outputs_{storage_of(&memory_)};
-  // What the method lives in: what was planned at export, what the runtime keeps, and what kernels
-  // need during a run.
+  // The method's memory: planned at export, kept by the runtime, and for kernels during a run.
   StoredArray<Tensor> planned_{storage_of(&memory_)};
   StoredArray<::executorch::runtime::Span<uint8_t>> spans_{storage_of(&memory_)};
   ExecutorchMemory kept_{memory_};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// to_executorch, from_executorch: tensors to and from those of ExecuTorch's runtime, over the same
-// memory, and its EValues as tenon's. Its errors and dtypes as tenon's. Neither side needs
-// runtime_init() for it; what its runtime logs beside an error goes to the program's platform
-// layer, by default to stderr.
+// to_executorch, from_executorch: convert between tenon's tensors and those of ExecuTorch's
+// runtime, over one memory, and from its EValues, errors and dtypes to tenon's. Neither side needs
+// runtime_init() for it. The runtime's log messages go to the program's platform layer, by default
+// to stderr.
 //
-// There is no to_executorch of an EValue: theirs owns nothing, so it is made, where it is used, of
-// numbers and of what to_executorch() gives.
+// There is no to_executorch of an EValue, since ExecuTorch's owns nothing: make it where it is
+// used, from numbers and from the results of to_executorch().
 #pragma once
 
 #include "tenon/config.h"
@@ -83,8 +83,7 @@ inline Error own_dtype(::executorch::aten::ScalarType from, ScalarType& to) noex
               static_cast<int>(from));
 }
 
-/// What a TensorImpl of ExecuTorch's is made of, and the lists that it refers to. Allocates
-/// nothing.
+/// The arguments of ExecuTorch's TensorImpl, and the lists that it refers to. Allocates nothing.
 struct ExecutorchLayout {
   using Size = ::executorch::aten::SizesType;
   static constexpr size_t kMaxRank = ::executorch::runtime::kTensorDimensionLimit;
@@ -327,7 +326,7 @@ struct ToExecutorch {
 /// strides, dim order, dtype, dynamism and device; an EValue of its EValue.
 ///
 /// Resizes do not show on the other side, writes do. A DYNAMIC_UNBOUND tensor with an owner that
-/// grows beyond its elements moves to memory of its own. ExecuTorch does not say which memory must
+/// grows beyond its elements moves to new memory. ExecuTorch does not say which memory must
 /// not be written, as that of a program's constants. A TensorImpl that was made without strides or
 /// without a dim order has those that are implied, unless ExecuTorch's debug assertions are on,
 /// which end the program.
@@ -346,11 +345,11 @@ struct FromExecutorch {
     const detail::TheirTensor* const source = tensor.get();
     return make(source, [kept = std::move(tensor)](void*) noexcept {});
   }
-  /// Ownership: borrows: an executorch::aten::Tensor owns nothing, whoever owns its memory keeps
-  /// it.
+  /// Ownership: borrows. An executorch::aten::Tensor owns nothing: the owner of its memory must
+  /// keep it.
   Out operator()(const detail::TheirTensor& tensor) const { return make(&tensor, nullptr); }
-  /// Ownership: keeps any movable value alive with the tensor, that which owns the memory, a
-  /// std::shared_ptr to a runtime's Module say.
+  /// Ownership: keeps any movable value alive with the tensor: the owner of the memory, such as a
+  /// std::shared_ptr to a runtime's Module.
   /// Errors: also what moving the value throws.
   template <class Owner, std::enable_if_t<!detail::is_only_deleter_v<Owner>, int> = 0>
   Out operator()(const detail::TheirTensor& tensor, Owner owner) const {
@@ -360,10 +359,10 @@ struct FromExecutorch {
   template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
   Out operator()(const detail::TheirTensor& tensor, F deleter) const = delete;
 
-  /// Ownership: copies texts and lists. Each tensor keeps the owner, that of the method's memory;
-  /// without one it is borrowed.
-  /// Errors: also those of a list whose elements changed their types.
-  /// Threads: reading a list writes to memory of the runtime's.
+  /// Ownership: copies texts and lists. Each tensor keeps the owner of the method's memory, or
+  /// borrows if none is given.
+  /// Errors: also for a list whose elements changed their types.
+  /// Threads: reading a list writes to the runtime's memory.
   Value operator()(const detail::TheirValue& value,
                    const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;

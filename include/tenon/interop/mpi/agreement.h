@@ -104,7 +104,7 @@ struct MpiRanks {
   std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
   std::unique_ptr<MpiRecord[]> records;  // of each rank; null where shapes are not checked
 
-  /// Makes it those of a duplicate of `given`. Collective.
+  /// Duplicates `given` and reads its ranks. Collective.
   Error make(MPI_Comm given, bool checks) noexcept {
     TENON_TRY(check_mpi_runs());
     if (TENON_UNLIKELY(given == MPI_COMM_NULL)) {

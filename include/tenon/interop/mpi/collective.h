@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all ranks call together.
+// Functions that all ranks call together.
 #pragma once
 
 #include "tenon/interop/mpi/agreement.h"

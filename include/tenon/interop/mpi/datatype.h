@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What MPI calls things: its errors as tenon's, and datatypes for elements.
+// MPI's errors as tenon's, and MPI's datatypes for elements.
 #pragma once
 
 #if !__has_include(<mpi.h>)
@@ -114,8 +114,8 @@ class MpiOwner {
 };
 using MpiType = MpiOwner<MPI_Datatype, &MPI_Type_free>;
 
-/// How many elements lie one after another at a layout's element 0, in row-major order: those of
-/// its dimensions from `first` on.
+/// How many elements lie one after another at a layout's element 0, in row-major order: the
+/// elements of its dimensions from `first` on.
 inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcept {
   int64_t n = 1;
   first = layout.sizes.size();

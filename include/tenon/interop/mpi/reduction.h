@@ -21,7 +21,7 @@ constexpr const char* toString(mpi::Op op) noexcept {
                  op <= mpi::Op::Max ? static_cast<size_t>(op) : 4);
 }
 
-/// What elements are combined as: MPI has no operations for the small floats.
+/// The dtype in which elements are combined: MPI has no operations for the small floats.
 constexpr ScalarType reduced_as(ScalarType type) noexcept {
   if (type == ScalarType::ComplexHalf) return ScalarType::ComplexFloat;
   return isFloatingType(type) && elementSize(type) < 4 ? ScalarType::Float : type;

@@ -98,7 +98,7 @@ class Request {
   /// which may have been written to; what a backend reports that copies to the tensor; AccessFailed
   /// with MPI's text.
   Error wait() noexcept { return detail::blame_if("wait", complete(true)); }
-  /// The same without waiting: false when it is not done yet.
+  /// As wait(), but returns false at once if it is not done yet.
   Result<bool> test() noexcept {
     TENON_TRY(detail::blame_if("test", complete(false)));
     return is_done();

@@ -27,18 +27,18 @@ inline bool is_mpi_cuda_aware() noexcept {
 #endif
 }
 
-/// What is done with a tensor's elements.
+/// How MPI uses a tensor's elements.
 enum class MpiUse : uint8_t { Read = 1, Write = 2, Update = 3 };
 
-/// What MPI requires of the memory.
+/// The memory that MPI requires.
 enum class MpiForm : uint8_t {
   Any,         ///< any strides that suit it
   Contiguous,  ///< elements one after another
   Reducible,   ///< and of a dtype that it can combine
 };
 
-/// A tensor as an argument of MPI's functions: elements, and where they are. Those that MPI cannot
-/// reach, or not as required, go by way of a contiguous copy on the host, which may be of another
+/// A tensor as an argument of MPI's functions: elements, and where they are. Elements that MPI
+/// cannot reach, or not as required, are in a contiguous copy on the host, which may have another
 /// dtype.
 struct MpiBuffer : MpiElements {
   void* data = nullptr;

@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a rank has in a window. Numbers that MPI sends as they are.
+/// A rank's part of a window. Plain numbers, for MPI to send.
 struct MpiExposed {
   int64_t error;  // that it found in its tensor
   int64_t type;
@@ -26,7 +26,7 @@ struct MpiAccess {
   MemoryHold hold;
 };
 
-/// What a window keeps until MPI has freed it.
+/// Kept by a window until MPI has freed it.
 struct MpiKept {
   MemoryHold hold;
   std::forward_list<MpiAccess> accesses;
@@ -41,18 +41,18 @@ class Communicator;
 /// Whether others may hold the lock of a target at the same time.
 enum class Lock : uint8_t { Exclusive, Shared };
 
-/// Every rank's tensor, of a dtype and of sizes of its own, as memory that all of them read and
-/// write. Communicator::window() makes it; it can be moved, but not assigned to.
+/// The tensors of all ranks, each with its own dtype and sizes, as memory that every rank reads and
+/// writes. Communicator::window() makes it; it can be moved, but not assigned to.
 ///
 /// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
 /// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
 /// returns Ok; until then the tensor must not be changed, and that of a get() not be read.
 /// Shapes and units: a displacement counts elements of the target, from its lowest one. There the
 /// tensor's elements lie one after another, in row-major order.
-/// Ownership: keeps the window's tensor, and until they are done those of operations, alive; they
-/// can neither grow nor be let go of. (Memory lent by raw pointer is the caller's to keep.)
-/// Destroying it is collective, as MPI_Win_free is, and outside of lock(): within, or with
-/// operations that are not done, MPICH frees no window, and the tensors are kept for ever. It
+/// Ownership: keeps the window's tensor alive, and the tensors of operations until these are done;
+/// none of them can grow or be deallocated meanwhile. (Memory lent by raw pointer is the caller's
+/// to keep.) Destroying it is collective, as MPI_Win_free is, and outside of lock(): within, or
+/// with operations that are not done, MPICH frees no window, and the tensors are kept for ever. It
 /// belongs before MPI_Finalize, in which MPICH ends a program that has a window; after it, it does
 /// nothing.
 /// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
@@ -116,7 +116,7 @@ class Window {
 
   Window() noexcept = default;
 
-  /// Collective. What is wrong with one rank's tensor, all find out.
+  /// Collective. If one rank's tensor is refused, all ranks get the error.
   Error make(const detail::MpiRanks& ranks, const TensorArg& t) noexcept {
     TENON_TRY(ranks.check_usable());
     TENON_TRY(ranks.agree(Error::Ok, detail::MpiRecord(detail::MpiCall::Window), t));

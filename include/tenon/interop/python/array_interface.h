@@ -172,9 +172,9 @@ inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept
   return error;
 }
 
-/// Reads a __cuda_array_interface__ of any version: what 2 and 3 say of strides and streams is how
-/// others read older ones, too. What the producer's stream was given comes before what the
-/// backend's does next.
+/// Reads a __cuda_array_interface__ of any version; older ones by the rules of 2 and 3 for strides
+/// and streams, as other libraries do. The work on the producer's stream comes before the next work
+/// on the backend's.
 /// Errors: Python's stays set where it comes from there.
 /// Source: Numba's specification; CuPy's reader.
 inline Error read_cuda_array_interface(const PythonState& state, PyObject* object, PyObject* dict,

@@ -126,7 +126,7 @@ inline ScalarType type_of_typestr(const char* text) noexcept {
   return type_of_kind(text[1], size);
 }
 
-/// What a tensor holds of Python: a reference, and a buffer, which stays where it is: exporters
+/// A tensor's hold on Python: a reference, and a buffer, which stays where it is, because exporters
 /// let its fields point into itself. After the interpreter's end both are left as they are.
 struct PythonHold {
   PyObject* object;   // or null

@@ -12,13 +12,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What an import was asked for.
+/// The arguments of an import.
 struct ImportArgs {
   const char* function;
   Optional<bool> copy;
   Optional<Device> device;
   TensorShapeDynamism dynamism;
-  uint64_t flags = 0;  // DLPack's, beyond those of the struct
+  uint64_t flags = 0;  // DLPack's, besides the struct's
 };
 
 template <class Managed>
@@ -213,7 +213,7 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
 ///
 /// Ownership: a new reference. It shares the memory, as a DLPack struct does; a consumer that takes
 /// the struct out renames the capsule and releases the struct, else the capsule does.
-/// Errors: null, with Python's error set, for those of to_dlpack() and to_dlpack_legacy(): mostly
+/// Errors: null, with Python's error set, where to_dlpack() or to_dlpack_legacy() fails: mostly
 /// BufferError.
 /// Threads: needs the GIL. Source: torch.utils.dlpack.to_dlpack.
 inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
@@ -221,13 +221,13 @@ inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
 }
 
 /// A tensor over the struct in a DLPack capsule of either kind, which is consumed: its name becomes
-/// "used_…". `copy` and `device` are those of from_dlpack(); a struct that says that it is a copy
-/// is not copied again.
+/// "used_…". `copy` and `device` are as in from_dlpack(); a struct that says that it is a copy is
+/// not copied again.
 ///
 /// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule,
 /// which releases it.
 /// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for an object that
-/// is no such capsule; those of from_dlpack(). Leaves no Python error set.
+/// is not such a capsule; the errors of from_dlpack(). Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
 /// Source: torch.utils.dlpack.from_dlpack.
 inline constexpr detail::FromObject<TensorPtr> from_capsule{"from_capsule",
@@ -236,7 +236,7 @@ inline constexpr detail::FromObject<Result<TensorPtr>> try_from_capsule{"try_fro
                                                                         &detail::import_capsule};
 
 /// from_capsule() in the form of CPython's functions: null, with Python's error set, when it fails:
-/// ValueError for a capsule that was consumed before, and those of set_python_error().
+/// ValueError for a capsule that was consumed before, else the exception of set_python_error().
 inline TensorPtr from_capsule_or_set_error(
     PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {

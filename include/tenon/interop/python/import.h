@@ -44,8 +44,8 @@ inline bool is_jax(const PythonState& state, PyTypeObject* type) noexcept {
   return name != nullptr && std::strncmp(name, "jaxlib", 6) == 0;
 }
 
-/// What a PyTorch tensor may be beyond its memory: the exchange API does not say it, and __dlpack__
-/// does not say that it is negated.
+/// States of a PyTorch tensor that the exchange API does not report; __dlpack__ does not report
+/// that a tensor is negated.
 struct TorchState {
   TypeAttribute name;
   bool is_method;
@@ -249,7 +249,7 @@ struct PythonImport {
   }
 };
 
-/// Shares the memory of one of tenon's own objects.
+/// Shares the memory of a tenon.Tensor.
 inline Result<TensorPtr> import_own(const Tensor& tensor, const ImportArgs& args) noexcept {
   const TensorArg source(tensor);
   const bool moves =
@@ -287,15 +287,15 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 /// bytes, array.array, memoryview); __dlpack__(), for version 1.3, and as it was before 1.0 where
 /// that raises TypeError, unless a copy is asked for; __cuda_array_interface__ (Numba's arrays);
 /// __array_interface__, with an address, or with a row-major buffer as PIL's images have it, and of
-/// ml_dtypes' types; what __array__() returns of an object that has nothing else (pandas' Series,
-/// h5py's datasets). `copy` and `device` are those of from_dlpack(), and of __dlpack__(); without a
-/// copy, __array__() is asked for none.
+/// ml_dtypes' types; the result of __array__(), for an object that has nothing else (pandas'
+/// Series, h5py's datasets). `copy` and `device` are as in from_dlpack(), and go to __dlpack__();
+/// if no copy is wanted, __array__() is asked for none.
 ///
-/// Ownership: keeps what holds the memory, mostly the object, until the tensor releases it; of a
-/// tensor of tenon's, that tensor's memory. After the interpreter's end, it is leaked.
+/// Ownership: keeps the holder of the memory, mostly the object, until the tensor releases it; for
+/// a tenon.Tensor, that tensor's memory. After the interpreter's end, it is leaked.
 /// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors
-/// that require grad or are conjugated or negated lazily; what Python raised, with its text;
-/// AccessFailed in a sub-interpreter; those of from_dlpack(). A capsule that is refused is not
+/// that require grad or are conjugated or negated lazily; Python's exceptions, with their text;
+/// AccessFailed in a sub-interpreter; the errors of from_dlpack(). A capsule that is refused is not
 /// consumed. Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without.
 /// Streams: device memory is ready for what the DeviceBackend that is registered for the device
@@ -307,8 +307,8 @@ inline constexpr detail::FromObject<Result<TensorPtr>> try_from_python{"try_from
                                                                        &detail::import_python};
 
 /// from_python() in the form of CPython's functions: null, with Python's error set, when it fails:
-/// what Python raised, an interrupt say, ImportError in a sub-interpreter, else that of
-/// set_python_error().
+/// the exception that Python raised, such as an interrupt, ImportError in a sub-interpreter, else
+/// the exception of set_python_error().
 inline TensorPtr from_python_or_set_error(
     PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
@@ -318,8 +318,8 @@ inline TensorPtr from_python_or_set_error(
 
 namespace detail {
 
-/// Whether an object has a protocol that from_python() knows. A class is no array, though the
-/// methods of its objects are attributes of it.
+/// Whether an object has a protocol that from_python() knows. A class is not an array, though
+/// the methods of its objects are attributes of it.
 TENON_COLD inline bool is_array(PyObject* object) {
   return PyType_Check(object) == 0 &&
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
@@ -336,9 +336,9 @@ struct PythonArgument {
   TakenPythonError refusal;
 
   /// Whether the object is this parameter's argument: a tensor was taken, or, with `convert` (the
-  /// binder's last round), an array was refused, which is final. None and what is no array never
-  /// is. Leaves no Python error set. Never copies, so that what is written to the tensor is seen by
-  /// the caller.
+  /// binder's last round), an array was refused, which is final. None and other objects that are
+  /// not arrays never match. Leaves no Python error set. Never copies, so that the caller sees what
+  /// is written to the tensor.
   ///
   /// An interrupt while the object was asked is a refusal, not a reason to try another overload.
   bool load(PyObject* object, bool convert) noexcept {

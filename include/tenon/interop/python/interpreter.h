@@ -105,7 +105,7 @@ inline bool must_stop() noexcept {
                                          PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
 }
 
-/// Sets Python's error aside for its lifetime, and drops any that was set meanwhile.
+/// Sets Python's error aside for its lifetime; errors that are set in that time are dropped.
 struct KeepPythonError {
   TakenPythonError error = TakenPythonError::take();
   ~KeepPythonError() {
@@ -285,7 +285,7 @@ enum TypeAttribute : size_t { kExchangeApi, kRequiresGrad, kIsConj, kIsNeg, kMod
 inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "requires_grad",
                                                   "is_conj", "is_neg", "__module__"};
 
-/// What is kept of an interpreter, dropped when it ends. A program may start it again.
+/// State that is kept for an interpreter, and dropped when it ends. A program may start it again.
 /// Threads: read and written with the GIL.
 struct PythonState {
   bool is_alive;

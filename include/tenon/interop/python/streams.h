@@ -34,7 +34,7 @@ inline DeviceBackend* find_device_backend(Device device) noexcept {
   Backend* const backend = has_streams(device) ? find_backend(device) : nullptr;
   return backend == nullptr ? nullptr : backend->as_device();
 }
-/// The same for a device that a library names.
+/// As above, for a device as another library names it.
 inline DeviceBackend* find_device_backend(DLDevice device) noexcept {
   if (!is_dlpack_device(device.device_type) || device.device_id < 0) return nullptr;
   return find_device_backend(device_from_dlpack(device));

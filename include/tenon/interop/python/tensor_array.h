@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What NumPy does for a tenon.Tensor: __array__, comparisons, pickling; and copies.
+// A tenon.Tensor's methods that use NumPy: __array__, comparisons, pickling; and copies.
 #pragma once
 
 #include "tenon/interop/python/tensor_dtype.h"  // Python.h first
@@ -85,7 +85,7 @@ inline int python_contains(PyObject* self, PyObject* value) {
   return array ? PySequence_Contains(array.get(), value) : -1;
 }
 
-/// __reduce_ex__: what comes back is NumPy's array, since whoever reads it may not have this type.
+/// __reduce_ex__: is read back as NumPy's array, since the reading process may not have this type.
 inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
   const PyRef array(to_numpy(self));
   return array ? PyObject_CallMethod(array.get(), "__reduce_ex__", "O", protocol) : nullptr;

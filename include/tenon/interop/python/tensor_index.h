@@ -21,7 +21,7 @@ struct TensorIndex {
   IndexEntry entries[kMost];
   size_t count = 0;
   size_t taken = 0;    // dimensions that integers and slices take
-  size_t dropped = 0;  // those of integers
+  size_t dropped = 0;  // dimensions that an integer indexes
   size_t added = 0;    // by None
   bool has_ellipsis = false;
 

@@ -49,7 +49,7 @@ inline PythonTensorReleases& python_tensor_releases() noexcept {
   return releases;
 }
 
-/// tp_dealloc of the type. What a tensor holds may hold another one, and so on, as when NumPy and
+/// tp_dealloc of the type. A tensor's memory may hold another tensor, and so on, as when NumPy and
 /// tenon hand memory back and forth. Beyond some depth a tensor waits, as in release_dlpack(), so
 /// that no chain takes more than so much stack; CPython 3.13's trashcan lets 10,000 nest.
 inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
@@ -138,7 +138,7 @@ inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   return self;
 }
 
-/// The same around a view of all of `source`.
+/// As above, around a view of all of `source`.
 inline PyObject* wrap(PyTypeObject* type, const TensorArg& source) {
   return wrap_view(type, view_all<Result<Tensor>>(kForPython, source, TensorShapeDynamism::STATIC));
 }
@@ -177,7 +177,7 @@ PyObject* make_text(const Make& make) noexcept {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
-/// What a C function that fails returns: -1, with Python's error set; else 0.
+/// A C function's status: -1, with Python's error set, if it failed; else 0.
 inline int finish_status(Error error) noexcept {
   if (error == Error::Ok) return 0;
   set_python_error(blame(kForPython, error), last_error_message());

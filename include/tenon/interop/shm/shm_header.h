@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a tensor in shared memory begins with, and the check of it, which trusts nothing.
+// The header of a tensor in shared memory, and its check, which trusts nothing.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace detail {
 /// Where the elements begin, in bytes: at a page.
 inline constexpr size_t kShmOffset = 4096;
 
-/// What shared memory begins with, in this host's byte order.
+/// The beginning of shared memory, in this host's byte order.
 struct ShmHeader {
   char magic[8] = {'T', 'E', 'N', 'O', 'N', 'S', 'H', 'M'};
   uint32_t version = 1;
@@ -26,7 +26,7 @@ struct ShmHeader {
 };
 static_assert(sizeof(ShmHeader) == 32 + 16 * kMaxDims && sizeof(ShmHeader) <= kShmOffset);
 
-/// What a header says, checked.
+/// The contents of a header, checked.
 struct ShmLayout {
   ScalarType type;
   Layout layout;
