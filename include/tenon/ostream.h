@@ -38,7 +38,7 @@ inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
 /// "InvalidArgument".
 inline std::ostream& operator<<(std::ostream& out, Error error) { return out << toString(error); }
 
-/// What error messages say of the value: "Float", "cuda:1", "0.5", "1 + 2i". A template, as for
+/// The text of the value in error messages: "Float", "cuda:1", "0.5", "1 + 2i". A template, as for
 /// Dims below, since much that prints by itself converts to these.
 template <class T, std::enable_if_t<std::is_same_v<T, own::ScalarType> ||
                                         std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar>,

@@ -17,7 +17,7 @@ TENON_BEGIN_NAMESPACE
 
 /// Where a CudaBackend's memory comes from.
 enum class CudaAllocator : uint8_t {
-  Pool,    ///< a pool of its own, in the order of the streams: one call for each block, no waiting
+  Pool,    ///< its own pool, in the order of the streams: one call for each block, no waiting
   Malloc,  ///< cudaMalloc and cudaFree, which wait
 };
 
@@ -49,7 +49,7 @@ struct CudaOptions {
 /// Source: rmm::mr::cuda_async_memory_resource; c10::cuda::CUDACachingAllocator's record_stream.
 class TENON_EXPORT CudaBackend : public DeviceBackend {
  public:
-  /// With a stream of its own, which is ordered with the legacy default stream.
+  /// With its own stream, which is ordered with the legacy default stream.
   /// Errors: as the class's.
   explicit CudaBackend(int device = 0, const CudaOptions& options = {})
       : CudaBackend(options, device) {
@@ -62,7 +62,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
       : CudaBackend(options, device) {
     detail::raise_if("CudaBackend", open(stream == nullptr ? cudaStreamLegacy : stream, options));
   }
-  /// What was enqueued still runs.
+  /// Work that was enqueued still runs.
   ~CudaBackend() override {
     detail::release_cuda(pool_, &cudaMemPoolDestroy, "cudaMemPoolDestroy");
   }
@@ -86,7 +86,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                             [&] { return cudaMallocFromPoolAsync(&p, nbytes, pool_, to); });
     return error == Error::Ok ? p : nullptr;
   }
-  /// What any stream of the backend was given comes before the memory is used again.
+  /// The memory is used again after the work that any stream of the backend has by now.
   void deallocate(void* p, size_t) noexcept override {
     const cudaStream_t own = streams_.own();
     if (TENON_UNLIKELY(pool_ == nullptr || streams_.has_scopes() ||

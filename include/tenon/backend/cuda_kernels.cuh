@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// CUDA kernels for what CUDA's own copies do not do: CudaBackend's casts, strided copies and
+// CUDA kernels for work that CUDA has no functions for: CudaBackend's casts, strided copies and
 // creators on the device. A program compiles one .cu file with this header and gives
 // &cuda_kernels() to its backends, see docs/cuda.md.
 //
-// The elements are the host's, bit for bit, whatever nvcc is told about contraction and precision;
-// with -ftz=true, which is a part of -use_fast_math, subnormal floats are zeros.
+// The elements must equal the host's, bit for bit, whatever nvcc is told about contraction and
+// precision (no GPU has shown this yet); with -ftz=true, which is a part of -use_fast_math,
+// subnormal floats are zeros.
 #pragma once
 
 #include <cuda_runtime_api.h>
