@@ -59,7 +59,7 @@ MORE_TESTS = {
     "backend/backend.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_creators_test.cpp"],
     "backend/calls.h": ["backend/tensors_test.cpp", "backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "backend/copy_between.h": ["tensor/backend_copy_test.cpp"],
-    "backend/tracking.h": ["backend/tracking_report_test.cpp", "backend/tracking_svg_test.cpp"],
+    "backend/tracking.h": ["backend/tracking_report_test.cpp"],
     "backend/tracking_report.h": ["backend/tracking_test.cpp"],
     "backend/registry.h": ["tensor/backend_dispatch_test.cpp"],
     "exchange/assign.h": ["tensor/kept_test.cpp"],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TrackingBackend: counts what the tensors of another backend allocate, finds leaks, draws
-// pictures.
+// TrackingBackend: counts what the tensors of another backend allocate, lists leaks, and writes a
+// trace, of which debug/tenon_memory.py makes a report and a picture.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,10 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
-#include <iterator>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -24,11 +22,11 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/tracking_report.h"
-#include "tenon/backend/tracking_svg.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
+#include "tenon/core/scalar_type.h"
 
 #if !TENON_HEAP || !TENON_HAS_THREADS
 #error "tenon/backend/tracking.h: TrackingBackend needs the heap, threads, a clock and files"
@@ -42,15 +40,16 @@
 #endif
 
 TENON_BEGIN_NAMESPACE
+
 namespace detail {
 
-/// What a scope says, in the list of those of the calling thread, the innermost first.
+/// A scope of the calling thread. The thread's scopes are a list, the innermost first.
 struct TrackingLink {
   const Backend& backend;
   const char* file;
   int line;
-  bool refuses;  // allocations
-  size_t tag;
+  bool refuses;       // allocations
+  TagCounts* counts;  // of its tag
   TrackingLink* outer;
 };
 TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
@@ -66,14 +65,6 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
   return link;
 }
 
-/// Nanoseconds.
-using TrackingClock = uint64_t (*)() noexcept;
-inline uint64_t steady_nanoseconds() noexcept {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
-
 }  // namespace detail
 
 /// Passes everything on to another backend, and counts its memory: how much is in use and was at
@@ -82,15 +73,11 @@ inline uint64_t steady_nanoseconds() noexcept {
 /// Counts are of blocks, in the bytes that tensors ask for: what a pool or an arena below rounds up
 /// to is not in them. A resize that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
-/// The timeline takes some 90 bytes an event, up to 90 MB by default; see init().
-/// Threads: those that the backend allows; one mutex. Reports copy a thousand records at a time, so
-/// that no allocation waits for a whole report.
+/// The timeline takes some 100 bytes an event, up to 100 MB by default; see init().
+/// Threads: those that the backend allows; one mutex, held while a report copies its blocks.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
-  /// `clock` is for tests.
-  explicit TrackingBackend(Backend& inner,
-                           detail::TrackingClock clock = &detail::steady_nanoseconds)
-      : WrapperBackend(inner), clock_(clock), tags_(1) {}
+  explicit TrackingBackend(Backend& inner) : WrapperBackend(inner), tags_(1) {}
   /// Wraps a tracker, like any backend: trackers are not copied.
   /// A template for the same reason as PoolBackend's.
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
@@ -127,64 +114,67 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   /// The counts under each tag, in the order of their first use, "" first.
   std::vector<TagCounts> tags() const;
-  /// What is in use, largest first. Blocks that come or go meanwhile are in it or not.
+  /// What is in use, largest first.
   std::vector<MemoryLeak> leaks() const;
   /// The same as text, a line each:
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57)`.
   /// With "stack_depth", their return addresses follow, a line each, which debug/tenon_stacks.py
   /// turns into the lines of the calls.
   std::string leak_report() const;
+  /// One line: `1024 bytes in use in 1 block, peak 17408 bytes, 2 allocations of 17408 bytes`.
+  std::string summary() const;
 
-  /// Writes the timeline as Chrome trace events, for chrome://tracing and ui.perfetto.dev: each
-  /// block from its allocation to its deallocation, and the counter "live bytes".
+  /// Writes the timeline as Chrome trace events, for debug/tenon_memory.py, chrome://tracing and
+  /// ui.perfetto.dev: each block from its allocation to its deallocation, the counter "live bytes",
+  /// and the counts of all tags.
   /// Errors: AccessFailed, naming the path. What was written until then stays.
   [[nodiscard]] Error write_chrome_trace(const std::string& path) const;
-  /// Writes the timeline as a picture: blocks by their time and bytes in the colours of their tags,
-  /// live bytes as a line, the peak. Of more than 1000 blocks, the largest are drawn.
-  /// Errors: AccessFailed, naming the path.
-  [[nodiscard]] Error write_svg(const std::string& path) const;
 
  private:
   friend class TrackingScope;
   using Lock = std::lock_guard<std::mutex>;
   static constexpr int kMaxDepth = 16;  // of stacks
+
   template <class T>
   T read(const T& count) const noexcept {
     const Lock lock(mutex_);
     return count;
   }
-  size_t find_tag(const char* tag) noexcept;
-  /// A copy of a literal, one for each text: the library that has it may be closed before reports
-  /// are written. With the mutex. Null for null and when memory is out.
-  const char* intern_locked(const char* text) noexcept;
-  const char* intern(const char* text) noexcept {
-    const Lock lock(mutex_);
-    return intern_locked(text);
-  }
-  /// No two times are the same, and they are in order.
-  uint64_t next_time() noexcept { return last_time_ = (std::max)(clock_(), last_time_ + 1); }
-  std::vector<detail::TrackingRecord> copy_records(bool of_timeline, size_t count) const;
-  detail::TrackingTimeline timeline() const;
+  // With the mutex:
 
-  const detail::TrackingClock clock_;
+  /// The counts of a tag; those of no tag when memory is out.
+  TagCounts* find_tag(const char* tag) noexcept;
+  /// A copy of a literal, one for each text: the library that has it may be closed before reports
+  /// are written. Null for null and when memory is out.
+  const char* intern(const char* text) noexcept;
+  /// Nanoseconds since the tracker was made. No two times are the same, and they are in order.
+  uint64_t next_time() const noexcept {
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count();
+    return last_time_ = (std::max)(static_cast<uint64_t>(now), last_time_ + 1);
+  }
+  /// The timeline ends here: it would be wrong after a gap.
+  void drop_event() noexcept {
+    if (dropped_++ == 0) end_ = next_time();
+  }
+
   std::atomic<int64_t> refused_{0};
-  std::atomic<int64_t> stack_depth_{0};
+  std::atomic<int> stack_depth_{0};
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
-  // With the mutex. Deques, since growth moves nothing.
-  TagCounts counts_;                // of all
-  uint64_t max_records_ = 500'000;  // on the timeline
+  // With the mutex. What is pointed to is in deques and a set, which move nothing as they grow.
+  TagCounts counts_;               // of all
+  uint64_t max_blocks_ = 500'000;  // on the timeline
   uint64_t on_timeline_ = 0;
   int64_t untracked_ = 0;
   int64_t dropped_ = 0;
-  uint64_t first_dropped_ = 0;
-  uint64_t last_time_ = clock_();
-  const uint64_t begin_ = last_time_;
+  uint64_t end_ = 0;  // of the timeline, once an event was dropped
+  mutable uint64_t last_time_ = 0;
   std::set<std::string, std::less<>> literals_;
-  std::deque<TagCounts> tags_;                               // "" first
-  std::unordered_map<std::string_view, size_t> tag_places_;  // the others, by the text in tags_
-  std::deque<detail::TrackingRecord> records_;               // those on the timeline stay
-  std::vector<size_t> free_;                      // the others' places when they are gone
-  std::unordered_map<const void*, size_t> live_;  // their records
+  std::deque<TagCounts> tags_;                                   // "" first
+  std::unordered_map<std::string_view, TagCounts*> named_tags_;  // the others
+  std::unordered_map<const void*, detail::TrackedBlock> live_;
+  std::deque<detail::TrackedBlock> dead_;  // those on the timeline
 };
 
 /// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
@@ -213,12 +203,12 @@ class TrackingScope {
   friend class NoAllocationScope;
   TrackingScope(TrackingBackend& backend, const char* tag, const char* file, int line,
                 bool refuses) noexcept
-      : link_{backend,
-              backend.intern(file),
-              line,
-              refuses,
-              backend.find_tag(tag == nullptr ? "" : tag),
-              detail::innermost_tracking_link()} {
+      : link_{backend, nullptr, line, refuses, nullptr, detail::innermost_tracking_link()} {
+    {
+      const TrackingBackend::Lock lock(backend.mutex_);
+      link_.file = backend.intern(file);
+      link_.counts = backend.find_tag(tag == nullptr ? "" : tag);
+    }
     detail::innermost_tracking_link() = &link_;
   }
 
@@ -250,9 +240,9 @@ inline Error TrackingBackend::init(const BackendOptions& options) {
   if (depth > 0 && !TENON_HAS_BACKTRACE) {
     return set_error(Error::NotSupported, "option \"stack_depth\" needs <execinfo.h>");
   }
-  stack_depth_ = depth;
+  stack_depth_ = static_cast<int>(depth);
   const Lock lock(mutex_);
-  if (max_events >= 0) max_records_ = static_cast<uint64_t>(max_events) / 2;
+  if (max_events >= 0) max_blocks_ = static_cast<uint64_t>(max_events) / 2;
   return Error::Ok;
 }
 
@@ -261,8 +251,8 @@ inline TrackingBackend::~TrackingBackend() {
   detail::has_memory_for([&] {
     const std::vector<MemoryLeak> all = leaks();
     std::string text = "backend tracking is destroyed with " +
-                       detail::count_text(static_cast<int64_t>(all.size()), "leak") + ", " +
-                       detail::bytes_text(counts_.live_bytes) + ":";
+                       detail::count_text(all.size(), "leak") + ", " +
+                       detail::count_text(counts_.live_bytes, "byte") + ":";
     const size_t shown = (std::min)(all.size(), size_t{10});
     for (size_t i = 0; i < shown; ++i) text += "\n" + detail::block_text(all[i]);
     if (shown < all.size()) text += "\nand " + std::to_string(all.size() - shown) + " more";
@@ -270,19 +260,20 @@ inline TrackingBackend::~TrackingBackend() {
   });
 }
 
-inline size_t TrackingBackend::find_tag(const char* tag) noexcept {
-  if (*tag == '\0') return 0;
-  const Lock lock(mutex_);
-  const auto found = tag_places_.find(tag);
-  if (found != tag_places_.end()) return found->second;
-  const size_t place = tags_.size();
-  if (!detail::has_memory_for([&] { tags_.push_back({tag}); })) return 0;
-  if (detail::has_memory_for([&] { tag_places_.emplace(tags_.back().tag, place); })) return place;
-  tags_.pop_back();
-  return 0;
+inline TagCounts* TrackingBackend::find_tag(const char* tag) noexcept {
+  const auto found = named_tags_.find(tag);
+  if (found != named_tags_.end()) return found->second;
+  TagCounts* counts = &tags_.front();
+  if (*tag == '\0') return counts;
+  detail::has_memory_for([&] {
+    TagCounts& made = tags_.emplace_back(TagCounts{tag});
+    named_tags_.emplace(made.tag, &made);
+    counts = &made;
+  });
+  return counts;
 }
 
-inline const char* TrackingBackend::intern_locked(const char* text) noexcept {
+inline const char* TrackingBackend::intern(const char* text) noexcept {
   if (text == nullptr) return nullptr;
   const auto found = literals_.find(text);
   if (found != literals_.end()) return found->c_str();
@@ -293,9 +284,9 @@ inline const char* TrackingBackend::intern_locked(const char* text) noexcept {
 
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
   const detail::TrackingLink* const guard = detail::find_tracking_link(*this, true);
+  const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
   if (TENON_UNLIKELY(guard != nullptr)) {
     refused_.fetch_add(1, std::memory_order_relaxed);
-    const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
     const Error error =
         detail::fail(Error::OutOfMemory, "no allocation is allowed in the NoAllocationScope at ",
                      detail::file_name(guard->file), ":", guard->line);
@@ -308,10 +299,9 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   }
   void* const p = inner().allocate(nbytes, alignment);
   if (TENON_UNLIKELY(p == nullptr)) return nullptr;
-  const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
   std::vector<void*> stack;
 #if TENON_HAS_BACKTRACE
-  if (const auto depth = static_cast<int>(stack_depth_)) {
+  if (const int depth = stack_depth_) {
     void* frames[kMaxDepth + 1];  // with this function
     const int count = ::backtrace(frames, depth + 1);
     detail::has_memory_for([&] { stack.assign(frames + 1, frames + (std::max)(count, 1)); });
@@ -319,35 +309,28 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
 #endif
   const Lock lock(mutex_);
   detail::count_block(counts_, nbytes);
-  const bool has_room = on_timeline_ < max_records_ && dropped_ == 0;
-  const bool is_new = has_room || free_.empty();
-  const size_t index = is_new ? records_.size() : free_.back();
-  const bool is_known = detail::has_memory_for([&] {
-    live_[p] = index;
-    if (is_new) records_.emplace_back();
-  });
-  // What follows a gap would be wrong without it.
-  if ((!has_room || !is_known) && dropped_++ == 0) first_dropped_ = next_time();
-  if (TENON_UNLIKELY(!is_known)) {
-    live_.erase(p);
+  detail::TrackedBlock* block = nullptr;
+  if (TENON_UNLIKELY(!detail::has_memory_for([&] { block = &live_[p]; }))) {
     ++untracked_;
+    drop_event();
     return p;
   }
-  if (!is_new) free_.pop_back();
-  detail::TrackingRecord& record = records_[index];
-  record.address = p;
-  record.nbytes = nbytes;
+  block->address = p;
+  block->nbytes = nbytes;
+  block->counts = scope != nullptr ? scope->counts : &tags_.front();
+  block->tag = block->counts->tag.c_str();
   if (scope != nullptr) {
-    record.tag_index = scope->tag;
-    record.tag = tags_[scope->tag].tag.c_str();
-    record.file = scope->file;
-    record.line = scope->line;
+    block->file = scope->file;
+    block->line = scope->line;
   }
-  record.stack = std::move(stack);
-  record.died = detail::TrackingRecord::kInUse;
-  if (has_room) record.born = next_time();
-  on_timeline_ += has_room;
-  detail::count_block(tags_[record.tag_index], nbytes);
+  block->stack = std::move(stack);
+  detail::count_block(*block->counts, nbytes);
+  if (on_timeline_ < max_blocks_ && dropped_ == 0) {
+    ++on_timeline_;
+    block->born = next_time();
+  } else {
+    drop_event();
+  }
   return p;
 }
 
@@ -356,21 +339,21 @@ inline void TrackingBackend::deallocate(void* p, size_t nbytes) noexcept {
     const Lock lock(mutex_);
     detail::uncount_block(counts_, nbytes);
     const auto found = live_.find(p);
-    if (found == live_.end()) {
-      ++dropped_;  // memory was out when it was allocated
-    } else {
-      const size_t index = found->second;
-      detail::TrackingRecord& record = records_[index];
-      live_.erase(found);
-      detail::uncount_block(tags_[record.tag_index], nbytes);
-      if (record.born != 0) {
-        record.died = next_time();
-        record.stack = {};
-      } else {
-        ++dropped_;
-        record = {};
-        detail::has_memory_for([&] { free_.push_back(index); });
+    if (found == live_.end() || found->second.born == 0) drop_event();
+    if (found != live_.end()) {
+      detail::TrackedBlock& block = found->second;
+      detail::uncount_block(*block.counts, nbytes);
+      if (block.born != 0) {
+        const uint64_t born = block.born;
+        block.died = next_time();
+        block.stack = {};
+        if (!detail::has_memory_for([&] { dead_.push_back(std::move(block)); })) {
+          drop_event();  // its allocation
+          drop_event();
+          end_ = (std::min)(end_, born);
+        }
       }
+      live_.erase(found);
     }
   }
   // Last, as the address may be another thread's next block as soon as it is released.
@@ -382,12 +365,12 @@ inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
     const Lock lock(mutex_);
     const auto found = live_.find(tensor.data);
     if (found != live_.end()) {
-      detail::TrackingRecord& record = records_[found->second];
-      record.sizes = Dims(tensor.sizes);
-      const char* const function = intern_locked(tensor.function);
-      record.function = function == nullptr ? "" : function;
-      const bool is_known = function != nullptr && record.sizes.error() == Error::Ok;
-      record.type = is_known ? tensor.type : ScalarType::Undefined;  // else memory is out
+      detail::TrackedBlock& block = found->second;
+      block.sizes = Dims(tensor.sizes);
+      const char* const function = intern(tensor.function);
+      block.function = function == nullptr ? "" : function;
+      const bool is_known = function != nullptr && block.sizes.error() == Error::Ok;
+      block.type = is_known ? tensor.type : ScalarType::Undefined;  // else memory is out
     }
   }
   inner().on_made(tensor);
@@ -402,53 +385,16 @@ inline std::vector<TagCounts> TrackingBackend::tags() const {
   return tags;
 }
 
-/// Of the first `count` records those on the timeline, or those alive.
-inline std::vector<detail::TrackingRecord> TrackingBackend::copy_records(bool of_timeline,
-                                                                         size_t count) const {
-  {
-    const Lock lock(mutex_);
-    count = (std::min)(count, records_.size());
-  }
-  std::vector<detail::TrackingRecord> copied;
-  copied.reserve(count);
-  for (size_t i = 0; i < count;) {
-    {
-      const Lock lock(mutex_);
-      for (const size_t end = std::min<size_t>(i + 1024, count); i < end; ++i) {
-        const detail::TrackingRecord& record = records_[i];
-        const bool is_in_use = record.died == detail::TrackingRecord::kInUse;
-        if (of_timeline ? record.born != 0 : is_in_use) copied.push_back(record);
-      }
-    }
-    // So that waiting threads get the mutex; yield() does not ensure it.
-    std::this_thread::sleep_for(std::chrono::microseconds(1));
-  }
-  return copied;
-}
-
-inline detail::TrackingTimeline TrackingBackend::timeline() const {
-  detail::TrackingTimeline timeline;
-  timeline.begin = begin_;
-  timeline.backend = inner().name();
-  size_t count = 0;
-  {
-    const Lock lock(mutex_);
-    timeline.tags.assign(tags_.begin(), tags_.end());
-    timeline.counts = counts_;
-    timeline.dropped = dropped_;
-    timeline.now = (std::max)(clock_(), last_time_ + 1);
-    timeline.end = dropped_ != 0 ? first_dropped_ : timeline.now;
-    count = records_.size();
-  }
-  timeline.records = copy_records(true, count);
-  return timeline;
-}
-
 inline std::vector<MemoryLeak> TrackingBackend::leaks() const {
-  std::vector<detail::TrackingRecord> records = copy_records(false, SIZE_MAX);
-  std::vector<MemoryLeak> leaks(std::make_move_iterator(records.begin()),
-                                std::make_move_iterator(records.end()));
-  std::sort(leaks.begin(), leaks.end(), detail::comes_first);
+  std::vector<MemoryLeak> leaks;
+  {
+    const Lock lock(mutex_);
+    leaks.reserve(live_.size());
+    for (const auto& [p, block] : live_) leaks.push_back(block);
+  }
+  std::sort(leaks.begin(), leaks.end(), [](const MemoryLeak& a, const MemoryLeak& b) {
+    return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
+  });
   return leaks;
 }
 
@@ -467,13 +413,31 @@ inline std::string TrackingBackend::leak_report() const {
   return text;
 }
 
-inline Error TrackingBackend::write_chrome_trace(const std::string& path) const {
-  return detail::write_report("write_chrome_trace", path,
-                              [&](const auto& put) { detail::write_trace(timeline(), put); });
+inline std::string TrackingBackend::summary() const {
+  const TagCounts counts = read(counts_);
+  return detail::count_text(counts.live_bytes, "byte") + " in use in " +
+         detail::count_text(static_cast<uint64_t>(counts.live_count), "block") + ", peak " +
+         detail::count_text(counts.peak_bytes, "byte") + ", " +
+         detail::count_text(static_cast<uint64_t>(counts.total_count), "allocation") + " of " +
+         detail::count_text(counts.total_bytes, "byte");
 }
-inline Error TrackingBackend::write_svg(const std::string& path) const {
-  return detail::write_report(
-      "write_svg", path, [&](const auto& put) { put(detail::TrackingPicture(timeline()).draw()); });
+
+inline Error TrackingBackend::write_chrome_trace(const std::string& path) const {
+  detail::TrackingTimeline timeline;
+  timeline.backend = inner().name();
+  {
+    const Lock lock(mutex_);
+    timeline.blocks.assign(dead_.begin(), dead_.end());
+    for (const auto& [p, block] : live_) {
+      if (block.born != 0) timeline.blocks.push_back(block);
+    }
+    timeline.tags.assign(tags_.begin(), tags_.end());
+    timeline.counts = counts_;
+    timeline.dropped = dropped_;
+    timeline.end = end_;
+    timeline.now = next_time();
+  }
+  return detail::write_chrome_trace(path, timeline);
 }
 
 TENON_END_NAMESPACE

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What TrackingBackend records, as text: a timeline, words for its numbers, a Chrome trace.
+// What a TrackingBackend records: blocks and counts, and how they are written, as text and a trace.
 #pragma once
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,109 +59,23 @@ inline void uncount_block(TagCounts& counts, size_t nbytes) noexcept {
   counts.live_bytes -= nbytes;
 }
 
-/// One block of memory, in use or not.
-struct TrackingRecord : MemoryLeak {
-  static constexpr uint64_t kInUse = UINT64_MAX;
-
-  uint64_t born = 0;  // in nanoseconds; 0 if it is not on the timeline
-  uint64_t died = 0;  // or kInUse
-  size_t tag_index = 0;
+/// A block, in use or not. Times are in nanoseconds since the tracker was made.
+struct TrackedBlock : MemoryLeak {
+  TagCounts* counts = nullptr;  // of its tag
+  uint64_t born = 0;            // 0 if it is not on the timeline
+  uint64_t died = 0;            // 0 while it is in use
 };
 
-/// An allocation or a deallocation.
-struct TrackingEvent {
-  uint64_t time;
-  const TrackingRecord* record;
-  bool is_birth;
-  uint64_t live_bytes = 0;  // after it
-};
-
-/// A copy of what was recorded, in the order of allocation.
+/// A copy of what was recorded, so that it is written without a lock.
 struct TrackingTimeline {
-  std::vector<TrackingRecord> records;
+  std::vector<TrackedBlock> blocks;
   std::vector<TagCounts> tags;  // in the order of their first use, "" first
   TagCounts counts;             // of all
   int64_t dropped = 0;          // events that found no room
-  uint64_t begin = 0;           // of the backend
-  uint64_t end = 0;             // until when it is complete
+  uint64_t end = 0;             // when the first of them was
   uint64_t now = 0;
   const char* backend = "";
-
-  /// By time.
-  std::vector<TrackingEvent> events() const {
-    std::vector<TrackingEvent> events;
-    events.reserve(2 * records.size());
-    for (const TrackingRecord& record : records) {
-      events.push_back({record.born, &record, true});
-      if (record.died < now) events.push_back({record.died, &record, false});
-    }
-    std::sort(events.begin(), events.end(),
-              [](const TrackingEvent& a, const TrackingEvent& b) { return a.time < b.time; });
-    uint64_t live = 0;
-    for (TrackingEvent& event : events) {
-      live = event.is_birth ? live + event.record->nbytes : live - event.record->nbytes;
-      event.live_bytes = live;
-    }
-    return events;
-  }
 };
-
-/// Writes a file: write(put), where put(text) appends to it.
-/// Errors: AccessFailed, naming the path.
-template <class Write>
-Error write_report(const char* function, const std::string& path, const Write& write) {
-  const int errno_before = errno;
-  struct Close {
-    void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
-  };
-  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "wb"));
-  const bool is_open = file != nullptr;
-  bool is_written = is_open;
-  if (is_open) {
-    write([&](const std::string& text) {
-      is_written =
-          is_written && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-    });
-    is_written = std::fclose(file.release()) == 0 && is_written;
-  }
-  const int code = std::exchange(errno, errno_before);
-  if (is_written) return Error::Ok;
-  return fail(Error::AccessFailed, function, ": cannot ", is_open ? "write " : "open ",
-              path.c_str(), ": ", std::strerror(code));
-}
-
-// Numbers are written without printf, whose decimal point is the locale's.
-
-/// `value`, 0 or more, with at most so many digits after the point.
-inline std::string decimal_text(double value, int digits) {
-  std::string text = std::to_string(static_cast<uint64_t>(value * std::pow(10, digits) + 0.5));
-  const auto places = static_cast<size_t>(digits);
-  if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');
-  text.insert(text.size() - places, 1, '.');
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-/// In the largest unit of which it has one; each is `step` times the one before it.
-inline std::string in_unit(double value, double step, std::initializer_list<const char*> units) {
-  const char* const* unit = units.begin();
-  for (; value >= step && unit + 1 != units.end(); ++unit) value /= step;
-  return decimal_text(value, 2) + " " + *unit;
-}
-inline std::string bytes_text(uint64_t nbytes) {
-  return in_unit(static_cast<double>(nbytes), 1024, {"bytes", "KiB", "MiB", "GiB", "TiB"});
-}
-inline std::string time_text(uint64_t nanoseconds) {
-  return in_unit(static_cast<double>(nanoseconds), 1000, {"ns", "us", "ms", "s"});
-}
-
-/// "3 tensors", "1 tensor", "12,345 tensors".
-inline std::string count_text(int64_t count, const char* noun) {
-  std::string text = std::to_string(count);
-  for (size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
-  return text + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// The name of a file without its folders.
 inline const char* file_name(const char* path) noexcept {
@@ -171,9 +84,9 @@ inline const char* file_name(const char* path) noexcept {
   return name;
 }
 
-/// The order of a list of leaks: the largest first.
-inline bool comes_first(const MemoryLeak& a, const MemoryLeak& b) noexcept {
-  return a.nbytes != b.nbytes ? a.nbytes > b.nbytes : a.address < b.address;
+/// "3 blocks", "1 block".
+inline std::string count_text(uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 /// "Float {32, 32}"; "" for a block of which no tensor is known.
@@ -188,101 +101,121 @@ inline std::string tensor_text(const MemoryLeak& block) {
 /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57)`.
 inline std::string block_text(const MemoryLeak& block) {
   const std::string tensor = tensor_text(block);
-  std::string text = std::to_string(block.nbytes) + " bytes";
+  std::string text = count_text(block.nbytes, "byte");
   if (!tensor.empty()) text += ", " + tensor + " by " + block.function;
   if (*block.tag != '\0') text += std::string(" in \"") + block.tag + "\"";
   if (block.file == nullptr) return text;
   return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
 }
 
-/// The length of the UTF-8 sequence at `text`, 0 for what is none.
-inline size_t utf8_length(const char* text) noexcept {
-  const auto* const c = reinterpret_cast<const unsigned char*>(text);
-  if (c[0] < 0x80) return 1;
-  const size_t length = c[0] < 0xc2 || c[0] > 0xf4 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-  for (size_t i = 1; i < length; ++i) {
-    if ((c[i] & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what is beyond Unicode.
-  const bool is_wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
-                        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90);
-  return is_wrong ? 0 : length;
-}
-
-/// At most `limit` characters, with an ellipsis for the rest. What is not UTF-8 becomes U+FFFD, a
-/// control character a space.
-inline std::string clean_text(const std::string& given, size_t limit) {
-  std::string clean;
-  size_t cut = 0;  // where the ellipsis goes if there is one
-  const char* text = given.c_str();
-  for (size_t n = 0; *text != '\0'; ++n) {
-    if (n + 1 == limit) cut = clean.size();
-    if (n == limit) return clean.substr(0, cut) + "\xe2\x80\xa6";
-    const size_t length = utf8_length(text);
-    const bool is_control = static_cast<unsigned char>(*text) < 0x20 || *text == 0x7f;
-    clean += length == 0 ? "\xef\xbf\xbd" : is_control ? " " : std::string(text, length);
-    text += length == 0 ? 1 : length;
-  }
-  return clean;
-}
-
-/// A string of JSON.
-inline std::string json_text(const std::string& text) {
+/// A string of JSON. All bytes but plain ASCII are escaped one by one, so that the text need not be
+/// UTF-8; debug/tenon_memory.py puts characters together again.
+inline std::string json_text(std::string_view text) {
+  constexpr const char* kDigits = "0123456789abcdef";
   std::string json = "\"";
-  for (const char c : clean_text(text, SIZE_MAX)) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte > '~' || c == '"' || c == '\\') {
+      json += {'\\', 'u', '0', '0', kDigits[byte / 16], kDigits[byte % 16]};
+    } else {
+      json += c;
+    }
   }
   return json + "\"";
 }
+inline std::string json_counts(const TagCounts& counts) {
+  return "{\"tag\":" + json_text(counts.tag) +
+         ",\"live_bytes\":" + std::to_string(counts.live_bytes) +
+         ",\"peak_bytes\":" + std::to_string(counts.peak_bytes) +
+         ",\"total_bytes\":" + std::to_string(counts.total_bytes) +
+         ",\"live_count\":" + std::to_string(counts.live_count) +
+         ",\"total_count\":" + std::to_string(counts.total_count) + "}";
+}
 
-/// The timeline in the Trace Event Format, an object with "traceEvents": for each block a pair of
-/// async events, and the counter "live bytes".
-template <class Put>
-void write_trace(const TrackingTimeline& timeline, const Put& put) {
-  const auto number = [](auto value) { return std::to_string(value); };
-  const auto event = [&](const char* phase, uint64_t time, const std::string& name,
-                         const std::string& rest) {
+/// Writes an object of the Trace Event Format, a line for each event, in the order of their times:
+/// a pair of async events for each block, and the counter "live bytes".
+inline void write_trace(std::FILE* file, const TrackingTimeline& timeline) {
+  const auto put = [&](const std::string& text) { std::fputs(text.c_str(), file); };
+  const std::string backend = timeline.backend;
+  put(R"({"displayTimeUnit":"ns","otherData":{"backend":)" + json_text(backend) +
+      ",\"dropped_events\":" + std::to_string(timeline.dropped) +
+      ",\"counts\":" + json_counts(timeline.counts) + ",\"tags\":[");
+  for (const TagCounts& tag : timeline.tags) {
+    put((&tag == timeline.tags.data() ? "\n" : ",\n") + json_counts(tag));
+  }
+  put("\n]},\"traceEvents\":[\n"
+      R"({"ph":"M","pid":1,"tid":1,"name":"process_name","args":{"name":)" +
+      json_text("memory of " + backend) + "}}");
+
+  struct Event {
+    uint64_t time;
+    const TrackedBlock* block;
+    bool is_birth;
+  };
+  std::vector<Event> events;
+  events.reserve(2 * timeline.blocks.size());
+  for (const TrackedBlock& block : timeline.blocks) {
+    events.push_back({block.born, &block, true});
+    // Viewers want an end for each beginning.
+    events.push_back({block.died != 0 ? block.died : timeline.now, &block, false});
+  }
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.time < b.time; });
+  const auto put_event = [&](const char* phase, uint64_t time, const std::string& name,
+                             const std::string& rest) {
     put(std::string(",\n{\"ph\":\"") + phase + R"(","pid":1,"tid":1,"ts":)" +
-        decimal_text(static_cast<double>(time - timeline.begin) / 1000, 3) +
+        std::to_string(time / 1000) + "." + std::to_string(1000 + time % 1000).substr(1) +
         ",\"name\":" + json_text(name) + "," + rest + "}");
   };
-  const auto block = [&](const char* phase, uint64_t time, const TrackingRecord& record,
-                         const std::string& args) {
-    const std::string tensor = tensor_text(record);
-    event(phase, time, tensor.empty() ? "block" : tensor,
-          R"("cat":"memory","id":")" + number(&record - timeline.records.data() + 1) +
-              "\",\"args\":{" + args + "}");
-  };
-  put(R"({"displayTimeUnit":"ns","otherData":{"backend":)" + json_text(timeline.backend) +
-      ",\"peak_bytes\":" + number(timeline.counts.peak_bytes) +
-      ",\"dropped_events\":" + number(timeline.dropped) +
-      "},\"traceEvents\":[\n"
-      R"({"ph":"M","pid":1,"tid":1,"name":"process_name","args":{"name":)" +
-      json_text(std::string("memory of ") + timeline.backend) + "}}");
-  for (const TrackingEvent& each : timeline.events()) {
-    const TrackingRecord& record = *each.record;
+  uint64_t live_bytes = 0;
+  for (const Event& event : events) {
+    const TrackedBlock& block = *event.block;
     std::string args;
-    if (each.is_birth) {
-      args = "\"bytes\":" + number(record.nbytes) + ",\"function\":" + json_text(record.function) +
-             ",\"tag\":" + json_text(record.tag);
-      if (record.file != nullptr) {
-        args += ",\"scope\":" + json_text(record.file + (":" + number(record.line)));
+    if (event.is_birth) {
+      args = "\"bytes\":" + std::to_string(block.nbytes) +
+             ",\"function\":" + json_text(block.function) + ",\"tag\":" + json_text(block.tag);
+      if (block.file != nullptr) {
+        args += ",\"scope\":" + json_text(block.file + (":" + std::to_string(block.line)));
       }
+    } else if (block.died == 0) {
+      args = "\"still alive\":true";
     }
-    block(each.is_birth ? "b" : "e", each.time, record, args);
-    if (each.time >= timeline.end) continue;
-    event("C", each.time, "live bytes", "\"args\":{\"bytes\":" + number(each.live_bytes) + "}");
-  }
-  // Viewers want an end for each beginning.
-  for (const TrackingRecord& record : timeline.records) {
-    if (record.died >= timeline.now) block("e", timeline.now, record, "\"still alive\":true");
+    const std::string tensor = tensor_text(block);
+    put_event(event.is_birth ? "b" : "e", event.time, tensor.empty() ? "block" : tensor,
+              R"("cat":"memory","id":")" +
+                  std::to_string(event.block - timeline.blocks.data() + 1) + "\",\"args\":{" +
+                  args + "}");
+    live_bytes = event.is_birth ? live_bytes + block.nbytes : live_bytes - block.nbytes;
+    const bool is_after_end = timeline.dropped != 0 && event.time >= timeline.end;
+    if (is_after_end || event.time == timeline.now) continue;
+    put_event("C", event.time, "live bytes",
+              "\"args\":{\"bytes\":" + std::to_string(live_bytes) + "}");
   }
   if (timeline.dropped != 0) {
-    event("i", timeline.end, number(timeline.dropped) + " later events were not recorded",
-          R"("s":"g")");
+    put_event("i", timeline.end,
+              std::to_string(timeline.dropped) + " later events were not recorded", R"("s":"g")");
   }
   put("\n]}\n");
+}
+
+/// Errors: AccessFailed, naming the path.
+inline Error write_chrome_trace(const std::string& path, const TrackingTimeline& timeline) {
+  const int errno_before = errno;
+  struct Close {
+    void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
+  };
+  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "wb"));
+  const bool is_open = file != nullptr;
+  bool is_written = false;
+  if (is_open) {
+    write_trace(file.get(), timeline);
+    is_written = std::ferror(file.get()) == 0;
+    is_written = std::fclose(file.release()) == 0 && is_written;
+  }
+  const int code = std::exchange(errno, errno_before);
+  if (is_written) return Error::Ok;
+  return fail(Error::AccessFailed, "write_chrome_trace: cannot ", is_open ? "write " : "open ",
+              path.c_str(), ": ", std::strerror(code));
 }
 
 }  // namespace detail

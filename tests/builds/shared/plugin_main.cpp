@@ -196,7 +196,6 @@ void change_what_the_program_has() {
   bool is_in_trace = false;
   for (const tenon::TagCounts& tag : tracker.tags()) is_in_trace |= tag.tag == "plugin's";
   ODR_CHECK(is_in_trace == is_one);  // else scopes are each program's own
-  ODR_CHECK(tracker.write_svg("/dev/null") == tenon::Error::Ok);
   ODR_CHECK(tracker.write_chrome_trace("/dev/null") == tenon::Error::Ok);
 }
 

@@ -64,6 +64,24 @@ TEST_CASE("tracking: without memory for its record a block is counted, and the t
   });
 }
 
+TEST_CASE("tracking: without memory for the end of a block, the timeline ends where it began") {
+  with_each_failure(1, [](int64_t n) {
+    Tracked t;
+    void* blocks[8];
+    for (void*& p : blocks) p = t.tracking.allocate(12, 64);
+    tests::start_counting(n);
+    for (void* p : blocks) t.tracking.deallocate(p, 12);
+    const bool has_failed = tests::failures() != 0;
+    tests::stop_counting();
+    CHECK(t.tracking.live_count() == 0);
+    CHECK(t.tracking.leaks().empty());
+    CHECK(t.tracking.tags()[0].live_bytes == 0);
+    CHECK(t.tracking.dropped_events() == (has_failed ? 2 : 0));
+    CHECK(t.arena.used() == 0);
+    return has_failed;
+  });
+}
+
 TEST_CASE("tracking: a tag without memory is none, and is there when there is some") {
   const char* const tag = "a tag that is longer than what a string has room for";
   with_each_failure(1, [&](int64_t n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tracker with a clock that stands still, of blocks described as tensors.
+// A tracker of blocks described as tensors.
 #pragma once
 
 #include <unistd.h>
@@ -15,19 +15,10 @@
 
 namespace tests {
 
-/// What the clock of trackers says.
-inline uint64_t& nanoseconds() {
-  static uint64_t now = 0;
-  return now;
-}
-
-/// A tracker of host memory. Its clock begins at 1 s; blocks still in use go with it.
+/// A tracker of host memory. Blocks still in use go with it.
 struct TrackedBackend {
   tenon::CpuBackend cpu;
-  tenon::TrackingBackend backend{cpu, [] {
-                                   nanoseconds() = 1'000'000'000;
-                                   return []() noexcept { return nanoseconds(); };
-                                 }()};
+  tenon::TrackingBackend backend{cpu};
 
   ~TrackedBackend() {
     for (const tenon::MemoryLeak& leak : backend.leaks()) {
@@ -43,15 +34,11 @@ struct TrackedBackend {
     return data;
   }
   void drop(void* p, size_t nbytes) { backend.deallocate(p, nbytes); }
-  /// Lets time pass.
-  static void wait(uint64_t microseconds) { nanoseconds() += 1000 * microseconds; }
 
-  /// The picture, or else the Chrome trace, by way of a file. Tests run side by side, each in a
-  /// process.
-  std::string written(bool is_picture) const {
+  /// The Chrome trace, from a file. Tests run side by side, each in a process.
+  std::string trace() const {
     const std::string path = std::to_string(::getpid()) + "-tracking";
-    REQUIRE((is_picture ? backend.write_svg(path) : backend.write_chrome_trace(path)) ==
-            tenon::Error::Ok);
+    REQUIRE(backend.write_chrome_trace(path) == tenon::Error::Ok);
     std::ostringstream text;
     text << std::ifstream(path, std::ios::binary).rdbuf();
     std::remove(path.c_str());
