@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ArenaBackend: tensors in a buffer of the caller's, without any heap.
+// ArenaBackend: tensors in a buffer that the caller gives, without the heap.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,12 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Hands out a buffer of the caller's from its beginning to its end. Tensors that it makes keep
+/// Hands out the caller's buffer from its beginning to its end. Tensors made in the arena keep
 /// their data and their metadata there, and need no heap. Borrowed tensors, views and handles made
 /// with the arena given or in its BackendScope keep their metadata there.
 ///
-/// What was released is handed out again where it is large enough; neighbours that were released
-/// are one block again. A tensor that stays should be made before those that come and go, which
-/// otherwise may leave gaps.
+/// A released block is handed out again where it is large enough; released neighbours are merged. A
+/// tensor that stays should be made before those that come and go, which otherwise may leave gaps.
 ///
 /// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
 /// arena: its first bytes hold what these need to know of the arena.
@@ -48,7 +47,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   const char* name() const noexcept override { return "arena"; }
 
   // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
-  // last one without a header of its own. That costs half an alignment a block on average; a header
+  // last one without a header. That costs half an alignment a block on average; a header
   // would push every block of data to the next multiple, which costs a whole one.
   // With AddressSanitizer all free memory is marked, also where a hole keeps its list node: hence
   // TENON_USES_FREE_MEMORY.
@@ -125,21 +124,19 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:
-  /// What was released below top_, at its beginning: a list from the top downward, of which no two
-  /// touch one another.
+  /// A released range below top_; this node lies at its beginning. The list goes from the top
+  /// downward, and no two ranges touch.
   struct Hole {
     Hole* below;
     char* to;
   };
   static char* begin_of(Hole* hole) noexcept { return reinterpret_cast<char*>(hole); }
 
-  /// A block of 0 bytes has an address of its own, too.
+  /// A block of 0 bytes takes room too, so that no other has its address.
   static constexpr size_t round_up(size_t nbytes) noexcept {
-    if (nbytes == 0) nbytes = 1;
-    return (nbytes + (detail::kDataAlignment - 1)) & ~(detail::kDataAlignment - 1);
+    return detail::align_up(nbytes == 0 ? 1 : nbytes);
   }
-  static constexpr size_t kStateSize = (sizeof(detail::BackendState) + detail::kDataAlignment - 1) /
-                                       detail::kDataAlignment * detail::kDataAlignment;
+  static constexpr size_t kStateSize = detail::align_up(sizeof(detail::BackendState));
 
   /// Null when there is no room.
   static void* place_for_state(void* buffer, size_t nbytes) noexcept {

@@ -30,7 +30,7 @@ class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
     void* const base = detail::heap_allocate(nbytes + margin);
     detail::use_huge_pages(base, nbytes);
     if (base == nullptr) return nullptr;
-    // What free() takes lies right before what is handed out.
+    // The pointer for free() lies right before the memory that is handed out.
     char* const first = static_cast<char*>(base) + sizeof(void*);
     char* const data = first + (uintptr_t{0} - reinterpret_cast<uintptr_t>(first)) % alignment;
     std::memcpy(data - sizeof(void*), &base, sizeof base);

@@ -10,7 +10,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What tenon asks of a backend besides, where memory and streams are shared with other libraries.
+/// A backend that shares its memory and streams with other libraries, as CUDA's does.
 ///
 /// A stream is named by a number, as in DLPack and in CUDA's array interface: 1 for CUDA's legacy
 /// default stream, 2 for its per-thread one, any other for a handle.

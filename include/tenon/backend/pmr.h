@@ -24,7 +24,7 @@ TENON_BEGIN_NAMESPACE
 
 /// Memory from any std::pmr::memory_resource.
 /// Ownership: borrows the resource, which outlives the tensors in its memory.
-/// Errors: InvalidArgument for a null resource. What the resource throws becomes OutOfMemory.
+/// Errors: InvalidArgument for a null resource. Exceptions of the resource become OutOfMemory.
 /// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones are for
 /// one at a time, which then is where tensors are dropped, too.
 /// Source: std::pmr::polymorphic_allocator.
@@ -49,22 +49,19 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
     }
     void* p = nullptr;
     static_cast<void>(detail::call_safely([&] {
-      p = resource_->allocate(rounded(nbytes), detail::kDataAlignment);
+      p = resource_->allocate(detail::align_up(nbytes), detail::kDataAlignment);
       return Error::Ok;
     }));
     return p;
   }
   void deallocate(void* p, size_t nbytes) noexcept override {
-    resource_->deallocate(p, rounded(nbytes), detail::kDataAlignment);
+    resource_->deallocate(p, detail::align_up(nbytes), detail::kDataAlignment);
   }
 
   std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
  private:
   static constexpr size_t kLargest = PTRDIFF_MAX - detail::kDataAlignment;
-  static constexpr size_t rounded(size_t nbytes) noexcept {
-    return (nbytes + detail::kDataAlignment - 1) / detail::kDataAlignment * detail::kDataAlignment;
-  }
 
   std::pmr::memory_resource* resource_;
 };

@@ -26,7 +26,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a pool takes from its backend for 1 to PTRDIFF_MAX bytes: 64 bytes at least, above that a
+/// The size that a pool asks of its backend for 1 to PTRDIFF_MAX bytes: at least 64, above that a
 /// power of two or one of three steps between it and the next. Less than a quarter is added.
 inline size_t pool_size(size_t nbytes) noexcept {
   if (nbytes <= 64) return 64;
@@ -37,8 +37,8 @@ inline size_t pool_size(size_t nbytes) noexcept {
 
 }  // namespace detail
 
-/// What a PoolBackend did, and what it holds. Blocks and bytes are what it took from its backend,
-/// where sizes are rounded up.
+/// The counts of a PoolBackend. Blocks and bytes are those taken from its backend, of rounded-up
+/// sizes.
 struct PoolStatistics {
   int64_t hits;           ///< allocations served by a block that was released before
   int64_t misses;         ///< allocations served by the backend
@@ -67,7 +67,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
   explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
   /// Wraps a pool, like any backend: pools are not copied.
-  /// A template, so that it is no copy constructor: one without const breaks std::optional.
+  /// A template, so that it is not a copy constructor: one without const breaks std::optional.
   template <class B, std::enable_if_t<std::is_same_v<B, PoolBackend>, int> = 0>
   explicit PoolBackend(B& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override { trim(); }
@@ -80,7 +80,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       return nullptr;
     }
     const size_t size = detail::pool_size(nbytes);
-    // What is kept is aligned as tensors need it, and no more.
+    // Kept blocks have the alignment that tensors need, and no more.
     if (alignment <= detail::kDataAlignment) {
       alignment = detail::kDataAlignment;
       const Lock lock(mutex_);
@@ -110,7 +110,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   void deallocate(void* p, size_t nbytes) noexcept override {
     const size_t size = detail::pool_size(nbytes);
     const auto bytes = static_cast<int64_t>(size);
-    // What was enqueued with the block may still run when it is handed out for another stream.
+    // Work enqueued with the block may still run when it is handed out for another stream.
     DeviceBackend* const device = has_inner() ? as_device() : nullptr;
     const bool is_reusable = device == nullptr || device->join_streams() == Error::Ok;
     {
@@ -137,7 +137,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     return keeper != nullptr && is_host_memory() ? this : keeper;
   }
 
-  /// Options: "max_cached_bytes", a number from 0. What is released beyond it is given back at
+  /// Options: "max_cached_bytes", a number from 0. Blocks released beyond it are given back at
   /// once.
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {
@@ -153,7 +153,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     return Error::Ok;
   }
 
-  /// Gives back to the backend what is kept.
+  /// Gives all kept blocks back to the backend.
   void trim() noexcept { trim_to(0); }
 
   int64_t cached_bytes() const noexcept { return statistics().cached_bytes; }

@@ -80,8 +80,8 @@ inline Backend& backend_for(Device device) {
   return *found;
 }
 
-/// What creators of the calling thread use when they are given none: the innermost BackendScope's,
-/// else the CPU's.
+/// The backend of the calling thread's creators when they are given none: the innermost
+/// BackendScope's, else the CPU's.
 inline Backend& default_backend() noexcept {
   Backend* const current = detail::current_backend();
   return current != nullptr ? *current : host_backend();

@@ -67,8 +67,8 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 
 }  // namespace detail
 
-/// Passes everything on to another backend, and counts its memory: how much is in use and was at
-/// most, by which tags, what is left at the end, and when it came and went.
+/// Passes everything on to another backend, and records its memory: bytes in use and their peak, by
+/// tag, the blocks left at the end, and when each was allocated and deallocated.
 ///
 /// Counts are of blocks, in the bytes that tensors ask for: what a pool or an arena below rounds up
 /// to is not in them. A resize that moves a tensor is a new block.
@@ -114,9 +114,9 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   /// The counts under each tag, in the order of their first use, "" first.
   std::vector<TagCounts> tags() const;
-  /// What is in use, largest first.
+  /// The blocks in use, the largest first.
   std::vector<MemoryLeak> leaks() const;
-  /// The same as text, a line each:
+  /// The leaks as text, a line each:
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57)`.
   /// With "stack_depth", their return addresses follow, a line each, which debug/tenon_stacks.py
   /// turns into the lines of the calls.
@@ -127,7 +127,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Writes the timeline as Chrome trace events, for debug/tenon_memory.py, chrome://tracing and
   /// ui.perfetto.dev: each block from its allocation to its deallocation, the counter "live bytes",
   /// and the counts of all tags.
-  /// Errors: AccessFailed, naming the path. What was written until then stays.
+  /// Errors: AccessFailed, naming the path. The part written before the error stays.
   [[nodiscard]] Error write_chrome_trace(const std::string& path) const;
 
  private:
@@ -162,7 +162,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::atomic<int> stack_depth_{0};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
-  // With the mutex. What is pointed to is in deques and a set, which move nothing as they grow.
+  // With the mutex. Pointers go into deques and a set, which move nothing as they grow.
   TagCounts counts_;               // of all
   uint64_t max_blocks_ = 500'000;  // on the timeline
   uint64_t on_timeline_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a TrackingBackend records: blocks and counts, and how they are written, as text and a trace.
+// The records of a TrackingBackend: blocks and counts, and how they are written as text and trace.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct MemoryLeak {
   std::vector<void*> stack;  ///< return addresses, innermost first; with the option "stack_depth"
 };
 
-/// What was allocated under one tag.
+/// Counts of the allocations under one tag.
 struct TagCounts {
   std::string tag;  ///< "" for what was under none
   uint64_t live_bytes = 0;

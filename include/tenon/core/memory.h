@@ -78,6 +78,10 @@ static_assert(kDataAlignment >= alignof(std::max_align_t) &&
                   (kDataAlignment & (kDataAlignment - 1)) == 0,
               "TENON_DATA_ALIGNMENT is a power of two, and no less than the largest type's");
 
+/// Rounds a number of bytes up to a multiple of it.
+constexpr size_t align_up(size_t nbytes) noexcept {
+  return (nbytes + (kDataAlignment - 1)) & ~(kDataAlignment - 1);
+}
 inline void* align_up(void* p) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(p);
   return static_cast<char*>(p) + (uintptr_t{0} - address) % kDataAlignment;
