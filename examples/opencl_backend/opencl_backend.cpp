@@ -221,10 +221,10 @@ Error OpenClBackend::find(const void* address, size_t nbytes, Where& where) {
 
 Error OpenClBackend::find(const TensorView& view, const void* element, Where& where) {
   const auto size = static_cast<int64_t>(elementSize(view.type));
-  tenon::Extent extent;  // with negative strides, element 0 is not the first in memory
-  TENON_TRY(tenon::compute_extent(view.sizes, view.strides, extent));
-  const char* const first = static_cast<const char*>(view.data) + extent.min * size;
-  TENON_TRY(find(first, static_cast<size_t>((extent.max + 1 - extent.min) * size), where));
+  tenon::OffsetRange offsets;  // with negative strides, element 0 is not the first in memory
+  TENON_TRY(tenon::compute_offset_range(view.sizes, view.strides, offsets));
+  const char* const first = static_cast<const char*>(view.data) + offsets.min * size;
+  TENON_TRY(find(first, static_cast<size_t>((offsets.max + 1 - offsets.min) * size), where));
   where.offset += static_cast<size_t>(static_cast<const char*>(element) - first);
   return Error::Ok;
 }

@@ -66,14 +66,9 @@ class Draft {
           "ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what is "
           "read-only, a const_cast lends it to be written");
     }
-    Layout& layout = fields_.layout;
-    for (size_t d = 0; d < layout.strides.size(); ++d) {
-      int64_t& stride = layout.strides[d];
-      if (TENON_UNLIKELY(stride < 0 && layout.sizes[d] > 1 && layout.numel != 0)) {
-        return fail(Error::NotSupported, "strides ", layout.strides, " for sizes ", layout.sizes,
-                    ": ATen has no negative ones");
-      }
-      stride = magnitude(stride);  // of size 1, or without elements: it means nothing
+    if (TENON_UNLIKELY(fields_.layout.offsets.min < 0)) {
+      return fail(Error::NotSupported, "strides ", fields_.layout.strides(), " for sizes ",
+                  fields_.layout.sizes(), ": ATen has no negative ones");
     }
     if (TENON_UNLIKELY(static_cast<int>(fields_.type) >=
                        static_cast<int>(c10::ScalarType::NumOptions))) {
@@ -87,7 +82,7 @@ class Draft {
     const size_t nbytes =
         fields_.data == nullptr && !device.is_meta()
             ? 0
-            : static_cast<size_t>(fields_.layout.reach()) * elementSize(fields_.type);
+            : static_cast<size_t>(fields_.layout.required_span_size()) * elementSize(fields_.type);
     c10::DataPtr memory(fields_.data, device);
     if (fields_.block != nullptr) {
       memory = {fields_.data, fields_.block.release(), &std::free, device};
@@ -262,9 +257,8 @@ inline bool resize_in_place(Resizable&, const Dims&) noexcept { return false; }
 /// Errors: OutOfMemory.
 inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
   return call_libtorch([&] {
-    tensor.impl->set_sizes_and_strides(
-        c10::IntArrayRef(layout.sizes.data(), layout.sizes.size()),
-        c10::IntArrayRef(layout.strides.data(), layout.strides.size()));
+    tensor.impl->set_sizes_and_strides(c10::IntArrayRef(layout.sizes().data(), layout.rank()),
+                                       c10::IntArrayRef(layout.strides().data(), layout.rank()));
     return Error::Ok;
   });
 }
@@ -340,7 +334,8 @@ inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
   TENON_TRY(check_can_bind(from));
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
-    const int64_t reach = from.layout.reach() < from.capacity ? from.capacity : from.layout.reach();
+    const int64_t span = from.layout.required_span_size();
+    const int64_t reach = span < from.capacity ? from.capacity : span;
     const size_t nbytes = data == nullptr ? 0 : static_cast<size_t>(reach) * elementSize(from.type);
     impl->set_storage_keep_dtype(c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
                                               c10::DataPtr(data, impl->device()), nullptr, false));

@@ -45,11 +45,12 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
         capacity(fields.capacity),
         dynamism(fields.dynamism),
         ownership(fields.ownership) {
-    const size_t rank = fields.layout.sizes.size();
+    const size_t rank = fields.layout.rank();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
-      sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes[d];
-      sizes_and_strides_.stride_at_unchecked(d) = fields.layout.strides[d];
+      sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes()[d];
+      // A negative one is of size 1, or without elements: it means nothing, and ATen has none.
+      sizes_and_strides_.stride_at_unchecked(d) = magnitude(fields.layout.strides()[d]);
     }
     storage_offset_ = offset;
     numel_ = fields.layout.numel;
@@ -133,13 +134,13 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
       return {Error::NotSupported, " is on a device that tenon does not have", ""};
     }
     const size_t size = elementSize(made.type);
-    const Error error = lay_out(impl->sizes(), {}, impl->strides(), size, made.layout);
+    const Error error = Layout::strided(impl->sizes(), {}, impl->strides(), size, made.layout);
     if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
     const c10::Storage& storage = impl->unsafe_storage();
     auto* const memory =
         static_cast<char*>(writes ? storage_data(storage, 0) : const_storage_data(storage));
     const size_t offset = static_cast<size_t>(impl->storage_offset()) * size;
-    const size_t reach = static_cast<size_t>(made.layout.reach()) * size;
+    const size_t reach = static_cast<size_t>(made.layout.required_span_size()) * size;
     if (memory != nullptr && reach != 0 && offset + reach > storage.nbytes()) {
       return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
     }

@@ -254,12 +254,12 @@ produce_elements(Backend* asked, const Place& out, const char* operation,
   }
   if (out.backend == nullptr) return make(out.view);
   Layout dense;
-  TENON_TRY(make_dense_layout(out.view.sizes, nullptr, elementSize(out.view.type), dense));
+  TENON_TRY(Layout::dense(out.view.sizes, nullptr, elementSize(out.view.type), dense));
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
-  const Place here{
-      {buffer.data(), out.view.type, Device(), std::move(dense.sizes), std::move(dense.strides)},
-      nullptr};
+  const Place here{{buffer.data(), out.view.type, Device(), out.view.sizes, dense.strides()},
+                   nullptr};
+  TENON_TRY(check_lists(here.view));
   TENON_TRY(make(here.view));
   return transfer_elements(out, here, CastMode::Checked, nullptr);
 }

@@ -93,7 +93,7 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
       tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.type), layout) ==
           tenon::Error::Ok &&
       layout.is_dense()) {
-    dim_order = Dims(layout.dim_order);
+    dim_order = Dims(layout.dim_order());
     strides = Dims();
   }
   tenon::detail::Made<aten::Tensor> made;

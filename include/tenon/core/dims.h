@@ -76,16 +76,17 @@ class InlineArray {
   static constexpr size_t kInlineSize = kInline;
 
   InlineArray() noexcept {}
+  explicit InlineArray(ArrayRef<T> values) noexcept {
+    if (resize_for_overwrite(values.size())) copy_values(data(), values.data(), size_);
+  }
   InlineArray(const InlineArray& other) noexcept : error_(other.error_) {
-    if (TENON_UNLIKELY(other.size_ > kInline) && !make_room(other.size_)) return;
-    copy_values(data(), other.data(), other.size_);
-    size_ = other.size_;
+    if (resize_for_overwrite(other.size_)) copy_values(data(), other.data(), size_);
   }
   InlineArray(InlineArray&& other) noexcept { steal(other); }
   InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
+      if (TENON_UNLIKELY(is_on_heap())) heap_release(heap_);
       steal(other);
     }
     return *this;
@@ -95,7 +96,7 @@ class InlineArray {
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
 #endif
   ~InlineArray() {
-    if (TENON_UNLIKELY(on_heap_)) heap_release(heap_);
+    if (TENON_UNLIKELY(is_on_heap())) heap_release(heap_);
   }
 #if !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -103,8 +104,8 @@ class InlineArray {
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  T* data() noexcept TENON_LIFETIMEBOUND { return on_heap_ ? heap_ : inline_; }
-  const T* data() const noexcept TENON_LIFETIMEBOUND { return on_heap_ ? heap_ : inline_; }
+  T* data() noexcept TENON_LIFETIMEBOUND { return is_on_heap() ? heap_ : inline_; }
+  const T* data() const noexcept TENON_LIFETIMEBOUND { return is_on_heap() ? heap_ : inline_; }
   T* begin() noexcept TENON_LIFETIMEBOUND { return data(); }
   T* end() noexcept TENON_LIFETIMEBOUND { return data() + size_; }
   const T* begin() const noexcept TENON_LIFETIMEBOUND { return data(); }
@@ -139,6 +140,7 @@ class InlineArray {
   }
 
  private:
+  bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMaxDims && on_heap_; }
   // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
   // vector load of values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const volatile T* from, size_t n) noexcept {
@@ -148,7 +150,7 @@ class InlineArray {
     size_ = other.size_;
     error_ = other.error_;
     on_heap_ = other.on_heap_;
-    if (TENON_UNLIKELY(on_heap_)) {
+    if (TENON_UNLIKELY(is_on_heap())) {
       heap_ = other.heap_;
     } else {
       copy_values(inline_, other.inline_, size_);
@@ -158,7 +160,7 @@ class InlineArray {
   }
   TENON_COLD bool make_room(size_t n) noexcept {
     if (error_ != Error::Ok) return false;
-    if (n <= (on_heap_ ? kMaxDims : kInline)) return true;
+    if (n <= (is_on_heap() ? kMaxDims : kInline)) return true;
     T* block = n <= kMaxDims ? static_cast<T*>(heap_allocate(kMaxDims * sizeof(T))) : nullptr;
     if (block == nullptr) {
       refuse(n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory);
@@ -170,7 +172,7 @@ class InlineArray {
     return true;
   }
 
-  static_assert(std::is_trivially_copyable_v<T> && kInline * sizeof(T) >= sizeof(T*));
+  static_assert(std::is_trivially_copyable_v<T> && kInline <= kMaxDims);
   union {
     T inline_[kInline];
     T* heap_;
@@ -180,27 +182,10 @@ class InlineArray {
   Error error_ = Error::Ok;
 };
 
-#if TENON_BARE_METAL
-/// An entry for each dimension while a function runs. An array of kMaxDims on the stack; on bare
-/// metal, where that may be all of it, as in a Dims.
+/// An entry for each dimension while a function runs: on the stack, but on bare metal, where that
+/// may be all of it, as in a Dims.
 template <class T>
-using DimArray =
-    InlineArray<T, (TENON_INLINE_DIMS * sizeof(T) < sizeof(void*)) ? sizeof(void*) / sizeof(T)
-                                                                   : TENON_INLINE_DIMS>;
-#else
-template <class T>
-class DimArray {
- public:
-  static constexpr bool resize_for_overwrite(size_t) noexcept { return true; }
-  static constexpr Error error() noexcept { return Error::Ok; }
-  T* data() noexcept { return values_; }
-  T& operator[](size_t i) noexcept { return values_[i]; }
-  const T& operator[](size_t i) const noexcept { return values_[i]; }
-
- private:
-  T values_[kMaxDims];
-};
-#endif
+using DimArray = InlineArray<T, TENON_BARE_METAL ? TENON_INLINE_DIMS : kMaxDims>;
 
 }  // namespace detail
 
@@ -215,6 +200,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
   Dims() noexcept = default;
   Dims(std::initializer_list<detail::AnyInteger> values) noexcept { copy(values); }
+  Dims(ArrayRef<int64_t> values) noexcept : InlineArray(values) {}
   template <class C,
             std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
                              int> = 0>
@@ -262,8 +248,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 };
 
 /// A permutation of dimension numbers, outermost in memory first.
-using DimOrder = detail::InlineArray<DimOrderType, (TENON_INLINE_DIMS + sizeof(void*) - 1) /
-                                                       sizeof(void*) * sizeof(void*)>;
+using DimOrder = detail::InlineArray<DimOrderType, TENON_INLINE_DIMS>;
 
 namespace detail {
 template <class T, size_t kInline>

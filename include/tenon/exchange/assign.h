@@ -21,7 +21,7 @@ struct AssignJob : CopyJob {
 TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& place) noexcept {
   TensorView& view = place.view;
   TENON_TRY(make_blob_view(blob, view));
-  const Dims& sizes = tensor.layout.sizes;
+  const ArrayRef<int64_t> sizes = tensor.layout.sizes();
   if (TENON_UNLIKELY(view.sizes != sizes)) {
     if (view.sizes.size() != sizes.size()) {
       return fail(Error::InvalidArgument, "the blob's sizes ", view.sizes, " and the tensor's ",
@@ -49,16 +49,16 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
 TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
                             Place& place) noexcept {
   if (TENON_UNLIKELY(nbytes != tensor.nbytes())) {
-    return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes,
+    return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
   }
   if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
   Layout layout;
-  TENON_TRY(make_dense_layout(tensor.layout.sizes, nullptr, elementSize(tensor.type), layout));
-  place.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes, layout.strides};
-  return check_dims("sizes", place.view.sizes);
+  TENON_TRY(Layout::dense(tensor.layout.sizes(), nullptr, elementSize(tensor.type), layout));
+  place.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes(), layout.strides()};
+  return check_lists(place.view);
 }
 
 /// Finds and keeps the tensor, and finds the blob that it is to be filled from.

@@ -49,8 +49,9 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   const bool is_contiguous = from.layout.is_contiguous();
   Layout rows;
   const Dims sizes =
-      is_contiguous ? Dims{count} : leading_sizes(from.layout.sizes, from.layout.numel, count);
-  TENON_TRY(make_dense_layout(sizes, nullptr, element_size, rows));
+      is_contiguous ? Dims{count} : leading_sizes(from.layout.sizes(), from.layout.numel, count);
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(Layout::dense(sizes, nullptr, element_size, rows));
   bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
   if (place.backend != nullptr && ask_optional(*place.backend, "to_binary", error, [&] {
@@ -60,10 +61,10 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
     return error;
   }
   if (!is_contiguous) {
-    place.view.sizes = rows.sizes;
-    const TensorView out{bytes.data(), from.type, Device(), std::move(rows.sizes),
-                         std::move(rows.strides)};
-    TENON_TRY(check_dims("sizes", place.view.sizes));
+    place.view.sizes = sizes;
+    const TensorView out{bytes.data(), from.type, Device(), sizes, rows.strides()};
+    TENON_TRY(check_lists(place.view));
+    TENON_TRY(check_lists(out));
     if (place.backend == nullptr) {
       copy_elements(out, place.view, CastMode::Checked, nullptr);
     } else {

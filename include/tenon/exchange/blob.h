@@ -90,9 +90,9 @@ TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
   view.data = blob.data;
   view.type = own_type(blob.dtype);
   view.device = blob.device;
-  view.sizes = std::move(layout.sizes);
-  view.strides = std::move(layout.strides);
-  return Error::Ok;
+  view.sizes = layout.sizes();
+  view.strides = layout.strides();
+  return check_lists(view);
 }
 
 /// Makes a blob's strides, which are in bytes, strides in elements.
@@ -130,8 +130,8 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
                 " that only its backend reaches, which a Blob cannot say");
   }
   blob.data = from.data;
-  blob.sizes = from.layout.sizes;
-  blob.strides = from.layout.strides;
+  blob.sizes = from.layout.sizes();
+  blob.strides = from.layout.strides();
   TENON_TRY(check_dims("sizes", blob.sizes));
   TENON_TRY(check_dims("strides", blob.strides));
   blob.dtype = public_type(from.type);
@@ -229,7 +229,7 @@ inline size_t Blob::nbytes() const {
   Layout layout;
   detail::raise_if("nbytes", detail::make_blob_layout(*this, layout));
   // Unsigned: the sum of two that fit a signed number may not fit one.
-  return (static_cast<size_t>(layout.extent.max + 1) - static_cast<size_t>(layout.extent.min)) *
+  return (static_cast<size_t>(layout.offsets.max + 1) - static_cast<size_t>(layout.offsets.min)) *
          elementSize(detail::own_type(dtype));
 }
 

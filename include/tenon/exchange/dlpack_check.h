@@ -165,8 +165,9 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
     return;
   }
   const ArrayRef<int64_t> sizes = from.sizes();
-  const Error error = lay_out(t.shape, nullptr, t.strides, sizes.size(),
-                              is_known ? elementSize(shape.type) : 1, shape.layout);
+  const ArrayRef<int64_t> strides(t.strides, t.strides == nullptr ? 0 : sizes.size());
+  const Error error =
+      Layout::strided(sizes, {}, strides, is_known ? elementSize(shape.type) : 1, shape.layout);
   if (TENON_UNLIKELY(error != Error::Ok) && !found(error)) return;
   if (TENON_UNLIKELY(t.data == nullptr)) {
     for (const int64_t size : sizes) {

@@ -43,10 +43,10 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
 /// that element 0 is in.
 TENON_LAZY Error describe_export(const TensorFields& from, DLDataType type, const void* origin,
                                  int64_t* shape, DLTensor& t) noexcept {
-  const size_t rank = from.layout.sizes.size();
+  const size_t rank = from.layout.rank();
   for (size_t d = 0; d < rank; ++d) {
-    shape[d] = from.layout.sizes[d];
-    shape[rank + d] = from.layout.strides[d];
+    shape[d] = from.layout.sizes()[d];
+    shape[rank + d] = from.layout.strides()[d];
   }
   const Device device = from.device;
   t.data = from.layout.numel == 0 ? nullptr : from.data;
@@ -78,7 +78,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   const TensorFields& from = fields(source);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
-  const size_t shape_nbytes = 2 * from.layout.sizes.size() * sizeof(int64_t);
+  const size_t shape_nbytes = 2 * from.layout.rank() * sizeof(int64_t);
   void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_beside(from));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");

@@ -51,13 +51,13 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   if (TENON_UNLIKELY(has_offset_from_handle(t))) {
     const auto size = static_cast<int64_t>(elementSize(type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
-    if (offset % size != 0 || offset / size + layout.extent.min < 0) {
+    if (offset % size != 0 || offset / size + layout.offsets.min < 0) {
       return fail(Error::NotSupported, "byte offset ", offset, " of memory on ", device,
                   ", expected a multiple of the ", size,
                   " bytes of an element, and no element before the handle's memory");
     }
-    if (offset > PTRDIFF_MAX - layout.reach() * size) {
-      return fail(Error::InvalidArgument, "sizes ", layout.sizes, " at byte offset ", offset,
+    if (offset > PTRDIFF_MAX - layout.required_span_size() * size) {
+      return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " at byte offset ", offset,
                   " lead out of the address space");
     }
   }
@@ -103,8 +103,8 @@ TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
                              Draft& draft) noexcept {
   const Layout& layout = plan.shape.layout;
   if (from.own != nullptr &&
-      from.own->share(first_element(from.tensor), plan.shape.type, plan.device, layout.sizes,
-                      layout.strides, dynamism, from.is_readonly(), draft)) {
+      from.own->share(first_element(from.tensor), plan.shape.type, plan.device, layout.sizes(),
+                      layout.strides(), dynamism, from.is_readonly(), draft)) {
     return Error::Ok;
   }
   TENON_TRY(new_impl(draft));
@@ -142,15 +142,16 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
   Tensor memory;  // stays until made.finish(), which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
     const ScalarType type = plan.shape.type;
+    Layout& layout = plan.shape.layout;
     const int64_t offset =
         static_cast<int64_t>(from.tensor.byte_offset) / static_cast<int64_t>(elementSize(type));
     Made<Tensor> whole;
     TENON_TRY(make_from_pointer(DataPtr(from.tensor.data, from.is_readonly()),
-                                {offset + plan.shape.layout.reach()}, {}, {}, public_type(type),
+                                {offset + layout.required_span_size()}, {}, {}, public_type(type),
                                 dynamism, plan.device, release, whole.draft()));
     TENON_TRY(whole.commit());
     TENON_TRY(new_impl(made.draft()));
-    fields(made.draft()).set_layout(std::move(plan.shape.layout));
+    fields(made.draft()).set_layout(std::move(layout));
     memory = whole.finish(function, Error::Ok);
     return attach_view(memory, type, offset, fields(made.draft()));
   };

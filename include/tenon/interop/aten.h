@@ -63,15 +63,15 @@ inline bool is_lent_readonly(const c10::Storage& storage) {
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
   TENON_TRY(make_blob(source, blob));
-  Extent extent;
-  TENON_TRY(compute_extent(blob.sizes, blob.strides, extent));
-  if (TENON_UNLIKELY(extent.min < 0)) {
+  OffsetRange offsets;
+  TENON_TRY(compute_offset_range(blob.sizes, blob.strides, offsets));
+  if (TENON_UNLIKELY(offsets.min < 0)) {
     return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
                 " are negative, which ATen's cannot be; contiguous() makes a copy");
   }
   // Negative strides are left only in dimensions of size 1 and in shapes without elements.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
-  const bool placeholder = blob.data == nullptr && extent.max >= 0;
+  const bool placeholder = blob.data == nullptr && offsets.max >= 0;
   if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
@@ -83,7 +83,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   c10::Device device(c10::DeviceType::CPU);
   TENON_TRY(to_c10_strided(blob.device, device));
   size_t nbytes = 0;
-  TENON_TRY(compute_nbytes(extent.max + 1, elementSize(blob.dtype), nbytes));
+  TENON_TRY(compute_nbytes(offsets.max + 1, elementSize(blob.dtype), nbytes));
   return call_libtorch([&] {
     c10::DataPtr data(blob.data, device);
     if (blob.readonly || blob.owner.use_count() != 0) {
@@ -139,13 +139,13 @@ inline Error check_from_aten(const at::Tensor& source) {
 
 /// Checks that the storage has the elements which the strides reach: it may have been resized.
 inline Error check_storage(const at::Tensor& source, const void* data) {
-  Extent extent;
-  TENON_TRY(compute_extent(source.sizes(), source.strides(), extent));
-  if (extent.max < 0) return Error::Ok;
+  OffsetRange offsets;
+  TENON_TRY(compute_offset_range(source.sizes(), source.strides(), offsets));
+  if (offsets.max < 0) return Error::Ok;
   const size_t available = source.storage().nbytes();
   int64_t count = 0;
   size_t needed = 0;
-  if (TENON_UNLIKELY(!add(source.storage_offset(), int64_t{extent.max} + 1, count) ||
+  if (TENON_UNLIKELY(!add(source.storage_offset(), int64_t{offsets.max} + 1, count) ||
                      compute_nbytes(count, source.itemsize(), needed) != Error::Ok ||
                      needed > available || data == nullptr)) {
     return fail(Error::InvalidState, "sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",

@@ -42,31 +42,32 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
 /// The tensor's strides for layout_stride, where they must be positive and nest. Those of sizes 0
 /// and 1, which may be anything, are replaced.
 TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
-  strides = layout.strides;
+  strides = layout.strides();
   TENON_TRY(check_dims("strides", strides));
   int64_t least = 1;
-  for (size_t i = layout.dim_order.size(); i-- > 0;) {
-    const size_t d = layout.dim_order[i];
-    if (layout.sizes[d] == 1) {
+  const ArrayRef<int64_t> sizes = layout.sizes();
+  for (size_t i = layout.rank(); i-- > 0;) {
+    const size_t d = layout.dim_order()[i];
+    if (sizes[d] == 1) {
       strides[d] = 1;
       continue;
     }
     if (layout.numel == 0) strides[d] = least;
     if (TENON_UNLIKELY(strides[d] <= 0)) {
       return fail(Error::NotSupported, "stride ", strides[d], " of dimension ", d, " in strides ",
-                  layout.strides, "; an mdspan's layout_stride allows only positive ones");
+                  layout.strides(), "; an mdspan's layout_stride allows only positive ones");
     }
     if (TENON_UNLIKELY(strides[d] < least)) {
-      return fail(Error::NotSupported, "strides ", layout.strides, " of sizes ", layout.sizes,
+      return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", sizes,
                   " interleave or overlap; those of an mdspan's layout_stride must nest");
     }
-    if (layout.sizes[d] != 0 && !multiply(strides[d], layout.sizes[d], least)) least = INT64_MAX;
+    if (sizes[d] != 0 && !multiply(strides[d], sizes[d], least)) least = INT64_MAX;
   }
   return Error::Ok;
 }
 
 /// `reach` is the largest index there is, `most` the largest value of the mdspan's index_type.
-TENON_LAZY Error check_index_type(const Dims& sizes, const Dims& strides, int64_t reach,
+TENON_LAZY Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides, int64_t reach,
                                   uint64_t most) noexcept {
   bool fits = static_cast<uint64_t>(reach) <= most;
   for (int64_t size : sizes) fits = fits && static_cast<uint64_t>(size) <= most;
@@ -91,7 +92,7 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
     return fail(Error::InvalidState, "the tensor is read-only; its mdspan has const elements");
   }
-  const Dims& sizes = from.layout.sizes;
+  const ArrayRef<int64_t> sizes = from.layout.sizes();
   for (size_t d = 0; d < M::rank(); ++d) {
     const size_t extent = Extents::static_extent(d);
     if (TENON_UNLIKELY(extent != SIZE_MAX && extent != static_cast<size_t>(sizes[d]))) {
@@ -102,13 +103,14 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   if constexpr (TakesStrides<typename M::mapping_type>::value) {
     TENON_TRY(make_mdspan_strides(from.layout, strides));
   }
-  const int64_t reach = from.layout.reach();
+  const int64_t reach = from.layout.required_span_size();
   return check_index_type(sizes, strides, reach < from.layout.numel ? from.layout.numel : reach,
                           static_cast<uint64_t>((std::numeric_limits<Index>::max)()));
 }
 
 template <class Mapping, size_t... D>
-Mapping make_mapping(const Dims& sizes, const Dims& strides, std::index_sequence<D...>) noexcept {
+Mapping make_mapping(ArrayRef<int64_t> sizes, const Dims& strides,
+                     std::index_sequence<D...>) noexcept {
   using Extents = typename Mapping::extents_type;
   using Index = typename Extents::index_type;
   const Extents extents(static_cast<Index>(sizes[D])...);
@@ -127,9 +129,9 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   if constexpr (Mapping::extents_type::rank() != 0) {
     for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
       const auto expected = static_cast<int64_t>(mapping.stride(d));
-      if (TENON_UNLIKELY(layout.sizes[d] != 1 && layout.strides[d] != expected)) {
-        return fail(Error::NotSupported, "stride ", layout.strides[d], " of dimension ", d,
-                    " in strides ", layout.strides, " of sizes ", layout.sizes,
+      if (TENON_UNLIKELY(layout.sizes()[d] != 1 && layout.strides()[d] != expected)) {
+        return fail(Error::NotSupported, "stride ", layout.strides()[d], " of dimension ", d,
+                    " in strides ", layout.strides(), " of sizes ", layout.sizes(),
                     " is not that of the mdspan's layout, ", expected);
       }
     }
@@ -160,7 +162,7 @@ M as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::raise_if("as_mdspan", detail::check_mdspan<M>(tensor, strides));
   const Layout& layout = detail::fields(tensor).layout;
   const auto mapping =
-      detail::make_mapping<Mapping>(layout.sizes, strides, std::make_index_sequence<M::rank()>());
+      detail::make_mapping<Mapping>(layout.sizes(), strides, std::make_index_sequence<M::rank()>());
   if constexpr (!detail::TakesStrides<Mapping>::value) {
     detail::raise_if("as_mdspan", detail::check_mapping(mapping, layout));
   }

@@ -151,7 +151,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   const bool is_on_host = place.backend == nullptr;
   const bool contiguous = is_on_host && layout.is_contiguous();
   const bool fortran_order =
-      is_on_host && !contiguous && is_dense(sizes, layout.strides, {reversed, rank});
+      is_on_host && !contiguous && is_dense(sizes, layout.strides(), {reversed, rank});
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {

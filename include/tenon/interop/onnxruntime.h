@@ -127,8 +127,8 @@ inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.layout.is_contiguous())) {
-    return fail(Error::NotSupported, "strides ", tensor.layout.strides, " of sizes ",
-                tensor.layout.sizes,
+    return fail(Error::NotSupported, "strides ", tensor.layout.strides(), " of sizes ",
+                tensor.layout.sizes(),
                 " are not contiguous, as ONNX Runtime's "
                 "tensors are; contiguous() makes a copy");
   }
@@ -164,7 +164,7 @@ class OnnxValues {
     TENON_TRY(check_for_onnx(tensor));
     ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     TENON_TRY(to_onnx(tensor.type, type));
-    const Dims& sizes = tensor.layout.sizes;
+    const ArrayRef<int64_t> sizes = tensor.layout.sizes();
     TENON_TRY(check_onnx(onnx_api()->CreateTensorWithDataAsOrtValue(
         &host, tensor.data, tensor.nbytes(), sizes.data(), sizes.size(), type, &values_[i])));
     lent_[i] = true;
@@ -567,7 +567,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
     const TensorArg arg(target);
     const detail::TensorFields& to = detail::fields(arg);
-    const Dims& sizes = to.layout.sizes;
+    const ArrayRef<int64_t> sizes = to.layout.sizes();
     if (!spec.is_described || sizes.size() != spec.tensor.sizes.size() ||
         !to.is_host_accessible() || !to.layout.is_contiguous()) {
       return false;

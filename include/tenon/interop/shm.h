@@ -174,7 +174,7 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& ow
   segment.base = base;
   segment.length = shm.length;
   return make_from_pointer(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
-                           shm.layout.sizes, {}, shm.layout.strides, public_type(shm.type),
+                           shm.layout.sizes(), {}, shm.layout.strides(), public_type(shm.type),
                            TensorShapeDynamism::DYNAMIC_BOUND, Device(), owner, draft);
 }
 
@@ -228,9 +228,9 @@ inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& t
   TENON_TRY(shm.set(type.value_or(ScalarType::Undefined), sizes, strides));
   ShmHeader header;
   header.type = static_cast<int32_t>(shm.type);
-  header.rank = shm.layout.sizes.size();
-  std::copy(shm.layout.sizes.begin(), shm.layout.sizes.end(), header.sizes);
-  std::copy(shm.layout.strides.begin(), shm.layout.strides.end(), header.strides);
+  header.rank = shm.layout.rank();
+  std::copy(shm.layout.sizes().begin(), shm.layout.sizes().end(), header.sizes);
+  std::copy(shm.layout.strides().begin(), shm.layout.strides().end(), header.strides);
 
   const int fd = name != nullptr
                      ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode | S_IRUSR)

@@ -340,7 +340,7 @@ class EValue {
     } else if (const TensorArg tensor(from.tensor_); tensor.defined()) {
       detail::append(out, detail::fields(tensor).type);
       out.put(' ');
-      detail::append(out, detail::fields(tensor).layout.sizes);
+      detail::append(out, detail::fields(tensor).layout.sizes());
     } else {
       out.put("undefined");
     }

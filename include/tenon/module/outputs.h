@@ -45,10 +45,10 @@ inline ByteRange room_of(const TensorArg& arg) noexcept {
   if (!arg.defined() || fields(arg).data == nullptr) return {0, 0};
   const TensorFields& tensor = fields(arg);
   const auto size = static_cast<int64_t>(elementSize(tensor.type));
-  const int64_t reach = tensor.layout.reach();
+  const int64_t reach = tensor.layout.required_span_size();
   const int64_t room = reach < tensor.capacity ? tensor.capacity : reach;
   const auto data = reinterpret_cast<uintptr_t>(tensor.data);
-  return {data + static_cast<uintptr_t>(tensor.layout.extent.min * size),
+  return {data + static_cast<uintptr_t>(tensor.layout.offsets.min * size),
           data + static_cast<uintptr_t>(room * size)};
 }
 
@@ -81,9 +81,9 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   const bool can_never_fit = target.dynamism == TensorShapeDynamism::STATIC ||
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
-  if (TENON_UNLIKELY(can_never_fit && source.layout.sizes != target.layout.sizes)) {
+  if (TENON_UNLIKELY(can_never_fit && source.layout.sizes() != target.layout.sizes())) {
     Tensor handle = to;
-    return resize_tensor(handle, source.layout.sizes);  // which says why not
+    return resize_tensor(handle, source.layout.sizes());  // which says why not
   }
   return Error::Ok;
 }
@@ -111,8 +111,8 @@ TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
 /// Copies an output to the tensor that was set for it, which takes its shape.
 TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
   const TensorArg source(from);
-  const Dims& sizes = fields(source).layout.sizes;
-  if (sizes != fields(TensorArg(to)).layout.sizes) TENON_TRY(resize_tensor(to, sizes));
+  const ArrayRef<int64_t> sizes = fields(source).layout.sizes();
+  if (sizes != fields(TensorArg(to)).layout.sizes()) TENON_TRY(resize_tensor(to, sizes));
   return copy_output(from, to);
 }
 
@@ -141,8 +141,8 @@ TENON_LAZY Error renew(Tensor& kept, const Making& making) noexcept {
     const TensorFields& last = fields(arg);
     if (last.type == making.type && last.device == device &&
         (last.dynamism == making.dynamism || sizes.empty()) &&
-        (last.layout.sizes == sizes || (making.dynamism != TensorShapeDynamism::STATIC &&
-                                        resize_tensor(kept, sizes) == Error::Ok))) {
+        (last.layout.sizes() == sizes || (making.dynamism != TensorShapeDynamism::STATIC &&
+                                          resize_tensor(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
@@ -337,7 +337,9 @@ class Outputs {
     Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
     TENON_TRY(detail::find_backend_like(source, where, where));
     detail::Making making(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
-    making.sizes = &source.layout.sizes;
+    const Dims sizes = source.layout.sizes();
+    TENON_TRY(detail::check_dims("sizes", sizes));
+    making.sizes = &sizes;
     making.backend = detail::unless_host_heap(where);  // whatever the thread's default is
     TENON_TRY(detail::renew(copy, making));
     return detail::copy_output(from, copy);

@@ -320,7 +320,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
                      found.type != own_type(spec.type))) {
     return fail(Error::InvalidType, "it is ", found.type, ", expected ", own_type(spec.type));
   }
-  const Dims& sizes = found.layout.sizes;
+  const ArrayRef<int64_t> sizes = found.layout.sizes();
   if (TENON_UNLIKELY(sizes.size() != spec.sizes.size())) {
     return fail(Error::InvalidArgument, "it has sizes ", sizes, ", expected ", spec.sizes);
   }

@@ -39,7 +39,7 @@ inline bool is_readonly(const detail::ConstTensorArg& t) {
 }
 /// Dimension numbers, outermost in memory first; of an at::Tensor, as its strides imply.
 inline DimOrder dim_order(const detail::ConstTensorArg& t) {
-  return detail::defined_fields("dim_order", t).layout.dim_order;
+  return DimOrder(detail::defined_fields("dim_order", t).layout.dim_order());
 }
 inline Device device(const detail::ConstTensorArg& t) {
   return detail::defined_fields("device", t).device;

@@ -148,8 +148,8 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
   const ConstTensorArg tensor = batch.tensors[i];
   const ConstTensorArg other = batch.tensors[like];
   const auto say = [&](const auto&... more) noexcept {
-    return fail(Error::InvalidArgument, "tensor ", i, " has sizes ", fields(tensor).layout.sizes,
-                ", tensor ", like, " has ", fields(other).layout.sizes, more...);
+    return fail(Error::InvalidArgument, "tensor ", i, " has sizes ", fields(tensor).layout.sizes(),
+                ", tensor ", like, " has ", fields(other).layout.sizes(), more...);
   };
   return batch.is_stack ? say("; they have to be equal")
                         : say("; they have to be equal but for dimension ", batch.dim);
@@ -334,7 +334,7 @@ TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
 TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
                             std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const Dims& sizes = fields(source).layout.sizes;
+  const ArrayRef<int64_t> sizes = fields(source).layout.sizes();
   size_t d = 0;
   TENON_TRY(wrap_dim(dim, sizes.size(), d));
   Cut cut{};

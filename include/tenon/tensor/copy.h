@@ -28,8 +28,8 @@ TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
   if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, role, " is read-only");
   TENON_TRY(find_place(to, role, place));
   if (TENON_UNLIKELY(to.layout.may_overlap())) {
-    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides, " for sizes ",
-                to.layout.sizes, ", at which elements may share memory");
+    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
+                to.layout.sizes(), ", at which elements may share memory");
   }
   return Error::Ok;
 }
@@ -186,10 +186,9 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
 /// A place of the host's for the elements of a view, row-major.
 TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Place& here) noexcept {
   Layout dense;
-  TENON_TRY(make_dense_layout(like.sizes, nullptr, elementSize(like.type), dense));
+  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
   TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
-  here.view = {buffer.data(), like.type, Device(), std::move(dense.sizes),
-               std::move(dense.strides)};
+  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
   return check_lists(here.view);
 }
 

@@ -117,7 +117,7 @@ class MemoryHold {
     const bool is_alike = (data == held.data || held.layout.numel == 0) && held.has_data() &&
                           type == held.type && dynamism == held.dynamism &&
                           readonly == held.readonly && device == held.device &&
-                          sizes == held.layout.sizes && strides == held.layout.strides;
+                          sizes == held.layout.sizes() && strides == held.layout.strides();
     if (is_alike) draft = base_;
     return is_alike;
   }
@@ -139,13 +139,14 @@ class MemoryHold {
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
     const Layout& layout = held.layout;
-    const ptrdiff_t end = layout.reach() < held.capacity ? held.capacity : layout.reach();
+    const ptrdiff_t end =
+        layout.required_span_size() < held.capacity ? held.capacity : layout.required_span_size();
     const size_t size = elementSize(held.type);
     const size_t begin =
-        reinterpret_cast<uintptr_t>(held.data) + static_cast<size_t>(layout.extent.min) * size;
+        reinterpret_cast<uintptr_t>(held.data) + static_cast<size_t>(layout.offsets.min) * size;
     return made.device == held.device &&
            (made.layout.numel == 0 || reinterpret_cast<uintptr_t>(made.data) - begin <
-                                          static_cast<size_t>(end - layout.extent.min) * size);
+                                          static_cast<size_t>(end - layout.offsets.min) * size);
   }
 
   TensorImplPtr base_;
@@ -256,29 +257,8 @@ inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrow
 /// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
 /// with nothing changed, when it is any other case.
 inline bool resize_in_place(Resizable& tensor, const Dims& sizes) noexcept {
-  Layout& layout = tensor.layout;
-  const size_t rank = layout.sizes.size();
-  if (tensor.dynamism == TensorShapeDynamism::STATIC || !layout.row_major || sizes.size() != rank ||
-      rank > Dims::kInlineSize) {
-    return false;
-  }
-  int64_t strides[Dims::kInlineSize];
-  const int64_t* const size = sizes.data();
-  DensePass pass;
-  for (size_t d = rank; d-- > 0;) {
-    strides[d] = pass.product;
-    pass.take(size[d]);
-  }
-  // Room for the elements implies that their bytes do not overflow; without elements it implies
-  // nothing.
-  if (pass.overflow || pass.signs < 0 || pass.empty || pass.product > tensor.capacity) return false;
-  for (size_t d = 0; d < rank; ++d) {
-    layout.sizes[d] = size[d];
-    layout.strides[d] = strides[d];
-  }
-  layout.numel = pass.product;
-  layout.extent = Extent{0, pass.product - 1};
-  return true;
+  return tensor.dynamism != TensorShapeDynamism::STATIC &&
+         tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
 /// Memory that is to take the place of a tensor's, once nothing can fail.
@@ -335,7 +315,7 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
 
 /// Gives the tensor another shape, for which there is room. Here it cannot fail.
 inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
-  if (layout.sizes.empty()) tensor.dynamism = TensorShapeDynamism::STATIC;
+  if (layout.rank() == 0) tensor.dynamism = TensorShapeDynamism::STATIC;
   tensor.layout = std::move(layout);
   return Error::Ok;
 }

@@ -44,7 +44,7 @@ Span<T> span_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
   T* const first = typed_data<T>(function, tensor);
   TENON_CHECK(tensor.layout.is_contiguous(), Error::InvalidState, function, ": strides ",
-              tensor.layout.strides, " of sizes ", tensor.layout.sizes,
+              tensor.layout.strides(), " of sizes ", tensor.layout.sizes(),
               " are not contiguous; contiguous(t) makes a copy that is");
   return Span<T>(first, static_cast<size_t>(tensor.layout.numel));
 }
@@ -52,17 +52,17 @@ Span<T> span_of(const char* function, const TensorFields& tensor) {
 template <class T, size_t N>
 TensorAccessor<T, N> accessor_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
-  TENON_CHECK(tensor.layout.sizes.size() == N, Error::InvalidArgument, function, ": asked for ", N,
-              " dimensions, the tensor has ", tensor.layout.sizes.size());
-  return TensorAccessor<T, N>(typed_data<T>(function, tensor), tensor.layout.sizes.data(),
-                              tensor.layout.strides.data());
+  TENON_CHECK(tensor.layout.rank() == N, Error::InvalidArgument, function, ": asked for ", N,
+              " dimensions, the tensor has ", tensor.layout.rank());
+  return TensorAccessor<T, N>(typed_data<T>(function, tensor), tensor.layout.sizes().data(),
+                              tensor.layout.strides().data());
 }
 
 template <class T>
 T item_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
   TENON_CHECK(tensor.layout.numel == 1, Error::InvalidArgument, function, ": a tensor of sizes ",
-              tensor.layout.sizes, " has ", tensor.layout.numel, " elements, expected 1");
+              tensor.layout.sizes(), " has ", tensor.layout.numel, " elements, expected 1");
   if (TENON_UNLIKELY(!tensor.is_host_accessible())) raise_if(function, fail_host_access(tensor));
   const Scalar value = load_scalar(tensor.type, tensor.data);
   TENON_CHECK(value.fits<T>(), Error::InvalidArgument, function, ": ", value, " does not fit ",

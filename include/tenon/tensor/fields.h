@@ -59,9 +59,10 @@ struct TensorFields {
   }
   /// Derives the rest once layout, data and type are there.
   void settle(TensorShapeDynamism asked) noexcept {
-    dynamism = layout.sizes.empty() ? TensorShapeDynamism::STATIC : asked;
+    dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
     // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
-    capacity = layout.reach() < layout.numel ? layout.reach() : layout.numel;
+    capacity =
+        layout.required_span_size() < layout.numel ? layout.required_span_size() : layout.numel;
   }
   size_t nbytes() const noexcept { return static_cast<size_t>(layout.numel) * elementSize(type); }
   /// Whether elements exist that can be read: false for a placeholder.
@@ -80,20 +81,21 @@ inline BackendState* metadata_beside(const TensorFields& tensor) noexcept {
 
 /// The memory described, not owned.
 inline TensorView view_of(const TensorFields& tensor) noexcept {
-  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes, tensor.layout.strides};
+  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes(), tensor.layout.strides()};
 }
 
 /// `role` is what the function calls the tensor: "the source tensor".
 inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(tensor.deallocated)) {
-    return fail(Error::InvalidState, role, ", of sizes ", tensor.layout.sizes, ", was deallocated");
+    return fail(Error::InvalidState, role, ", of sizes ", tensor.layout.sizes(),
+                ", was deallocated");
   }
   return Error::Ok;
 }
 
 TENON_COLD inline Error fail_template(const TensorFields& tensor, const char* role) noexcept {
-  return fail(Error::NotSupported, role, " is a template, ", tensor.type, ' ', tensor.layout.sizes,
-              ", which has no data");
+  return fail(Error::NotSupported, role, " is a template, ", tensor.type, ' ',
+              tensor.layout.sizes(), ", which has no data");
 }
 
 TENON_COLD inline Error fail_reach(const char* role, const Device& device,

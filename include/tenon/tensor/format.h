@@ -46,12 +46,12 @@ struct TensorText {
     imaginary = real;
     imaginary.plus = true;
     // Wide enough for True and False, whatever the tensor holds.
-    if (type == ScalarType::Bool && !tensor.layout.sizes.empty()) word_width = 5;
+    if (type == ScalarType::Bool && tensor.layout.rank() != 0) word_width = 5;
   }
 
   /// Of a dimension's indices, how many are shown; less than there are where it is shortened.
   int64_t shown(size_t d) const noexcept {
-    const int64_t size = tensor.layout.sizes[d];
+    const int64_t size = tensor.layout.sizes()[d];
     const int64_t most = 2 * static_cast<int64_t>(options.edge_items);
     return shortened && size > most ? most : size;
   }
@@ -61,7 +61,7 @@ struct TensorText {
   FormatOptions options;
   bool shortened = false;
   const void* data = nullptr;  // element 0
-  const Dims* strides = nullptr;
+  ArrayRef<int64_t> strides;
   bool is_compact = false;  // whether it holds nothing but what is shown
   Pass pass = Pass::LookAt;
   FloatColumn real;  // all floating numbers, where they are not complex
@@ -114,7 +114,7 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
 
 /// Writes what stands between two elements of dimension d.
 TENON_LAZY void write_separator(TensorText& t, size_t d) {
-  const size_t rank = t.tensor.layout.sizes.size();
+  const size_t rank = t.tensor.layout.rank();
   if (d + 1 == rank) {
     t.out += ' ';
     return;
@@ -127,7 +127,7 @@ TENON_LAZY void write_separator(TensorText& t, size_t d) {
 /// Moves what was written since `begin` to a line of its own, if it stands behind others and does
 /// not fit beside them and the closing brackets.
 TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
-  const size_t rank = t.tensor.layout.sizes.size();
+  const size_t rank = t.tensor.layout.rank();
   const bool fits = t.out.size() - t.line + rank <= static_cast<size_t>(t.options.width);
   if (fits || begin - t.line == rank) return;
   size_t end = begin;
@@ -139,10 +139,10 @@ TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
 /// Goes through the elements to be shown, from dimension d on.
 TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const Layout& layout = t.tensor.layout;
-  if (d == layout.sizes.size()) return take_element(t, offset);
+  if (d == layout.rank()) return take_element(t, offset);
   const bool is_writing = t.pass == TensorText::Pass::Write;
   const int64_t shown = t.shown(d);
-  const int64_t hidden = layout.sizes[d] - shown;
+  const int64_t hidden = layout.sizes()[d] - shown;
   const int64_t gap = hidden == 0 ? -1 : shown / 2;  // the ellipsis' place among the shown
   if (is_writing) t.out += '[';
   for (int64_t k = 0; k < shown + (hidden == 0 ? 0 : 1); ++k) {
@@ -151,11 +151,11 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
     if (k != gap) {
       const bool is_behind = hidden != 0 && k > gap;
       const int64_t at = !is_behind ? k : k - 1 + (t.is_compact ? 0 : hidden);
-      walk_shown(t, d + 1, offset + at * (*t.strides)[d]);
+      walk_shown(t, d + 1, offset + at * t.strides[d]);
     } else if (is_writing) {
       t.out += "...";
     }
-    if (is_writing && d + 1 == layout.sizes.size()) wrap_row(t, begin);
+    if (is_writing && d + 1 == layout.rank()) wrap_row(t, begin);
   }
   if (is_writing) t.out += ']';
 }
@@ -167,10 +167,11 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
   const size_t size = elementSize(whole.type);
   Dims sizes = whole.sizes;
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = t.shown(d);
-  TENON_TRY(make_dense_layout(sizes, nullptr, size, compact));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(Layout::dense(sizes, nullptr, size, compact));
   TENON_TRY(buffer.allocate(static_cast<size_t>(compact.numel) * size));
   t.data = buffer.data();
-  t.strides = &compact.strides;
+  t.strides = compact.strides();
   t.is_compact = true;
   if (compact.numel == 0) return Error::Ok;
   Place there{{whole.data, whole.type, whole.device, {}, {}}, from.backend};
@@ -185,8 +186,8 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
     const int64_t hidden = whole.sizes[d] - sizes[d];
     const int64_t edge = sizes[d] / 2;
     // A shortened dimension is two: which end, and where in it.
-    if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides[d]);
-    add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides[d]);
+    if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides()[d]);
+    add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides()[d]);
   }
   for (const TensorView* view : {&here.view, &there.view}) {
     TENON_TRY(check_lists(*view));
@@ -202,7 +203,7 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
   HostBuffer buffer;
   Layout compact;
   t.data = tensor.data;
-  t.strides = &tensor.layout.strides;
+  t.strides = tensor.layout.strides();
   if (!tensor.is_host_accessible()) {
     Place place;
     TENON_TRY(find_place(tensor, "the tensor", place));
@@ -216,8 +217,8 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
       return error;
     }
     const auto check_same_shape = [&]() noexcept -> Error {
-      const bool is_same =
-          tensor.layout.sizes == place.view.sizes && tensor.layout.strides == place.view.strides;
+      const bool is_same = tensor.layout.sizes() == place.view.sizes &&
+                           tensor.layout.strides() == place.view.strides;
       return is_same ? Error::Ok : fail(Error::InvalidState, "the tensor was changed meanwhile");
     };
     TENON_TRY(check_same_shape());
@@ -278,10 +279,10 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
       refusal = std::string("not shown: ") + last_error_message();
     }
   }
-  detail::append_text(out, tensor.type, ' ', tensor.layout.sizes);
+  detail::append_text(out, tensor.type, ' ', tensor.layout.sizes());
   if (!tensor.device.is_cpu()) detail::append_text(out, " on ", tensor.device);
   if (!tensor.layout.is_contiguous()) {
-    detail::append_text(out, ", strides ", tensor.layout.strides);
+    detail::append_text(out, ", strides ", tensor.layout.strides());
   }
   if (tensor.readonly) out += ", read-only";
   if (tensor.deallocated) {

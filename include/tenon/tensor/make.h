@@ -71,14 +71,16 @@ inline Making making_of(const CreatorOptions& options, ScalarType otherwise) noe
 
 /// Lays out the sizes by strides and dim order; row-major without them.
 TENON_LAZY Error lay_out_given(const Making& making, size_t element_size, Layout& layout) noexcept {
-  return make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout);
+  const Dims none;
+  return make_layout(*making.sizes, making.dim_order == nullptr ? none : *making.dim_order,
+                     making.strides == nullptr ? none : *making.strides, element_size, layout);
 }
 /// For a tensor that owns its memory: refuses negative and overlapping strides.
 TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout& layout) noexcept {
-  TENON_TRY(make_layout(*making.sizes, making.dim_order, making.strides, element_size, layout));
-  if (TENON_UNLIKELY(!layout.row_major && (layout.extent.min < 0 || layout.may_overlap()))) {
-    return fail(Error::InvalidArgument, "strides ", layout.strides, " for sizes ", layout.sizes,
-                layout.extent.min < 0 ? " are negative" : " may overlap",
+  TENON_TRY(lay_out_given<>(making, element_size, layout));
+  if (TENON_UNLIKELY(!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap()))) {
+    return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ", layout.sizes(),
+                layout.offsets.min < 0 ? " are negative" : " may overlap",
                 "; a tensor that owns its memory needs distinct elements at positive strides");
   }
   return Error::Ok;
@@ -86,16 +88,17 @@ TENON_LAZY Error lay_out_owned(const Making& making, size_t element_size, Layout
 /// The source's layout, made dense.
 TENON_LAZY Error lay_out_like(const Making& making, size_t element_size, Layout& layout) noexcept {
   const Layout& from = making.like->layout;
-  if (from.row_major) return make_dense_layout(from.sizes, nullptr, element_size, layout);
-  TENON_TRY(make_dense_layout(from.sizes, &from.dim_order, element_size, layout));
+  if (from.row_major) return Layout::dense(from.sizes(), nullptr, element_size, layout);
+  TENON_TRY(Layout::dense(from.sizes(), from.dim_order().data(), element_size, layout));
   // Dense strides can still differ from these in dimensions of size 1 and in shapes without
   // elements.
-  if (from.is_dense()) layout.strides = from.strides;
-  return check_dims("strides", layout.strides);
+  if (from.is_dense()) layout = from;
+  return layout.check(element_size);
 }
 inline Error lay_out(const Making& making, size_t element_size, Layout& layout) noexcept {
   if (making.lay_out != nullptr) return making.lay_out(making, element_size, layout);
-  return make_dense_layout(*making.sizes, nullptr, element_size, layout);
+  TENON_TRY(check_dims("sizes", *making.sizes));
+  return Layout::dense(*making.sizes, nullptr, element_size, layout);
 }
 
 /// The lists that an overload has: nothing, or those.
@@ -149,7 +152,7 @@ inline BackendState* metadata_in(Backend* backend) noexcept {
 TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
                                          const char* function) noexcept {
   backend.on_made(
-      {made.data, public_type(made.type), made.layout.sizes, made.layout.strides, function});
+      {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
 }
 
 template <class Out>
@@ -224,8 +227,8 @@ TENON_COMPILED_ONCE Error make_over(const Making& making, const Memory& memory,
   TENON_TRY(lay_out(making, elementSize(making.type), made.layout));
   if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
                      memory.device.type() != DeviceType::Template)) {
-    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes, " hold ",
-                made.layout.numel, " elements; a literal nullptr makes a placeholder");
+    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
+                " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }
   made.data = data.get();
   made.type = making.type;
@@ -332,14 +335,14 @@ TENON_LAZY Error check_values(const Making& making, const Layout& layout, size_t
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {
     return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
   }
-  const auto reach = static_cast<size_t>(layout.reach());
+  const auto reach = static_cast<size_t>(layout.required_span_size());
   const bool bytes = making.intake == Intake::Reinterpret;
   const size_t needed = bytes ? nbytes : reach;
   if (TENON_UNLIKELY(values.count() != needed)) {
     // As many as elements: values were meant.
     const bool meant = bytes && values.count() == reach;
     return fail(Error::InvalidArgument, values.count(), bytes ? " bytes" : " values",
-                " were given, sizes ", layout.sizes,
+                " were given, sizes ", layout.sizes(),
                 making.strides == nullptr || making.strides->empty() ? "" : " with these strides",
                 " need ", needed,
                 meant ? "; with sizes and a type, bytes are memory of that type: to convert "
@@ -390,7 +393,9 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_in_backend(const Making& making, L
     return Error::Ok;
   }
   return BackendAccess::hooks(backend).write(
-      backend, {made.data, made.type, made.is_host_accessible(), made.device, made.layout.reach()},
+      backend,
+      {made.data, made.type, made.is_host_accessible(), made.device,
+       made.layout.required_span_size()},
       making.element, [&](void* out) noexcept { return write_elements(making, out, nbytes); });
 }
 
@@ -401,7 +406,7 @@ TENON_COMPILED_ONCE Error make_new(const Making& making, Draft& draft) noexcept 
   const size_t element_size = elementSize(making.type);
   Layout layout;
   TENON_TRY(lay_out(making, element_size, layout));
-  const size_t nbytes = static_cast<size_t>(layout.reach()) * element_size;
+  const size_t nbytes = static_cast<size_t>(layout.required_span_size()) * element_size;
   if (making.check_values != nullptr) TENON_TRY(making.check_values(making, layout, nbytes));
   if (TENON_UNLIKELY(making.backend != nullptr)) {
     return make_in_backend(making, std::move(layout), nbytes, draft);
@@ -544,19 +549,19 @@ Out create_scalar(const char* function, const Scalar& value, const CreatorOption
 TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
                              ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
-  const Extent& old = from.layout.extent;
-  const Extent& extent = made.layout.extent;  // without elements its start, which may be the end
+  const OffsetRange& old = from.layout.offsets;
+  const OffsetRange& offsets = made.layout.offsets;  // without elements min, which may be the end
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
   const auto size = static_cast<int64_t>(elementSize(type));
   int64_t start = 0;  // in bytes from the source's element 0, like what follows
   int64_t begin = 0;
   int64_t end = 0;
   if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
-                     !add(start, extent.min * size, begin) ||
-                     !add(start, (extent.max + 1) * size, end) || begin < old.min * old_size ||
+                     !add(start, offsets.min * size, begin) ||
+                     !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
                      end > (old.max + 1) * old_size)) {
-    return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes, ", strides ",
-                made.layout.strides, " at offset ", storage_offset,
+    return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes(), ", strides ",
+                made.layout.strides(), " at offset ", storage_offset,
                 " reaches beyond the source's elements at offsets ", old.min, " to ", old.max);
   }
   if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
@@ -590,14 +595,17 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   const Layout& old = from.layout;
   TENON_TRY(new_impl(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
-  const bool same_sizes = sizes.empty() || sizes == old.sizes;
-  if (dim_order.empty() && strides.empty() && sizes.size() == old.sizes.size() && !same_sizes) {
-    TENON_TRY(make_dense_layout(sizes, &old.dim_order, elementSize(from.type), layout));
+  const size_t element_size = elementSize(from.type);
+  const bool has_old_sizes = sizes.empty() || sizes == old.sizes();
+  const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
+  if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
+    TENON_TRY(
+        Layout::strided(new_sizes, ArrayRef<int64_t>(dim_order), strides, element_size, layout));
+  } else if (has_old_sizes) {
+    layout = old;
+    TENON_TRY(layout.check(element_size));
   } else {
-    const bool inherit = same_sizes && dim_order.empty() && strides.empty();
-    TENON_TRY(make_layout(sizes.empty() ? old.sizes : sizes,
-                          inherit ? Dims(old.dim_order) : dim_order,
-                          inherit ? old.strides : strides, elementSize(from.type), layout));
+    TENON_TRY(Layout::dense(sizes, old.dim_order().data(), element_size, layout));
   }
   return attach_view(source, from.type, storage_offset, fields(draft));
 }

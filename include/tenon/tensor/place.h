@@ -66,14 +66,14 @@ TENON_LAZY TENON_NOINLINE Error check_memory(Device device, const void* lowest, 
 TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
                               const Layout& layout, Backend* given = nullptr) noexcept {
   const size_t size = elementSize(type);
-  const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.extent.min)) * size;
-  const size_t nbytes = below + static_cast<uintptr_t>(layout.extent.max + 1) * size;
+  const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;
+  const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
   // As integers: it is not known yet that there is memory.
   const auto address = reinterpret_cast<uintptr_t>(data);
   if (given == nullptr) given = find_backend(device);
   if (given == nullptr || data == nullptr || layout.numel == 0) return Error::Ok;
   if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
-    return fail(Error::InvalidArgument, "sizes ", layout.sizes, " and strides ", layout.strides,
+    return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ", layout.strides(),
                 " lead out of the address space");
   }
   return check_memory(device, static_cast<const char*>(data) - below, nbytes, given);

@@ -16,7 +16,7 @@ TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count)
     why = "it is borrowed";
   } else if (tensor.ownership == Ownership::View) {
     why = "the tensor is a view";
-  } else if (tensor.layout.extent.min < 0) {
+  } else if (tensor.layout.offsets.min < 0) {
     why = "strides reach below element 0";
   } else if (tensor.backend == nullptr && !tensor.device.is_cpu()) {
     why = "it is neither the host's nor given by a backend";
@@ -74,7 +74,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
-  const ptrdiff_t reach = tensor.layout.reach();
+  const ptrdiff_t reach = tensor.layout.required_span_size();
   Replacement memory;
   {
     // A backend's code may drop the handle, but neither grow nor deallocate the tensor.
@@ -94,7 +94,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
   // copy: so read again.
   auto&& now = resizable(held);
-  if (TENON_UNLIKELY(now.layout.reach() != reach)) {
+  if (TENON_UNLIKELY(now.layout.required_span_size() != reach)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));
@@ -107,16 +107,17 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
 /// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
 TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
                                                        const Dims& sizes) noexcept {
-  const Dims& old = tensor.layout.sizes;
+  const ArrayRef<int64_t> old = tensor.layout.sizes();
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC");
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
   if (sizes.error() == Error::Ok && sizes == old) return Error::Ok;
   Layout layout;
-  const bool keep_order = sizes.size() == old.size();
-  TENON_TRY(make_dense_layout(sizes, keep_order ? &tensor.layout.dim_order : nullptr,
-                              elementSize(tensor.type), layout));
+  const bool keeps_order = sizes.size() == old.size() && !tensor.layout.row_major;
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(Layout::dense(sizes, keeps_order ? tensor.layout.dim_order().data() : nullptr,
+                          elementSize(tensor.type), layout));
   const ptrdiff_t numel = layout.numel;
   const ptrdiff_t capacity = tensor.capacity;
   if (numel <= capacity) return replace_layout(tensor, std::move(layout));
@@ -125,7 +126,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
   // At least double, unless that is more than there can be.
-  const ptrdiff_t reach = tensor.layout.reach();
+  const ptrdiff_t reach = tensor.layout.required_span_size();
   const bool doubles = capacity > numel / 2 && capacity <= PTRDIFF_MAX / 2;
   return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
               &layout);
@@ -152,7 +153,7 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
                 toString(tensor.dynamism), " tensor, which cannot grow");
   }
   const auto asked = static_cast<ptrdiff_t>((nbytes + element_size - 1) / element_size);
-  const ptrdiff_t reach = tensor.layout.reach();
+  const ptrdiff_t reach = tensor.layout.required_span_size();
   const ptrdiff_t capacity = asked < reach ? reach : asked;
   return grow(handle.tensor(), tensor, capacity, capacity, reach, nullptr);
 }

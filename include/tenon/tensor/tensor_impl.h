@@ -57,20 +57,20 @@ class ImplKey {
 template <class Self>
 class TensorMetadata {
  public:
-  ArrayRef<SizesType> sizes() const TENON_LIFETIMEBOUND { return get("sizes").layout.sizes; }
+  ArrayRef<SizesType> sizes() const TENON_LIFETIMEBOUND { return get("sizes").layout.sizes(); }
   /// In elements.
   ArrayRef<StridesType> strides() const TENON_LIFETIMEBOUND {
-    return get("strides").layout.strides;
+    return get("strides").layout.strides();
   }
   /// Dimension numbers, outermost in memory first.
   ArrayRef<DimOrderType> dim_order() const TENON_LIFETIMEBOUND {
-    return get("dim_order").layout.dim_order;
+    return get("dim_order").layout.dim_order();
   }
   /// Negative d counts from the end.
   /// Errors: OutOfBounds.
-  int64_t size(int64_t d) const { return entry("size", get("size").layout.sizes, d); }
-  int64_t stride(int64_t d) const { return entry("stride", get("stride").layout.strides, d); }
-  int64_t dim() const { return static_cast<int64_t>(get("dim").layout.sizes.size()); }
+  int64_t size(int64_t d) const { return entry("size", get("size").layout.sizes(), d); }
+  int64_t stride(int64_t d) const { return entry("stride", get("stride").layout.strides(), d); }
+  int64_t dim() const { return static_cast<int64_t>(get("dim").layout.rank()); }
   int64_t numel() const { return get("numel").layout.numel; }
   /// numel() * element_size(): the bytes of the elements, not of gaps between them.
   size_t nbytes() const { return get("nbytes").nbytes(); }
@@ -90,7 +90,7 @@ class TensorMetadata {
   const detail::TensorFields& get(const char* function) const {
     return static_cast<const Self*>(this)->get(function);
   }
-  static int64_t entry(const char* function, const Dims& dims, int64_t d) {
+  static int64_t entry(const char* function, ArrayRef<int64_t> dims, int64_t d) {
     const auto rank = static_cast<int64_t>(dims.size());
     TENON_CHECK(d >= -rank && d < rank, Error::OutOfBounds, function, ": dimension ", d,
                 " is out of range for a tensor of ", rank, " dimensions");
@@ -125,8 +125,14 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                 dim < 0 ? "; expected 0 or more" : " without sizes");
     // Too many stay too many where size_t has 32 bits.
     const auto rank = dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim);
-    detail::raise_if("TensorImpl", detail::lay_out(sizes, dim_order, strides, rank,
-                                                   elementSize(type), fields_.layout));
+    Layout& layout = fields_.layout;
+    const size_t element_size = elementSize(type);
+    // A program that only gives sizes does not link the rest.
+    detail::raise_if("TensorImpl",
+                     dim_order == nullptr && strides == nullptr
+                         ? Layout::dense({sizes, rank}, nullptr, element_size, layout)
+                         : Layout::strided({sizes, rank}, list(dim_order, rank),
+                                           list(strides, rank), element_size, layout));
     fields_.data = data;
     fields_.type = type;
     fields_.settle(dynamism);
@@ -188,6 +194,11 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   friend class Tensor;
 
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }
+
+  template <class T>
+  static ArrayRef<T> list(const T* values, size_t rank) noexcept {
+    return {values, values == nullptr ? 0 : rank};
+  }
 
   detail::ImplFields fields_;
 };

@@ -156,10 +156,10 @@ TENON_LAZY Error plan_to_host(const TensorArg& tensor, ScalarType type, CopyJob&
   TENON_TRY(find_source(tensor, "the tensor", job.src));
   TENON_TRY(kept.keep(tensor, job.src.backend != nullptr));
   Layout dense;
-  TENON_TRY(make_dense_layout(job.src.view.sizes, nullptr, elementSize(type), dense));
+  TENON_TRY(Layout::dense(job.src.view.sizes, nullptr, elementSize(type), dense));
   numel = static_cast<size_t>(dense.numel);
-  job.dst.view = {nullptr, type, Device(), std::move(dense.sizes), std::move(dense.strides)};
-  return Error::Ok;
+  job.dst.view = {nullptr, type, Device(), job.src.view.sizes, dense.strides()};
+  return check_lists(job.dst.view);
 }
 
 }  // namespace detail

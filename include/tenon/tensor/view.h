@@ -37,9 +37,8 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
       order[shape.dims[d].order] = static_cast<DimOrderType>(d);
     }
     const ArrayRef<DimOrderType> kept(order.data(), shape.rank);
-    if (kept != layout.dim_order && strides_agree_with(layout.sizes, layout.strides, kept)) {
-      for (size_t i = 0; i < shape.rank; ++i) layout.dim_order[i] = order[i];
-      layout.row_major = false;
+    if (kept != layout.dim_order() && strides_agree_with(layout.sizes(), layout.strides(), kept)) {
+      layout.set_dim_order(kept);
     }
   }
   return attach_view(source, shape.type, shape.offset, fields(draft));

@@ -88,16 +88,16 @@ class ViewShape {
   ScalarType type;
 
   explicit ViewShape(const TensorFields& source) noexcept
-      : rank(source.layout.sizes.size()),
+      : rank(source.layout.rank()),
         type(source.type),
         data_(source.data),
         numel_(source.layout.numel) {
     const Layout& layout = source.layout;
     if (!dims.resize_for_overwrite(rank)) return;
     for (size_t d = 0; d < rank; ++d) {
-      dims[d].size = layout.sizes[d];
-      dims[d].stride = layout.strides[d];
-      dims[layout.dim_order[d]].order = d;
+      dims[d].size = layout.sizes()[d];
+      dims[d].stride = layout.strides()[d];
+      dims[layout.dim_order()[d]].order = d;
     }
   }
 

@@ -169,7 +169,8 @@ TensorPtr beyond_a_page() {
 // Broken ones.
 void* const nowhere = reinterpret_cast<void*>(uintptr_t{16});
 Tensor no_impl(static_cast<TensorImpl*>(nowhere)), garbage = bytes_as_tensor(0xab);
-Tensor negative = broken([](detail::ImplFields& f) { f.layout.sizes[0] = -2; });
+Tensor negative =
+    broken([](detail::ImplFields& f) { const_cast<int64_t&>(f.layout.sizes()[0]) = -2; });
 Tensor other_type = broken([](detail::ImplFields& f) { f.type = static_cast<ScalarType>(99); });
 TensorPtr half_mapped = beyond_a_page();
 Tensor* dangling = static_cast<Tensor*>(nowhere);

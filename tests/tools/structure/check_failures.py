@@ -58,8 +58,9 @@ NOT_FAILING = {
         EValue::tryToTensor EValue::tryToTensorList Exception::error ExprBackend::device
         ExprBackend::is_opaque ExprBackend::name ExprBackend::synchronize Expression::numel
         Expression::value HostMemoryBackend::device HostMemoryBackend::is_opaque
-        HostMemoryBackend::synchronize Layout::check Layout::is_contiguous Layout::is_dense
-        Layout::may_overlap Layout::reach ListArg::begin ListArg::data ListArg::end
+        HostMemoryBackend::synchronize Layout::check Layout::dim_order
+        Layout::is_contiguous Layout::is_dense Layout::may_overlap Layout::rank
+        Layout::required_span_size Layout::sizes Layout::strides ListArg::begin ListArg::data ListArg::end
         ListArg::is_given ListArg::operator[] ListArg::size NameList::empty NameList::error
         NameList::operator[] NameList::size Outputs::is_set Outputs::size Outputs::target
         Outputs::values PmrBackend::name PmrBackend::resource PoolBackend::cached_bytes
@@ -96,12 +97,12 @@ NOT_FAILING = {
         default_generator device dim_order is_aligned is_python_tensor is_readonly item
         last_error_message mutable_data_ptr ownership shape_dynamism""",
     "computes with numbers and lists that it is given": """
-        compute_extent compute_nbytes compute_numel dim_order_from_strides is_contiguous is_dense
-        may_overlap strided_copy strides_agree_with""",
+        Layout::resize_in_place compute_offset_range compute_nbytes compute_numel
+        dim_order_from_strides is_contiguous is_dense may_overlap strided_copy strides_agree_with""",
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan CreatorOptions::CreatorOptions
-        Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state
+        Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
         NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init RandomOptions::RandomOptions Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
@@ -112,7 +113,7 @@ NOT_FAILING = {
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
-        EValue::~EValue ExprBackend::deallocate PmrBackend::deallocate PoolBackend::trim
+        EValue::~EValue ExprBackend::deallocate Layout::~Layout PmrBackend::deallocate PoolBackend::trim
         PoolBackend::~PoolBackend Result::~Result TensorImpl::~TensorImpl
         TemplateBackend::deallocate Text::~Text WrapperBackend::deallocate""",
     "writes to memory that it is given": """

@@ -75,8 +75,8 @@ TEST_CASE("ATen tensor: layout, dtype, device and element 0 of a foreign tensor"
   const at::Tensor base = at::zeros({2, 3, 4}, at::kHalf);
   const at::Tensor t = base.permute({2, 0, 1}).select(1, 1);
   const TensorFields fields = described(t);
-  CHECK(fields.layout.sizes == tenon::Dims{4, 3});
-  CHECK(fields.layout.strides == tenon::Dims{1, 4});
+  CHECK(fields.layout.sizes() == tenon::Dims{4, 3});
+  CHECK(fields.layout.strides() == tenon::Dims{1, 4});
   CHECK(fields.layout.numel == 12);
   CHECK(tests::dim_order(t) == Vector{1, 0});
   CHECK(fields.type == tenon::own::ScalarType::Half);

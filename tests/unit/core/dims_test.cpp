@@ -165,7 +165,7 @@ TEST_CASE(
   };
   check(Dims());
   check(DimOrder());
-  STATIC_REQUIRE((Dims::kInlineSize == 6 && DimOrder::kInlineSize == 8));
+  STATIC_REQUIRE((Dims::kInlineSize == 6 && DimOrder::kInlineSize == 6));
 }
 
 TEST_CASE("dims: resize_for_overwrite keeps the values that stay") {

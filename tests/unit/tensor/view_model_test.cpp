@@ -45,7 +45,7 @@ std::string wrong_layout(const Tensor& t) {
     low = std::min(low, offset);
     high = std::max(high, offset);
   }
-  if (fields.layout.extent.min != low || fields.layout.extent.max != high) return "extent";
+  if (fields.layout.offsets.min != low || fields.layout.offsets.max != high) return "extent";
   if (fields.capacity != (high + 1 < t.numel() ? high + 1 : t.numel())) return "capacity";
   // The dim order holds each dimension once, and nests the strides.
   if (order.size() != sizes.size()) return "dim order";

@@ -346,7 +346,7 @@ class ExecutorchMethod {
     return static_cast<size_t>(to.capacity) >= outputs_[i].nbytes / element_size &&
            reinterpret_cast<uintptr_t>(to.data) % element_size == 0 && to.layout.is_dense() &&
            is_same_order(spec.max_sizes.empty() ? spec.sizes : spec.max_sizes,
-                         outputs_[i].dim_order(), to.layout.dim_order);
+                         outputs_[i].dim_order(), to.layout.dim_order());
   }
 
   Error take_output(size_t i, EValue& output) {
@@ -363,10 +363,10 @@ class ExecutorchMethod {
     const Dims sizes(from.sizes());
     const ArrayRef<DimOrderType> dim_order(from.dim_order().data(), sizes.size());
     const TensorFields& made = fields(TensorArg(to));
-    if (made.layout.sizes != sizes) TENON_TRY(resize_tensor(to, sizes));
+    if (made.layout.sizes() != sizes) TENON_TRY(resize_tensor(to, sizes));
     if (made.layout.numel == 0) return Error::Ok;
     if (from.const_data_ptr() == made.data && made.layout.is_dense() &&
-        is_same_order(sizes, dim_order, made.layout.dim_order)) {
+        is_same_order(sizes, dim_order, made.layout.dim_order())) {
       return Error::Ok;  // it was written there
     }
     TensorImpl source(static_cast<ScalarType>(from.scalar_type()), from.dim(), sizes.data(),

@@ -41,9 +41,9 @@ struct MpiRecord {
     if (call == static_cast<int64_t>(MpiCall::Window)) return;
     const TensorFields& t = fields(tensor);
     type = static_cast<int64_t>(t.type);
-    rank = static_cast<int64_t>(t.layout.sizes.size());
+    rank = static_cast<int64_t>(t.layout.rank());
     if (dim != kNone && dim < 0) dim += rank;
-    for (size_t d = 0; d < t.layout.sizes.size(); ++d) sizes[d] = t.layout.sizes[d];
+    for (size_t d = 0; d < t.layout.rank(); ++d) sizes[d] = t.layout.sizes()[d];
   }
 };
 /// In MPI_INT64_T.

@@ -118,9 +118,9 @@ using MpiType = MpiOwner<MPI_Datatype, &MPI_Type_free>;
 /// elements of its dimensions from `first` on.
 inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcept {
   int64_t n = 1;
-  first = layout.sizes.size();
-  while (first > 0 && (layout.sizes[first - 1] == 1 || layout.strides[first - 1] == n)) {
-    n *= layout.sizes[--first];
+  first = layout.rank();
+  while (first > 0 && (layout.sizes()[first - 1] == 1 || layout.strides()[first - 1] == n)) {
+    n *= layout.sizes()[--first];
   }
   return n;
 }
@@ -132,7 +132,7 @@ inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
   const auto nbytes = static_cast<int64_t>(element_size);
   size_t d = 0;
   bool suits = consecutive_elements(layout, d) * nbytes >= 64;
-  while (d > 0) suits = layout.strides[--d] * nbytes != -1 && suits;
+  while (d > 0) suits = layout.strides()[--d] * nbytes != -1 && suits;
   return suits;
 }
 
@@ -157,8 +157,8 @@ struct MpiElements {
   /// and its extent was checked. Strides of any sign: MPI's displacements have one too, and what is
   /// sent may share memory.
   Error describe(ScalarType element, const Layout& layout) noexcept {
-    const Dims& sizes = layout.sizes;
-    const Dims& strides = layout.strides;
+    const ArrayRef<int64_t> sizes = layout.sizes();
+    const ArrayRef<int64_t> strides = layout.strides();
     size_t d = 0;
     TENON_TRY(make_run(element, consecutive_elements(layout, d)));
     while (d > 0) {

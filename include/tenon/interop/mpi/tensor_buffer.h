@@ -74,7 +74,7 @@ struct MpiBuffer : MpiElements {
     if (reaches && form == MpiForm::Any && suits_mpi(t.layout, elementSize(t.type))) {
       return describe(t.type, t.layout);
     }
-    Result<TensorPtr> host = try_empty(t.layout.sizes, public_type(scalar_type), host_backend());
+    Result<TensorPtr> host = try_empty(t.layout.sizes(), public_type(scalar_type), host_backend());
     TENON_TRY(host.error());
     copy = **host;
     data = fields(TensorArg(copy)).data;
@@ -96,7 +96,7 @@ inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t di
                            Tensor& turned) noexcept {
   TENON_TRY(check_defined(tensor, role));
   size_t d = 0;
-  TENON_TRY(wrap_dim(dim, fields(tensor).layout.sizes.size(), d));
+  TENON_TRY(wrap_dim(dim, fields(tensor).layout.rank(), d));
   Result<Tensor> view = try_transpose(tensor, 0, dim);
   TENON_TRY(view.error());
   turned = *std::move(view);
@@ -111,13 +111,13 @@ inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim
   if (TENON_UNLIKELY(a.type != p.type)) {
     return fail(Error::InvalidType, "the tensors are ", a.type, " and ", p.type);
   }
-  Dims sizes = a.layout.sizes;
+  Dims sizes = a.layout.sizes();
   TENON_TRY(check_dims("sizes", sizes));
   const size_t d = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
   sizes[d] = mpi::part(sizes[d], ranks, rank).size;
-  if (TENON_UNLIKELY(p.layout.sizes != sizes)) {
-    return fail(Error::InvalidArgument, "the part of rank ", rank, " of sizes ", a.layout.sizes,
-                " along dimension ", d, " is ", sizes, ", its tensor has sizes ", p.layout.sizes);
+  if (TENON_UNLIKELY(p.layout.sizes() != sizes)) {
+    return fail(Error::InvalidArgument, "the part of rank ", rank, " of sizes ", a.layout.sizes(),
+                " along dimension ", d, " is ", sizes, ", its tensor has sizes ", p.layout.sizes());
   }
   return Error::Ok;
 }

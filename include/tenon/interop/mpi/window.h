@@ -155,10 +155,10 @@ class Window {
       return detail::fail_reach("the tensor", place.view.device, "; a window is the host's memory");
     }
     const detail::TensorFields& f = detail::fields(t);
-    const Extent& extent = f.layout.extent;
+    const OffsetRange& offsets = f.layout.offsets;
     mine.type = static_cast<int64_t>(f.type);
-    mine.reach = extent.max - extent.min + 1;
-    base = static_cast<char*>(f.data) + extent.min * static_cast<int64_t>(elementSize(f.type));
+    mine.reach = offsets.max - offsets.min + 1;
+    base = static_cast<char*>(f.data) + offsets.min * static_cast<int64_t>(elementSize(f.type));
     // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
     mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
     base -= mine.offset;

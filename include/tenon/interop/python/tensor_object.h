@@ -123,16 +123,16 @@ inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   }
   const TensorArg t(*view);
   const TensorFields& tensor = fields(t);
-  const size_t rank = tensor.layout.sizes.size();
+  const size_t rank = tensor.layout.rank();
   PyObject* const self = type->tp_alloc(type, static_cast<Py_ssize_t>(2 * rank));
   if (TENON_UNLIKELY(self == nullptr)) return nullptr;
   PythonTensor& object = python_tensor(self);
   const size_t size = elementSize(tensor.type);
   for (size_t d = 0; d < rank; ++d) {
-    object.shape()[d] = static_cast<Py_ssize_t>(tensor.layout.sizes[d]);
+    object.shape()[d] = static_cast<Py_ssize_t>(tensor.layout.sizes()[d]);
     // Unsigned: the stride of a dimension of size 1 means nothing, and may overflow.
     object.byte_strides()[d] =
-        static_cast<Py_ssize_t>(static_cast<size_t>(tensor.layout.strides[d]) * size);
+        static_cast<Py_ssize_t>(static_cast<size_t>(tensor.layout.strides()[d]) * size);
   }
   ::new (static_cast<void*>(object.handle)) Tensor(*std::move(view));
   return self;

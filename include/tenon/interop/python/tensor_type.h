@@ -161,7 +161,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
       attribute("shape", "The sizes, a tuple.",
                 [](Self& o, const Fields&) { return make_tuple(o.shape(), o.rank()); }),
       attribute("strides", "The strides in elements, a tuple.",
-                [](Self& o, const Fields& t) { return make_tuple(t.layout.strides, o.rank()); }),
+                [](Self& o, const Fields& t) { return make_tuple(t.layout.strides(), o.rank()); }),
       attribute("dtype", "The type of the elements, NumPy's object or its name.", &python_dtype),
       attribute(
           "device", "Where the memory is, 'cpu'.",

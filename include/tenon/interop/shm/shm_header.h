@@ -40,7 +40,7 @@ struct ShmLayout {
     making.sizes = &sizes;
     making.strides = &strides;
     TENON_TRY(lay_out_owned<>(making, elementSize(type), layout));
-    length = kShmOffset + static_cast<size_t>(layout.reach()) * elementSize(type);
+    length = kShmOffset + static_cast<size_t>(layout.required_span_size()) * elementSize(type);
     return Error::Ok;
   }
 };
@@ -64,7 +64,7 @@ inline Error parse_shm_header(const ShmHeader& header, uint64_t total, ShmLayout
   TENON_TRY(shm.set(type, ArrayRef<int64_t>(header.sizes, rank),
                     ArrayRef<int64_t>(header.strides, rank)));
   if (total < shm.length) {
-    return fail(Error::InvalidArgument, "sizes ", shm.layout.sizes, " of ", type, " need ",
+    return fail(Error::InvalidArgument, "sizes ", shm.layout.sizes(), " of ", type, " need ",
                 shm.length, " bytes, but the memory has ", total);
   }
   return Error::Ok;

@@ -67,8 +67,8 @@ TEST_CASE("shm header: says the dtype, the sizes, the strides and the length of 
   ShmLayout shm;
   REQUIRE(detail::parse_shm_header(valid_header(), kTotal, shm) == Error::Ok);
   CHECK(shm.type == ScalarType::Int);
-  CHECK(shm.layout.sizes == Dims({2, 3}));
-  CHECK(shm.layout.strides == Dims({3, 1}));
+  CHECK(shm.layout.sizes() == Dims({2, 3}));
+  CHECK(shm.layout.strides() == Dims({3, 1}));
   CHECK(shm.length == kTotal);
   CHECK(parse(valid_header(), kTotal + 1000) == Error::Ok);  // more is no harm
 }

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// The rules for sizes, strides and dim order, as pure functions. All sizes and strides are in
+// elements. Products and offsets are computed in ptrdiff_t, which holds the bytes of every valid
+// shape: 64-bit arithmetic costs code on 32-bit processors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/memory.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// The offsets, relative to element 0, of the lowest and highest elements that a shape reaches.
+/// Both are inclusive; a shape without elements has min 0 and max -1.
+struct OffsetRange {
+  ptrdiff_t min = 0;
+  ptrdiff_t max = -1;
+};
+
+namespace detail {
+
+/// a * b into `product`; false when it does not fit.
+template <class T>
+bool multiply(T a, T b, T& product) noexcept {
+  return !__builtin_mul_overflow(a, b, &product);
+}
+template <class T>
+bool add(T a, T b, T& sum) noexcept {
+  return !__builtin_add_overflow(a, b, &sum);
+}
+/// The same in ptrdiff_t, times a size or stride. `b` is const, like others that are cast so: where
+/// both types are one, GCC's -Wuseless-cast warns of the rest.
+inline bool multiply_offset(ptrdiff_t a, const int64_t b, ptrdiff_t& product) noexcept {
+  const auto factor = static_cast<ptrdiff_t>(b);
+  return factor == b && multiply(a, factor, product);
+}
+
+inline int64_t magnitude(int64_t stride) noexcept {
+  // The most negative value has no counterpart; compute_offset_range() rejects it before.
+  return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
+}
+
+TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
+  switch (error) {
+    case Error::InvalidArgument:
+      return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+    case Error::OutOfBounds:
+      return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
+    default: return fail_no_memory(what);
+  }
+}
+/// `what` is the list's name in the message: "sizes", "strides", "dim_order".
+inline Error check_dims(const char* what, const Dims& dims) noexcept {
+  return TENON_UNLIKELY(dims.error() != Error::Ok) ? fail_dims(what, dims.error()) : Error::Ok;
+}
+
+TENON_COLD inline Error fail_shape_memory() noexcept {
+  return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a shape");
+}
+
+/// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
+/// counted as 1, and what may be wrong with it.
+struct DensePass {
+  ptrdiff_t product = 1;
+  ptrdiff_t signs = 0;  // negative when a size is
+  bool empty = false;
+  bool overflow = false;
+
+  TENON_ALWAYS_INLINE void take(const int64_t given) noexcept {
+    const auto size = static_cast<ptrdiff_t>(given);
+    signs |= size;
+    empty |= size == 0;
+    overflow |= size != given;
+    overflow |= !multiply(product, size == 0 ? 1 : size, product);
+  }
+  /// Whether the shape is one, of elements that fit the address space.
+  bool valid(size_t element_size) noexcept {
+    ptrdiff_t nbytes = 0;
+    overflow |= !multiply(product, static_cast<ptrdiff_t>(element_size), nbytes);
+    return !overflow && signs >= 0;
+  }
+  ptrdiff_t numel() const noexcept { return empty ? 0 : product; }
+};
+
+inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {
+  return fail(Error::InvalidArgument, count, " elements of ", element_size,
+              " bytes overflow the address space");
+}
+/// Says what is wrong with a shape that is not valid.
+TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
+  ptrdiff_t product = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < 0) {
+      return fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
+                  " is negative in sizes ", sizes);
+    }
+    if (sizes[d] != 0 && !multiply_offset(product, sizes[d], product)) {
+      return fail(Error::InvalidArgument, "the element count of sizes ", sizes,
+                  " overflows the address space");
+    }
+  }
+  return fail_nbytes(product, element_size);
+}
+
+}  // namespace detail
+
+/// The number of elements; 1 for no sizes.
+/// Errors: InvalidArgument when a size is negative, or when the product of the nonzero sizes, in
+/// elements or bytes, overflows: strides are such products in shapes without elements too.
+/// Source: c10::multiply_integers, with the checks.
+inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t& numel) noexcept {
+  detail::DensePass pass;
+  for (int64_t size : sizes) pass.take(size);
+  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  numel = pass.numel();
+  return Error::Ok;
+}
+
+/// `count` elements in bytes.
+/// Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
+inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
+  ptrdiff_t product = 0;
+  if (TENON_UNLIKELY(
+          !detail::multiply_offset(static_cast<ptrdiff_t>(element_size), count, product) ||
+          product < -PTRDIFF_MAX)) {
+    return detail::fail_nbytes(count, element_size);
+  }
+  nbytes = static_cast<size_t>(product);
+  return Error::Ok;
+}
+
+/// Which offsets the shape reaches, for strides of any sign.
+/// Errors: InvalidArgument when an offset overflows.
+inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                  OffsetRange& offsets) noexcept {
+  OffsetRange reached{0, 0};
+  bool overflow = false;  // without a branch per dimension, as in a DensePass
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) {
+      offsets = OffsetRange{};
+      return Error::Ok;
+    }
+    const int64_t steps = sizes[d] - 1;
+    const auto last = static_cast<ptrdiff_t>(steps);
+    const auto stride = static_cast<ptrdiff_t>(strides[d]);
+    ptrdiff_t span = 0;
+    overflow |= last != steps;
+    overflow |= stride != strides[d] && last != 0;
+    overflow |= !detail::multiply(last, stride, span);
+    overflow |= !detail::add(reached.min, span < 0 ? span : 0, reached.min);
+    overflow |= !detail::add(reached.max, span < 0 ? 0 : span, reached.max);
+  }
+  // max + 1, the number of elements up to the highest one, has to fit as well.
+  if (TENON_UNLIKELY(overflow || reached.max == PTRDIFF_MAX)) {
+    return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
+                        " overflow the address space");
+  }
+  offsets = reached;
+  return Error::Ok;
+}
+
+/// The dim order that strides imply: descending by magnitude. The sort is stable, so equal strides
+/// keep their logical order. The stride of a size-1 dimension means nothing: such a dimension goes
+/// right before the first one in memory that logically follows it.
+/// Source: executorch::runtime::stride_to_dim_order, whose sort is neither stable nor aware of
+/// size 1.
+inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                   Span<DimOrderType> order) noexcept {
+  size_t n = 0;
+  const auto insert = [&](size_t at, size_t d) {
+    for (size_t i = n; i > at; --i) order[i] = order[i - 1];
+    order[at] = static_cast<DimOrderType>(d);
+    ++n;
+  };
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    size_t at = n;
+    while (at > 0 && detail::magnitude(strides[order[at - 1]]) < detail::magnitude(strides[d]))
+      --at;
+    insert(at, d);
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 1) continue;
+    size_t at = 0;
+    while (at < n && order[at] < d) ++at;
+    insert(at, d);
+  }
+}
+
+/// Whether the strides nest the dimensions in `order`: along it their magnitudes do not increase.
+/// Dimensions of size 1 may have any stride, and so may all in a shape without elements.
+inline bool strides_agree_with(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                               ArrayRef<DimOrderType> order) noexcept {
+  int64_t previous = INT64_MAX;
+  bool agree = true;
+  for (DimOrderType d : order) {
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    if (detail::magnitude(strides[d]) > previous) agree = false;
+    previous = detail::magnitude(strides[d]);
+  }
+  return agree;
+}
+
+/// Whether the elements fill their memory without gaps or overlap, nested in `order`, or row-major
+/// without one. Strides of size-1 dimensions are ignored. True for every shape without elements.
+/// Source: c10 is_non_overlapping_and_dense.
+inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                     ArrayRef<DimOrderType> order) noexcept {
+  int64_t expected = 1;
+  bool dense = true;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const size_t d = order.empty() ? i : order[i];
+    if (sizes[d] == 0) return true;
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) dense = false;
+    if (dense) expected *= sizes[d];
+  }
+  return dense;
+}
+
+/// Whether the elements are in row-major order without gaps.
+/// Source: c10 is_contiguous.
+inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
+  return is_dense(sizes, strides, {});
+}
+
+/// Whether two index tuples may address one element. Never false when they do. Exact if all
+/// dimensions except the two innermost nest; otherwise it may be true for strides that do not
+/// collide, since the exact question is NP-hard. Precondition: compute_offset_range() succeeded, so
+/// that the range's length fits size_t.
+/// Source: at::has_internal_overlap, which answers "too hard" for those.
+inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                        ArrayRef<DimOrderType> order) noexcept {
+  size_t reach = 0;  // of the dimensions inside the current one, in both directions
+  size_t count = 0;  // of those
+  size_t inner = 0;  // the last of them
+  bool overlap = false;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t d = order[i];
+    if (sizes[d] == 0) return false;
+    if (sizes[d] == 1) continue;
+    const auto stride = static_cast<size_t>(detail::magnitude(strides[d]));
+    if (stride <= reach && !overlap) {
+      overlap = true;
+      if (count == 1) {
+        // Two indices meet where i steps of the one are j of the other: first at i = other / gcd.
+        const size_t other = reach / static_cast<size_t>(sizes[inner] - 1);
+        size_t gcd = other;
+        for (size_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
+        overlap = other / gcd < static_cast<size_t>(sizes[d]) &&
+                  stride / gcd < static_cast<size_t>(sizes[inner]);
+      }
+    }
+    reach += static_cast<size_t>(sizes[d] - 1) * stride;
+    inner = d;
+    ++count;
+  }
+  return overlap;
+}
+
+namespace detail {
+
+/// Whether the bytes of a shape fit the address space, in both directions.
+inline Error check_nbytes(const OffsetRange& offsets, size_t element_size) noexcept {
+  size_t nbytes = 0;
+  TENON_TRY(compute_nbytes(offsets.min, element_size, nbytes));
+  return compute_nbytes(offsets.max + 1, element_size, nbytes);
+}
+
+}  // namespace detail
+
+TENON_END_NAMESPACE
