@@ -63,8 +63,30 @@ def enumerator(value):
     return "%s(%d)" % (kind.name.split("::")[-1], int(value))
 
 
+def layout_list(layout, name):
+    """A Layout's "sizes", "strides" or "dim_order" as an array of C. Raises Instead for more
+    dimensions than there can be."""
+    rank = int(layout["rank_"])
+    if rank > MAX_DIMS:
+        raise Instead("<corrupt: %d dimensions>" % rank)
+    first = layout["order_"][0].address if name == "dim_order" else layout["lists_"][name][0].address
+    if rank > layout["order_"].type.range()[1] + 1:
+        sizes = layout["block_"]
+        first = {"sizes": sizes, "strides": sizes + rank,
+                 "dim_order": (sizes + 2 * rank).cast(first.type)}[name]
+    return first.dereference().cast(first.type.target().array(rank - 1))
+
+
+def layout_text(layout):
+    return ", ".join("%s %s" % (name, braces(inline_array(layout_list(layout, name))))
+                     for name in ("sizes", "strides", "dim_order"))
+
+
 def inline_array(value):
-    """The values of a Dims or a DimOrder. Raises Instead for more of them than there can be."""
+    """The values of a Dims, a DimOrder or an array. Raises Instead for more of them than there can
+    be."""
+    if value.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
+        return [int(value[i]) for i in range(value.type.range()[1] + 1)]
     size = int(value["size_"])
     on_heap = int(value["on_heap_"])
     if size > (MAX_DIMS if on_heap else value["inline_"].type.range()[1] + 1):
@@ -490,7 +512,7 @@ def describe_impl(impl, uses=None):
     try:
         fields = impl["fields_"]
         layout = fields["layout"]
-        sizes = inline_array(layout["sizes"])
+        sizes = inline_array(layout_list(layout, "sizes"))
         numel = int(layout["numel"])
         if int(fields["deallocated"]):
             raise Instead("deallocated, was %s %s" % (enumerator(fields["type"]), braces(sizes)))
@@ -508,8 +530,8 @@ def describe_impl(impl, uses=None):
             notes.append("use_count %d" % uses)
         if gdb.types.has_field(fields.type, "borrows") and count_in(fields["borrows"]) != 0:
             notes.append("borrowed by %d" % count_in(fields["borrows"]))
-        shown = Description(fields["data"], fields["type"], fields["device"], layout["sizes"],
-                            layout["strides"], notes, bool(fields["opaque"]))
+        shown = Description(fields["data"], fields["type"], fields["device"],
+                            layout_list(layout, "sizes"), layout_list(layout, "strides"), notes, bool(fields["opaque"]))
     except gdb.MemoryError:
         raise Instead("<cannot read the TensorImpl at 0x%x>" % int(impl.address)) from None
     if numel != shown.numel:
@@ -744,6 +766,7 @@ for pattern, printer, *arguments in (
         ("Span<.*>", span_printer),
         ("Result<.*>", ResultPrinter),
         ("Dims|detail::InlineArray<.*>", TextPrinter, dims_text),
+        ("Layout", TextPrinter, layout_text),
         ("Scalar", TextPrinter, scalar_text),
         ("detail::SmallFloat<.*>", TextPrinter, lambda value: text_of(small_float(value))),
         ("complex<.*>", TextPrinter, complex_number),

@@ -143,8 +143,13 @@ class InlineArray {
   bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMaxDims && on_heap_; }
   // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
   // vector load of values just stored one by one waits for the store buffer, some 5 ns.
-  static void copy_values(T* to, const volatile T* from, size_t n) noexcept {
-    for (size_t i = 0; i < n; ++i) to[i] = from[i];
+  static void copy_values(T* to, const T* from, size_t n) noexcept {
+    if constexpr (std::is_class_v<T>) {
+      std::memcpy(to, from, n * sizeof(T));
+    } else {
+      const volatile T* const values = from;
+      for (size_t i = 0; i < n; ++i) to[i] = values[i];
+    }
   }
   void steal(InlineArray& other) noexcept {
     size_ = other.size_;
