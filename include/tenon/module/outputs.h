@@ -68,6 +68,10 @@ inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
 TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcept {
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
+TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, Tensor& to) noexcept {
+  return resize_tensor(to, source.layout.sizes());
+}
+
 /// Whether an output can be copied to the tensor that was set for it.
 TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   const TensorArg set(to);
@@ -83,7 +87,7 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
                               source.layout.numel > target.capacity);
   if (TENON_UNLIKELY(can_never_fit && source.layout.sizes() != target.layout.sizes())) {
     Tensor handle = to;
-    return resize_tensor(handle, source.layout.sizes());  // which says why not
+    return resize_like(source, handle);  // which says why not
   }
   return Error::Ok;
 }
@@ -111,8 +115,9 @@ TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
 /// Copies an output to the tensor that was set for it, which takes its shape.
 TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
   const TensorArg source(from);
-  const ArrayRef<int64_t> sizes = fields(source).layout.sizes();
-  if (sizes != fields(TensorArg(to)).layout.sizes()) TENON_TRY(resize_tensor(to, sizes));
+  if (fields(source).layout.sizes() != fields(TensorArg(to)).layout.sizes()) {
+    TENON_TRY(resize_like(fields(source), to));
+  }
   return copy_output(from, to);
 }
 

@@ -168,9 +168,8 @@ inline constexpr ForBlob for_blob{};
 /// the one that is registered for the device, is a DeviceBackend.
 /// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
-/// for one beside an owner, and for one with a backend given that keeps no metadata itself; two for
-/// more dimensions than TENON_INLINE_DIMS, and a third where a DimOrder has no room for them either
-/// (more than 8 where pointers have 8 bytes).
+/// for one beside an owner, and for one with a backend given that keeps no metadata itself; one for
+/// more dimensions than TENON_INLINE_DIMS.
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>

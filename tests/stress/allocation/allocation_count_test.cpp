@@ -63,11 +63,11 @@ TEST_CASE("allocations: from_blob takes 2, with a deleter and with strides too")
   ALLOCATES(2, from_blob(blob, {2, 3}, {1, 2}));
   ALLOCATES(2, for_blob(blob, {2, 3}, ScalarType::Float).strides({3, 1}).make_tensor_ptr());
   ALLOCATES(2, make_tensor_ptr({2, 3}, blob));
-  // The sizes and strides, and with rank 9 the dim order; a Dims of the caller's besides.
+  // One more for all lists of more than 6 dimensions.
   static const Dims rank_7{1, 1, 1, 1, 1, 2, 3};
   static const Dims rank_9{1, 1, 1, 1, 1, 1, 1, 2, 3};
-  ALLOCATES(4, from_blob(blob, rank_7));
-  ALLOCATES(5, from_blob(blob, rank_9));
+  ALLOCATES(3, from_blob(blob, rank_7));
+  ALLOCATES(3, from_blob(blob, rank_9));
 }
 
 // A promise of docs/guarantees.md.

@@ -112,7 +112,7 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
       {-1, sizes, nullptr, nullptr, "TensorImpl: -1 dimensions"},
       {2, nullptr, nullptr, nullptr, "TensorImpl: 2 dimensions without sizes"},
       {65, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
-      {INT64_MAX, sizes, in_order, nullptr, "TensorImpl: dim_order has more than 64"},
+      {INT64_MAX, sizes, in_order, nullptr, "TensorImpl: sizes has more than 64"},
       {(int64_t{1} << 32) + 2, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
   };
   for (const auto& row : rows) {
