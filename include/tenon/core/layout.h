@@ -217,13 +217,16 @@ class Layout : public detail::LayoutFields {
   }
 
   /// Nests the dimensions in another order.
-  void nest(ArrayRef<DimOrderType> dim_order) noexcept {
-    int64_t product = 1;
-    for (size_t i = rank_; i-- > 0;) {
-      const size_t d = dim_order[i];
-      order()[i] = dim_order[i];
-      stride_list()[d] = product;
-      if (sizes()[d] != 0) product *= sizes()[d];
+  void nest(ArrayRef<DimOrderType> given) noexcept {
+    const int64_t* const size = sizes().data();
+    int64_t* const stride = stride_list();
+    DimOrderType* const dim_order = order();
+    ptrdiff_t product = 1;
+    for (size_t i = given.size(); i-- > 0;) {
+      const DimOrderType d = given[i];
+      dim_order[i] = d;
+      stride[d] = product;
+      if (size[d] != 0) product *= static_cast<ptrdiff_t>(size[d]);
     }
     row_major = false;
   }
