@@ -311,14 +311,15 @@ class ExecutorchMethod {
     TENON_TRY(make_executorch_layout(tensor, layout));
     const auto order = input_of(*method_, i).toTensor().dim_order();
     const ArrayRef<DimOrderType> wanted(order.data(), order.size());
-    if (TENON_UNLIKELY(shape.numel != 0 && !is_same_order(shape.sizes, wanted, shape.dim_order))) {
-      return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order),
+    if (TENON_UNLIKELY(shape.numel != 0 &&
+                       !is_same_order(shape.sizes(), wanted, shape.dim_order()))) {
+      return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order()),
                   ", the program was exported for ", Dims(wanted),
                   "; copy_() into a tensor of that order rearranges it");
     }
     TheirImpl impl = layout.make_impl();
     return check_executorch(method_->set_input(TheirValue(TheirTensor(&impl)), i), "sizes ",
-                            shape.sizes);
+                            shape.sizes());
   }
 
   /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that

@@ -130,7 +130,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   layout.device_index =
       static_cast<::executorch::runtime::etensor::DeviceIndex>(is_host ? 0 : from.device.index());
   const Layout& shape = from.layout;
-  const size_t rank = shape.sizes.size();
+  const size_t rank = shape.sizes().size();
   if (TENON_UNLIKELY(rank > ExecutorchLayout::kMaxRank)) {
     return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
                 ExecutorchLayout::kMaxRank);
@@ -139,11 +139,11 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   int64_t stride = 1;
   bool fits = true;
   for (size_t i = rank; i-- > 0;) {
-    const DimOrderType d = shape.dim_order[i];
-    const int64_t size = shape.sizes[d];
+    const DimOrderType d = shape.dim_order()[i];
+    const int64_t size = shape.sizes()[d];
     fits = fits && size <= kMost && stride <= kMost;
-    if (TENON_UNLIKELY(shape.strides[d] != stride && size != 1 && shape.numel != 0)) {
-      return fail(Error::NotSupported, "strides ", shape.strides, " of sizes ", shape.sizes,
+    if (TENON_UNLIKELY(shape.strides()[d] != stride && size != 1 && shape.numel != 0)) {
+      return fail(Error::NotSupported, "strides ", shape.strides(), " of sizes ", shape.sizes(),
                   " are not dense, which ExecuTorch's have to be; contiguous() makes a copy");
     }
     layout.sizes[d] = static_cast<ExecutorchLayout::Size>(size);
@@ -152,7 +152,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     if (size != 0) stride *= size;  // fits, as a tensor's shape does
   }
   if (TENON_UNLIKELY(!fits)) {
-    return fail(Error::NotSupported, "sizes ", shape.sizes,
+    return fail(Error::NotSupported, "sizes ", shape.sizes(),
                 " or their strides are beyond ExecuTorch's 32 bits");
   }
   layout.rank = static_cast<uint8_t>(rank);
