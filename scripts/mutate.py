@@ -90,6 +90,7 @@ MORE_TESTS = {
     "kernels/random_plan.h": ["kernels/random_bounds_test.cpp", "tensor/random_test.cpp"],
     "kernels/box_muller.h": ["kernels/random_quality_test.cpp", "kernels/random_elements_test.cpp"],
     "tensor/copy.h": ["tensor/backend_copy_test.cpp"],
+    "tensor/borrow.h": ["tensor/tensor_ptr_maker_test.cpp", "tensor/tensor_ptr_view_test.cpp", "tensor/view_test.cpp"],
     "tensor/data.h": ["tensor/tensor_ptr_values_test.cpp"],
     "tensor/deleter.h": ["tensor/tensor_ptr_test.cpp"],
     "tensor/draft.h": ["exchange/dlpack_test.cpp", "tensor/tensor_ptr_test.cpp", "tensor/creators_test.cpp"],

@@ -11,8 +11,9 @@
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
+#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/from_values.h"
 #include "tenon/tensor/resize.h"
 
 #if defined(TENON_COMPILING) || \
@@ -61,9 +62,14 @@ TENON_DETAIL_INSTANCE Error produce_elements<void>(
     FunctionRef<Error(const TensorView&)>) noexcept;
 TENON_DETAIL_INSTANCE Error write_row<void>(Backend&, const NewRow&, const void*,
                                             FunctionRef<Error(void*)>) noexcept;
-TENON_DETAIL_INSTANCE Error make_over<void>(const Making&, const Memory&, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error make_in_backend<void>(const Making&, Layout&&, size_t, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error make_new<void>(const Making&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const Plan&, Deleter*,
+                                             Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const Plan&, Deleter*,
+                                            Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error new_in_backend<void>(const Plan&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error new_memory<void>(const Plan&, bool, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error adopt_or_copy<void>(const Plan&, Values&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const Plan&, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
                                             int64_t, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,

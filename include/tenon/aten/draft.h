@@ -207,35 +207,20 @@ inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {
   draft.share(tensor.getIntrusivePtr());
 }
 
-/// The draft of what a creator returns, and what becomes of it.
+/// Moves a draft to what holds it.
 template <class T>
-class Slot {
- public:
-  explicit Slot(BackendState* = nullptr) noexcept {}
-  Draft& draft() noexcept { return draft_; }
-  Error commit() noexcept {
-    TENON_TRY(draft_.commit());
-    if constexpr (std::is_same_v<T, TensorPtr>) {
-      if (handle_ == nullptr) handle_.reset(new (std::nothrow) Tensor);
-      if (TENON_UNLIKELY(handle_ == nullptr)) {
-        return fail(Error::OutOfMemory, "out of memory for a tensor");
-      }
+Error finish_draft(Draft& draft, T& out, BackendState*) noexcept {
+  TENON_TRY(draft.commit());
+  if constexpr (std::is_same_v<T, TensorPtr>) {
+    out.reset(new (std::nothrow) Tensor(draft.take()));
+    if (TENON_UNLIKELY(out == nullptr)) {
+      return fail(Error::OutOfMemory, "out of memory for a tensor");
     }
-    return Error::Ok;
+  } else {
+    out = T(draft.take());
   }
-  T take() noexcept {
-    if constexpr (std::is_same_v<T, TensorPtr>) {
-      if (handle_ != nullptr) *handle_ = Tensor(draft_.take());
-      return std::move(handle_);
-    } else {
-      return T(draft_.take());
-    }
-  }
-
- private:
-  Draft draft_;
-  TensorPtr handle_;
-};
+  return Error::Ok;
+}
 
 /// A tensor whose shape and memory may change: what it has, and where it is.
 struct Resizable : TensorFields {

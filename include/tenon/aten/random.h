@@ -4,7 +4,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tenon/aten/draft.h"
 #include "tenon/aten/errors.h"
 #include "tenon/config.h"
 #include "tenon/core/error.h"
@@ -14,11 +13,6 @@
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-inline at::Tensor handle_of(const TensorArg& tensor) noexcept { return tensor.tensor(); }
-inline at::Tensor handle_of(const Draft& committed) noexcept {
-  return at::Tensor(committed.impl());
-}
 
 /// Fills the tensor as at::rand, at::randn and at::randint do, `done`, where the plan is one of
 /// theirs and they promise what tenon does: every value within the bounds, all integers equally
@@ -45,10 +39,10 @@ inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bo
   });
 }
 
-/// Fills a tensor or a committed draft. The thread's own generator stands for libtorch's: for its
+/// Fills a tensor. The thread's own generator stands for libtorch's: for its
 /// numbers, or where it has none like these, tenon's from a seed that it gives.
-template <class T>
-Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexcept {
+template <class Arg>  // TensorArg: fill_random_fields() is defined later
+Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generator) noexcept {
   if (&generator != &default_generator()) {
     return fill_random_fields(fields(tensor), plan, generator);
   }
@@ -56,7 +50,7 @@ Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexc
   bool done = false;
   const TensorFields& memory = fields(tensor);
   if (memory.backend == nullptr || memory.is_host_accessible()) {
-    TENON_TRY(fill_from_aten(handle_of(tensor), plan, done));
+    TENON_TRY(fill_from_aten(tensor.tensor(), plan, done));
   }
   if (done) return Error::Ok;
   Generator seeded(draw_from_aten());

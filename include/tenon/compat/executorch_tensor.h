@@ -61,25 +61,23 @@ inline constexpr bool is_option_v =
     tenon::detail::is_deleter_v<T>;
 
 struct Options {
-  explicit Options(AnyPtr d) noexcept : data(d), type(d.type()) {}
+  explicit Options(AnyPtr d) noexcept : data(d), plan(d.type()) {}
 
-  void set(ScalarType value) noexcept { type = value; }
+  void set(ScalarType value) noexcept { plan.type = value; }
   void set(aten::Device value) noexcept {
-    device = value;
+    plan.device = value;
     check_memory = &tenon::detail::check_and_name_backend<>;
   }
-  void set(TensorShapeDynamism value) noexcept { dynamism = value; }
+  void set(TensorShapeDynamism value) noexcept { plan.dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
   void set(F f) {
     if (deleters++ == 0) deleter = tenon::Deleter(data.get(), std::move(f));
   }
 
   AnyPtr data;
-  ScalarType type;
-  aten::Device device;
+  tenon::detail::Plan plan;
   // check_and_name_backend() where a device was given.
   tenon::Error (*check_memory)(tenon::Backend*, tenon::detail::Draft&) noexcept = nullptr;
-  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
   tenon::Deleter deleter;
   int deleters = 0;
 };
@@ -90,23 +88,22 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
                          Options& options) {
   tenon::Layout layout;
   if (!strides.empty() &&
-      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.type), layout) ==
-          tenon::Error::Ok &&
+      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.plan.type),
+                         layout) == tenon::Error::Ok &&
       layout.is_dense()) {
     dim_order = Dims(layout.dim_order());
     strides = Dims();
   }
-  tenon::detail::Made<aten::Tensor> made;
+  tenon::detail::Draft draft;
   auto error = options.deleters > 1
                    ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
                                          " deleters; memory is released once")
-                   : tenon::detail::make_from_pointer(
-                         options.data.data(), sizes, dim_order, strides, options.type,
-                         options.dynamism, options.device, options.deleter, made.draft());
+                   : tenon::detail::borrow_as(options.data.data(), sizes, dim_order, strides,
+                                              options.plan, &options.deleter, draft);
   if (error == tenon::Error::Ok && options.check_memory != nullptr) {
-    error = options.check_memory(nullptr, made.draft());
+    error = options.check_memory(nullptr, draft);
   }
-  return made.finish(function, error);
+  return tenon::detail::finish<aten::Tensor>(function, error, draft);
 }
 template <class... Args>
 aten::Tensor make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
@@ -165,9 +162,8 @@ inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexc
 }
 inline aten::Tensor cast(const char* function, const aten::Tensor& source, ScalarType type) {
   const bool has_data = !source.defined() || source.impl()->data() != nullptr;
-  const tenon::CreatorOptions options(type);
   return tenon::detail::clone<aten::Tensor>(
-      function, source, options, tenon::CastMode::Truncate,
+      function, source, tenon::detail::plan_of(type, type), tenon::CastMode::Truncate,
       {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);
 }
 
@@ -184,9 +180,10 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   if (cast_after) type = from;
   data.values.take();
   const Dims flat{data.values.count()};
-  aten::Tensor made = tenon::detail::create_of_values<aten::Tensor>(
-      function, data.values, sizes == nullptr ? flat : *sizes, sizes == nullptr,
-      tenon::detail::Strides{&dim_order, &strides}, type, dynamism);
+  aten::Tensor made = tenon::detail::of_values<aten::Tensor>(
+      function, data.values,
+      tenon::detail::Strided{sizes == nullptr ? flat : *sizes, dim_order, strides},
+      sizes == nullptr, type, dynamism);
   return cast_after ? cast(function, made, to) : made;
 }
 
@@ -359,7 +356,7 @@ class TensorPtrMaker {
   /// For for_blob().
   TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
       : options_(data), sizes_(std::move(sizes)) {
-    options_.type = type.value_or(options_.type);
+    options_.plan.take(type);
   }
   TensorPtrMaker(TensorPtrMaker&&) = default;
   TensorPtrMaker& operator=(TensorPtrMaker&&) = default;

@@ -254,9 +254,13 @@ constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& o
 /// Bytes in one element; 0 for Undefined.
 /// Source: c10::elementSize.
 constexpr size_t elementSize(ScalarType type) noexcept {
-  return visit(
-      type, [](auto tag) { return sizeof(typename decltype(tag)::type); },
-      [] { return size_t{0}; });
+  switch (type) {
+#define TENON_DETAIL_CASE(cpp_type, name) \
+  case ScalarType::name: return sizeof(cpp_type);
+    TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
+#undef TENON_DETAIL_CASE
+    default: return 0;
+  }
 }
 
 /// Whether it is one of the types above; false for Undefined and any other number.

@@ -10,6 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -81,8 +82,8 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
 }
 
 TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
-                                  const Making& making, Draft& draft) noexcept {
-  const ScalarType type = making.type;
+                                  const Plan& plan, Draft& draft) noexcept {
+  const ScalarType type = plan.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -95,7 +96,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(make_owned(sizes, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(new_row_major(sizes, plan, false, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
       fields(draft), "from_binary",
@@ -155,11 +156,10 @@ struct FromBinary {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
-    return detail::create<Out>(
-        function, CreatorOptions(type, options...), own::ScalarType::Undefined,
-        [&](const auto& making, auto& made) noexcept {
-          return detail::make_from_binary(bytes, nbytes, sizes, making, made.draft());
-        });
+    const detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, type, options...);
+    detail::Draft draft;
+    const Error error = detail::make_from_binary(bytes, nbytes, sizes, plan, draft);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 

@@ -11,7 +11,6 @@
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE
@@ -147,47 +146,43 @@ template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
-  const CreatorOptions asked(options...);
-  BackendState* const metadata = metadata_in(asked.backend());
-  Made<Out> made(metadata);
+  Plan plan = plan_of(own_type(blob.dtype), options...);
+  plan.device = blob.device;
+  Draft draft;
   Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
-    const Backend& backend = *asked.given_backend();
-    const Device device = backend.device();
+    const Device device = plan.given->device();
     if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
       error = fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
-                   backend.name(), " on ", device);
+                   plan.given->name(), " on ", device);
     }
   }
   constexpr bool kTakesBack = kKnowsOwners && !has_backend_v<Options...>;
   if constexpr (kTakesBack) {
-    if (error == Error::Ok &&
-        kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes, blob.strides,
-                   asked.dynamism, blob.readonly, made.draft())) {
-      return made.finish(function, Error::Ok);
+    if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
+                                         blob.strides, plan.dynamism, blob.readonly, draft)) {
+      return finish_shared<Out>(function, Error::Ok, draft, metadata_in(plan.backend));
     }
   }
   if (error == Error::Ok) {
-    error =
-        make_from_pointer(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides,
-                          blob.dtype, asked.dynamism, blob.device, owners, made.draft(), metadata);
+    error = borrow_as(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, plan,
+                      &owners, draft);
   }
   if (error == Error::Ok && (has_backend_v<Options...> || !blob.device.is_cpu())) {
-    error = check_and_name_backend(asked.given_backend(), made.draft());
+    error = check_and_name_backend(plan.given, draft);
   }
   if constexpr (kTakesBack) {
-    if (error == Error::Ok && kept.attach(fields(made.draft()))) {
-      fields(made.draft()).deleter.reset();  // the owner
+    if (error == Error::Ok && kept.attach(fields(draft))) {
+      fields(draft).deleter.reset();  // the owner
     }
   }
-  return made.finish(function, error);
+  return finish<Out>(function, error, draft);
 }
 
 /// A copy of a tensor on the heap, metadata too, as a blob.
 TENON_LAZY Result<Blob> make_owned_blob(const char* function,
                                         const ConstTensorArg& source) noexcept {
-  const Result<Tensor> copy =
-      clone<Result<Tensor>>(function, source, CreatorOptions(host_backend()));
+  const Result<Tensor> copy = clone<Result<Tensor>>(function, source, plan_in(host_backend()));
   if (!copy.ok()) return copy.error();
   Blob blob;
   return finish_value<Result<Blob>>(function, make_blob(*copy, blob), std::move(blob));

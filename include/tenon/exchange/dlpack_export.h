@@ -102,7 +102,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
 
 template <class Out, class Managed>
 TENON_NOINLINE Out export_copy(const char* function, const TensorArg& t) {
-  const Result<Tensor> copy = clone<Result<Tensor>>(function, t, CreatorOptions());
+  const Result<Tensor> copy = clone<Result<Tensor>>(function, t);
   if constexpr (IsResult<Out>::value) {
     if (!copy.ok()) return copy.error();
   }

@@ -9,6 +9,7 @@
 #include "tenon/core/optional.h"
 #include "tenon/exchange/dlpack_check.h"
 #include "tenon/kernels/byte_order.h"
+#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/place.h"
 
@@ -121,16 +122,14 @@ TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
                                TensorShapeDynamism dynamism) {
   TensorFields source;  // no tensor: ATen has no negative strides
   describe_import(from, plan, dynamism, source);
-  Making making(source.type, dynamism);
-  making.like = &source;
-  making.lay_out = &lay_out_like<>;
-  Error error = find_backend_like(source, plan.target, making.backend);
-  Made<Out> made(making.backend);
-  if (error == Error::Ok) error = make_new(making, made.draft());
+  Plan copy(source.type, dynamism);
+  Draft draft;
+  Error error = find_backend_like(source, plan.target, copy.backend);
+  if (error == Error::Ok) error = new_like(source, copy, draft);
   if (error == Error::Ok) {
-    error = copy_with_backend(fields(made.draft()), source, CastMode::Checked, nullptr);
+    error = copy_with_backend(fields(draft), source, CastMode::Checked, nullptr);
   }
-  return made.finish(function, error, making.backend);
+  return finish_new<Out>(function, error, draft, copy.backend);
 }
 
 /// A view of all the memory of a handle, so that an export finds the handle again.
@@ -138,24 +137,23 @@ template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
-  Made<Out> made;
-  Tensor memory;  // stays until made.finish(), which looks at it in ATen mode
+  Draft draft;
+  Tensor memory;  // stays until the draft is finished, which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
-    const ScalarType type = plan.shape.type;
-    Layout& layout = plan.shape.layout;
-    const int64_t offset =
-        static_cast<int64_t>(from.tensor.byte_offset) / static_cast<int64_t>(elementSize(type));
-    Made<Tensor> whole;
-    TENON_TRY(make_from_pointer(DataPtr(from.tensor.data, from.is_readonly()),
-                                {offset + layout.required_span_size()}, {}, {}, public_type(type),
-                                dynamism, plan.device, release, whole.draft()));
-    TENON_TRY(whole.commit());
-    TENON_TRY(new_impl(made.draft()));
-    fields(made.draft()).set_layout(std::move(layout));
-    memory = whole.finish(function, Error::Ok);
-    return attach_view(memory, type, offset, fields(made.draft()));
+    const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
+    const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) / size;
+    Plan all(plan.shape.type, dynamism);
+    all.device = plan.device;
+    Draft whole;
+    TENON_TRY(borrow_as(DataPtr(from.tensor.data, from.is_readonly()),
+                        {offset + plan.shape.layout.required_span_size()}, {}, {}, all, &release,
+                        whole));
+    TENON_TRY(finish_draft(whole, memory, nullptr));
+    TENON_TRY(new_impl(draft));
+    fields(draft).set_layout(std::move(plan.shape.layout));
+    return attach_view(memory, plan.shape.type, offset, fields(draft));
   };
-  return made.finish(function, make());
+  return finish<Out>(function, make(), draft);
 }
 
 template <class Out>
@@ -165,16 +163,16 @@ Out import_planned(const char* function, const DLPackContents& from, DLPackPlan&
   if (TENON_UNLIKELY(has_offset_from_handle(from.tensor))) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
-  Made<Out> made;
-  const Error error = make_import(from, plan, dynamism, release, made.draft());
-  return made.finish(function, error);
+  Draft draft;
+  const Error error = make_import(from, plan, dynamism, release, draft);
+  return finish_shared<Out>(function, error, draft, nullptr);
 }
 template <class Out>
 Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
                   const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
   DLPackPlan plan;
   const Error error = plan_import(from, copy, device, plan);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
+  if (TENON_UNLIKELY(error != Error::Ok)) return finish_failed<Out>(function, error);
   return import_planned<Out>(function, from, plan, dynamism, release);
 }
 
@@ -208,7 +206,7 @@ struct FromDLPack {
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     if (managed == nullptr) {
-      return detail::Made<Out>().finish(
+      return detail::finish_failed<Out>(
           function, detail::fail(Error::InvalidArgument, "the pointer is null"));
     }
     Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});

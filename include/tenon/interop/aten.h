@@ -14,7 +14,7 @@
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -177,14 +177,15 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     // The storage, not the at::Tensor, which may be given another storage while this one is in use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
     const DataPtr pointer(data, is_lent_readonly(source.storage()));
-    Made<Tensor> made;
-    TENON_TRY(make_from_pointer(pointer, Dims(source.sizes()), {}, Dims(source.strides()), type,
-                                dynamism, device, release, made.draft()));
-    TENON_TRY(made.commit());
+    Plan plan(type, dynamism);
+    plan.device = device;
+    Draft draft;
+    TENON_TRY(borrow_as(pointer, Dims(source.sizes()), {}, Dims(source.strides()), plan, &release,
+                        draft));
+    TENON_TRY(finish_draft(draft, tensor, nullptr));
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
     if (data != nullptr && storage->resizable()) storage->set_resizable(false);
-    tensor = made.finish("", Error::Ok);
     return Error::Ok;
   });
 }

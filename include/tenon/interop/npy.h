@@ -14,8 +14,8 @@
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
+#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/kept.h"
-#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -91,7 +91,7 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
     order.push_back(static_cast<int64_t>(d));
   }
   if (!order.empty() && rank != header.sizes.size()) order.push_back(static_cast<int64_t>(rank));
-  constexpr auto kDynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+  Plan plan(header.type);
   const size_t begin = source.begin + text.end();
   const bool usable = !header.swapped && begin % number_size(header.type) == 0;
   end = begin + nbytes;
@@ -99,12 +99,10 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
     Deleter unmapper;
     if (void* const base = source.file->map(end, unmapper)) {
       void* const data = static_cast<char*>(base) + begin;
-      return make_from_pointer(data, header.sizes, order, {}, public_type(header.type), kDynamism,
-                               Device(), unmapper, draft);
+      return borrow_as(data, header.sizes, order, {}, plan, &unmapper, draft);
     }
   }
-  TENON_TRY(make_owned(header.sizes, order, Making{header.type, kDynamism}, Contents::Uninitialized,
-                       draft));
+  TENON_TRY(new_tensor(Strided{header.sizes, order, {}}, plan, false, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);
@@ -155,8 +153,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(make_owned(sizes, {}, Making{from.type, from.dynamism}, Contents::Uninitialized,
-                         image.copy));
+    TENON_TRY(new_row_major(sizes, Plan(from.type, from.dynamism), false, image.copy));
     const Place out{view_of(fields(image.copy)), nullptr};
     TENON_TRY(check_lists(out.view));
     if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
@@ -167,10 +164,10 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   return Error::Ok;
 }
 
-/// Made::finish(); then tells where the array ended, unless `offset` is null.
+/// finish(); then tells where the array ended, unless `offset` is null.
 template <class Out>
-Out finish_npy(Made<Out>& made, const char* function, Error error, size_t* offset, size_t end) {
-  Out out = made.finish(function, error);
+Out finish_npy(const char* function, Error error, Draft& draft, size_t* offset, size_t end) {
+  Out out = finish<Out>(function, error, draft);
   if constexpr (IsResult<Out>::value) {
     if (!out.ok()) return out;
   }
@@ -214,14 +211,14 @@ struct ReadNpy {
   Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     return read(path, detail::own_type(type), memory, offset);
   }
 
  private:
   Out read(const detail::FilePath& path, detail::ScalarType type, NpyMemory memory,
            size_t* offset) const {
-    detail::Made<Out> made;
+    detail::Draft draft;
     detail::InputFile file;
     size_t end = 0;
     Error error = path.check();
@@ -229,12 +226,11 @@ struct ReadNpy {
       error = file.open(path.c_str());
       if (error == Error::Ok) {
         const size_t begin = offset != nullptr ? *offset : 0;
-        error =
-            detail::read_npy({&file, nullptr, file.size(), begin}, memory, type, end, made.draft());
+        error = detail::read_npy({&file, nullptr, file.size(), begin}, memory, type, end, draft);
       }
       if (error != Error::Ok) error = path.blame(error);
     }
-    return detail::finish_npy(made, function, error, offset, end);
+    return detail::finish_npy<Out>(function, error, draft, offset, end);
   }
 };
 
@@ -250,22 +246,23 @@ struct FromNpy {
   Out operator()(const void* bytes, size_t nbytes, ScalarType type,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     return read(bytes, nbytes, detail::own_type(type), offset);
   }
 
  private:
   Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
-    detail::Made<Out> made;
+    detail::Draft draft;
     if (bytes == nullptr && nbytes != 0) {
-      return made.finish(function, detail::fail(Error::InvalidArgument, "the pointer to ", nbytes,
-                                                " bytes is null"));
+      return detail::finish_failed<Out>(
+          function,
+          detail::fail(Error::InvalidArgument, "the pointer to ", nbytes, " bytes is null"));
     }
     size_t end = 0;
     const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes,
                                    offset != nullptr ? *offset : 0};
-    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, made.draft());
-    return detail::finish_npy(made, function, error, offset, end);
+    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, draft);
+    return detail::finish_npy<Out>(function, error, draft, offset, end);
   }
 };
 

@@ -15,7 +15,7 @@
 
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -211,12 +211,9 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   // The value goes before the environment.
   Deleter release(data, [environment = std::move(environment),
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
-  Made<Tensor> made;
-  TENON_TRY(make_from_pointer(data, sizes, {}, {}, public_type(type),
-                              TensorShapeDynamism::DYNAMIC_BOUND, Device(), release, made.draft()));
-  TENON_TRY(made.commit());
-  tensor = made.finish("forward", Error::Ok);
-  return Error::Ok;
+  Draft draft;
+  TENON_TRY(borrow_as(data, sizes, {}, {}, Plan(type), &release, draft));
+  return finish_draft(draft, tensor, nullptr);
 }
 
 /// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent

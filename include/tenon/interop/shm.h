@@ -46,7 +46,7 @@
 #include "tenon/core/result.h"
 #include "tenon/interop/file.h"
 #include "tenon/interop/shm/shm_header.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -173,9 +173,8 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& ow
   if (base == MAP_FAILED) return file_error("cannot map it", errno);
   segment.base = base;
   segment.length = shm.length;
-  return make_from_pointer(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
-                           shm.layout.sizes(), {}, shm.layout.strides(), public_type(shm.type),
-                           TensorShapeDynamism::DYNAMIC_BOUND, Device(), owner, draft);
+  return borrow_as(DataPtr(static_cast<char*>(base) + kShmOffset, readonly), shm.layout.sizes(), {},
+                   shm.layout.strides(), Plan(shm.type), &owner, draft);
 }
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
@@ -309,9 +308,9 @@ struct ShmCreate {
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
   Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
                  const Dims& strides = {}, mode_t mode = 0600) const {
-    detail::Made<Out> made;
-    const Error error = detail::create_shm(&name, sizes, type, strides, mode, made.draft());
-    return made.finish(function, name.blame_if(error));
+    detail::Draft draft;
+    const Error error = detail::create_shm(&name, sizes, type, strides, mode, draft);
+    return detail::finish<Out>(function, name.blame_if(error), draft);
   }
 
   /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
@@ -323,9 +322,9 @@ struct ShmCreate {
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
-    detail::Made<Out> made;
-    const Error error = detail::create_shm(nullptr, sizes, type, strides, 0, made.draft());
-    return made.finish(function, error);
+    detail::Draft draft;
+    const Error error = detail::create_shm(nullptr, sizes, type, strides, 0, draft);
+    return detail::finish<Out>(function, error, draft);
   }
 };
 
@@ -346,8 +345,9 @@ struct ShmAttach {
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
   Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::Made<Out> made;
-    return made.finish(function, name.blame_if(detail::attach_shm(name, access, made.draft())));
+    detail::Draft draft;
+    const Error error = detail::attach_shm(name, access, draft);
+    return detail::finish<Out>(function, name.blame_if(error), draft);
   }
 
   /// As above, by a descriptor of memory without a name.
@@ -356,12 +356,12 @@ struct ShmAttach {
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
   /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::Made<Out> made;
-    Error error = detail::attach_shm(descriptor, access, made.draft());
+    detail::Draft draft;
+    Error error = detail::attach_shm(descriptor, access, draft);
     if (error != Error::Ok) {
       error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());
     }
-    return made.finish(function, error);
+    return detail::finish<Out>(function, error, draft);
   }
 };
 

@@ -137,27 +137,29 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Makes `kept` an unshared tensor as `making` describes, the same one again where possible.
-TENON_LAZY Error renew(Tensor& kept, const Making& making) noexcept {
-  const Dims& sizes = *making.sizes;
-  const Device device = making.backend != nullptr ? making.backend->device() : Device();
+/// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one is
+/// dense in `dim_order`, row-major for `{}`.
+TENON_LAZY Error renew(Tensor& kept, const Dims& sizes, const Dims& dim_order, Plan plan) noexcept {
+  const Device device = plan.backend != nullptr ? plan.backend->device() : Device();
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == making.type && last.device == device &&
-        (last.dynamism == making.dynamism || sizes.empty()) &&
-        (last.layout.sizes() == sizes || (making.dynamism != TensorShapeDynamism::STATIC &&
+    if (last.type == plan.type && last.device == device &&
+        (last.dynamism == plan.dynamism || sizes.empty()) &&
+        (last.layout.sizes() == sizes || (plan.dynamism != TensorShapeDynamism::STATIC &&
                                           resize_tensor(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
   kept = Tensor();
-  Slot<Tensor> made;
-  Error error = make_new(making, made.draft());
-  if (error == Error::Ok) error = made.commit();
+  Draft draft;
+  Error error = check_type(plan.type);
+  if (error == Error::Ok) {
+    error = new_tensor(Strided{sizes, dim_order, {}}, plan, false, draft);
+  }
+  if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(blame_if("empty", error));
-  if (making.backend != nullptr) tell_made(*making.backend, fields(made.draft()), "empty");
-  kept = made.take();
+  if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;
 }
 
@@ -252,19 +254,15 @@ class Outputs {
     }
     Dims sizes = spec.tensor.sizes;
     const Dims order(dim_order);
-    detail::Making making(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
-    making.backend = detail::unless_host_heap(memory_ != nullptr ? memory_ : &default_backend());
-    making.sizes = &sizes;
-    making.dim_order = &order;
-    making.lay_out = &detail::lay_out_given<>;
-    making.check_type = &detail::check_type;
+    detail::Plan plan(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
+    plan.backend = detail::unless_host_heap(memory_ != nullptr ? memory_ : &default_backend());
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);
-      making.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+      plan.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-    TENON_TRY(blamed(i, spec.name(), detail::renew(own_[i], making)));
+    TENON_TRY(blamed(i, spec.name(), detail::renew(own_[i], sizes, order, plan)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -341,12 +339,10 @@ class Outputs {
     const detail::TensorFields& source = detail::fields(arg);
     Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
     TENON_TRY(detail::find_backend_like(source, where, where));
-    detail::Making making(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
+    detail::Plan plan(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
+    plan.backend = detail::unless_host_heap(where);  // whatever the thread's default is
     const Dims sizes = source.layout.sizes();
-    TENON_TRY(detail::check_dims("sizes", sizes));
-    making.sizes = &sizes;
-    making.backend = detail::unless_host_heap(where);  // whatever the thread's default is
-    TENON_TRY(detail::renew(copy, making));
+    TENON_TRY(detail::renew(copy, sizes, {}, plan));
     return detail::copy_output(from, copy);
   }
 

@@ -289,17 +289,16 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
 template <class Out>
 Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
   Batch batch{tensors, is_stack};
-  Making making;
+  Draft draft;
   Error error = plan_batch(dim, batch);
-  if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, making.backend);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  making.type = batch.type;
-  making.sizes = &batch.sizes;
-  return create<Out>(function, making, [&](const Making& asked, auto& made) noexcept -> Error {
-    TENON_TRY(make_new(asked, made.draft()));
-    const TensorFields& result = fields(made.draft());
-    return copy_batch(batch, place_of_new(result, view_of(result)));
-  });
+  Plan plan(batch.type);
+  if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, plan.backend);
+  if (error == Error::Ok) error = new_row_major(batch.sizes, plan, false, draft);
+  if (error == Error::Ok) {
+    const TensorFields& result = fields(draft);
+    error = copy_batch(batch, place_of_new(result, view_of(result)));
+  }
+  return finish_new<Out>(function, error, draft, plan.backend);
 }
 
 /// How a dimension is cut.
@@ -351,10 +350,11 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
-    Slot<Tensor> part;
-    TENON_TRY(make_view(source, shape, part.draft()));
-    TENON_TRY(part.commit());
-    parts.push_back(part.take());
+    Draft draft;
+    Tensor part;
+    TENON_TRY(make_view(source, shape, draft));
+    TENON_TRY(finish_draft(draft, part, nullptr));
+    parts.push_back(std::move(part));
   }
   return Error::Ok;
 }

@@ -46,11 +46,12 @@ TENON_LAZY Error copy_with_backend(const TensorFields& to, const TensorFields& f
 
 /// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
 /// deallocate the source while it allocates, not while it copies.
-TENON_LAZY TENON_NOINLINE Error make_with_backend(const Tensor& source, const Making& making,
-                                                  CastMode mode, CastFunction cast,
-                                                  Draft& draft) noexcept {
-  TENON_TRY(make_new(making, draft));
-  const TensorArg from(source);
+TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan& plan,
+                                                   CastMode mode, CastFunction cast,
+                                                   Draft& draft) noexcept {
+  const Tensor kept = source.tensor();  // the backend's code may drop the source
+  TENON_TRY(new_like(fields(source), plan, draft));
+  const TensorArg from(kept);  // as it is now
   Borrow held;
   TENON_TRY(held.hold(from));
   return copy_with_backend(fields(draft), fields(from), mode, cast);
@@ -73,60 +74,54 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   return Error::Ok;
 }
 
+/// The plan of a clone in a backend's memory, or on the heap for the host's.
+inline Plan plan_in(Backend& backend) noexcept { return plan_of(ScalarType::Undefined, backend); }
+
 /// What a clone of another type needs; null in one that keeps its source's, which does not link it.
 struct Casting {
   CastFunction cast = nullptr;
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
 };
 
-/// Where a clone of `source` is to be, and whether it has no elements, as the source has none.
-TENON_LAZY Error plan_clone(const TensorArg& source, const CreatorOptions& options, CastMode mode,
-                            const Casting& casting, bool same_device, Making& making,
-                            bool& placeholder) noexcept {
+/// Completes the plan of a clone: `is_placeholder` where it has no elements, like the source.
+TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Casting& casting,
+                            bool same_device, Plan& plan, bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  making.like = &from;
-  making.lay_out = &lay_out_like<>;
-  making.type = options.type.value_or(from.type);
-  making.dynamism = from.dynamism;
-  if (casting.check != nullptr) TENON_TRY(casting.check(from.type, making.type, mode));
+  if (!plan.has_type) plan.type = from.type;
+  plan.dynamism = from.dynamism;
+  plan.backend = nullptr;
+  if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
   const bool has_nothing = from.is_template() || !from.has_data();
-  if (TENON_UNLIKELY(options.given_backend() != nullptr || from.backend != nullptr ||
+  if (TENON_UNLIKELY(plan.given != nullptr || from.backend != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
-    return find_clone_backend(from, options.given_backend(), same_device, making.backend);
+    return find_clone_backend(from, plan.given, same_device, plan.backend);
   }
-  placeholder = has_nothing;
+  is_placeholder = has_nothing;
   return Error::Ok;
 }
 
 /// The clone, or the error under the name of `function`. Without a backend given it is where the
 /// source is; with `same_device`, pinned or managed memory without a backend is an error, not a
 /// clone on cpu. `afterwards` is done once nothing else can fail.
-template <class Out, class Afterwards = std::nullptr_t>
-Out clone(const char* function, const TensorArg& source, const CreatorOptions& options,
+template <class Out, class Afterwards = Nothing>
+Out clone(const char* function, const TensorArg& source, Plan plan = Plan(ScalarType::Undefined),
           CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,
-          [[maybe_unused]] const Afterwards& afterwards = {}) {
-  Making making;
-  bool placeholder = false;
-  Error error = plan_clone(source, options, mode, casting, same_device, making, placeholder);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  const TensorFields& from = *making.like;
-  const bool on_heap = making.backend == nullptr && from.backend == nullptr && from.device.is_cpu();
-  const Tensor handle = on_heap ? Tensor() : source.tensor();  // a backend's code may drop it
-  Made<Out> made(making.backend);
-  if (TENON_UNLIKELY(placeholder)) {
-    error = make_placeholder(from, making.type, making.dynamism, made.draft());
-  } else if (TENON_UNLIKELY(!on_heap)) {
-    error = make_with_backend(handle, making, mode, casting.cast, made.draft());
+          const Afterwards& afterwards = {}) {
+  Draft draft;
+  bool is_placeholder = false;
+  Error error = plan_clone(source, mode, casting, same_device, plan, is_placeholder);
+  if (TENON_UNLIKELY(error != Error::Ok)) return finish_failed<Out>(function, error);
+  const TensorFields& from = fields(source);
+  if (TENON_UNLIKELY(is_placeholder)) {
+    error = new_placeholder(from, plan, draft);
+  } else if (plan.backend == nullptr && from.backend == nullptr && from.device.is_cpu()) {
+    error = new_like(from, plan, draft);
+    if (error == Error::Ok) error = copy_on_host(fields(draft), from, mode, casting.cast);
   } else {
-    error = make_new(making, made.draft());
-    if (error == Error::Ok) error = copy_on_host(fields(made.draft()), from, mode, casting.cast);
+    error = clone_with_backend(source, plan, mode, casting.cast, draft);
   }
-  if constexpr (!std::is_same_v<Afterwards, std::nullptr_t>) {
-    if (error == Error::Ok) error = made.commit();
-    if (error == Error::Ok) error = afterwards();
-  }
-  return made.finish(function, error, making.backend);
+  return finish_new<Out>(function, error, draft, plan.backend, afterwards);
 }
 
 }  // namespace detail
@@ -150,12 +145,13 @@ struct CloneTensor {
   Out operator()(detail::ConstTensorArg source, Options&&... options) const {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
-    const CreatorOptions asked(options...);
     detail::Casting casting;
     if constexpr (detail::has_type_v<Options...>) {
       casting = {&detail::cast_elements<>, &detail::check_cast};
     }
-    return detail::clone<Out>(function, source, asked, CastMode::Checked, casting, true);
+    return detail::clone<Out>(function, source,
+                              detail::plan_of(own::ScalarType::Undefined, options...),
+                              CastMode::Checked, casting, true);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/normalize.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/kept.h"
 #include "tenon/tensor/view_shape.h"
 
 TENON_BEGIN_NAMESPACE
@@ -268,13 +269,12 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
 
 /// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
 /// tensor.
-TENON_LAZY Error make_contiguous(const TensorArg& source, const Making& making,
-                                 Draft& draft) noexcept {
+TENON_LAZY Error make_contiguous(const TensorArg& source, const Plan& plan, Draft& draft) noexcept {
   CopyJob job;
   TENON_TRY(find_place(fields(source), "the source tensor", job.src));
   Borrow held;
   TENON_TRY(held.hold(source));
-  TENON_TRY(make_owned(job.src.view.sizes, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(new_row_major(job.src.view.sizes, plan, false, draft));
   job.dst = place_of_new(fields(draft), view_of(fields(draft)));
   return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
 }
@@ -286,11 +286,16 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   }
   const Tensor handle = tensor.defined() ? tensor.tensor() : Tensor();  // the caller's may go
   const TensorArg source(handle);
-  const auto dynamism = source.defined() ? fields(source).dynamism : TensorShapeDynamism::STATIC;
-  return create_like<Out>(function, source, CreatorOptions(dynamism),
-                          [&](const auto& making, auto& made) noexcept {
-                            return make_contiguous(source, making, made.draft());
-                          });
+  Plan plan(ScalarType::Undefined);
+  Draft draft;
+  bool is_placeholder = false;
+  Error error = plan_like(source, plan, is_placeholder);
+  if (error == Error::Ok) {
+    plan.dynamism = fields(source).dynamism;
+    error = is_placeholder ? new_placeholder(fields(source), plan, draft)
+                           : make_contiguous(source, plan, draft);
+  }
+  return finish_new<Out>(function, error, draft, plan.backend);
 }
 
 template <class Out>
@@ -299,7 +304,8 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
       fields(tensor).type == type.value_or(ScalarType::Undefined)) {
     return tensor.tensor();
   }
-  return clone<Out>(function, tensor, CreatorOptions(type), mode, {&cast_elements<>, &check_cast});
+  return clone<Out>(function, tensor, plan_of(ScalarType::Undefined, type), mode,
+                    {&cast_elements<>, &check_cast});
 }
 
 }  // namespace detail

@@ -8,7 +8,8 @@
 // OutOfMemory.
 #pragma once
 
-#include "tenon/tensor/make.h"
+#include "tenon/kernels/fill.h"
+#include "tenon/tensor/from_values.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -30,102 +31,84 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
 }
 
 /// A tensor without data like `from`, on its device.
-TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, ScalarType type,
-                                             TensorShapeDynamism dynamism, Draft& draft) noexcept {
-  TENON_TRY(check_type(type));
+TENON_LAZY TENON_COLD Error new_placeholder(const TensorFields& from, const Plan& plan,
+                                            Draft& draft) noexcept {
+  TENON_TRY(check_type(plan.type));
   TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
   made.layout = from.layout;
-  TENON_TRY(made.layout.check(elementSize(type)));
-  made.type = type;
+  TENON_TRY(made.layout.check(elementSize(plan.type)));
+  made.type = plan.type;
   made.device = from.device;
-  made.settle(dynamism);
+  made.settle(plan.dynamism);
   return Error::Ok;
 }
 
-/// Fills in where a tensor like `source` is to be: of its type and in its backend's memory, unless
-/// options say otherwise. `placeholder` is set where it has no memory, because the source has none.
-TENON_LAZY Error find_like(const TensorArg& source, const CreatorOptions& options, Making& making,
-                           bool& placeholder) noexcept {
+/// Completes the plan of a tensor like `source`: of its type and in its backend's memory, unless
+/// options say otherwise. `is_placeholder` where it has no memory, because the source has none.
+TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  making.like = &from;
-  making.lay_out = &lay_out_like<>;
-  making.check_type = options.check_type();
-  making.dynamism = options.dynamism;
-  making.type = options.type.value_or(from.type);
-  if (making.type == ScalarType::Undefined) making.type = from.type;  // as in ExecuTorch
-  placeholder = from.is_template() && from.backend == nullptr && options.given_backend() == nullptr;
-  if (placeholder) return Error::Ok;
-  return find_backend_like(from, options.given_backend(), making.backend);
+  if (plan.type == ScalarType::Undefined) plan.type = from.type;  // a given one too: ExecuTorch's
+  is_placeholder = from.is_template() && from.backend == nullptr && plan.given == nullptr;
+  plan.backend = nullptr;
+  return is_placeholder ? Error::Ok : find_backend_like(from, plan.given, plan.backend);
 }
 
-/// create() of a tensor like `source`.
-template <class Out, class Make>
-Out create_like(const char* function, const TensorArg& source, const CreatorOptions& options,
-                const Make& make) {
-  Making making;
-  bool placeholder = false;
-  const Error error = find_like(source, options, making, placeholder);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  return create<Out>(function, making, [&](Making& asked, auto& made) noexcept -> Error {
-    if (TENON_UNLIKELY(placeholder)) {
-      return make_placeholder(fields(source), asked.type, asked.dynamism, made.draft());
-    }
-    return make(asked, made);
-  });
-}
+// The elements of a new tensor: make() makes a draft that has them, and no shape. kIsFloat: see
+// store_scalar().
 
 inline constexpr unsigned char kZeroElement[16] = {};
 
-/// Makes all elements zero, which is zero bits in every type.
-inline void set_zero(Making& making) noexcept {
-  making.contents = Contents::Zero;
-  making.element = kZeroElement;
-}
-/// Makes all elements `value`, kept in the 16 bytes at `element`.
-template <bool kIsFloat>
-Error set_element(Making& making, const Scalar& value, unsigned char* element) noexcept {
-  std::memset(element, 0, sizeof kZeroElement);
-  TENON_TRY(store_scalar<kIsFloat>(making.type, value, element));
-  if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
-    set_zero(making);
-  } else {
-    making.element = element;
-    making.fill = &fill_elements<>;
-  }
-  return Error::Ok;
-}
-
-/// What the elements of a new tensor are; `bytes` has room for one. kIsFloat: see store_scalar().
 struct Uninitialized {
   template <bool kIsFloat>
-  static Error set(Making&, unsigned char*) noexcept {
-    return Error::Ok;
+  static Error make(const Plan& plan, Draft& draft) noexcept {
+    return new_memory(plan, false, draft);
   }
 };
+TENON_LAZY Error new_zeros(const Plan& plan, Draft& draft) noexcept {
+  TENON_TRY(new_memory(plan, true, draft));
+  if (plan.backend == nullptr) return Error::Ok;
+  return write_elements(plan, draft, kZeroElement, [&](void* out) noexcept {
+    std::memset(out, 0, plan.nbytes());
+    return Error::Ok;
+  });
+}
+/// All elements `value`, which must fit the type.
+template <bool kIsFloat>
+TENON_NOINLINE Error new_full(const Plan& plan, const Scalar& value, Draft& draft) noexcept {
+  unsigned char element[16] = {};
+  TENON_TRY(store_scalar<kIsFloat>(plan.type, value, element));
+  if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(plan, draft);
+  TENON_TRY(new_memory(plan, false, draft));
+  return write_elements(plan, draft, element, [&](void* out) noexcept {
+    fill_elements(out, plan.count, element, elementSize(plan.type));
+    return Error::Ok;
+  });
+}
 template <int64_t kValue>
-struct Fixed {
+struct Always {
   template <bool kIsFloat>
-  static Error set(Making& making, unsigned char* bytes) noexcept {
-    if constexpr (kValue != 0) return set_element<kIsFloat>(making, kValue, bytes);
-    set_zero(making);
-    return Error::Ok;
+  static Error make(const Plan& plan, Draft& draft) noexcept {
+    if constexpr (kValue == 0) return new_zeros(plan, draft);
+    return new_full<kIsFloat>(plan, kValue, draft);
   }
 };
-struct Given {
+struct Filled {
   template <bool kIsFloat>
-  static Error set(Making& making, unsigned char* bytes, const Scalar& value) noexcept {
-    return set_element<kIsFloat>(making, value, bytes);
+  static Error make(const Plan& plan, Draft& draft, const Scalar& value) noexcept {
+    return new_full<kIsFloat>(plan, value, draft);
   }
 };
 
-template <class Out, class Elements, bool kIsFloat, class... Value>
-Out create_of(const char* function, Making& making, const Value&... value) {
-  unsigned char bytes[16];
-  const Error error = Elements::template set<kIsFloat>(making, bytes, value...);
-  if (TENON_UNLIKELY(error != Error::Ok)) return Made<Out>().finish(function, error);
-  return create_new<Out>(function, making);
+/// Makes a tensor of a shape with its elements.
+template <class Elements, bool kIsFloat, class Shape, class... Value>
+Error new_of_elements(const Shape& shape, Plan& plan, Draft& draft,
+                      const Value&... value) noexcept {
+  if constexpr (!kIsFloat) TENON_TRY(check_type(plan.type));
+  TENON_TRY(shape.count(plan));
+  TENON_TRY(Elements::template make<kIsFloat>(plan, draft, value...));
+  return write_shape(shape, plan, draft);
 }
 
 }  // namespace detail
@@ -141,10 +124,11 @@ struct Creator {
 
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
-    detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
-    making.sizes = &sizes;
-    return detail::create_of<Out, Elements, !detail::has_type_v<Options...>>(function, making,
-                                                                             value...);
+    detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
+    detail::Draft draft;
+    const Error error = detail::new_of_elements<Elements, !detail::has_type_v<Options...>>(
+        detail::RowMajor{sizes}, plan, draft, value...);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
   template <class NumberNeedsBraces, class... More,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
@@ -160,11 +144,11 @@ struct StridedCreator {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
-    detail::Making making = detail::making_of(CreatorOptions(options...), own::ScalarType::Float);
-    making.sizes = &sizes;
-    detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
-    return detail::create_of<Out, Elements, !detail::has_type_v<Options...>>(function, making,
-                                                                             value...);
+    detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
+    detail::Draft draft;
+    const Error error = detail::new_of_elements<Elements, !detail::has_type_v<Options...>>(
+        detail::Strided{sizes, {}, strides}, plan, draft, value...);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 
@@ -176,20 +160,26 @@ struct LikeCreator {
 
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
-    unsigned char bytes[16];
-    return detail::create_like<Out>(
-        function, source, CreatorOptions(options...),
-        [&](detail::Making& making, auto& made) noexcept -> Error {
-          TENON_TRY(Elements::template set<false>(making, bytes, value...));
-          return detail::make_new(making, made.draft());
-        });
+    detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
+    detail::Draft draft;
+    bool is_placeholder = false;
+    Error error = detail::plan_like(source, plan, is_placeholder);
+    if (error == Error::Ok) {
+      const detail::TensorFields& from = detail::fields(source);
+      const Layout kept = detail::keep_layout(from, plan);
+      const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
+      error = TENON_UNLIKELY(is_placeholder)
+                  ? detail::new_placeholder(from, plan, draft)
+                  : detail::new_of_elements<Elements, false>(shape, plan, draft, value...);
+    }
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 
 template <class Out>
 using Empty = Creator<Out, detail::Uninitialized>;
 template <class Out, int64_t kValue>
-using Constant = Creator<Out, detail::Fixed<kValue>>;
+using Constant = Creator<Out, detail::Always<kValue>>;
 
 template <class Out>
 struct ScalarTensor {
@@ -199,8 +189,10 @@ struct ScalarTensor {
   /// Source: at::scalar_tensor.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& value, Options&&... options) const {
-    return detail::create_scalar<Out>(function, value, CreatorOptions(options...),
-                                      own::ScalarType::Float);
+    const detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
+    detail::Draft draft;
+    const Error error = detail::of_scalar(value, plan, draft);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 
@@ -218,18 +210,18 @@ TENON_CREATOR(empty_like, LikeCreator, detail::Uninitialized);
 /// Every element is `value`, which must fit the type: Float unless given, whatever the value.
 /// Source: executorch::extension::full; at::full, which takes the value's type and wraps what does
 /// not fit.
-TENON_CREATOR(full, Creator, detail::Given, Scalar);
-TENON_CREATOR(full_strided, StridedCreator, detail::Given, Scalar);
-TENON_CREATOR(full_like, LikeCreator, detail::Given, Scalar);
+TENON_CREATOR(full, Creator, detail::Filled, Scalar);
+TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
+TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
 /// full() of 0 and 1. Large zeros are the system's zero pages, untouched.
 /// Source: at::zeros, at::ones.
-TENON_CREATOR(zeros, Creator, detail::Fixed<0>);
-TENON_CREATOR(zeros_strided, StridedCreator, detail::Fixed<0>);
-TENON_CREATOR(zeros_like, LikeCreator, detail::Fixed<0>);
-TENON_CREATOR(ones, Creator, detail::Fixed<1>);
-TENON_CREATOR(ones_strided, StridedCreator, detail::Fixed<1>);
-TENON_CREATOR(ones_like, LikeCreator, detail::Fixed<1>);
+TENON_CREATOR(zeros, Creator, detail::Always<0>);
+TENON_CREATOR(zeros_strided, StridedCreator, detail::Always<0>);
+TENON_CREATOR(zeros_like, LikeCreator, detail::Always<0>);
+TENON_CREATOR(ones, Creator, detail::Always<1>);
+TENON_CREATOR(ones_strided, StridedCreator, detail::Always<1>);
+TENON_CREATOR(ones_like, LikeCreator, detail::Always<1>);
 #undef TENON_CREATOR
 
 inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What creators take: DataPtr (memory of the caller's), Values (lists and containers), TypeArg (the
-// optional dtype beside them), and CreatorOptions (what may follow).
+// What creators take: DataPtr (memory of the caller's), Values (lists and containers), and TypeArg
+// (the optional dtype beside them).
 #pragma once
 
 #include <iterator>
 #include <vector>
 
-#include "tenon/backend/registry.h"
 #include "tenon/config.h"
 #include "tenon/tensor/tensor.h"
 
@@ -351,117 +350,4 @@ class Values {
   Deleter owner_;
 };
 
-namespace detail {
-
-template <class T>
-inline constexpr bool is_option_v =
-    std::is_same_v<std::remove_cv_t<T>, tenon::ScalarType> ||
-    std::is_same_v<std::remove_cv_t<T>, TypeArg> ||
-    std::is_same_v<std::remove_cv_t<T>, TensorShapeDynamism> || is_backend_v<T>;
-
-/// Whether no kind of option is among them twice.
-template <class... Options>
-inline constexpr bool are_given_once_v =
-    (0 + ... + std::is_convertible_v<Options&, TypeArg>) <= 1 &&
-    (0 + ... + std::is_same_v<std::remove_cv_t<Options>, TensorShapeDynamism>) <= 1 &&
-    (0 + ... + std::is_same_v<std::remove_cv_t<Options>, Generator>) <= 1 &&
-    (0 + ... + is_backend_v<Options>) <= 1 &&
-    (0 + ... + std::is_convertible_v<Options&, Device>) <= 1;
-
-}  // namespace detail
-
-/// Each or none of: a type, a dynamism, a backend, in any order, none of them twice; in the
-/// design's order the backend comes last.
-///
-/// Without them the type is what the creator says, the dynamism DYNAMIC_BOUND, and the backend that
-/// of the thread's innermost BackendScope, else the host's heap.
-class CreatorOptions {
- public:
-  template <class... Options>
-  explicit CreatorOptions(Options&... options) noexcept {
-    static_assert(detail::are_given_once_v<Options...>, "an option is given twice");
-    (take(options), ...);
-  }
-
-  TypeArg type = TypeArg::deduced();
-  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
-
-  /// Null for the host's heap.
-  Backend* backend() const noexcept {
-    return detail::unless_host_heap(given_ != nullptr ? given_ : detail::current_backend());
-  }
-  /// Checks the type; null where none can have been given, so that the check is not linked.
-  auto check_type() const noexcept { return check_type_; }
-  /// The one that was given, which may be the host's heap; null when none was.
-  Backend* given_backend() const noexcept { return given_; }
-
- protected:
-  void take(const TypeArg& given) noexcept {
-    type = given;
-    check_type_ = &detail::check_type;
-  }
-  void take(TensorShapeDynamism given) noexcept { dynamism = given; }
-  template <class B, std::enable_if_t<detail::is_backend_v<B>, int> = 0>
-  void take(B& given) noexcept {
-    detail::enlist(given);
-    given_ = &given;
-  }
-
- private:
-  Backend* given_ = nullptr;
-  Error (*check_type_)(own::ScalarType) noexcept = nullptr;
-};
-
-namespace detail {
-
-template <class... Options>
-inline constexpr bool has_type_v =
-    (... || std::is_convertible_v<std::remove_reference_t<Options>&, TypeArg>);
-template <class... Options>
-inline constexpr bool has_backend_v = (... || is_backend_v<std::remove_reference_t<Options>>);
-
-/// What a creator takes by `T&&`: an option; a backend has to be an lvalue.
-template <class T>
-inline constexpr bool is_option_argument_v =
-    is_option_v<std::remove_reference_t<T>> &&
-    !(is_backend_v<std::remove_reference_t<T>> &&
-      (std::is_rvalue_reference_v<T&&> || std::is_const_v<std::remove_reference_t<T>>));
-
-/// For a creator's parameter pack, which then takes nothing else.
-template <class... Options>
-using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options>), int>;
-
-template <class T>
-inline constexpr bool is_device_v =
-    std::is_same_v<std::decay_t<T>, Device> || std::is_same_v<std::decay_t<T>, DeviceType>;
-template <class... Options>
-inline constexpr bool has_device_v = (... || is_device_v<Options>);
-
-/// The same for existing memory, of which the device may be said.
-template <class... Options>
-using IfOptionsOrDevice =
-    std::enable_if_t<(... && (is_option_argument_v<Options> || is_device_v<Options>)), int>;
-
-/// Whether existing memory may be on a device.
-template <class... Options>
-inline constexpr bool may_be_on_device_v =
-    has_device_v<Options...> || (... || (is_backend_v<std::remove_reference_t<Options>> &&
-                                         !is_host_memory_only_v<std::remove_reference_t<Options>>));
-
-/// CreatorOptions, and the device of existing memory.
-class OptionsWithDevice : public CreatorOptions {
- public:
-  template <class... Options>
-  explicit OptionsWithDevice(Options&... options) noexcept {
-    static_assert(are_given_once_v<Options...>, "an option is given twice");
-    (take(options), ...);
-  }
-  Device device;
-
- private:
-  using CreatorOptions::take;
-  void take(Device given) noexcept { device = given; }
-};
-
-}  // namespace detail
 TENON_END_NAMESPACE

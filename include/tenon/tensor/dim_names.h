@@ -2,7 +2,7 @@
 // Templates: tensors with a type, a shape and names of their dimensions, and without data.
 #pragma once
 
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -29,9 +29,9 @@ TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<s
   }
   Deleter keep;
   if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
-  TENON_TRY(make_from_pointer(nullptr, sizes, {}, {}, public_type(type),
-                              TensorShapeDynamism::STATIC, Device(DeviceType::Template), keep,
-                              draft));
+  Plan plan(type, TensorShapeDynamism::STATIC);
+  plan.device = DeviceType::Template;
+  TENON_TRY(borrow_as(nullptr, sizes, {}, {}, plan, &keep, draft));
   fields(draft).ownership = Ownership::Owned;
   return Error::Ok;
 }
@@ -48,9 +48,10 @@ struct MakeTemplate {
   /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
-    detail::Made<Out> made;
-    return made.finish(function, detail::make_template(sizes, detail::own_type(type),
-                                                       std::move(names), made.draft()));
+    detail::Draft draft;
+    const Error error =
+        detail::make_template(sizes, detail::own_type(type), std::move(names), draft);
+    return detail::finish<Out>(function, error, draft);
   }
 };
 inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draft, Slot and Resizable: what differs between plain and ATen mode when tensors are made or
-// changed.
+// Draft and Resizable: what differs between plain and ATen mode when tensors are made or changed.
 #pragma once
 
 #include "tenon/config.h"
@@ -30,7 +29,7 @@ namespace detail {
 inline constexpr size_t kMaxInlineBytes = 1024;
 constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInlineBytes; }
 
-/// The impl itself, which a creator fills in place.
+/// A tensor in the making: its impl, which a creator fills in place.
 using Draft = TensorImplPtr;
 
 inline ImplFields& fields(const Draft& draft) noexcept { return ImplAccess::fields(*draft); }
@@ -215,37 +214,18 @@ inline void share_impl(Tensor&& tensor, Draft& draft) noexcept {
   draft = std::move(ImplAccess::impl(tensor));
 }
 
-/// The object that a creator returns, with the draft in it: moving two pointers that were just
-/// stored waits for the store buffer.
+/// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if
+/// there is none, the draft stays as it is.
 template <class T>
-class Slot {
- public:
-  /// A handle is in the memory of `metadata`, if that is not null.
-  explicit Slot([[maybe_unused]] BackendState* metadata = nullptr) noexcept {
-    if constexpr (kIsHandle) value_.reset(new (metadata) Tensor);
+Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata) noexcept {
+  if constexpr (std::is_same_v<T, TensorPtr>) {
+    out.reset(new (metadata) Tensor(std::move(draft)));
+    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;  // the text is there
+  } else {
+    out = T(std::move(draft));
   }
-  Draft& draft() noexcept {
-    if constexpr (kIsHandle) {
-      return value_ != nullptr ? ImplAccess::impl(*value_) : without_handle_;
-    } else if constexpr (std::is_same_v<T, Tensor>) {
-      return ImplAccess::impl(value_);
-    } else {
-      return value_;
-    }
-  }
-  Error commit() const noexcept {
-    if constexpr (kIsHandle) {
-      if (TENON_UNLIKELY(value_ == nullptr)) return Error::OutOfMemory;  // the text is there
-    }
-    return Error::Ok;
-  }
-  T&& take() noexcept { return std::move(value_); }
-
- private:
-  static constexpr bool kIsHandle = std::is_same_v<T, TensorPtr>;
-  T value_;
-  std::conditional_t<kIsHandle, Draft, bool> without_handle_{};
-};
+  return Error::Ok;
+}
 
 /// A tensor whose shape and memory may change.
 using Resizable = ImplFields;

@@ -14,41 +14,9 @@
 
 #if TENON_ATEN_MODE
 #include "tenon/aten/random.h"
-#else
-TENON_BEGIN_NAMESPACE
-namespace detail {
-
-/// Fills a tensor or a draft as a plan for its type says.
-template <class T>
-Error fill_random(T& tensor, const RandomPlan& plan, Generator& generator) noexcept {
-  return fill_random_fields(fields(tensor), plan, generator);
-}
-
-}  // namespace detail
-TENON_END_NAMESPACE
 #endif
 
 TENON_BEGIN_NAMESPACE
-
-/// A creator's options, and a generator, which may be a temporary one.
-class RandomOptions : public CreatorOptions {
- public:
-  template <class... Options>
-  explicit RandomOptions(Options&... options) noexcept {
-    static_assert(detail::are_given_once_v<Options...>, "an option is given twice");
-    (take(options), ...);
-  }
-
-  Generator& generator() const noexcept {
-    return generator_ != nullptr ? *generator_ : default_generator();
-  }
-
- private:
-  using CreatorOptions::take;
-  void take(Generator& given) noexcept { generator_ = &given; }
-
-  Generator* generator_ = nullptr;
-};
 
 namespace detail {
 
@@ -138,6 +106,14 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   return Error::Ok;
 }
 
+#if !TENON_ATEN_MODE
+/// Fills a tensor as a plan for its type says.
+TENON_LAZY Error fill_random(const TensorArg& tensor, const RandomPlan& plan,
+                             Generator& generator) noexcept {
+  return fill_random_fields(fields(tensor), plan, generator);
+}
+#endif
+
 /// rand() without a type.
 struct UnitFloats {
   template <class = void>
@@ -180,15 +156,18 @@ struct IntegersKind {
   }
 };
 
-/// Makes a tensor and its elements.
-template <class Kind, class Made, class... Arguments>
-Error make_random(Making& making, Made& made, Generator& generator,
-                  Arguments... arguments) noexcept {
-  RandomPlan plan;
-  TENON_TRY(Kind::plan(plan, making.type, arguments...));
-  TENON_TRY(make_new(making, made.draft()));
-  TENON_TRY(made.commit());  // before the generator advances
-  return fill_random(made.draft(), plan, generator);
+/// Makes a tensor of a shape and its elements. The generator advances once all memory is there.
+template <class Out, class Kind, class Shape, class... Arguments>
+Out make_random(const char* function, const Shape& shape, bool zeroed, Plan& plan,
+                Arguments... arguments) {
+  RandomPlan random;
+  Draft draft;
+  Error error = Kind::plan(random, plan.type, arguments...);
+  if (error == Error::Ok) error = new_tensor(shape, plan, zeroed, draft);
+  return finish_new<Out>(function, error, draft, plan.backend, [&](const TensorArg& made) noexcept {
+    return fill_random(made, random,
+                       plan.generator != nullptr ? *plan.generator : default_generator());
+  });
 }
 
 template <class Kind, class... Arguments>
@@ -216,12 +195,9 @@ struct Random {
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
     constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
     using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
-    const RandomOptions asked(options...);
-    detail::Making making = detail::making_of(asked, Kind::kType);
-    making.sizes = &sizes;
-    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
-      return detail::make_random<Planned>(what, made, asked.generator(), arguments...);
-    });
+    detail::Plan plan = detail::plan_of(Kind::kType, options...);
+    return detail::make_random<Out, Planned>(function, detail::RowMajor{sizes}, false, plan,
+                                             arguments...);
   }
   template <class NumberNeedsBraces, class... More,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
@@ -234,15 +210,10 @@ struct RandomStrided {
   template <class... Options>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    const RandomOptions asked(options...);
-    detail::Making making = detail::making_of(asked, Kind::kType);
-    making.sizes = &sizes;
-    detail::set_strides(making, &detail::lay_out_owned<>, detail::Strides{nullptr, &strides});
+    detail::Plan plan = detail::plan_of(Kind::kType, options...);
     // Gaps hold no elements: on the host's heap they are zeros.
-    if (!strides.empty()) making.contents = detail::Contents::Zero;
-    return detail::create<Out>(function, making, [&](auto& what, auto& made) noexcept {
-      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
-    });
+    return detail::make_random<Out, Kind>(function, detail::Strided{sizes, {}, strides},
+                                          !strides.empty(), plan, arguments...);
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -251,10 +222,18 @@ struct RandomLike {
   template <class... Options>
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
-    const RandomOptions asked(options...);
-    return detail::create_like<Out>(function, source, asked, [&](auto& what, auto& made) noexcept {
-      return detail::make_random<Kind>(what, made, asked.generator(), arguments...);
-    });
+    detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
+    bool is_placeholder = false;
+    const Error error = detail::plan_like(source, plan, is_placeholder);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::finish_failed<Out>(function, error);
+    const detail::TensorFields& from = detail::fields(source);
+    if (TENON_UNLIKELY(is_placeholder)) {
+      detail::Draft draft;
+      return detail::finish<Out>(function, detail::new_placeholder(from, plan, draft), draft);
+    }
+    const Layout kept = detail::keep_layout(from, plan);
+    const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
+    return detail::make_random<Out, Kind>(function, shape, false, plan, arguments...);
   }
 };
 

@@ -67,9 +67,8 @@ void store_numbers(ScalarType type, void* out, int64_t count, const Next& next) 
 }
 
 template <class Number>
-Error make_range(Number start, Number end, Number step, const Making& making,
-                 Draft& draft) noexcept {
-  const ScalarType type = making.type;
+Error make_range(Number start, Number end, Number step, const Plan& plan, Draft& draft) noexcept {
+  const ScalarType type = plan.type;
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
   TENON_TRY(check_type(type));
@@ -79,7 +78,7 @@ Error make_range(Number start, Number end, Number step, const Making& making,
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_owned({count}, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(new_row_major({count}, plan, false, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     // The step is exact, so no error accumulates.
     store_numbers<Number>(type, out, count,
@@ -94,7 +93,7 @@ inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scal
 }
 
 TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
-                             const Making& making, Draft& draft) noexcept {
+                             const Plan& plan, Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (TENON_UNLIKELY(argument->isComplex())) {
       return fail(Error::InvalidType, "the complex value ", *argument, " has no order");
@@ -106,15 +105,15 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
         return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
-    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), making, draft);
+    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), plan, draft);
   }
-  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), making, draft);
+  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), plan, draft);
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
-TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& making,
+TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& plan,
                            Draft& draft) noexcept {
-  const ScalarType type = making.type;
+  const ScalarType type = plan.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   int64_t numel = 0;
@@ -139,7 +138,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_owned(sizes, {}, making, Contents::Uninitialized, draft));
+  TENON_TRY(new_row_major(sizes, plan, false, draft));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
@@ -159,18 +158,18 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Making& 
       });
 }
 
-TENON_LAZY Error make_eye(const Dims& sizes, const Making& making, Draft& draft) noexcept {
+TENON_LAZY Error make_eye(const Dims& sizes, const Plan& plan, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
-  TENON_TRY(store_scalar(making.type, 1, one));
-  TENON_TRY(make_owned(sizes, {}, making, Contents::Zero, draft));
+  TENON_TRY(store_scalar(plan.type, 1, one));
+  TENON_TRY(new_row_major(sizes, plan, true, draft));
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
-  const bool is_zero = making.backend == nullptr;
+  const bool is_zero = plan.backend == nullptr;
   return produce_new(
       fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);
-        const size_t size = elementSize(making.type);
+        const size_t size = elementSize(plan.type);
         if (!is_zero) std::memset(out, 0, static_cast<size_t>(n * m) * size);
         for (int64_t i = 0; i < n && i < m; ++i) {
           std::memcpy(out + (i * m + i) * static_cast<int64_t>(size), one, size);
@@ -204,10 +203,10 @@ struct Arange {
                  Options&&... options) const {
     const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
                                                                        : own::ScalarType::Float;
-    return detail::create<Out>(function, CreatorOptions(options...), otherwise,
-                               [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_arange(start, end, step, making, made.draft());
-                               });
+    const detail::Plan plan = detail::plan_of(otherwise, options...);
+    detail::Draft draft;
+    const Error error = detail::make_arange(start, end, step, plan, draft);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 
@@ -226,10 +225,10 @@ struct Iota {
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
-    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Long,
-                               [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_iota(sizes, axis, making, made.draft());
-                               });
+    const detail::Plan plan = detail::plan_of(own::ScalarType::Long, options...);
+    detail::Draft draft;
+    const Error error = detail::make_iota(sizes, axis, plan, draft);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 
@@ -249,11 +248,10 @@ struct Eye {
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::AnyInteger n, detail::AnyInteger m, Options&&... options) const {
-    const Dims sizes{n, m};
-    return detail::create<Out>(function, CreatorOptions(options...), own::ScalarType::Float,
-                               [&](const auto& making, auto& made) noexcept {
-                                 return detail::make_eye(sizes, making, made.draft());
-                               });
+    const detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
+    detail::Draft draft;
+    const Error error = detail::make_eye({n, m}, plan, draft);
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 };
 

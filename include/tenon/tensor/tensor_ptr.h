@@ -7,7 +7,8 @@
 // would find std::empty.
 #pragma once
 
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/from_values.h"
 #include "tenon/tensor/nested.h"
 
 TENON_BEGIN_NAMESPACE
@@ -33,16 +34,18 @@ struct MakeTensor {
             detail::IfOptions<Options...> = 0>
   Out operator()(T value, Options&&... options) const {
     constexpr auto type = detail::scalar_type_of<T>();
-    const CreatorOptions asked(options...);
+    const detail::Plan plan = detail::plan_of(type, options...);
+    detail::Draft draft;
+    Error error = Error::Ok;
     if constexpr (detail::has_type_v<Options...>) {
-      const Error error = detail::check_cast(type, asked.type.value_or(type));
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-      return detail::create_scalar<Out>(function, value, asked, type);
+      error = detail::check_cast(type, plan.type);
+      if (error == Error::Ok) error = detail::of_scalar(value, plan, draft);
     } else {
       alignas(16) unsigned char element[16] = {};
       std::memcpy(element, &value, sizeof value);
-      return detail::create_of_element<Out>(function, element, asked, type);
+      error = detail::of_element(element, plan, draft);
     }
+    return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
@@ -50,8 +53,7 @@ struct MakeTensor {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
-    return detail::create_of_values<Out>(function, values, {values.count()}, true, nullptr,
-                                         options...);
+    return detail::of_values<Out>(function, values, RowMajor{{values.count()}}, true, options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -77,19 +79,22 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return detail::create_of_values<Out>(function, values, sizes, false, nullptr, options...);
+    values.take();
+    return detail::of_values<Out>(function, values, RowMajor{sizes}, false, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::create_of_values<Out>(function, values, sizes, false,
-                                         detail::Strides{&dim_order, nullptr}, options...);
+    values.take();
+    return detail::of_values<Out>(function, values, Strided{sizes, dim_order, {}}, false,
+                                  options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::create_of_values<Out>(function, values, sizes, false,
-                                         detail::Strides{&dim_order, &strides}, options...);
+    values.take();
+    return detail::of_values<Out>(function, values, Strided{sizes, dim_order, strides}, false,
+                                  options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -97,34 +102,34 @@ struct MakeTensor {
   /// tensor lets go of the memory, or before this returns when it fails.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
+    return detail::over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
-                                    dynamism, options...);
+    Deleter release(data.get(), std::move(deleter));
+    return detail::over<Out>(function, data, RowMajor{sizes}, &release, type, dynamism, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, nullptr},
-                                    nullptr, options...);
+    return detail::over<Out>(function, data, Strided{sizes, dim_order, {}}, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, &strides},
-                                    nullptr, options...);
+    return detail::over<Out>(function, data, Strided{sizes, dim_order, strides}, nullptr,
+                             options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{&dim_order, &strides},
-                                    std::move(deleter), type, dynamism, options...);
+    Deleter release(data.get(), std::move(deleter));
+    return detail::over<Out>(function, data, Strided{sizes, dim_order, strides}, &release, type,
+                             dynamism, options...);
   }
 
   template <class... DeleterTakesVoidPointer,
@@ -149,21 +154,14 @@ struct MakeTensor {
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
-    if (TENON_UNLIKELY(impl == nullptr)) {
-      return detail::Made<Out>().finish(function,
-                                        detail::fail(Error::InvalidState, "the impl is null"));
-    }
-    Tensor shared(std::move(impl));
-    detail::Made<Out> made(detail::metadata_like(detail::ConstTensorArg(shared)));
-    detail::share_impl(std::move(shared), made.draft());
-    return made.finish(function, Error::Ok);
+    const Error error =
+        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, "the impl is null");
+    return share(Tensor(std::move(impl)), error);
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
-    detail::Made<Out> made(detail::metadata_like(tensor));
     const Error error = detail::check_defined(tensor, "the tensor");
-    if (error == Error::Ok) detail::share_impl(*tensor, made.draft());
-    return made.finish(function, error);
+    return share(error == Error::Ok ? *tensor : Tensor(), error);
   }
 
   /// A view: metadata of its own over the memory of `source`, which it keeps alive. Empty lists
@@ -175,9 +173,9 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::Made<Out> made(detail::metadata_like(source));
-    return made.finish(function, detail::make_view(source, sizes, dim_order, strides,
-                                                   storage_offset, made.draft()));
+    detail::Draft draft;
+    const Error error = detail::make_view(source, sizes, dim_order, strides, storage_offset, draft);
+    return detail::finish<Out>(function, error, draft);
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
@@ -185,15 +183,28 @@ struct MakeTensor {
   }
 
  private:
+  using RowMajor = detail::RowMajor;
+  using Strided = detail::Strided;
+
   template <class Rows, class... Options>
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
     detail::NestedValues<detail::InnermostElement<Rows>> nested;
     const Error error = nested.gather(rows);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::Made<Out>().finish(function, error);
-    const bool flat = sizes == nullptr;
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::finish_failed<Out>(function, error);
+    const bool is_flat = sizes == nullptr;
     Values values(nested.values);
-    return detail::create_of_values<Out>(function, values, flat ? nested.sizes : *sizes, flat,
-                                         nullptr, options...);
+    values.take();
+    return detail::of_values<Out>(function, values, RowMajor{is_flat ? nested.sizes : *sizes},
+                                  is_flat, options...);
+  }
+  Out share(Tensor shared, Error error) const {
+    detail::Draft draft;
+    detail::BackendState* metadata = nullptr;
+    if (error == Error::Ok) {
+      metadata = detail::metadata_like(detail::ConstTensorArg(shared));
+      detail::share_impl(std::move(shared), draft);
+    }
+    return detail::finish_shared<Out>(function, error, draft, metadata);
   }
 };
 

@@ -2,7 +2,7 @@
 // for_blob and from_blob: tensors over memory that somebody else allocated.
 #pragma once
 
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -22,7 +22,7 @@ class TensorPtrMaker {
 
   /// The dtype; by default that of the pointer.
   TensorPtrMaker&& type(ScalarType type) {
-    type_ = type;
+    plan_.take(TypeArg(type));
     return std::move(*this);
   }
   /// In elements; any values. By default dense.
@@ -35,7 +35,7 @@ class TensorPtrMaker {
     return std::move(*this);
   }
   TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) {
-    dynamism_ = dynamism;
+    plan_.take(dynamism);
     return std::move(*this);
   }
   /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument
@@ -51,14 +51,13 @@ class TensorPtrMaker {
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
   TENON_LAZY TensorPtrMaker&& device(Device device) {
-    device_ = device;
+    plan_.take(device);
     check_ = &detail::check_and_name_backend<>;
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
   TENON_LAZY TensorPtrMaker&& backend(Backend& backend) {
-    detail::enlist(backend);
-    backend_ = &backend;
+    plan_.take(backend);
     check_ = &detail::check_and_name_backend<>;
     return std::move(*this);
   }
@@ -101,7 +100,7 @@ class TensorPtrMaker {
   friend struct ForBlob;
 
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
-      : data_(data), sizes_(std::move(sizes)), type_(type) {}
+      : data_(data), plan_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
 
   /// Takes duties over, which are done in this order: the deleter's first, since an owner may hold
   /// what the deleter needs.
@@ -112,35 +111,30 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::BackendState* const metadata =
-        detail::metadata_in(backend_ != nullptr ? backend_ : detail::current_backend());
-    detail::Made<Out> made(metadata);
+    detail::Draft draft;
+    const Error error = make(draft);
+    return detail::finish<Out>(function, error, draft);
+  }
+  TENON_LAZY Error make(detail::Draft& draft) noexcept {
     if (TENON_UNLIKELY(deleters_ > 1)) {
-      return made.finish(function, detail::fail(Error::InvalidArgument, "deleter() was called ",
-                                                deleters_, " times; memory is released once"));
+      return detail::fail(Error::InvalidArgument, "deleter() was called ", deleters_,
+                          " times; memory is released once");
     }
     if (TENON_UNLIKELY(error_ != Error::Ok || release_.error() != Error::Ok)) {
-      return made.finish(function, detail::fail(Error::OutOfMemory,
-                                                TENON_OUT_OF_MEMORY " for the deleter or owner"));
+      return detail::fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the deleter or owner");
     }
-    if (backend_ != nullptr) device_ = backend_->device();
-    Error outcome = detail::make_from_pointer(data_, sizes_, dim_order_, strides_, type_, dynamism_,
-                                              device_, release_, made.draft(), metadata);
-    if (outcome == Error::Ok && check_ != nullptr) {
-      outcome = check_(backend_, made.draft());
-    }
-    return made.finish(function, outcome);
+    plan_.choose_backend();
+    if (plan_.given != nullptr) plan_.device = plan_.given->device();
+    TENON_TRY(detail::borrow_as(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
+    return check_ == nullptr ? Error::Ok : check_(plan_.given, draft);
   }
 
   DataPtr data_;
+  detail::Plan plan_;
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
-  TypeArg type_;
-  TensorShapeDynamism dynamism_ = TensorShapeDynamism::DYNAMIC_BOUND;
-  Device device_;
-  Backend* backend_ = nullptr;
-  Error (*check_)(Backend* given, detail::Draft&) noexcept = nullptr;  // check_and_name_backend
+  Error (*check_)(Backend* given, detail::Draft&) noexcept = nullptr;  // once there is a device
   int deleters_ = 0;
   Error error_ = Error::Ok;
   Deleter release_;
@@ -178,42 +172,27 @@ struct FromBlob {
 
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, nullptr, nullptr, options...);
+    return detail::over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
   }
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
-                                    nullptr, options...);
+    return detail::over<Out>(function, data, Strided{sizes, {}, strides}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
-                                    options...);
+    Deleter release(data.get(), std::move(deleter));
+    return detail::over<Out>(function, data, RowMajor{sizes}, &release, type, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
-                                    std::move(deleter), type, options...);
-  }
-  /// ExecuTorch's order, with the device before the deleter.
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
-  Out operator()(DataPtr data, const Dims& sizes, TypeArg type, Device device, F deleter,
-                 Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, nullptr, std::move(deleter), type,
-                                    device, options...);
-  }
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
-  Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, Device device,
-                 F deleter, Options&&... options) const {
-    return detail::create_over<Out>(function, data, sizes, detail::Strides{nullptr, &strides},
-                                    std::move(deleter), type, device, options...);
+    Deleter release(data.get(), std::move(deleter));
+    return detail::over<Out>(function, data, Strided{sizes, {}, strides}, &release, type,
+                             options...);
   }
 
   template <class... DeleterTakesVoidPointer,
@@ -264,6 +243,10 @@ struct FromBlob {
   template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
+
+ private:
+  using RowMajor = detail::RowMajor;
+  using Strided = detail::Strided;
 };
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};

@@ -2,6 +2,7 @@
 // Tensors and backends: copying to one, moving to one, letting memory go.
 #pragma once
 
+#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/clone.h"
 
 TENON_BEGIN_NAMESPACE
@@ -72,7 +73,7 @@ struct BackendCopy {
   /// backend is registered), OutOfMemory, and what the backends report.
   /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
   Out operator()(detail::ConstTensorArg t, Backend& backend) const {
-    return detail::clone<Out>(function, t, CreatorOptions(backend));
+    return detail::clone<Out>(function, t, detail::plan_in(backend));
   }
 };
 
@@ -87,10 +88,10 @@ struct CloneTensorTo {
   Out operator()(detail::ConstTensorArg source, Device target) const {
     Backend* const backend = target.is_cpu() ? &host_backend() : detail::find_backend(target);
     if (backend == nullptr) {
-      return detail::Made<Out>().finish(
+      return detail::finish_failed<Out>(
           function, detail::fail(Error::NotFound, "no backend is registered for ", target));
     }
-    return detail::clone<Out>(function, source, CreatorOptions(*backend));
+    return detail::clone<Out>(function, source, detail::plan_in(*backend));
   }
 };
 
@@ -113,15 +114,15 @@ struct BackendTransfer {
     };
     Error error = detail::check_defined(t, "the source tensor");
     if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
-      detail::Made<Out> made(detail::metadata_like(t));
-      detail::share_impl(t.tensor(), made.draft());
-      return made.finish(function, error);
+      detail::Draft draft;
+      detail::share_impl(t.tensor(), draft);
+      return detail::finish_shared<Out>(function, error, draft, detail::metadata_like(t));
     }
     if (error == Error::Ok) error = check_unshared(t);
-    if (error != Error::Ok) return detail::Made<Out>().finish(function, error);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     const Tensor held = t.tensor();  // the backends' code may drop the handle, or make a view
-    return detail::clone<Out>(function, held, CreatorOptions(backend), CastMode::Checked, {}, false,
-                              [&]() noexcept -> Error {
+    return detail::clone<Out>(function, held, detail::plan_in(backend), CastMode::Checked, {},
+                              false, [&](const auto&) noexcept -> Error {
                                 TENON_TRY(check_unshared(held));
                                 return detail::drop_memory(held);
                               });

@@ -17,7 +17,7 @@
 // not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
 
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/view_shape.h"
 
 TENON_BEGIN_NAMESPACE
@@ -47,15 +47,15 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.
 template <class Out, class Edit>
 Out edited_view(const char* function, const TensorArg& source, const Edit& edit) {
-  Made<Out> made;
+  Draft draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the source tensor"));
     ViewShape shape(fields(source));
     TENON_TRY(shape.check());
     TENON_TRY(edit(shape));
-    return make_view(source, shape, made.draft());
+    return make_view(source, shape, draft);
   };
-  return made.finish(function, make());
+  return finish<Out>(function, make(), draft);
 }
 
 }  // namespace detail

@@ -206,7 +206,7 @@ TEST_CASE("failing device: borrowed memory is let go of once") {
     FAIL_EACH(try_tensor_from_blob(data, kDeepSizes, gpu));
     FAIL_EACH_WITH(Expected(calls, 1), from_blob(data, {2, 3}, ScalarType::Float, large, gpu));
     FAIL_EACH_WITH(Expected(calls, 1),
-                   from_blob(data, {2, 3}, ScalarType::Float, gpu.device(), large));
+                   from_blob(data, {2, 3}, ScalarType::Float, large, gpu.device()));
     FAIL_EACH_WITH(Expected(calls, 1),
                    make_tensor_ptr({2, 3}, data, ScalarType::Float, kBound, large, gpu));
     FAIL_EACH_OF_WITH("TensorPtrMaker::backend, TensorPtrMaker::deleter, TensorPtrMaker::owner",

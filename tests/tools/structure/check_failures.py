@@ -44,8 +44,8 @@ NOT_FAILING = {
         ArenaBackend::capacity ArenaBackend::high_water ArenaBackend::metadata_backend
         ArenaBackend::name ArenaBackend::used Backend::as_device Backend::base Backend::live_blocks
         Backend::metadata_backend BackendOptions::begin BackendOptions::check_names
-        BackendOptions::end BackendOptions::find BackendOptions::read BackendOptions::size CpuBackend::name CreatorOptions::backend CreatorOptions::check_type
-        CreatorOptions::given_backend Deleter::error Deleter::stored Deleter::target
+        BackendOptions::end BackendOptions::find BackendOptions::read BackendOptions::size CpuBackend::name
+        Deleter::error Deleter::stored Deleter::target
         DeviceBackend::as_device Dims::operator!= Dims::operator==
         EValue::isBool EValue::isBoolList EValue::isDouble EValue::isDoubleList EValue::isInt
         EValue::isIntList EValue::isNone EValue::isOptionalTensorList EValue::isScalar
@@ -65,7 +65,7 @@ NOT_FAILING = {
         NameList::operator[] NameList::size Outputs::is_set Outputs::size Outputs::target
         Outputs::values PmrBackend::name PmrBackend::resource PoolBackend::cached_bytes
         PoolBackend::metadata_backend PoolBackend::name PoolBackend::statistics
-        RandomOptions::generator Deleter::operator_bool Result::error Result::ok
+        Deleter::operator_bool Result::error Result::ok
         Result::operator_bool
         Result::operator_UseValueOrCheckOk Text::operator!= Text::operator==
         Text::operator_std::string_view Result::operator*
@@ -101,10 +101,10 @@ NOT_FAILING = {
         dim_order_from_strides is_contiguous is_dense may_overlap strided_copy strides_agree_with""",
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
-        BackendScope::~BackendScope CopyPlan::CopyPlan CreatorOptions::CreatorOptions
+        BackendScope::~BackendScope CopyPlan::CopyPlan
         Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
         NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
-        PoolBackend::init RandomOptions::RandomOptions Result::operator=
+        PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
          Tensor::set_data TensorImpl::set_data TrackingBackend::init

@@ -60,11 +60,6 @@ static_assert(!std::is_invocable_v<decltype(make_tensor_ptr), Values&>);
 
 namespace {
 
-constexpr auto kStatic = TensorShapeDynamism::STATIC;
-
-template <class... Options>
-constexpr bool empty_takes = std::is_invocable_v<decltype(empty), Dims, Options...>;
-
 // A container from before there were moves, whose copies may throw or not. The elements of a dead
 // one are -1.
 template <bool kThrows>
@@ -302,53 +297,6 @@ TEST_CASE("data: whatever a range-based for walks gives values") {
     REQUIRE(t->numel() == count);
     for (int i = 0; i < count; ++i) CHECK(const_data_ptr<double>(t)[i] == 0.5 * i);
   }
-}
-
-TEST_CASE("CreatorOptions: each may be given, in any order") {
-  const CreatorOptions nothing;
-  CHECK_FALSE(nothing.type.is_given());
-  CHECK(nothing.dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(nothing.given_backend() == nullptr);
-  MinimalBackend backend;
-  const ScalarType type = ScalarType::Int;
-  for (const CreatorOptions& options :
-       {CreatorOptions(type, kStatic, backend), CreatorOptions(backend, kStatic, type),
-        CreatorOptions(kStatic, backend, type)}) {
-    CHECK(options.type.value_or(ScalarType::Float) == ScalarType::Int);
-    CHECK(options.dynamism == kStatic);
-    CHECK(options.given_backend() == &backend);
-  }
-  CHECK(CreatorOptions(type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
-  // The one given comes before the thread's, the host's heap too.
-  MinimalBackend current;
-  const BackendScope scope(current);
-  CHECK(CreatorOptions(backend).backend() == &backend);
-  CHECK(CreatorOptions().backend() == &current);
-  CHECK(CreatorOptions().given_backend() == nullptr);
-  CHECK(CreatorOptions(host_backend()).backend() == nullptr);
-}
-
-TEST_CASE("CreatorOptions: a creator takes each, a backend only when it can be kept") {
-  STATIC_REQUIRE(empty_takes<>);
-  STATIC_REQUIRE(empty_takes<ScalarType>);
-  STATIC_REQUIRE(empty_takes<TensorShapeDynamism, ScalarType>);
-  STATIC_REQUIRE(empty_takes<MinimalBackend&>);
-  STATIC_REQUIRE(empty_takes<ScalarType, TensorShapeDynamism, Backend&>);
-  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend>);
-  STATIC_REQUIRE_FALSE(empty_takes<const MinimalBackend&>);
-  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend*>);
-  STATIC_REQUIRE_FALSE(empty_takes<Generator&>);
-  STATIC_REQUIRE_FALSE(empty_takes<double>);
-}
-
-TEST_CASE("RandomOptions: a generator besides, else the thread's own") {
-  MinimalBackend backend;
-  Generator generator(4);
-  const ScalarType type = ScalarType::Int;
-  const RandomOptions options(type, generator, backend);
-  CHECK(&options.generator() == &generator);
-  CHECK(options.given_backend() == &backend);
-  CHECK(&RandomOptions().generator() == &default_generator());
 }
 
 }  // namespace data_test

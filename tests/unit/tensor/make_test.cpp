@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What creators tell backends, and who has the deleter after a failure.
+// What creators tell backends.
 #include "tenon/tensor/make.h"
 
 #include "backend/helpers.h"
@@ -56,22 +56,6 @@ TEST_CASE("create: 0 bytes of a backend are none, and count nevertheless; a temp
     CHECK(b->live_blocks() == 1);
   }
   CHECK(backend.calls["allocate"] == 0);
-}
-
-TEST_CASE("make_from_pointer: the impl has the deleter, after a failure the caller still does") {
-  for (const int64_t size : {-1, 1}) {
-    Calls calls;
-    float data[1] = {};
-    Deleter deleter(data, calls.deleter());
-    TensorImplPtr impl;
-    const Error error =
-        detail::make_from_pointer(data, {size}, {}, {}, TypeArg::deduced(),
-                                  TensorShapeDynamism::DYNAMIC_BOUND, Device(), deleter, impl);
-    CHECK(error == (size < 0 ? Error::InvalidArgument : Error::Ok));
-    CHECK(static_cast<bool>(deleter) == (size < 0));
-    impl.reset();
-    CHECK(calls.count == (size < 0 ? 0 : 1));
-  }
 }
 
 }  // namespace make_test

@@ -224,11 +224,11 @@ TEST_CASE("from_blob: a device says where the memory is, in each order of argume
       {from_blob(p, {2, 3}, kStatic, type, cuda1), false, true, false},
       {from_blob(p, {2, 3}, {4, 1}, type, cuda1), true, false, false},
       {from_blob(p, {2, 3}, {4, 1}, type, cuda1, kStatic), true, true, false},
-      {from_blob(p, {2, 3}, type, cuda1, calls.deleter()), false, false, true},
-      {from_blob(p, {2, 3}, type, cuda1, calls.deleter(), kStatic), false, true, true},
-      {from_blob(p, {2, 3}, {4, 1}, type, cuda1, calls.deleter()), true, false, true},
-      {from_blob(p, {2, 3}, {4, 1}, type, cuda1, calls.deleter(), kStatic), true, true, true},
       {from_blob(p, {2, 3}, type, calls.deleter(), cuda1), false, false, true},
+      {from_blob(p, {2, 3}, type, calls.deleter(), cuda1, kStatic), false, true, true},
+      {from_blob(p, {2, 3}, {4, 1}, type, calls.deleter(), cuda1), true, false, true},
+      {from_blob(p, {2, 3}, {4, 1}, type, calls.deleter(), cuda1, kStatic), true, true, true},
+      {from_blob(p, {2, 3}, type, calls.deleter(), kStatic, cuda1), false, true, true},
       {*try_from_blob(p, {2, 3}, type, cuda1), false, false, false},
   };
   for (const auto& row : rows) {
@@ -264,7 +264,7 @@ TEST_CASE("from_blob: memory on a device is checked by its DeviceBackend, and re
   const char* const text =
       "from_blob: backend recording failed in check_memory: the driver knows it as host memory";
   RAISES(InvalidArgument, text,
-         from_blob(elsewhere, {2, 3}, ScalarType::Float, cuda.device(), calls.deleter()));
+         from_blob(elsewhere, {2, 3}, ScalarType::Float, calls.deleter(), cuda.device()));
   CHECK(calls.count == 1);
   RAISES(InvalidArgument, text,
          from_blob(elsewhere, {2, 3}, ScalarType::Float, calls.deleter(), cuda));

@@ -220,15 +220,12 @@ Error make_from_executorch(const TheirTensor* source, Release release,
     return fail(Error::InvalidState, "ExecuTorch's tensor has no memory yet");
   }
   const int32_t index = source->device().index();
-  const Device device =
-      source->device().is_cpu() ? Device() : Device(DeviceType::CUDA, index < 0 ? -1 : index);
-  Made<Tensor> made;
-  TENON_TRY(make_from_pointer(
-      data, Dims(source->sizes()), dims_of(source->dim_order()), dims_of(source->strides()), type,
-      static_cast<TensorShapeDynamism>(source->shape_dynamism()), device, deleter, made.draft()));
-  TENON_TRY(made.commit());
-  tensor = made.finish("", Error::Ok);
-  return Error::Ok;
+  Plan plan(type, static_cast<TensorShapeDynamism>(source->shape_dynamism()));
+  if (!source->device().is_cpu()) plan.device = Device(DeviceType::CUDA, index < 0 ? -1 : index);
+  Draft draft;
+  TENON_TRY(borrow_as(data, Dims(source->sizes()), dims_of(source->dim_order()),
+                      dims_of(source->strides()), plan, &deleter, draft));
+  return finish_draft(draft, tensor, nullptr);
 }
 
 /// With an owner, the tensor keeps it; else it is borrowed.

@@ -12,7 +12,7 @@
 #include <new>
 
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/make.h"
+#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -185,7 +185,6 @@ inline Error divide_strides(LentBuffer& from) noexcept {
 /// A tensor over lent memory, which `release` gives back, or a copy of it.
 inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
-  Made<Result<TensorPtr>> made;
   const bool readonly = from.readonly || (args.flags & kDLPackReadOnly) != 0;
   const size_t alignment = elementSize(from.type) / (isComplexType(from.type) ? 2 : 1);
   if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() ||
@@ -201,10 +200,12 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
     return import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
   }
+  Plan plan(from.type, args.dynamism);
+  plan.device = from.device;
+  Draft draft;
   const Error error =
-      make_from_pointer(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
-                        public_type(from.type), args.dynamism, from.device, release, made.draft());
-  return made.finish(args.function, error);
+      borrow_as(DataPtr(from.data, readonly), from.sizes, {}, from.strides, plan, &release, draft);
+  return finish<Result<TensorPtr>>(args.function, error, draft);
 }
 
 /// Gets an object's buffer, which `release` releases: into `place` if that only drops a reference,

@@ -195,8 +195,8 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
       version[0] < 1 && copy_asked == Py_None && fields(TensorArg(tensor)).readonly;
   const bool copies = moves || copy == 1 || copies_read_only;
   if (copies) {
-    const CreatorOptions options = moves ? CreatorOptions(host_backend()) : CreatorOptions();
-    Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), options);
+    const Plan plan = moves ? plan_in(host_backend()) : Plan(ScalarType::Undefined);
+    Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), plan);
     if (!made.ok()) return made.error();
     copied = *std::move(made);
   }

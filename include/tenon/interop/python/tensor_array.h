@@ -93,8 +93,7 @@ inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
 
 /// __copy__ and __deepcopy__: a writable copy in the same kind of memory.
 inline PyObject* python_copy(PyObject* self, PyObject*) {
-  const Result<Tensor> copied =
-      clone<Result<Tensor>>(kForPython, python_tensor(self).arg(), CreatorOptions());
+  const Result<Tensor> copied = clone<Result<Tensor>>(kForPython, python_tensor(self).arg());
   if (!copied.ok()) return set_python_error(copied.error(), copied.message()), nullptr;
   return wrap(Py_TYPE(self), TensorArg(*copied));
 }

@@ -101,18 +101,18 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
   BackendState* const keeper = source.defined() ? metadata_beside(fields(source)) : nullptr;
-  Made<Out> made(keeper);
+  Draft draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
-    TENON_TRY(new_impl(made.draft(), keeper));
-    ImplFields& view = fields(made.draft());
+    TENON_TRY(new_impl(draft, keeper));
+    ImplFields& view = fields(draft);
     view.layout = fields(source).layout;
     TENON_TRY(view.layout.check(elementSize(fields(source).type)));
     TENON_TRY(attach_view(source, fields(source).type, 0, view));
     view.settle(dynamism);
     return Error::Ok;
   };
-  return made.finish(function, make());
+  return finish<Out>(function, make(), draft);
 }
 
 /// The object of the type `type` around a view that has a fixed shape; null with an error set.

@@ -36,11 +36,11 @@ struct ShmLayout {
   Error set(ScalarType given, const Dims& sizes, const Dims& strides) noexcept {
     type = given;
     TENON_TRY(check_type(type));
-    Making making(type);
-    making.sizes = &sizes;
-    making.strides = &strides;
-    TENON_TRY(lay_out_owned<>(making, elementSize(type), layout));
-    length = kShmOffset + static_cast<size_t>(layout.required_span_size()) * elementSize(type);
+    Plan plan(type);
+    const Strided shape{sizes, {}, strides};
+    TENON_TRY(shape.count(plan));
+    TENON_TRY(shape.lay_out(elementSize(type), layout));
+    length = kShmOffset + plan.nbytes();
     return Error::Ok;
   }
 };

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Tensors over memory that exists: the caller's, or another tensor's, of which they are views.
+#pragma once
+
+#include "tenon/tensor/make.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether memory that came as a pointer may hold elements of `type`.
+TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
+  TENON_TRY(check_type(type));
+  if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
+    return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
+                type, "; pass a void* to reinterpret the bytes");
+  }
+  return Error::Ok;
+}
+
+/// Describes memory of the caller's, to a draft that has its layout. Takes `release`, which may be
+/// null, unless it fails.
+TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
+                            ImplFields& made) noexcept {
+  if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
+                     plan.device.type() != DeviceType::Template)) {
+    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
+                " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
+  }
+  made.data = data.get();
+  made.type = plan.type;
+  made.device = plan.device;
+  made.readonly = data.is_readonly();
+  made.settle(plan.dynamism);
+  if (release != nullptr && *release) {
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(*release));
+  }
+  return Error::Ok;
+}
+
+/// A tensor over memory of the caller's. Takes `release`, which may be null, unless it fails.
+template <class Shape>
+Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter* release,
+             Draft& draft) noexcept {
+  if (TENON_UNLIKELY(release != nullptr && release->error() != Error::Ok)) {
+    return fail_no_memory("the deleter");
+  }
+  TENON_TRY(new_impl(draft, metadata_in(plan.backend)));
+  ImplFields& made = fields(draft);
+  TENON_TRY(shape.lay_out(elementSize(plan.type), made.layout));
+  return set_memory(data, plan, release, made);
+}
+/// borrow() for importers, whose type may not be the pointer's.
+TENON_LAZY Error borrow_as(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                           const Dims& strides, const Plan& plan, Deleter* release,
+                           Draft& draft) noexcept {
+  TENON_TRY(check_pointer_type(data, plan.type));
+  return borrow(data, Strided{sizes, dim_order, strides}, plan, release, draft);
+}
+
+/// Registers borrowed memory with its backend, so that the backend counts it.
+TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
+  if (BackendAccess::is_host_heap(backend)) return Error::Ok;
+  BackendState* const state = known_state(backend);
+  ImplFields& made = fields(draft);
+  // The block of the metadata already counts as one in use.
+  if (state != nullptr && made.metadata == state) {
+    set_backend(*state, made);
+    return Error::Ok;
+  }
+  void* nothing = nullptr;
+  TENON_TRY(allocate_from(backend, state, 0, nothing));
+  Deleter release(nullptr, ReleaseToBackend{state, 0});
+  set_backend(*state, made);
+  made.deleter = chain(std::move(made.deleter), std::move(release));
+  if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
+    return fail_no_memory("the deleter");
+  }
+  return Error::Ok;
+}
+
+/// Checks borrowed memory with its device's backend, and registers it with `given`, unless null.
+/// Called only where a device may be named, so that who names no device links no check.
+TENON_LAZY Error check_and_name_backend(Backend* given, Draft& draft) noexcept {
+  const TensorFields& made = fields(draft);
+  TENON_TRY(check_memory(made.device, made.data, made.type, made.layout, given));
+  return given == nullptr ? Error::Ok : name_backend(*given, draft);
+}
+
+/// What every overload over a pointer returns. A backend among the options is whose memory it is, a
+/// device where it is; the thread's default backend may keep the metadata, no more.
+template <class Out, class Shape, class... Options>
+Out over(const char* function, const DataPtr& data, const Shape& shape, Deleter* release,
+         Options&... options) {
+  constexpr bool kHasBackend = has_backend_v<Options...>;
+  static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
+                "a backend says its device");
+  Plan plan = plan_of(data.type(), options...);
+  Draft draft;
+  Error error = Error::Ok;
+  if constexpr (has_type_v<Options...>) error = check_pointer_type(data, plan.type);
+  if constexpr (kHasBackend) plan.device = plan.given->device();
+  if (error == Error::Ok) error = borrow(data, shape, plan, release, draft);
+  if constexpr (may_be_on_device_v<Options...>) {
+    if (error == Error::Ok) error = check_and_name_backend(plan.given, draft);
+  } else if constexpr (kHasBackend) {
+    if (error == Error::Ok) error = name_backend(*plan.given, draft);
+  }
+  return finish<Out>(function, error, draft);
+}
+
+// --- Views --------------------------------------------------------------------------------------
+
+/// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
+/// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
+TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
+                             ImplFields& made) noexcept {
+  const TensorFields& from = fields(source);
+  const OffsetRange& old = from.layout.offsets;
+  const OffsetRange& offsets = made.layout.offsets;  // without elements min, which may be the end
+  const auto old_size = static_cast<int64_t>(elementSize(from.type));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  int64_t start = 0;  // in bytes from the source's element 0, like what follows
+  int64_t begin = 0;
+  int64_t end = 0;
+  if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
+                     !add(start, offsets.min * size, begin) ||
+                     !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
+                     end > (old.max + 1) * old_size)) {
+    return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes(), ", strides ",
+                made.layout.strides(), " at offset ", storage_offset,
+                " reaches beyond the source's elements at offsets ", old.min, " to ", old.max);
+  }
+  if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
+  made.type = type;
+  made.device = from.device;
+  made.opaque = from.opaque;
+  made.backend = from.backend;
+  made.ownership = Ownership::View;
+  made.readonly = from.readonly;
+  made.settle(from.dynamism);
+  keep_memory(source, made);
+  return Error::Ok;
+}
+
+/// Where a view of a tensor, or a handle to it, lies: where its metadata does; if that is the heap,
+/// where the thread's default backend keeps metadata.
+TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
+  BackendState* const own = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  return own != nullptr ? own : metadata_in(current_backend());
+}
+
+/// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
+TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
+                                    const Dims& dim_order, const Dims& strides,
+                                    int64_t storage_offset, Draft& draft) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  const TensorFields& from = fields(source);
+  const Layout& old = from.layout;
+  TENON_TRY(new_impl(draft, metadata_like(source)));
+  Layout& layout = fields(draft).layout;
+  const size_t element_size = elementSize(from.type);
+  const bool has_old_sizes = sizes.empty() || sizes == old.sizes();
+  const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
+  if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
+    TENON_TRY(
+        Layout::strided(new_sizes, ArrayRef<int64_t>(dim_order), strides, element_size, layout));
+  } else if (has_old_sizes) {
+    layout = old;
+    TENON_TRY(layout.check(element_size));
+  } else {
+    TENON_TRY(Layout::dense(sizes, old.dim_order().data(), element_size, layout));
+  }
+  return attach_view(source, from.type, storage_offset, fields(draft));
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Tensors of values: a list's, a container's, or one.
+#pragma once
+
+#include "tenon/kernels/convert.h"
+#include "tenon/tensor/make.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+inline Error check_cast(ScalarType from, ScalarType to,
+                        CastMode mode = CastMode::Checked) noexcept {
+  TENON_TRY(check_type(to));
+  if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
+    return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
+                " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
+  }
+  return Error::Ok;
+}
+
+/// Checks that the values are as many as the plan says: elements or, as memory, `bytes`.
+TENON_LAZY Error check_values(const Values& values, const Dims& sizes, const Plan& plan,
+                              bool bytes) noexcept {
+  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
+    return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
+  }
+  const auto count = static_cast<size_t>(plan.count);
+  const size_t needed = bytes ? plan.nbytes() : count;
+  if (TENON_UNLIKELY(values.count() != needed)) {
+    int64_t numel = 1;
+    for (const int64_t size : sizes) numel *= size;
+    // As many as elements: values were meant.
+    const bool meant = bytes && values.count() == count;
+    return fail(Error::InvalidArgument, values.count(), bytes ? " bytes" : " values",
+                " were given, sizes ", sizes, numel == plan.count ? "" : " with these strides",
+                " need ", needed,
+                meant ? "; with sizes and a type, bytes are memory of that type: to convert "
+                        "values, make the tensor without a type, and call to()"
+                      : "");
+  }
+  return Error::Ok;
+}
+
+/// Converts values; each one of a list must fit.
+TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values) noexcept {
+  if (!values.is_checked()) {
+    convert_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
+                     CastMode::Checked);
+    return Error::Ok;
+  }
+  auto* to = static_cast<char*>(out);
+  auto* from = static_cast<const char*>(values.data());
+  for (size_t i = 0; i < values.count(); ++i) {
+    TENON_TRY(store_scalar(type, load_scalar(values.type(), from), to));
+    to += elementSize(type);
+    from += elementSize(values.type());
+  }
+  return Error::Ok;
+}
+
+/// A draft without a shape whose elements are the values: in their memory, or in a copy.
+TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values& values,
+                                                       Draft& draft) noexcept {
+  const size_t size = elementSize(plan.type);
+  if (values.is_adoptable() && plan.backend == nullptr &&
+      reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
+    TENON_TRY(new_impl(draft));
+    ImplFields& made = fields(draft);
+    made.type = plan.type;
+    made.data = const_cast<void*>(values.data());
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(values.owner()));
+    return Error::Ok;
+  }
+  TENON_TRY(new_memory(plan, false, draft));
+  return write_elements(plan, draft, nullptr, [&](void* out) noexcept {
+    if (plan.count != 0) std::memcpy(out, values.data(), plan.nbytes());  // data() may be null
+    return Error::Ok;
+  });
+}
+TENON_LAZY TENON_NOINLINE Error convert_to_new(const Plan& plan, const Values& values,
+                                               Draft& draft) noexcept {
+  TENON_TRY(new_memory(plan, false, draft));
+  return write_elements(plan, draft, nullptr,
+                        [&](void* out) noexcept { return convert_values(plan.type, out, values); });
+}
+
+/// What every overload of values returns. `is_flat` where the sizes are the values' own. With
+/// another shape and a type, a container of bytes is memory to be taken as that type.
+template <class Out, class Shape, class... Options>
+Out of_values(const char* function, Values& values, const Shape& shape, bool is_flat,
+              Options&... options) {
+  Plan plan = plan_of(values.type(), options...);
+  Draft draft;
+  Error error = Error::Ok;
+  bool is_memory = false;
+  bool is_cast = false;
+  if constexpr (has_type_v<Options...>) {
+    is_memory = values.is_bytes() && !is_flat && plan.has_type;
+    is_cast = !is_memory && plan.type != values.type();
+    error = is_memory ? check_type(plan.type) : check_cast(values.type(), plan.type);
+  }
+  if (error == Error::Ok) error = shape.count(plan);
+  if (error == Error::Ok) error = check_values(values, shape.sizes, plan, is_memory);
+  if constexpr (has_type_v<Options...>) {
+    if (is_cast && error == Error::Ok) error = convert_to_new(plan, values, draft);
+  }
+  if (!is_cast && error == Error::Ok) error = adopt_or_copy(plan, values, draft);
+  if (error == Error::Ok) error = write_shape(shape, plan, draft);
+  return finish_new<Out>(function, error, draft, plan.backend);
+}
+
+/// A 0-d tensor of the element in the 16 bytes at `element`.
+TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const Plan& plan,
+                                                    Draft& draft) noexcept {
+  TENON_TRY(new_memory(plan, false, draft));
+  fields(draft).settle(TensorShapeDynamism::STATIC);  // its layout is that of no dimensions
+  return write_elements(plan, draft, element, [&](void* out) noexcept {
+    std::memcpy(out, element, elementSize(plan.type));
+    return Error::Ok;
+  });
+}
+/// A 0-d tensor of a value, which must fit the type.
+TENON_LAZY Error of_scalar(const Scalar& value, const Plan& plan, Draft& draft) noexcept {
+  alignas(16) unsigned char element[16] = {};
+  TENON_TRY(store_scalar(plan.type, value, element));
+  return of_element(element, plan, draft);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// Plan: what a creator's options ask for, in one struct; and the options' types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "tenon/backend/registry.h"
+#include "tenon/config.h"
+#include "tenon/core/generator.h"
+#include "tenon/tensor/data.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What may follow a creator's arguments, in any order, each kind once. All creators take the first
+/// three, a backend as an lvalue; those over memory that exists take a device, those of random
+/// numbers a generator.
+enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, None };
+
+template <class T>
+constexpr Option option_of() noexcept {
+  using U = std::remove_cv_t<std::remove_reference_t<T>>;
+  if (std::is_same_v<U, tenon::ScalarType> || std::is_same_v<U, TypeArg>) return Option::Type;
+  if (std::is_same_v<U, TensorShapeDynamism>) return Option::Dynamism;
+  if (is_backend_v<U>) return Option::Backend;
+  if (std::is_same_v<U, Device> || std::is_same_v<U, DeviceType>) return Option::Device;
+  return std::is_same_v<U, Generator> ? Option::Generator : Option::None;
+}
+template <class... Options>
+constexpr int count_of([[maybe_unused]] Option kind) noexcept {
+  return (0 + ... + (option_of<Options>() == kind));
+}
+template <class... Options>
+inline constexpr bool has_type_v = count_of<Options...>(Option::Type) != 0;
+template <class... Options>
+inline constexpr bool has_backend_v = count_of<Options...>(Option::Backend) != 0;
+/// Whether existing memory may be on a device.
+template <class... Options>
+inline constexpr bool may_be_on_device_v = count_of<Options...>(Option::Device) != 0 ||
+                                           (... || (is_backend_v<Options> &&
+                                                    !is_host_memory_only_v<Options>));
+
+/// Whether all creators take a T.
+template <class T>
+inline constexpr bool is_option_v = option_of<T>() <= Option::Backend;
+
+/// Whether a parameter `T&&` is an option up to `kLast`. A backend is kept: not a temporary one.
+template <class T, Option kLast>
+inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
+                                             !(option_of<T>() == Option::Backend &&
+                                               (std::is_rvalue_reference_v<T&&> ||
+                                                std::is_const_v<std::remove_reference_t<T>>));
+/// For a creator's parameter pack, which then takes nothing else.
+template <class... Options>
+using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options, Option::Backend>), int>;
+template <class... Options>
+using IfOptionsOrDevice =
+    std::enable_if_t<(... && is_option_argument_v<Options, Option::Device>), int>;
+
+/// What a tensor is to be: what the options ask for, and how much memory that takes.
+struct Plan {
+  ScalarType type;
+  TensorShapeDynamism dynamism;
+  bool has_type = false;           // whether an option says the type
+  Device device;                   // of existing memory
+  Backend* given = nullptr;        // among the options; may be the host's heap
+  Backend* backend = nullptr;      // in whose memory the tensor is; null for the heap
+  Generator* generator = nullptr;  // null for the thread's own
+  ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::count()
+
+  /// Without options: on the heap, whatever BackendScope there is.
+  explicit Plan(ScalarType t, TensorShapeDynamism d = TensorShapeDynamism::DYNAMIC_BOUND) noexcept
+      : type(t), dynamism(d) {}
+
+  size_t nbytes() const noexcept { return static_cast<size_t>(count) * elementSize(type); }
+
+  void take(const TypeArg& option) noexcept {
+    type = option.value_or(type);
+    has_type = option.is_given();
+  }
+  void take(TensorShapeDynamism option) noexcept { dynamism = option; }
+  void take(Device option) noexcept { device = option; }
+  void take(Generator& option) noexcept { generator = &option; }
+  template <class B, std::enable_if_t<is_backend_v<B>, int> = 0>
+  void take(B& option) noexcept {
+    enlist(option);
+    given = &option;
+  }
+  void choose_backend() noexcept {
+    backend = unless_host_heap(given != nullptr ? given : current_backend());
+  }
+};
+
+/// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
+/// that of the thread's innermost BackendScope, else the host's heap.
+template <class... Options>
+Plan plan_of(ScalarType type, Options&... options) noexcept {
+  static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),
+                "an option is given twice");
+  Plan plan(type);
+  (plan.take(options), ...);
+  plan.choose_backend();
+  return plan;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Who has the deleter after a failure.
+#include "tenon/tensor/borrow.h"
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+namespace borrow_test {
+
+using namespace tenon;
+using namespace tests;
+
+TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still does") {
+  for (const int64_t size : {-1, 1}) {
+    Calls calls;
+    float data[1] = {};
+    Deleter deleter(data, calls.deleter());
+    const Dims sizes{size};
+    TensorImplPtr impl;
+    const detail::Plan plan(ScalarType::Float);
+    const Error error = detail::borrow(data, detail::RowMajor{sizes}, plan, &deleter, impl);
+    CHECK(error == (size < 0 ? Error::InvalidArgument : Error::Ok));
+    CHECK(static_cast<bool>(deleter) == (size < 0));
+    impl.reset();
+    CHECK(calls.count == (size < 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("borrow_as: an importer's type must be the pointer's, unless that is to bytes") {
+  float data[1] = {};
+  TensorImplPtr impl;
+  const detail::Plan plan(ScalarType::Int);
+  RETURNS(InvalidType, "the data pointer is to Float, the type given is Int",
+          detail::borrow_as(data, {1}, {}, {}, plan, nullptr, impl));
+  void* const bytes = data;
+  CHECK(detail::borrow_as(bytes, {1}, {}, {}, plan, nullptr, impl) == Error::Ok);
+}
+
+}  // namespace borrow_test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/tensor/plan.h"
+
+#include "backend/helpers.h"
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+namespace plan_test {
+
+using namespace tenon;
+using namespace tests;
+using detail::plan_of;
+
+namespace {
+
+constexpr auto kStatic = TensorShapeDynamism::STATIC;
+constexpr auto kFloat = detail::ScalarType::Float;
+
+template <class... Options>
+constexpr bool empty_takes = std::is_invocable_v<decltype(empty), Dims, Options...>;
+
+}  // namespace
+
+TEST_CASE("plan: each option may be given, in any order") {
+  const detail::Plan nothing = plan_of(kFloat);
+  CHECK(nothing.type == kFloat);
+  CHECK_FALSE(nothing.has_type);
+  CHECK(nothing.dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(nothing.given == nullptr);
+  MinimalBackend backend;
+  const ScalarType type = ScalarType::Int;
+  for (const detail::Plan& plan :
+       {plan_of(kFloat, type, kStatic, backend), plan_of(kFloat, backend, kStatic, type),
+        plan_of(kFloat, kStatic, backend, type)}) {
+    CHECK(plan.type == detail::ScalarType::Int);
+    CHECK(plan.has_type);
+    CHECK(plan.dynamism == kStatic);
+    CHECK(plan.given == &backend);
+  }
+  CHECK(plan_of(kFloat, type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
+}
+
+TEST_CASE("plan: the backend given comes before the thread's, the host's heap too") {
+  MinimalBackend backend;
+  MinimalBackend current;
+  const BackendScope scope(current);
+  CHECK(plan_of(kFloat, backend).backend == &backend);
+  CHECK(plan_of(kFloat).backend == &current);
+  CHECK(plan_of(kFloat).given == nullptr);
+  CHECK(plan_of(kFloat, host_backend()).backend == nullptr);
+  CHECK(detail::Plan(kFloat).backend == nullptr);
+}
+
+TEST_CASE("plan: a creator takes each option, a backend only when it can be kept") {
+  STATIC_REQUIRE(empty_takes<>);
+  STATIC_REQUIRE(empty_takes<ScalarType>);
+  STATIC_REQUIRE(empty_takes<TensorShapeDynamism, ScalarType>);
+  STATIC_REQUIRE(empty_takes<MinimalBackend&>);
+  STATIC_REQUIRE(empty_takes<ScalarType, TensorShapeDynamism, Backend&>);
+  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend>);
+  STATIC_REQUIRE_FALSE(empty_takes<const MinimalBackend&>);
+  STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend*>);
+  STATIC_REQUIRE_FALSE(empty_takes<Generator&>);
+  STATIC_REQUIRE_FALSE(empty_takes<double>);
+}
+
+TEST_CASE("plan: a generator besides, else the thread's own") {
+  MinimalBackend backend;
+  Generator generator(4);
+  const ScalarType type = ScalarType::Int;
+  const detail::Plan plan = plan_of(kFloat, type, generator, backend);
+  CHECK(plan.generator == &generator);
+  CHECK(plan.given == &backend);
+  CHECK(plan_of(kFloat).generator == nullptr);
+}
+
+}  // namespace plan_test
