@@ -133,7 +133,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
     return fail_without_text(error);
   } else {
     static_assert(sizeof...(Parts) <= 10);
-    return fail_parts(error, kPartKinds<Parts...>, part(parts)...);
+    return fail_parts(error, kPartKinds<Parts...>, pass(part(parts))...);
   }
 }
 
@@ -143,7 +143,7 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
   if constexpr (TENON_ERROR_TEXT == 0) {
     hand_over(error, toString(error));
   } else {
-    report_parts(error, kPartKinds<Parts...>, part(parts)...);
+    report_parts(error, kPartKinds<Parts...>, pass(part(parts))...);
   }
 }
 

@@ -26,7 +26,7 @@ std::string cut_text(size_t capacity, uint32_t kinds, ...) {
 // The text of several parts, cut to a capacity.
 template <class... T>
 std::string text_within(size_t capacity, const T&... parts) {
-  return cut_text(capacity, detail::kPartKinds<T...>, detail::part(parts)...);
+  return cut_text(capacity, detail::kPartKinds<T...>, detail::pass(detail::part(parts))...);
 }
 
 // What append() writes for a value, and what the same value writes as a part; "DIFFERENT" if they
