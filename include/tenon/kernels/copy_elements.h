@@ -106,13 +106,14 @@ TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src)
   std::memcpy(dst, src, static_cast<size_t>(row.size) * plan.unit);
 }
 
-/// Does what a plan says in the caller's thread.
-TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
+/// Does what a plan says in the caller's thread; copy(plan, dst, src) what its innermost dimensions
+/// hold.
+template <class Copy>
+void run_piece(const CopyPlan& plan, const Copy& copy) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
   auto* src = static_cast<const char*>(plan.src);
-  const CastFunction copy = plan.dst_type == plan.src_type ? &copy_innermost<> : cast;
   // An odometer over the outer dimensions.
   ptrdiff_t index[kMaxLongDims];
   for (size_t d = 0; d < outer; ++d) index[d] = 0;
@@ -137,8 +138,8 @@ TENON_LAZY void run_piece(const CopyPlan& plan, CastFunction cast) noexcept {
 /// Shares a plan among threads: along the outermost dimension that is long enough for many, else
 /// the one that gives most of them a piece, but not along `apart`. Rows and planes are not cut
 /// small. `run` does what a piece of the plan says.
-template <class Plan, class Run>
-void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
+template <class Run>
+void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
   if (!is_parallel(plan.nbytes)) return run(plan);
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
@@ -154,7 +155,7 @@ void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
   if (along == plan.rank) return run(plan);
   const CopyPlan::Dim& dim = plan.dims[along];
   parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
-    Plan piece = plan;
+    CopyPlan piece = plan;
     piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
     piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
     const int64_t size = end - begin;
@@ -166,7 +167,8 @@ void run_pieces(const Plan& plan, size_t apart, const Run& run) noexcept {
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) { run_piece(piece, cast); });
+  const CastFunction copy = plan.converts ? cast : &copy_innermost<>;
+  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) { run_piece(piece, copy); });
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.

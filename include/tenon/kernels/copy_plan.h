@@ -52,6 +52,8 @@ struct CopyPlan {
   ScalarType dst_type = ScalarType::Undefined;
   ScalarType src_type = ScalarType::Undefined;
   CastMode mode = CastMode::Checked;
+  /// Whether elements are converted on the way, to another type or by a Normalize.
+  bool converts = false;
   /// Whether the last two dimensions are a plane to transpose, also while casting.
   bool is_plane = false;
   /// Bytes that are copied as one: an element, or where types are equal several.
@@ -73,8 +75,7 @@ namespace detail {
 
 /// The bytes that the source of a plan moves as one.
 inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
-  return static_cast<ptrdiff_t>(
-      plan.dst_type == plan.src_type ? plan.unit : elementSize(own_type(plan.src_type)));
+  return static_cast<ptrdiff_t>(plan.converts ? elementSize(own_type(plan.src_type)) : plan.unit);
 }
 
 /// Whether both sides are consecutive along a dimension.
@@ -130,8 +131,7 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
 /// one element.
 template <class = void>
 TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
-  const bool cast = plan.dst_type != plan.src_type;
-  if (!cast && plan.rank >= 2) {
+  if (!plan.converts && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
     const bool is_short = inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit);
     if (is_dense(plan, inner) && is_short && (inner.size & (inner.size - 1)) == 0) {
@@ -142,12 +142,14 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
   plan.is_plane = false;
   if (inner == nullptr || is_dense(plan, *inner)) {
-    plan.kind = cast ? CopyKind::Cast : plan.rank < 2 ? CopyKind::Memcpy : CopyKind::Rows;
+    plan.kind = plan.converts ? CopyKind::Cast : plan.rank < 2 ? CopyKind::Memcpy : CopyKind::Rows;
   } else if (inner->src_stride == 0 && inner->size >= 256) {
     plan.kind = CopyKind::General;  // long rows of one value each: fills
   } else {
     plan.is_plane = make_plane(plan);
-    plan.kind = !plan.is_plane ? CopyKind::General : cast ? CopyKind::Cast : CopyKind::Transpose;
+    plan.kind = !plan.is_plane  ? CopyKind::General
+                : plan.converts ? CopyKind::Cast
+                                : CopyKind::Transpose;
   }
 }
 
@@ -164,6 +166,7 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
   plan.mode = mode;
   plan.dst_type = public_type(dst.type);
   plan.src_type = public_type(src.type);
+  plan.converts = dst.type != src.type;
   // First of all: without elements, strides may be too large to multiply, and data may be null.
   for (int64_t n : dst.sizes) {
     if (n == 0) return false;

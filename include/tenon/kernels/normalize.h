@@ -157,17 +157,16 @@ struct ChannelValues {
 /// Elements that are normalised at once. Pixels have no more channels.
 inline constexpr int64_t kNormalizeChunk = TENON_BARE_METAL ? 32 : 512;
 
-/// A plan of a copy that normalises. Its dst_type is Undefined, so that it is one that casts
-/// whatever the types are.
-struct NormalizePlan : CopyPlan {
-  ScalarType out_type = ScalarType::Undefined;
+/// A plan of a copy that normalises.
+struct NormalizePlan {
+  CopyPlan copy;
   float scale = 1;
   ChannelValues mean;
   ChannelValues stddev;
   int64_t channels = 1;
-  /// The dimension of the channels, which is not merged into another; SIZE_MAX for one channel.
+  /// The copy's dimension of the channels, which is not merged into another; SIZE_MAX for one channel.
   size_t channel_dim = SIZE_MAX;
-  /// Whether the last two dimensions are a row of pixels, each of few channels.
+  /// Whether the copy's last two dimensions are a row of pixels, each of few channels.
   bool is_pixels = false;
 };
 
@@ -175,42 +174,42 @@ struct NormalizePlan : CopyPlan {
 TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, const TensorView& src,
                                 const Normalize& normalize, size_t dim, CastMode mode) noexcept {
   static constexpr float kZeroAndOne[] = {0, 1};
-  if (!begin_plan(plan, dst, src, mode)) return;
-  plan.out_type = dst.type;
-  plan.dst_type = public_type(ScalarType::Undefined);
+  CopyPlan& copy = plan.copy;
+  if (!begin_plan(copy, dst, src, mode)) return;
+  copy.converts = true;
   plan.scale = normalize.scale;
   const auto values_of = [](const FloatList& list, const float* otherwise) noexcept {
     return ChannelValues{list.size() == 0 ? otherwise : list.data(), list.size() > 1 ? 1 : 0};
   };
   plan.mean = values_of(normalize.mean, kZeroAndOne);
   plan.stddev = values_of(normalize.stddev, kZeroAndOne + 1);
-  if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(plan);
+  if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(copy);
 
   // The channels are apart while the others are merged.
   plan.channels = dst.sizes[dim];
   size_t at = 0;
   for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
-  const CopyPlan::Dim channel = plan.dims[at];
-  for (--plan.rank; at < plan.rank; ++at) plan.dims[at] = plan.dims[at + 1];
+  const CopyPlan::Dim channel = copy.dims[at];
+  for (--copy.rank; at < copy.rank; ++at) copy.dims[at] = copy.dims[at + 1];
   if (dst.strides[dim] < 0) {  // begin_plan() has reversed it
     for (ChannelValues* values : {&plan.mean, &plan.stddev}) {
       values->data += (plan.channels - 1) * values->step;
       values->step = -values->step;
     }
   }
-  merge_dims(plan);
-  for (at = plan.rank++; at > 0 && plan.dims[at - 1].dst_stride < channel.dst_stride; --at) {
-    plan.dims[at] = plan.dims[at - 1];
+  merge_dims(copy);
+  for (at = copy.rank++; at > 0 && copy.dims[at - 1].dst_stride < channel.dst_stride; --at) {
+    copy.dims[at] = copy.dims[at - 1];
   }
-  plan.dims[at] = channel;
-  const bool is_last = at + 1 == plan.rank && at > 0;
-  choose_kind(plan);
-  if (!plan.is_plane && is_last && plan.channels <= kNormalizeChunk) {
-    plan.kind = CopyKind::Cast;
-    plan.is_plane = plan.is_pixels = true;
+  copy.dims[at] = channel;
+  const bool is_last = at + 1 == copy.rank && at > 0;
+  choose_kind(copy);
+  if (!copy.is_plane && is_last && plan.channels <= kNormalizeChunk) {
+    copy.kind = CopyKind::Cast;
+    copy.is_plane = plan.is_pixels = true;
   }
   // Nothing else has its stride, since the destination's elements are distinct.
-  for (at = 0; plan.dims[at].dst_stride != channel.dst_stride;) ++at;
+  for (at = 0; copy.dims[at].dst_stride != channel.dst_stride;) ++at;
   plan.channel_dim = at;
 }
 
@@ -225,8 +224,9 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
   alignas(64) float normalized[kNormalizeChunk];
   alignas(64) float mean[kNormalizeChunk];
   alignas(64) float stddev[kNormalizeChunk];
-  const ScalarType from = own_type(plan.src_type);
-  const bool is_direct = plan.out_type == ScalarType::Float && dst_stride == kSize;
+  const ScalarType from = own_type(plan.copy.src_type);
+  const ScalarType to = own_type(plan.copy.dst_type);
+  const bool is_direct = to == ScalarType::Float && dst_stride == kSize;
   const bool is_dense = src_stride == static_cast<int64_t>(elementSize(from)) && src != dst;
   const bool are_bytes = is_dense && from == ScalarType::Byte;
   const bool is_converted = !are_bytes && !(is_dense && from == ScalarType::Float);
@@ -255,24 +255,22 @@ TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_
       dispatch<NormalizeKernel<float>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
     }
     if (is_direct) continue;
-    convert_strided(plan.out_type, out, dst_stride, ScalarType::Float, normalized, kSize, n,
-                    plan.mode);
+    convert_strided(to, out, dst_stride, ScalarType::Float, normalized, kSize, n, plan.copy.mode);
   }
 }
 
 /// Normalises a row of pixels, which need not be consecutive, and whose channels need not be.
-TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const char* src) noexcept {
-  const CopyPlan::Dim& pixel = plan.dims[plan.rank - 2];
-  const CopyPlan::Dim& channel = plan.dims[plan.rank - 1];
+TENON_LAZY void normalize_pixels(const NormalizePlan& plan, const CopyPlan& copy, char* dst,
+                                 const char* src) noexcept {
+  const CopyPlan::Dim& pixel = copy.dims[copy.rank - 2];
+  const CopyPlan::Dim& channel = copy.dims[copy.rank - 1];
   const bool gathers = pixel.src_stride != channel.src_stride * channel.size;
   const bool scatters = pixel.dst_stride != channel.dst_stride * channel.size;
   if (!gathers && !scatters) {
     return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
                          pixel.size * channel.size, 0, true);
   }
-  const bool are_dense = channel.src_stride == source_unit(plan) &&
-                         channel.dst_stride == static_cast<int64_t>(plan.unit);
-  if (are_dense && channel.size >= 32) {
+  if (is_dense(copy, channel) && channel.size >= 32) {
     for (int64_t i = 0; i < pixel.size; ++i) {
       normalize_row(plan, dst + i * pixel.dst_stride, channel.dst_stride,
                     src + i * pixel.src_stride, channel.src_stride, channel.size, 0, true);
@@ -282,8 +280,8 @@ TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const cha
   alignas(64) char taken[kNormalizeChunk * 8];
   alignas(64) char made[kNormalizeChunk * 8];
   const int64_t most = kNormalizeChunk / channel.size;
-  const auto dst_unit = static_cast<int64_t>(plan.unit);
-  const int64_t src_unit = source_unit(plan);
+  const auto dst_unit = static_cast<int64_t>(copy.unit);
+  const int64_t src_unit = source_unit(copy);
   for (int64_t i = 0; i < pixel.size; i += most) {
     const int64_t n = pixel.size - i < most ? pixel.size - i : most;
     const char* const in = src + i * pixel.src_stride;
@@ -297,53 +295,57 @@ TENON_LAZY void normalize_pixels(const NormalizePlan& plan, char* dst, const cha
                   0, true);
     for (int64_t c = 0; scatters && c < channel.size; ++c) {
       copy_strided(out + c * channel.dst_stride, pixel.dst_stride, made + c * dst_unit,
-                   channel.size * dst_unit, n, plan.unit);
+                   channel.size * dst_unit, n, copy.unit);
     }
   }
 }
 
-/// A CastFunction for a NormalizePlan.
-TENON_LAZY void normalize_elements(const CopyPlan& base, char* dst, const char* src) noexcept {
-  const auto& plan = static_cast<const NormalizePlan&>(base);
-  if (plan.is_pixels) return normalize_pixels(plan, dst, src);
-  const bool along_last = plan.channel_dim + 1 == plan.rank;
-  if (plan.is_plane) {
-    const bool along_other = plan.channel_dim + 2 == plan.rank;
+/// Normalises what the innermost dimensions of `copy`, the plan's or a piece of it, hold.
+TENON_LAZY void normalize_innermost(const NormalizePlan& plan, const CopyPlan& copy, char* dst,
+                                    const char* src) noexcept {
+  if (plan.is_pixels) return normalize_pixels(plan, copy, dst, src);
+  const bool along_last = plan.channel_dim + 1 == copy.rank;
+  if (copy.is_plane) {
+    const bool along_other = plan.channel_dim + 2 == copy.rank;
     const auto normalize = [&](char* out, const char* in, int64_t count, int64_t i, int64_t j,
                                bool along_j) {
-      normalize_row(plan, out, static_cast<int64_t>(plan.unit), in, source_unit(plan), count,
+      normalize_row(plan, out, static_cast<int64_t>(copy.unit), in, source_unit(copy), count,
                     along_last    ? i
                     : along_other ? j
                                   : 0,
                     along_j ? along_other : along_last);
     };
-    return cast_plane(plan, innermost_plane(plan, dst, src), normalize);
+    return cast_plane(copy, innermost_plane(copy, dst, src), normalize);
   }
-  const CopyPlan::Dim row = innermost_row(plan);
+  const CopyPlan::Dim row = innermost_row(copy);
   normalize_row(plan, dst, row.dst_stride, src, row.src_stride, row.size, 0, along_last);
 }
 
 /// Does what a plan of plan_normalized() says: channel after channel, unless they are among the
 /// inner dimensions.
 TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
-  if (plan.kind == CopyKind::Alias) return;
-  run_pieces(plan, plan.channel_dim, [](const NormalizePlan& part) noexcept {
-    const size_t inner = part.is_plane ? 2 : 1;
-    if (part.channels == 1 || part.channel_dim + inner >= part.rank) {
-      return run_piece(part, &normalize_elements<>);
-    }
-    NormalizePlan piece = part;
-    const CopyPlan::Dim channel = part.dims[part.channel_dim];
-    --piece.rank;
-    for (size_t d = part.channel_dim; d < piece.rank; ++d) piece.dims[d] = part.dims[d + 1];
-    piece.channel_dim = SIZE_MAX;
-    piece.channels = 1;
+  if (plan.copy.kind == CopyKind::Alias) return;
+  const auto run = [](const NormalizePlan& channels, const CopyPlan& piece) noexcept {
+    run_piece(piece, [&](const CopyPlan& copy, char* dst, const char* src) {
+      normalize_innermost(channels, copy, dst, src);
+    });
+  };
+  run_pieces(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
+    const size_t inner = piece.is_plane ? 2 : 1;
+    if (plan.channels == 1 || plan.channel_dim + inner >= piece.rank) return run(plan, piece);
+    NormalizePlan one = plan;
+    one.copy = piece;
+    one.channels = 1;
+    one.channel_dim = SIZE_MAX;
+    const CopyPlan::Dim channel = piece.dims[plan.channel_dim];
+    --one.copy.rank;
+    for (size_t d = plan.channel_dim; d < one.copy.rank; ++d) one.copy.dims[d] = piece.dims[d + 1];
     for (int64_t c = 0; c < channel.size; ++c) {
-      piece.dst = static_cast<char*>(part.dst) + c * channel.dst_stride;
-      piece.src = static_cast<const char*>(part.src) + c * channel.src_stride;
-      piece.mean.data = part.mean.data + c * part.mean.step;
-      piece.stddev.data = part.stddev.data + c * part.stddev.step;
-      run_piece(piece, &normalize_elements<>);
+      one.copy.dst = static_cast<char*>(piece.dst) + c * channel.dst_stride;
+      one.copy.src = static_cast<const char*>(piece.src) + c * channel.src_stride;
+      one.mean.data = plan.mean.data + c * plan.mean.step;
+      one.stddev.data = plan.stddev.data + c * plan.stddev.step;
+      run(one, one.copy);
     }
   });
 }

@@ -225,9 +225,9 @@ TENON_COMPILED_ONCE Error run_normalize_job(const CopyJob& job, const Normalize&
   const TensorView& src = job.src.view;
   NormalizePlan plan;
   plan_normalized(plan, dst, src, normalize, dim, mode);
-  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  if (plan.copy.kind == CopyKind::Alias) return Error::Ok;
   if (job.dst.backend != nullptr || job.src.backend != nullptr ||
-      (touch(byte_range(dst), byte_range(src)) && !is_in_place(plan, dst, src))) {
+      (touch(byte_range(dst), byte_range(src)) && !is_in_place(plan.copy, dst, src))) {
     return run_normalize_staged(job, normalize, dim, mode);
   }
   run_normalized(plan);

@@ -195,7 +195,7 @@ TEST_CASE("copy: normalised rows, planes, pixels and channels") {
     tests::fill_with_noise(random, src.bytes);
     detail::NormalizePlan plan;
     detail::plan_normalized(plan, dst.view(), src.view(), normalize, layout.dim, CastMode::Checked);
-    CHECK(plan.nbytes >= kParallelBytes);
+    CHECK(plan.copy.nbytes >= kParallelBytes);
     const Bytes before = dst.bytes;
     {
       const ThreadsScope scope(1);

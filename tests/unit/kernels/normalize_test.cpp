@@ -33,9 +33,9 @@ enum class Way { Row, Rows, Plane, Pixels, Outer };
 
 Way way_of(const NormalizePlan& plan) {
   if (plan.is_pixels) return Way::Pixels;
-  if (plan.channels == 1) return plan.is_plane ? Way::Plane : Way::Row;
-  if (plan.channel_dim + (plan.is_plane ? 2 : 1) < plan.rank) return Way::Outer;
-  return plan.is_plane ? Way::Plane : Way::Rows;
+  if (plan.channels == 1) return plan.copy.is_plane ? Way::Plane : Way::Row;
+  if (plan.channel_dim + (plan.copy.is_plane ? 2 : 1) < plan.copy.rank) return Way::Outer;
+  return plan.copy.is_plane ? Way::Plane : Way::Rows;
 }
 
 // Whether run_normalized() writes the bytes that a loop writes and leaves the others, with every
