@@ -472,9 +472,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         {api.SessionGetOverridableInitializerCount, api.SessionGetOverridableInitializerName,
          api.SessionGetOverridableInitializerTypeInfo},
         true));
-    for (const auto& [i, text] : inputs_.refusals) {  // the run reports why
-      inputs_.specs[i].checked = &detail::accept_value;
-    }
+    for (const auto& [i, text] : inputs_.refusals) inputs_.specs[i].is_supported = false;
     TENON_TRY(outputs_.describe(
         *session_, "output",
         {api.SessionGetOutputCount, api.SessionGetOutputName, api.SessionGetOutputTypeInfo}));

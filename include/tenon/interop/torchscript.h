@@ -439,7 +439,7 @@ class TorchScriptMethod {
       if (input.refusal && (is_list || is_table(*input.type))) {
         *input.refusal += "; split_input() makes its elements inputs";
       }
-      if (input.refusal) spec.checked = &accept_value;  // the run reports why
+      if (input.refusal) spec.is_supported = false;
       spec.is_optional = is_optional;
       TENON_TRY(specs_.inputs.push_back(std::move(spec)));
     }

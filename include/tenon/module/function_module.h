@@ -238,7 +238,7 @@ class TENON_EXPORT FunctionModule final : public Module {
       const char* name = "";
       if (function.knows_outputs) {
         const ValueSpec& spec = function.specs.outputs[i];
-        error = spec.checked(spec, value);
+        error = detail::check_value(spec, value);
         name = spec.name();
       } else if (TENON_UNLIKELY(value.isTensor() && !value.toTensor().defined())) {
         error = detail::fail(Error::InvalidState, "the tensor is undefined");

@@ -60,7 +60,7 @@ struct Method {
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
       error = fail(Error::InvalidState, "it is not given");
     } else {
-      error = spec.checked(spec, value);
+      error = check_value(spec, value);
       if (error == Error::Ok) error = check_tensors(value);
     }
     return blame_unless_ok("input", index, spec.name(), error);
@@ -90,7 +90,7 @@ struct Method {
     if (meta.knows_outputs) {
       const ValueSpec& spec = meta.outputs[index];
       TENON_TRY(blame_unless_ok("output", index, spec.name(),
-                                spec.checked(spec, EValue(tensor->tensor()))));
+                                check_value(spec, EValue(tensor->tensor()))));
     }
     return outputs.set(index, tensor->tensor());
   }

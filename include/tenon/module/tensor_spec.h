@@ -200,8 +200,9 @@ struct TensorSpec {
 
 struct ValueSpec;
 namespace detail {
+inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept;
 template <class = void>
-Error check_value(const ValueSpec& spec, const EValue& value) noexcept;
+Error check_supported(const ValueSpec& spec, const EValue& value) noexcept;
 }  // namespace detail
 
 /// What an input or an output has to be: a tensor by its spec, any tensor, or another kind of
@@ -222,16 +223,22 @@ struct ValueSpec {
   bool is_described = false;
   /// Whether None will do as well.
   bool is_optional = false;
+  /// Whether the runtime can take it at all. If not, check() accepts any value, and a run of the
+  /// method says why it fails.
+  bool is_supported = true;
 
   const char* name() const noexcept TENON_LIFETIMEBOUND { return tensor.name.c_str(); }
 
   /// Errors: InvalidType (another kind), and those of TensorSpec::check().
   [[nodiscard]] Error check(const EValue& value) const noexcept {
-    return detail::blame_if("check", checked(*this, value));
+    return detail::blame_if("check", detail::check_value(*this, value));
   }
 
-  /// check() for a module: reached by the spec, so that a program without one does not link it.
-  Error (*checked)(const ValueSpec&, const EValue&) noexcept = &detail::check_value<>;
+ private:
+  friend Error detail::check_value(const ValueSpec& spec, const EValue& value) noexcept;
+
+  // By a pointer, so that a module without specs does not link it: 4 KB at -Os.
+  Error (*check_)(const ValueSpec&, const EValue&) noexcept = &detail::check_supported<>;
 };
 
 using ValueSpecs = ListArg<ValueSpec>;
@@ -339,8 +346,12 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
   return Error::Ok;
 }
 
+/// Whether a value is what a spec says.
+inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
+  return spec.is_supported ? spec.check_(spec, value) : Error::Ok;
+}
 template <class>
-Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
+Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
   if (spec.is_optional && value.isNone()) return Error::Ok;
   if (TENON_UNLIKELY(value.kind() != spec.kind)) {
     return fail(Error::InvalidType, "it is ", value, ", expected ", spec.kind);
@@ -350,9 +361,6 @@ Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
   return spec.is_described ? check_tensor(spec.tensor, tensor)
                            : check_metadata(tensor, "the tensor");
 }
-
-/// For values that the runtime itself refuses.
-inline Error accept_value(const ValueSpec&, const EValue&) noexcept { return Error::Ok; }
 
 /// Puts "input 0 (image): " in front of the message of an error that a check left.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
@@ -375,7 +383,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   }
   if (to.name.empty()) to.name = known.name;
   spec.is_optional = own.is_optional;
-  spec.checked = own.checked;
+  spec.is_supported = own.is_supported;
   if (!own.is_described) return check_spec(to);
   if (!spec.is_described) {
     const Text name = to.name;

@@ -169,8 +169,7 @@ class ExecutorchMethod {
       ValueSpec& spec = specs_.inputs[i];
       TENON_TRY(describe(meta->input_tag(i).error(), meta->input_tensor_meta(i), "input", i, value,
                          spec));
-      // The run reports why.
-      if (spec.kind == ValueKind::None && !value.isNone()) spec.checked = &accept_value;
+      spec.is_supported = spec.kind != ValueKind::None || value.isNone();
     }
     TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
     TENON_TRY(outputs_.resize(method_->outputs_size()));
