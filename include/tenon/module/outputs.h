@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tenon/backend/registry.h"
-#include "tenon/module/stored_array.h"
+#include "tenon/module/lists.h"
 #include "tenon/module/tensor_spec.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"

@@ -18,13 +18,6 @@ namespace {
 
 TensorPtr pair() { return make_tensor_ptr({1.0f, 2.0f}); }
 
-struct NotAPointer {
-  int& operator*() const;
-};
-
-template <class... T>
-constexpr int kConverting = (0 + ... + std::is_convertible_v<T, EValue>);
-
 }  // namespace
 
 TEST_CASE("EValue: a default one, none and an empty optional are None") {
@@ -129,14 +122,6 @@ TEST_CASE("EValue: a null pointer to a tensor is an undefined tensor, in a list 
   const EValue list(pointers);
   CHECK(list.toTensorList()[0].numel() == 2);
   CHECK_FALSE(list.toTensorList()[1].defined());
-}
-
-TEST_CASE("EValue: a raw pointer, a character and what it cannot hold do not convert") {
-  STATIC_REQUIRE(kConverting<Tensor*, const float*, bool*, void*, int[3], std::nullptr_t, char,
-                             std::unique_ptr<void*>, std::unique_ptr<int*>, NotAPointer,
-                             std::vector<int>::iterator, std::vector<char>::iterator,
-                             std::vector<EValue>, std::vector<std::vector<int>>, ScalarType> == 0);
-  STATIC_REQUIRE(kConverting<TensorPtr, TensorPtr&, const TensorPtr&, Tensor&> == 4);
 }
 
 TEST_CASE("EValue: integers of every type are Ints, floating ones Doubles, a bool is a Bool") {
@@ -315,18 +300,6 @@ TEST_CASE("EValue: it is as large as a tensor's handle and a word, and what cann
   STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, bool>);
   STATIC_REQUIRE_FALSE(std::is_nothrow_constructible_v<EValue, uint64_t>);
   STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, TensorPtr>);
-}
-
-TEST_CASE("ValueKind: its names are those of the enumerators, in a text with an article") {
-  CHECK(toString(ValueKind::OptionalTensorList) == std::string("OptionalTensorList"));
-  CHECK(toString(ValueKind::BoolList) == std::string("BoolList"));
-  const auto check = [](ValueKind kind, const char* words) {
-    RETURNS(Internal, words, detail::fail(Error::Internal, kind));
-  };
-  check(ValueKind::Int, "an Int");
-  check(ValueKind::OptionalTensorList, "an OptionalTensorList");
-  check(ValueKind::Tensor, "a Tensor");
-  check(ValueKind::None, "None");
 }
 
 }  // namespace evalue_test

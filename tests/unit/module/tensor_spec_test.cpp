@@ -27,54 +27,6 @@ ValueKind kind(const EValues& values) { return values[0].kind(); }
 
 }  // namespace
 
-TEST_CASE("Text: it keeps a copy of any text, short and long, through copies") {
-  for (const size_t length : {0u, 1u, 47u, 48u, 1000u}) {
-    CAPTURE(length);
-    std::string source(length, 'x');
-    Text text(source);
-    if (length != 0) source[0] = 'y';
-    const std::string expected(length, 'x');
-    CHECK(text.c_str() == expected);
-    CHECK(text.size() == length);
-    CHECK(text.empty() == (length == 0));
-    Text copy(text);
-    const Text& alias = copy;
-    copy = alias;
-    text = Text("another");
-    CHECK(copy == expected);
-    CHECK(copy.error() == Error::Ok);
-  }
-  CHECK(Text("literal") == "literal");
-  CHECK(Text("a") != "b");
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<int, Text>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<std::vector<std::string>, Text>);
-}
-
-TEST_CASE("NameList: it keeps names of braces and ranges, and gives an empty one beyond") {
-  const NameList braces{"batch", "", "columns"};
-  REQUIRE(braces.size() == 3);
-  CHECK(braces[0] == std::string("batch"));
-  CHECK(braces[1] == std::string());
-  CHECK(braces[2] == std::string("columns"));
-  CHECK(braces[3] == std::string());
-  std::vector<std::string> source(9, "a name of some length");
-  source[8] = "last";
-  NameList range(source);
-  source.clear();
-  REQUIRE(range.size() == 9);
-  const NameList copy(range);
-  range = NameList();
-  CHECK(range.empty());
-  CHECK(copy[7] == std::string("a name of some length"));
-  CHECK(copy[8] == std::string("last"));
-  CHECK(NameList()[0] == std::string());
-  const NameList cut{std::string_view("one\0two", 7), "three"};
-  CHECK(cut[0] == std::string("one"));
-  CHECK(cut[1] == std::string("three"));
-  const NameList part{std::string_view("input of a size", 5)};
-  CHECK(part[0] == std::string("input"));
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {
   CHECK(images().check(zeros({1, 8, 8})) == Error::Ok);

@@ -24,7 +24,7 @@
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
 
 #include "tenon/module/evalue.h"
-#include "tenon/module/stored_array.h"
+#include "tenon/module/lists.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

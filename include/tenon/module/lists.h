@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// Text, NameList: names in specs. ListArg: several values as one argument. Stored, StoredArray: what
+// a module keeps, on the heap or in a backend's memory such as an arena's. Standard containers cannot
+// report without exceptions that memory is full.
+#pragma once
+
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <string_view>
+
+#include "tenon/backend/calls.h"
+#include "tenon/core/optional.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Without the C library's functions, which are large where words are compared.
+inline bool is_name(std::string_view text, const char* name) noexcept {
+  size_t i = 0;
+  while (i < text.size() && name[i] != '\0' && text[i] == name[i]) ++i;
+  return i == text.size() && name[i] == '\0';
+}
+
+}  // namespace detail
+
+/// A name: up to 47 characters in place, one heap block beyond. Unlike std::string it needs no heap
+/// for usual names, and never throws: without memory it is empty and error() says so.
+class Text {
+ public:
+  Text() noexcept = default;
+  template <class S, std::enable_if_t<std::is_convertible_v<const S&, std::string_view>, int> = 0>
+  Text(const S& text) noexcept {
+    copy(text);
+  }
+  Text(const Text& other) noexcept : error_(other.error_) { copy(other); }  // a move, too
+  Text& operator=(const Text& other) noexcept {
+    if (this == &other) return *this;
+    this->~Text();
+    return *::new (static_cast<void*>(this)) Text(other);
+  }
+  ~Text() { detail::heap_release(heap_); }
+
+  const char* c_str() const noexcept TENON_LIFETIMEBOUND {
+    return heap_ != nullptr ? heap_ : inline_;
+  }
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  Error error() const noexcept { return error_; }
+  operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size_}; }
+
+  /// With whatever is text. A template, as two overloads are ambiguous in C++20.
+  template <class S>
+  friend bool operator==(const Text& a, const S& b) noexcept {
+    return std::string_view(a) == std::string_view(b);
+  }
+  template <class S>
+  friend bool operator!=(const Text& a, const S& b) noexcept {
+    return !(a == b);
+  }
+  friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
+
+ private:
+  friend class NameList;
+  static constexpr size_t kInline = 47;
+
+  /// Room for `n` characters in an empty Text, all zero; null when memory is out.
+  char* make(size_t n) noexcept {
+    if (n > kInline) heap_ = static_cast<char*>(detail::heap_allocate_zeroed(n + 1));
+    if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
+      error_ = Error::OutOfMemory;
+      return nullptr;
+    }
+    size_ = n;
+    return heap_ != nullptr ? heap_ : inline_;
+  }
+  void copy(std::string_view from) noexcept {
+    if (char* const to = make(from.size())) from.copy(to, from.size());
+  }
+
+  char* heap_ = nullptr;
+  size_t size_ = 0;
+  char inline_[kInline + 1] = {};
+  Error error_ = Error::Ok;
+};
+
+/// The names of a tensor's dimensions, "" for one without; each ends at the first zero in it. Up to
+/// 47 characters, with a zero behind each name, are stored in place, more in one heap block. Throws
+/// only what a range's iterators throw; other errors are in error().
+class NameList {
+ public:
+  NameList() noexcept = default;
+  NameList(std::initializer_list<std::string_view> names) noexcept { assign(names); }
+  /// From any range of texts.
+  template <class C,
+            std::enable_if_t<std::is_convertible_v<decltype(*std::declval<const C&>().begin()),
+                                                   std::string_view>,
+                             int> = 0>
+  NameList(const C& names) {
+    assign(names);
+  }
+
+  size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  Error error() const noexcept { return joined_.error(); }
+  /// The i-th name; "" beyond the last.
+  const char* operator[](size_t i) const noexcept TENON_LIFETIMEBOUND {
+    if (i >= count_ || joined_.empty()) return "";
+    const char* name = joined_.c_str();
+    for (; i > 0; --i) name += std::strlen(name) + 1;
+    return name;
+  }
+
+ private:
+  template <class C>
+  void assign(const C& names) {
+    size_t total = 0;
+    for (const std::string_view name : names) total += name.size() + 1;
+    char* to = joined_.make(total);
+    if (to == nullptr) return;
+    for (const std::string_view name : names) {
+      for (size_t i = 0; i < name.size() && name[i] != '\0'; ++i) *to++ = name[i];
+      ++to;
+      ++count_;
+    }
+  }
+
+  Text joined_;
+  size_t count_ = 0;
+};
+
+/// A list of T as a parameter: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
+///
+/// Ownership: refers to lists and to a single T, converts a single value of another type; for the
+/// length of the call. Not copyable, so a named one cannot be passed.
+template <class T>
+class ListArg {
+ public:
+  ListArg() noexcept = default;
+  /// No list, where that differs from an empty one: see is_given().
+  template <class N,
+            std::enable_if_t<std::is_same_v<N, None> && !std::is_convertible_v<None, T>, int> = 0>
+  ListArg(N) noexcept : is_given_(false) {}
+  ListArg(std::initializer_list<T> values TENON_LIFETIMEBOUND) noexcept : size_(values.size()) {
+    values_ = values.begin();  // which lives as long as the call: not what GCC warns of
+  }
+  ListArg(const T& value TENON_LIFETIMEBOUND) noexcept : values_(&value), size_(1) {}
+  /// Any contiguous container of T.
+  template <class C, std::enable_if_t<
+                         std::is_same_v<typename detail::ContiguousElement<const C>::type, const T>,
+                         int> = 0>
+  ListArg(const C& values TENON_LIFETIMEBOUND) noexcept
+      : values_(values.data()), size_(values.size()) {}
+  /// One value that converts to T.
+  template <class V, std::enable_if_t<std::is_convertible_v<V, T> &&
+                                          !std::is_base_of_v<T, std::decay_t<V>> &&
+                                          !std::is_same_v<std::decay_t<V>, ListArg>,
+                                      int> = 0>
+  ListArg(V&& value) : one_(std::forward<V>(value)), values_(&one_), size_(1) {}
+
+  ListArg(const ListArg&) = delete;
+  ListArg& operator=(const ListArg&) = delete;
+
+  bool is_given() const noexcept { return is_given_; }
+  const T* data() const noexcept TENON_LIFETIMEBOUND { return values_; }
+  size_t size() const noexcept { return size_; }
+  const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return values_[i]; }
+  const T* begin() const noexcept TENON_LIFETIMEBOUND { return values_; }
+  const T* end() const noexcept TENON_LIFETIMEBOUND { return values_ + size_; }
+
+ private:
+  T one_;
+  const T* values_ = nullptr;
+  size_t size_ = 0;
+  bool is_given_ = true;
+};
+
+namespace detail {
+
+/// Where a module keeps what it has: the state of a backend that keeps metadata; null for the heap.
+inline BackendState* storage_of(Backend* backend) noexcept {
+  return backend == nullptr ? nullptr : known_metadata(*backend);
+}
+
+struct DropStored {
+  template <class T>
+  void operator()(T* stored) const noexcept {
+    stored->~T();
+    release_metadata(stored);
+  }
+};
+/// An object that stays where it is.
+template <class T>
+using Stored = std::unique_ptr<T, DropStored>;
+
+/// Makes a T with `more` bytes behind it.
+/// Errors: OutOfMemory.
+template <class T, class... Args>
+Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
+  static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
+  void* const place = allocate_metadata(sizeof(T) + more, where);
+  if (TENON_UNLIKELY(place == nullptr)) return Error::OutOfMemory;
+  made.reset(::new (place) T(std::forward<Args>(args)...));
+  return Error::Ok;
+}
+
+/// Memory for an array; null when there is none, with a text.
+inline void* allocate_array(size_t count, size_t element_size, BackendState* where) noexcept {
+  return count > PTRDIFF_MAX / (2 * element_size) ? fail_metadata()
+                                                  : allocate_metadata(count * element_size, where);
+}
+
+/// An array that grows, and reports that memory is out without exceptions.
+template <class T>
+class StoredArray {
+ public:
+  explicit StoredArray(BackendState* where = nullptr) noexcept : where_(where) {}
+  StoredArray(StoredArray&& other) noexcept { *this = std::move(other); }
+  StoredArray& operator=(StoredArray&& other) noexcept {
+    std::swap(where_, other.where_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~StoredArray() {
+    shrink(0);
+    release_metadata(data_);
+  }
+
+  BackendState* where() const noexcept { return where_; }
+  size_t size() const noexcept { return size_; }
+  T* data() const noexcept { return data_; }
+  T& operator[](size_t i) const noexcept { return data_[i]; }
+  T* begin() const noexcept { return data_; }
+  T* end() const noexcept { return data_ + size_; }
+
+  /// Room for `count` elements in all. What there is, is moved.
+  /// Errors: OutOfMemory; nothing is changed.
+  Error reserve(size_t count) noexcept {
+    static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
+    if (count <= capacity_) return Error::Ok;
+    T* const to = static_cast<T*>(allocate_array(count, sizeof(T), where_));
+    if (TENON_UNLIKELY(to == nullptr)) return Error::OutOfMemory;
+    for (size_t i = 0; i < size_; ++i) {
+      ::new (static_cast<void*>(to + i)) T(std::move(data_[i]));
+      data_[i].~T();
+    }
+    release_metadata(data_);
+    data_ = to;
+    capacity_ = count;
+    return Error::Ok;
+  }
+  /// New elements are T().
+  Error resize(size_t count) noexcept {
+    TENON_TRY(reserve(count));
+    for (; size_ < count; ++size_) ::new (static_cast<void*>(data_ + size_)) T();
+    shrink(count);
+    return Error::Ok;
+  }
+  /// For one element more: room is doubled.
+  Error push_back(T value) noexcept {
+    if (size_ == capacity_) TENON_TRY(reserve(size_ == 0 ? 1 : 2 * size_));
+    ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
+    ++size_;
+    return Error::Ok;
+  }
+
+ private:
+  void shrink(size_t count) noexcept {
+    T* end = data_ + size_;  // GCC warns of data_[--size_]
+    while (size_ > count) {
+      --size_;
+      (--end)->~T();
+    }
+  }
+
+  BackendState* where_ = nullptr;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

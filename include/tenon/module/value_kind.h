@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// ValueKind: what an EValue can hold, and which types of C++ become what.
+#pragma once
+
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"  // GCC takes ValueKind::Tensor for a second Tensor
+#endif
+
+/// What an EValue holds.
+/// Source: executorch::runtime::Tag.
+enum class ValueKind : uint8_t {
+  None,
+  Tensor,
+  Int,     ///< int64_t
+  Double,  ///< double
+  Bool,
+  String,
+  TensorList,
+  OptionalTensorList,  ///< tensors; an undefined one stands for none
+  IntList,
+  DoubleList,
+  BoolList,
+};
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace detail {
+/// "an Int", "a Tensor"; "None" alone.
+constexpr const char* name_with_article(ValueKind kind) noexcept {
+  return kind > ValueKind::BoolList
+             ? "a value of unknown kind"
+             : name_at(
+                   "None\0a Tensor\0an Int\0a Double\0a Bool\0a String\0a TensorList\0"
+                   "an OptionalTensorList\0an IntList\0a DoubleList\0a BoolList",
+                   static_cast<size_t>(kind));
+}
+}  // namespace detail
+
+/// The enumerator's name, "IntList".
+constexpr const char* toString(ValueKind kind) noexcept {
+  const char* const name = detail::name_with_article(kind);
+  return kind == ValueKind::None ? name : name + (name[1] == 'n' ? 3 : 2);
+}
+
+class EValue;
+
+namespace detail {
+
+inline void append(Message& out, std::string_view text) noexcept {
+  for (const char c : text) out.put(c != '\0' ? c : '?');  // a null character would end the message
+}
+inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
+
+// As an EValue shows what it stores, in the order of ValueKind.
+using ShownTypes =
+    std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view, ArrayRef<Tensor>,
+               ArrayRef<Tensor>, ArrayRef<int64_t>, ArrayRef<double>, ArrayRef<bool>>;
+template <ValueKind K>
+using Shown = std::tuple_element_t<static_cast<size_t>(K), ShownTypes>;
+/// What a list of that kind has.
+template <ValueKind K>
+using ElementOf =
+    std::remove_const_t<std::remove_pointer_t<decltype(std::declval<const Shown<K>&>().data())>>;
+
+// ---- which types convert ----
+
+template <class T>
+using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
+
+template <class P, class = void>
+struct HasValue : std::false_type {};
+template <class P>
+struct HasValue<
+    P, std::void_t<decltype(*std::declval<const P&>(), std::declval<const P&>().has_value())>>
+    : std::true_type {};
+
+/// What a smart pointer, an optional or a Result points to; void for anything else. Raw pointers do
+/// not convert: they could mean a flag, a list or data.
+template <class P, class = void>
+struct Pointee {
+  using type = void;
+};
+template <class P>
+struct Pointee<P, std::enable_if_t<std::is_class_v<P> && std::is_constructible_v<bool, const P&>,
+                                   std::void_t<decltype(*std::declval<const P&>())>>> {
+  using type = Bare<decltype(*std::declval<const P&>())>;
+};
+template <class P>
+using pointee_t = typename Pointee<P>::type;
+
+/// The element type of a range that knows its size; else void.
+template <class C, class = void>
+struct SizedElement {
+  using type = void;
+};
+template <class C>
+struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())),
+                                   decltype(std::end(std::declval<const C&>())),
+                                   decltype(std::size(std::declval<const C&>()))>> {
+  using type = std::conditional_t<std::is_same_v<C, std::vector<bool>>, bool,
+                                  Bare<decltype(*std::begin(std::declval<const C&>()))>>;
+};
+
+/// The kind of value that a T becomes by its type alone, else None.
+template <class T>
+constexpr ValueKind kind_of() noexcept {
+  using E = typename SizedElement<T>::type;
+  if (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorImplPtr>) return ValueKind::Tensor;
+  if (std::is_same_v<T, bool>) return ValueKind::Bool;
+  if (std::is_floating_point_v<T>) return ValueKind::Double;
+  if (is_number_v<T>) return ValueKind::Int;
+  if (std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
+      std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>) {
+    return ValueKind::String;
+  }
+  if (std::is_same_v<E, Tensor>) return ValueKind::TensorList;
+  if (std::is_same_v<pointee_t<E>, Tensor>) {
+    return HasValue<E>::value ? ValueKind::OptionalTensorList : ValueKind::TensorList;
+  }
+  if (std::is_same_v<E, bool>) return ValueKind::BoolList;
+  if (std::is_floating_point_v<E>) return ValueKind::DoubleList;
+  return is_number_v<E> ? ValueKind::IntList : ValueKind::None;
+}
+
+/// Whether a T, or what it points to, becomes an EValue.
+template <class T>
+constexpr bool is_value() noexcept {
+  if constexpr (kind_of<T>() != ValueKind::None || std::is_same_v<T, tenon::Scalar> ||
+                std::is_same_v<T, EValue>) {
+    return true;
+  } else if constexpr (!std::is_void_v<pointee_t<T>>) {
+    return is_value<pointee_t<T>>();
+  } else {
+    return false;
+  }
+}
+/// Whether a T, given as an argument, becomes an EValue and is none itself.
+template <class T>
+inline constexpr bool is_value_v =
+    !std::is_same_v<std::decay_t<T>, EValue> && is_value<std::decay_t<T>>();
+
+/// Whether a number may be beyond int64_t.
+template <class T>
+inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int64_t);
+
+/// Whether a T becomes an EValue without a way to fail.
+template <class T>
+inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr> ||
+                                        std::is_same_v<T, TensorImplPtr> ||
+                                        (std::is_arithmetic_v<T> && !may_overflow_v<T>);
+
+}  // namespace detail
+
+TENON_END_NAMESPACE
