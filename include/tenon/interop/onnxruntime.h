@@ -2,292 +2,17 @@
 // OnnxModule: a .onnx model on ONNX Runtime, by its C API.
 #pragma once
 
-#if !__has_include(<onnxruntime_c_api.h>)
-#error "tenon: interop/onnxruntime.h needs ONNX Runtime's <onnxruntime_c_api.h> in the include path"
-#endif
-
-#include <onnxruntime_c_api.h>
-
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "tenon/interop/file.h"
+#include "tenon/interop/onnxruntime/onnx_values.h"
 #include "tenon/module/module.h"
-#include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// The library's functions, as the header at hand lists them; null from a library that is older.
-/// Cost: asking is as cheap as keeping what it says.
-inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_API_VERSION); }
-
-/// The kind of error that it is here. Of a model that is broken: InvalidArgument; of a run that
-/// went wrong, for which the library has no finer kinds: NotSupported.
-constexpr Error own_error(OrtErrorCode code) noexcept {
-  switch (code) {
-    case ORT_OK: return Error::Ok;
-    case ORT_INVALID_ARGUMENT:
-    case ORT_NO_MODEL:
-    case ORT_INVALID_PROTOBUF:
-    case ORT_INVALID_GRAPH: return Error::InvalidArgument;
-    case ORT_NO_SUCHFILE: return Error::NotFound;
-    case ORT_MODEL_LOADED: return Error::InvalidState;
-    default: return Error::NotSupported;
-  }
-}
-
-/// The status of a call, which is released: Ok, or the error with the message "ONNX Runtime: <its
-/// text>".
-inline Error check_onnx(OrtStatus* status) noexcept {
-  if (status == nullptr) return Error::Ok;
-  const OrtApi& api = *onnx_api();
-  const Error error =
-      fail(own_error(api.GetErrorCode(status)), "ONNX Runtime: ", api.GetErrorMessage(status));
-  api.ReleaseStatus(status);
-  return error;
-}
-
-struct OnnxRelease {
-  void operator()(OrtEnv* object) const noexcept { onnx_api()->ReleaseEnv(object); }
-  void operator()(OrtMemoryInfo* object) const noexcept { onnx_api()->ReleaseMemoryInfo(object); }
-  void operator()(OrtSession* object) const noexcept { onnx_api()->ReleaseSession(object); }
-  void operator()(OrtTypeInfo* object) const noexcept { onnx_api()->ReleaseTypeInfo(object); }
-  void operator()(OrtTensorTypeAndShapeInfo* object) const noexcept {
-    onnx_api()->ReleaseTensorTypeAndShapeInfo(object);
-  }
-  void operator()(OrtValue* object) const noexcept { onnx_api()->ReleaseValue(object); }
-};
-
-/// Owns one of the library's objects.
-template <class T>
-using OnnxHandle = std::unique_ptr<T, OnnxRelease>;
-
-/// Gives a handle what a function of the library's makes: `Create(…, MadeOnnx(handle))`.
-/// Source: std::out_ptr.
-template <class T>
-class MadeOnnx {
- public:
-  explicit MadeOnnx(OnnxHandle<T>& handle) noexcept : handle_(handle) {}
-  ~MadeOnnx() { handle_.reset(object_); }
-  operator T**() noexcept { return &object_; }
-
- private:
-  OnnxHandle<T>& handle_;
-  T* object_ = nullptr;
-};
-
-/// The dtypes that both have, by the library's numbers, else Undefined. For complex ones its header
-/// has numbers, but the library no tensors.
-inline constexpr ScalarType kOnnxTypes[] = {ScalarType::Undefined,     ScalarType::Float,
-                                            ScalarType::Byte,          ScalarType::Char,
-                                            ScalarType::UInt16,        ScalarType::Short,
-                                            ScalarType::Int,           ScalarType::Long,
-                                            ScalarType::Undefined,  // a text
-                                            ScalarType::Bool,          ScalarType::Half,
-                                            ScalarType::Double,        ScalarType::UInt32,
-                                            ScalarType::UInt64,        ScalarType::Undefined,
-                                            ScalarType::Undefined,     ScalarType::BFloat16,
-                                            ScalarType::Float8_e4m3fn, ScalarType::Float8_e4m3fnuz,
-                                            ScalarType::Float8_e5m2,   ScalarType::Float8_e5m2fnuz};
-static_assert(ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ == std::size(kOnnxTypes) - 1);
-
-inline Error to_onnx(ScalarType from, ONNXTensorElementDataType& to) noexcept {
-  for (size_t i = 0; i < std::size(kOnnxTypes); ++i) {
-    to = static_cast<ONNXTensorElementDataType>(i);
-    if (kOnnxTypes[i] == from) return Error::Ok;
-  }
-  return fail(Error::NotSupported, "ONNX Runtime has no tensors of ", from);
-}
-
-inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept {
-  to = from < std::size(kOnnxTypes) ? kOnnxTypes[from] : ScalarType::Undefined;
-  if (to != ScalarType::Undefined) return Error::Ok;
-  return fail(Error::NotSupported, "tenon has no dtype for ONNX's element type ",
-              static_cast<int>(from),
-              from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
-}
-
-/// The element type and sizes of a tensor, -1 for an open one.
-inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& type,
-                             Dims& sizes) noexcept {
-  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-  TENON_TRY(check_onnx(onnx_api()->GetTensorElementType(&info, &theirs)));
-  TENON_TRY(from_onnx(theirs, type));
-  size_t rank = 0;
-  TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
-  if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
-  return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
-}
-
-/// Checks that the library can be given a tensor's memory.
-inline Error check_for_onnx(const TensorFields& tensor) noexcept {
-  TENON_TRY(check_has_data(tensor));
-  if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
-  if (TENON_UNLIKELY(!tensor.layout.is_contiguous())) {
-    return fail(Error::NotSupported, "strides ", tensor.layout.strides(), " of sizes ",
-                tensor.layout.sizes(),
-                " are not contiguous, as ONNX Runtime's "
-                "tensors are; contiguous() makes a copy");
-  }
-  return Error::Ok;
-}
-
-/// The values of a call, of which some are over a tensor's memory; released with it.
-class OnnxValues {
- public:
-  explicit OnnxValues(size_t count) : values_(count), lent_(count) {}
-  OnnxValues(const OnnxValues&) = delete;
-  OnnxValues& operator=(const OnnxValues&) = delete;
-  ~OnnxValues() {
-    for (OrtValue* const value : values_) {
-      if (value != nullptr) onnx_api()->ReleaseValue(value);
-    }
-  }
-
-  OrtValue** data() noexcept { return values_.data(); }
-  /// Whether lend() made it.
-  bool is_lent(size_t i) const noexcept { return lent_[i]; }
-  OnnxHandle<OrtValue> take(size_t i) noexcept {
-    return OnnxHandle<OrtValue>(std::exchange(values_[i], nullptr));
-  }
-
-  /// Makes value i one over a tensor's memory, which has to stay. That it may be written to is not
-  /// checked.
-  /// Errors: those of check_for_onnx(); NotSupported for a dtype that the library lacks.
-  /// Source: OrtApi::CreateTensorWithDataAsOrtValue.
-  Error lend(size_t i, const OrtMemoryInfo& host, const TensorArg& source) noexcept {
-    TENON_TRY(check_defined(source, "the tensor"));
-    const TensorFields& tensor = fields(source);
-    TENON_TRY(check_for_onnx(tensor));
-    ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    TENON_TRY(to_onnx(tensor.type, type));
-    const ArrayRef<int64_t> sizes = tensor.layout.sizes();
-    TENON_TRY(check_onnx(onnx_api()->CreateTensorWithDataAsOrtValue(
-        &host, tensor.data, tensor.nbytes(), sizes.data(), sizes.size(), type, &values_[i])));
-    lent_[i] = true;
-    return Error::Ok;
-  }
-  /// Makes value i a sequence of these tensors.
-  /// Errors: also NotSupported for none: the library makes no empty sequence.
-  /// Source: OrtApi::CreateValue.
-  Error lend(size_t i, const OrtMemoryInfo& host, ArrayRef<Tensor> sources) {
-    if (TENON_UNLIKELY(sources.empty())) {
-      return fail(Error::NotSupported, "ONNX Runtime takes no empty list of tensors");
-    }
-    OnnxValues elements(sources.size());
-    for (size_t k = 0; k < sources.size(); ++k) {
-      TENON_TRY(blame_unless_ok("element", k, "", elements.lend(k, host, sources[k])));
-    }
-    TENON_TRY(check_onnx(
-        onnx_api()->CreateValue(elements.data(), sources.size(), ONNX_TYPE_SEQUENCE, &values_[i])));
-    lent_[i] = true;
-    return Error::Ok;
-  }
-
- private:
-  std::vector<OrtValue*> values_;
-  std::vector<bool> lent_;
-};
-
-/// Makes a tensor over the memory of a value that the library made.
-///
-/// Ownership: the tensor keeps the value and the environment.
-/// Errors: NotSupported for what is not a tensor, or has a dtype that tenon lacks; OutOfMemory.
-inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv> environment,
-                             Tensor& tensor) noexcept {
-  int is_tensor = 0;
-  if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->IsTensor(value.get(), &is_tensor)));
-  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is not a tensor");
-  OnnxHandle<OrtTensorTypeAndShapeInfo> info;
-  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
-  ScalarType type = ScalarType::Undefined;
-  Dims sizes;
-  TENON_TRY(read_onnx_shape(*info, type, sizes));
-  void* data = nullptr;
-  TENON_TRY(check_onnx(onnx_api()->GetTensorMutableData(value.get(), &data)));
-  // The value goes before the environment.
-  Deleter release(data, [environment = std::move(environment),
-                         kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
-  Draft draft;
-  TENON_TRY(borrow_as(data, sizes, {}, {}, Plan(type), &release, draft));
-  return finish_draft(draft, tensor, nullptr);
-}
-
-/// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent
-/// optional).
-///
-/// Ownership: as adopt_from_onnx() does; the library copies the elements of a sequence.
-inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
-                            const std::shared_ptr<OrtEnv>& environment, EValue& to) {
-  int is_there = 0;
-  if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->HasValue(value.get(), &is_there)));
-  if (is_there == 0) return Error::Ok;
-  if (kind == ValueKind::Tensor) {
-    to = Tensor();
-    return adopt_from_onnx(std::move(value), environment, to.toTensor());
-  }
-  OrtAllocator* allocator = nullptr;  // the library's
-  TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
-  size_t count = 0;
-  TENON_TRY(check_onnx(onnx_api()->GetValueCount(value.get(), &count)));
-  std::vector<Tensor> tensors(count);
-  for (size_t i = 0; i < count; ++i) {
-    OnnxHandle<OrtValue> element;
-    TENON_TRY(check_onnx(
-        onnx_api()->GetValue(value.get(), static_cast<int>(i), allocator, MadeOnnx(element))));
-    TENON_TRY(blame_unless_ok("element", i, "",
-                              adopt_from_onnx(std::move(element), environment, tensors[i])));
-  }
-  to = EValue(tensors);
-  return Error::Ok;
-}
-
-/// Describes an input or output, or with `is_element` an element of a sequence. `spec` has its name
-/// already.
-/// Errors: NotSupported for one that is neither a tensor of a dtype that tenon has nor a sequence
-/// of them.
-inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_element = false) {
-  ONNXType kind = ONNX_TYPE_UNKNOWN;
-  TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
-  OnnxHandle<OrtTypeInfo> inner;
-  if (kind == ONNX_TYPE_OPTIONAL) {
-    const OrtOptionalTypeInfo* optional = nullptr;  // a part of `info`
-    TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToOptionalTypeInfo(&info, &optional)));
-    TENON_TRY(check_onnx(onnx_api()->GetOptionalContainedTypeInfo(optional, MadeOnnx(inner))));
-    spec.is_optional = true;
-    return describe_onnx(*inner, spec, is_element);
-  }
-  if (kind == ONNX_TYPE_SEQUENCE && !is_element) {
-    const OrtSequenceTypeInfo* sequence = nullptr;  // a part of `info`
-    TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToSequenceTypeInfo(&info, &sequence)));
-    TENON_TRY(check_onnx(onnx_api()->GetSequenceElementType(sequence, MadeOnnx(inner))));
-    spec.kind = ValueKind::TensorList;
-    ValueSpec element(ValueKind::Tensor);
-    return describe_onnx(*inner, element, true);
-  }
-  if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
-    return fail(Error::NotSupported, is_element ? "each element" : "it", " is of ONNX type ",
-                static_cast<int>(kind),
-                kind == ONNX_TYPE_MAP        ? ", a map"
-                : kind == ONNX_TYPE_SEQUENCE ? ", a sequence"
-                                             : "",
-                ", which an EValue cannot be");
-  }
-  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
-  TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToTensorInfo(&info, &tensor)));
-  ScalarType type = ScalarType::Undefined;
-  TENON_TRY(read_onnx_shape(*tensor, type, spec.tensor.sizes));
-  spec.tensor.type = public_type(type);
-  if (spec.tensor.sizes.empty()) return Error::Ok;
-  std::vector<const char*> symbols(spec.tensor.sizes.size());
-  TENON_TRY(check_onnx(onnx_api()->GetSymbolicDimensions(tensor, symbols.data(), symbols.size())));
-  spec.tensor.names = NameList(symbols);
-  spec.is_described = true;
-  return check_spec(spec.tensor);
-}
 
 /// The session's functions for its inputs, its outputs, or its inputs that have a default.
 struct OnnxPortFunctions {
@@ -302,7 +27,7 @@ struct OnnxPorts {
   std::map<size_t, std::string> refusals;  // why some are of kind None
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
-  /// Why port i is of kind None; Ok for any other.
+  /// Fails with why EValue cannot hold port i; Ok if it can.
   Error refuse(size_t i) const noexcept {
     const auto found = refusals.find(i);
     return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
@@ -338,7 +63,7 @@ struct OnnxPorts {
     }
     return Error::Ok;
   }
-  /// The ports of these names.
+  /// Finds the ports of these names.
   /// Errors: NotFound.
   Error find(const std::vector<std::string>& names, std::vector<size_t>& indices) const {
     for (const std::string& name : names) {
@@ -432,7 +157,7 @@ class TENON_EXPORT OnnxModule final : public Module {
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
     }
-    // There is one in the process, which counts how often it was made.
+    // The process has one, which counts references.
     detail::OnnxHandle<OrtEnv> environment;
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon",
                                                                detail::MadeOnnx(environment))));

@@ -2,17 +2,9 @@
 // TorchScriptModule: a .pt file as a module, run by libtorch.
 #pragma once
 
-#include "tenon/config.h"
+#include "tenon/interop/torchscript/ivalue.h"
 
-#if !TENON_HAS_EXCEPTIONS || !__has_include(<torch/csrc/jit/runtime/jit_exception.h>)
-#error \
-    "tenon: interop/torchscript.h needs exceptions and libtorch's TorchScript in the include path"
-#endif
-
-#include <ATen/core/ivalue.h>
-#include <ATen/core/jit_type.h>
 #include <c10/core/GradMode.h>
-#include <torch/csrc/jit/runtime/jit_exception.h>
 // Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -22,285 +14,41 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/aten.h"
 #include "tenon/interop/file.h"
 #include "tenon/module/module.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What went wrong, of a text that the interpreter puts a traceback of the script in front of, or
-/// of any other: its first line.
-inline std::string_view without_traceback(std::string_view text) noexcept {
-  constexpr std::string_view kTraceback =
-      "The following operation failed in the TorchScript interpreter.";
-  constexpr std::string_view kError = "\nRuntimeError: ";
-  if (text.substr(0, kTraceback.size()) == kTraceback) {
-    const size_t at = text.rfind(kError);
-    if (at != std::string_view::npos) text.remove_prefix(at + kError.size());
-  }
-  text.remove_prefix((std::min)(text.find_first_not_of(" \n"), text.size()));
-  return text.substr(0, text.find('\n'));
-}
-
-/// What libtorch said, as an error. Only by its text can be told that the interpreter ran out of
-/// memory.
-TENON_COLD inline Error fail_torchscript(std::string_view text,
-                                         Error error = Error::InvalidArgument) noexcept {
-  text = without_traceback(text);
-  for (const char* const sign : {"can't allocate memory", "out of memory"}) {
-    if (text.find(sign) != std::string_view::npos) error = Error::OutOfMemory;
-  }
-  return fail(error, "libtorch: ", text);
-}
-
-/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: that becomes
-/// InvalidArgument, unless memory is out or there is no such operator.
-template <class F>
-Error call_torchscript(F&& f) noexcept {
-  try {
-    return f();
-  } catch (const Exception& e) {  // ours
-    return fail(e.error(), e.what());
-  } catch (const std::bad_alloc&) {
-    return fail(Error::OutOfMemory, "out of memory in libtorch");
-  } catch (const c10::NotImplementedError& e) {
-    return fail_torchscript(e.what_without_backtrace(), Error::NotSupported);
-  } catch (const c10::Error& e) {
-    return fail_torchscript(e.what_without_backtrace());
-  } catch (const torch::jit::JITException& e) {  // raised by the script
-    return fail_torchscript(e.getOriginalMsg().value_or(e.what()));
-  } catch (const std::exception& e) {
-    return fail_torchscript(e.what());
-  }
-}
-
-/// The list of such elements; None for no list.
-inline ValueKind list_kind_of(const c10::Type& element) {
-  switch (element.kind()) {
-    case c10::TypeKind::TensorType: return ValueKind::TensorList;
-    case c10::TypeKind::IntType: return ValueKind::IntList;
-    case c10::TypeKind::FloatType: return ValueKind::DoubleList;
-    case c10::TypeKind::BoolType: return ValueKind::BoolList;
-    case c10::TypeKind::OptionalType:
-      return element.containedType(0)->kind() == c10::TypeKind::TensorType
-                 ? ValueKind::OptionalTensorList
-                 : ValueKind::None;
-    default: return ValueKind::None;
-  }
-}
-
-TENON_COLD inline Error fail_type(const c10::Type& type) {
-  return fail(Error::NotSupported, "it is ", std::string_view(type.annotation_str()),
-              ", which an EValue cannot be");
-}
-
-/// Describes values of a type, but for the name: their tensors are any tensors.
-/// Errors: NotSupported for a type that EValue cannot hold.
-inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
-  switch (type.kind()) {
-    case c10::TypeKind::TensorType: spec.kind = ValueKind::Tensor; return Error::Ok;
-    case c10::TypeKind::NoneType: spec.kind = ValueKind::None; return Error::Ok;
-    case c10::TypeKind::IntType: spec.kind = ValueKind::Int; return Error::Ok;
-    case c10::TypeKind::FloatType: spec.kind = ValueKind::Double; return Error::Ok;
-    case c10::TypeKind::BoolType: spec.kind = ValueKind::Bool; return Error::Ok;
-    case c10::TypeKind::StringType: spec.kind = ValueKind::String; return Error::Ok;
-    case c10::TypeKind::OptionalType:
-      spec.is_optional = true;
-      return describe_type(*type.containedType(0), spec);
-    case c10::TypeKind::ListType:
-      spec.kind = list_kind_of(*type.containedType(0));
-      if (spec.kind != ValueKind::None) return Error::Ok;
-      break;
-    default: break;
-  }
-  return fail_type(type);
-}
-
-/// Tensors of which, with `has_none`, the undefined ones become None.
-inline Error to_ivalue_list(ArrayRef<Tensor> tensors, bool has_none, c10::IValue& to) {
-  const c10::TypePtr tensor = c10::TensorType::get();
-  c10::impl::GenericList list(has_none ? c10::OptionalType::create(tensor) : tensor);
-  list.reserve(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    at::Tensor made;
-    if (!has_none || TensorArg(tensors[i]).defined()) {
-      TENON_TRY(blame_unless_ok("element", i, "", make_aten(tensors[i], made)));
-    }
-    list.push_back(made.defined() ? c10::IValue(std::move(made)) : c10::IValue());
-  }
-  to = std::move(list);
-  return Error::Ok;
-}
-
-/// A value as TorchScript has it.
-///
-/// Ownership: shares tensors' memory as to_aten() does, that of read-only ones too; copies texts
-/// and lists.
-/// Errors: those of to_aten() for tensors, but for read-only ones; what is thrown is c10's.
-inline Error to_ivalue(const EValue& from, c10::IValue& to) {
-  switch (from.kind()) {
-    case ValueKind::None: to = c10::IValue(); break;
-    case ValueKind::Tensor: {
-      at::Tensor made;
-      TENON_TRY(make_aten(from.toTensor(), made));
-      to = std::move(made);
-      break;
-    }
-    case ValueKind::Int: to = from.toInt(); break;
-    case ValueKind::Double: to = from.toDouble(); break;
-    case ValueKind::Bool: to = from.toBool(); break;
-    case ValueKind::String: to = std::string(from.toString()); break;
-    case ValueKind::TensorList: return to_ivalue_list(from.toTensorList(), false, to);
-    case ValueKind::OptionalTensorList:
-      return to_ivalue_list(from.toOptionalTensorList(), true, to);
-    case ValueKind::IntList: to = from.toIntList().vec(); break;
-    case ValueKind::DoubleList: to = from.toDoubleList().vec(); break;
-    case ValueKind::BoolList: to = from.toBoolList().vec(); break;
-  }
-  return Error::Ok;
-}
-
-/// The tensor over an at::Tensor's storage, without what from_aten() refuses and can be done
-/// without: gradients, and a conjugation or negation that has been put off.
-inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
-  if (from.requires_grad()) from = from.detach();
-  from = from.resolve_conj().resolve_neg();
-  return make_from_aten(from, TensorShapeDynamism::DYNAMIC_BOUND, to);
-}
-
-/// A value of TorchScript's that is not a list, a tuple or a dict. An undefined tensor is None.
-///
-/// Ownership: shares a tensor's memory as from_aten() does; copies a text.
-/// Errors: NotSupported for a value that EValue cannot hold; those of from_aten() for a tensor, but
-/// gradients are left behind; what is thrown is c10's and EValue's.
-inline Error from_ivalue(const c10::IValue& from, EValue& to) {
-  if (from.isTensor()) {
-    if (!from.toTensor().defined()) return Error::Ok;
-    to = Tensor();
-    return from_ivalue_tensor(from.toTensor(), to.toTensor());
-  }
-  if (from.isInt()) {
-    to = from.toInt();
-  } else if (from.isDouble()) {
-    to = from.toDouble();
-  } else if (from.isBool()) {
-    to = from.toBool();
-  } else if (from.isString()) {
-    to = from.toStringRef();
-  } else if (!from.isNone()) {
-    return fail_type(*from.type());
-  }
-  return Error::Ok;
-}
-
 /// An argument of a method, or a part of one. A leaf is one input; the parts of a tuple, and those
 /// of a dict or a list that was taken apart, are inputs from `first` on.
 struct TorchScriptInput {
   bool is_leaf() const noexcept { return parts.empty() && count == 1; }
 
-  c10::TypePtr type;                     // what is in an Optional
+  c10::TypePtr type;                     // without Optional
   std::optional<c10::IValue> otherwise;  // used if none of its inputs is given
-  std::optional<std::string> refusal;    // of a leaf of a type that EValue cannot hold
+  std::optional<std::string> refusal;    // why EValue cannot hold it; of a leaf
   size_t first = 0;
   size_t count = 0;
   std::vector<TorchScriptInput> parts;
   std::vector<std::string> keys;  // of a dict
 };
 
-/// A dict or a list of a method's that the caller has taken apart.
+/// A dict or a list whose elements the caller made inputs.
 struct TorchScriptSplit {
   std::string input;
   std::vector<std::string> elements;
   bool is_found = false;
 };
 
-// How deep a value or a type may be nested, and of how many parts it may be. A list may contain
-// itself, and a tuple whose parts are one tuple has twice as many parts as that.
-inline constexpr size_t kMaxNesting = 64;
-inline constexpr size_t kMaxParts = size_t{1} << 20;
-
-inline Error check_nesting(size_t depth, size_t parts) noexcept {
-  if (TENON_UNLIKELY(depth > kMaxNesting)) {
-    return fail(Error::NotSupported, "it is nested more than ", kMaxNesting, " deep");
-  }
-  if (TENON_UNLIKELY(parts > kMaxParts)) {
-    return fail(Error::NotSupported, "it is of more than ", kMaxParts, " parts");
-  }
-  return Error::Ok;
-}
-/// Of a type, so that what describes one need not check.
-inline Error check_nesting(const c10::Type& type, size_t& parts, size_t depth = 0) {
-  TENON_TRY(check_nesting(depth, ++parts));
-  if (type.kind() == c10::TypeKind::ClassType) return Error::Ok;  // which may contain itself
-  for (const c10::TypePtr& part : type.containedTypes()) {
-    TENON_TRY(check_nesting(*part, parts, depth + 1));
-  }
-  return Error::Ok;
-}
-
-/// Appends the leaves of a value: the elements of tuples and lists and the values of dicts, in
-/// their order. Counts the parts, the leaves among them.
-/// Errors: NotSupported for too many or too deep ones.
-/// Source: torch.utils._pytree, by which torch.export and so ExecuTorch flattens.
-inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves, size_t& parts,
-                     size_t depth = 0) {
-  TENON_TRY(check_nesting(depth, ++parts));
-  if (value.isTuple()) {
-    for (const c10::IValue& element : value.toTupleRef().elements()) {
-      TENON_TRY(flatten(element, leaves, parts, depth + 1));
-    }
-  } else if (value.isList()) {
-    for (const c10::IValue& element : value.toListRef()) {
-      TENON_TRY(flatten(element, leaves, parts, depth + 1));
-    }
-  } else if (value.isGenericDict()) {
-    for (const auto& entry : value.toGenericDict()) {
-      TENON_TRY(flatten(entry.value(), leaves, parts, depth + 1));
-    }
-  } else {
-    leaves.push_back(value);
-  }
-  return Error::Ok;
-}
-
-/// Whether a value of that type may flatten to more or fewer leaves than another, or to leaves of
-/// other kinds.
-inline bool varies(const c10::Type& type) {
-  switch (type.kind()) {
-    case c10::TypeKind::ListType:
-    case c10::TypeKind::DictType:
-    case c10::TypeKind::AnyType:
-    case c10::TypeKind::UnionType:
-    case c10::TypeKind::NumberType: return true;
-    case c10::TypeKind::OptionalType:
-      return type.containedType(0)->kind() == c10::TypeKind::TupleType ||
-             varies(*type.containedType(0));
-    case c10::TypeKind::TupleType:
-      for (const auto& element : type.containedTypes()) {
-        if (varies(*element)) return true;
-      }
-      return false;
-    default: return false;
-  }
-}
-
-/// The name of an element, as torch.export makes it: "state_0", or by its field "state_h"; of
-/// something without a name, the field.
-inline std::string name_element(const std::string& of, const c10::TupleType& tuple, size_t i) {
-  const bool has_field = tuple.schema() != nullptr;
-  if (of.empty()) return has_field ? tuple.schema()->arguments()[i].name() : "";
-  return of + '_' + (has_field ? tuple.schema()->arguments()[i].name() : std::to_string(i));
-}
-
-/// A method with what its schema says of it.
+/// A method, and its specs by its schema.
 class TorchScriptMethod {
  public:
   explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
 
   const char* name() const noexcept { return method_.name().c_str(); }
 
-  /// Takes an input apart from now on.
+  /// Makes the elements of an input inputs.
   /// Errors: InvalidState once a module refers to the description; NotFound. Nothing is changed.
   Error split(std::string_view input, std::vector<std::string> elements) {
     if (TENON_UNLIKELY(is_in_use_)) {
@@ -389,7 +137,7 @@ class TorchScriptMethod {
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
   }
-  /// A value of a type; None for one that EValue cannot hold, and why.
+  /// Describes a value of a type. If EValue cannot hold it, its kind is None, and `refusal` says why.
   static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
                          std::optional<std::string>& refusal) {
     spec = ValueSpec(name, ValueKind::None);
@@ -401,7 +149,7 @@ class TorchScriptMethod {
     return Error::Ok;
   }
 
-  /// Describes an argument, or with `is_optional` a part of one that may be None.
+  /// Describes an argument or a part of one; with `is_optional` it may be None.
   Error add_input(const std::string& name, const c10::TypePtr& type, bool is_optional,
                   TorchScriptInput& input) {
     input.type = type;
@@ -446,7 +194,7 @@ class TorchScriptMethod {
     input.count = specs_.inputs.size() - input.first;
     return Error::Ok;
   }
-  /// A dict by texts.
+  /// Whether it is a dict with str keys.
   static bool is_table(const c10::Type& type) {
     return type.kind() == c10::TypeKind::DictType &&
            type.containedType(0)->kind() == c10::TypeKind::StringType;
@@ -464,7 +212,7 @@ class TorchScriptMethod {
     return specs_.outputs.push_back(std::move(spec));
   }
 
-  /// An argument, or a part of one, from its inputs.
+  /// Makes an argument, or a part of one, from its inputs.
   Error make_input(const TorchScriptInput& input, Span<const EValue> inputs, c10::IValue& to) {
     const size_t end = input.first + input.count;
     bool is_given = false;
