@@ -137,7 +137,7 @@ class TorchScriptMethod {
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
   }
-  /// Describes a value of a type. If EValue cannot hold it, its kind is None, and `refusal` says why.
+  /// Describes a value of a type. If EValue cannot hold it, its kind is None; `refusal` says why.
   static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
                          std::optional<std::string>& refusal) {
     spec = ValueSpec(name, ValueKind::None);

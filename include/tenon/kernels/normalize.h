@@ -76,8 +76,8 @@ class FloatList {
 
 }  // namespace detail
 
-/// What copy_() and assign() make of elements on the way: (src * scale - mean[c]) / stddev[c], in
-/// three operations of float, none of them fused, with c the index along `dim` of the destination.
+/// Normalizes elements while copy_() and assign() copy them: (src * scale - mean[c]) / stddev[c],
+/// in three float operations, none of them fused, with c the index along `dim` of the destination.
 ///
 ///     Normalize n;
 ///     n.scale = 1 / 255.0f;
@@ -90,7 +90,7 @@ struct Normalize {
   float scale = 1;
   /// One for each channel, or one for all; empty for 0.
   detail::FloatList mean = {};
-  /// The same, none of them 0; empty for 1.
+  /// One for each channel, or one for all, not 0; empty for 1.
   detail::FloatList stddev = {};
   /// The channels' dimension of the destination, a negative one counted from the end.
   int64_t dim = 0;
@@ -164,7 +164,8 @@ struct NormalizePlan {
   ChannelValues mean;
   ChannelValues stddev;
   int64_t channels = 1;
-  /// The copy's dimension of the channels, which is not merged into another; SIZE_MAX for one channel.
+  /// The copy's dimension of the channels, which is not merged into another; SIZE_MAX for one
+  /// channel.
   size_t channel_dim = SIZE_MAX;
   /// Whether the copy's last two dimensions are a row of pixels, each of few channels.
   bool is_pixels = false;

@@ -19,7 +19,7 @@ struct ListHead {
   Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // of tensors
 };
 using SharedList = std::shared_ptr<const ListHead>;
-/// Its elements or characters, and a zero behind them.
+/// With its elements or characters, and a zero behind them.
 template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
@@ -33,11 +33,11 @@ struct ValueList : ListHead {
 /// Scalar, text, ranges of those (std::vector, std::array, Span, Dims: a list), and from any smart
 /// pointer, optional or Result that gives one of them; an empty optional is None, a null TensorPtr
 /// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
-/// ExecuTorch and ATen: an Int is no Double; toScalar() takes any number.
+/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number.
 ///
 /// Ownership: shares a tensor (its shape too): the TensorPtr may go first. A moved TensorPtr is
 /// null afterwards. Texts and lists are copied once; all copies of the EValue share them, and they
-/// never change. A tensor over a raw TensorImpl* stays the caller's to keep.
+/// never change. The caller keeps the TensorImpl of a tensor over a raw TensorImpl* alive.
 /// Errors: InvalidState (a null text or smart pointer, unless to a tensor), InvalidArgument (an
 /// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and what an
 /// empty Result has; toX(): InvalidType.
@@ -68,14 +68,14 @@ class EValue {
       list_.~shared_ptr();
     }
   }
-  /// Tensors of which the undefined ones stand for none.
+  /// A list of tensors in which undefined ones stand for None.
   static EValue optional_tensor_list(ArrayRef<Tensor> tensors) {
     EValue value;
     value.put_list<ValueKind::OptionalTensorList>(tensors);
     return value;
   }
-  /// Makes a list of tensors one of copies; other values stay. For modules that come with tenon:
-  /// reached through the list, so that a program without one does not link it.
+  /// Replaces the tensors of a list by copies; other values stay. For modules that come with tenon.
+  /// By a pointer in the list, so that a program without lists does not link 2 KB.
   Error copy_tensors(const detail::CopyTensor& copy) {
     return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
   }
@@ -228,7 +228,7 @@ class EValue {
   }
 
   bool has_list() const noexcept { return kind_ >= ValueKind::String; }
-  /// Makes None what `other` is, which becomes None if it is an rvalue.
+  /// Takes over `other`'s value; this is None before, and `other` afterwards if it is an rvalue.
   template <class From>
   void fill(From&& other) noexcept {
     kind_ = other.kind_;
@@ -241,7 +241,7 @@ class EValue {
       number_ = other.number_;
     }
   }
-  /// Makes None a value.
+  /// Stores a value; this is None before.
   template <ValueKind K, class T>
   void set(T&& value) noexcept {
     if constexpr (K == ValueKind::Tensor) {
@@ -308,7 +308,7 @@ class EValue {
     size_t i = 0;
     for (const auto& value : values) elements[i++] = element<detail::ElementOf<K>>(value);
   }
-  /// Makes None a list of `count` elements, which are T().
+  /// Stores a list of `count` elements T(); this is None before.
   template <ValueKind K>
   detail::ElementOf<K>* new_list(size_t count) {
     using T = detail::ElementOf<K>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FunctionModule: plain functions as a module, for what no runtime has to run, and for bare metal.
+// FunctionModule: functions of this program as a module, without a runtime; for bare metal too.
 #pragma once
 
 #include "tenon/module/module.h"
@@ -7,10 +7,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Writes its outputs: `f(inputs, outputs)`, which returns nothing or an Error.
+/// Whether F writes its outputs: f(inputs, outputs) returns nothing or an Error.
 template <class F>
 inline constexpr bool writes_outputs_v = std::is_invocable_v<F&, Span<const EValue>, Span<EValue>>;
-/// Returns them.
+/// Whether F returns its outputs.
 template <class F>
 inline constexpr bool returns_outputs_v =
     !writes_outputs_v<F> && (std::is_invocable_v<F&, Span<const EValue>> ||
@@ -81,8 +81,8 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
   return Error::Ok;
 }
 
-/// What a callable returned, with its text. Where an output of an open size is still None, which
-/// toTensor() refuses, says why there was no tensor for it.
+/// The error of a callable, with its text. If an output of an open size is still None, which
+/// toTensor() refuses, the text says why there was no tensor for it.
 template <class = void>
 Error finish_call(const Function& function, Span<EValue> values, Error error) noexcept {
   const char* const text = error == Error::Ok ? "" : message_of(error);

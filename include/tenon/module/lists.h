@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text, NameList: names in specs. ListArg: several values as one argument. Stored, StoredArray: what
-// a module keeps, on the heap or in a backend's memory such as an arena's. Standard containers cannot
+// Text, NameList: names in specs. ListArg: several values as one argument. Stored, StoredArray:
+// objects on the heap or in a backend's memory such as an arena's. Standard containers cannot
 // report without exceptions that memory is full.
 #pragma once
 
@@ -177,7 +177,7 @@ class ListArg {
 
 namespace detail {
 
-/// Where a module keeps what it has: the state of a backend that keeps metadata; null for the heap.
+/// Where a module allocates: the state of a backend that keeps metadata; null for the heap.
 inline BackendState* storage_of(Backend* backend) noexcept {
   return backend == nullptr ? nullptr : known_metadata(*backend);
 }
@@ -189,11 +189,11 @@ struct DropStored {
     release_metadata(stored);
   }
 };
-/// An object that stays where it is.
+/// Owns an object that is never moved.
 template <class T>
 using Stored = std::unique_ptr<T, DropStored>;
 
-/// Makes a T with `more` bytes behind it.
+/// Makes a T, followed by `more` bytes.
 /// Errors: OutOfMemory.
 template <class T, class... Args>
 Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
@@ -204,7 +204,7 @@ Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... a
   return Error::Ok;
 }
 
-/// Memory for an array; null when there is none, with a text.
+/// Memory for an array; null, with the thread's error text, when memory is out.
 inline void* allocate_array(size_t count, size_t element_size, BackendState* where) noexcept {
   return count > PTRDIFF_MAX / (2 * element_size) ? fail_metadata()
                                                   : allocate_metadata(count * element_size, where);
@@ -235,7 +235,7 @@ class StoredArray {
   T* begin() const noexcept { return data_; }
   T* end() const noexcept { return data_ + size_; }
 
-  /// Room for `count` elements in all. What there is, is moved.
+  /// Makes room for `count` elements in all. Moves those that there are.
   /// Errors: OutOfMemory; nothing is changed.
   Error reserve(size_t count) noexcept {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
@@ -258,7 +258,7 @@ class StoredArray {
     shrink(count);
     return Error::Ok;
   }
-  /// For one element more: room is doubled.
+  /// Doubles the capacity when it is used up.
   Error push_back(T value) noexcept {
     if (size_ == capacity_) TENON_TRY(reserve(size_ == 0 ? 1 : 2 * size_));
     ::new (static_cast<void*>(data_ + size_)) T(std::move(value));

@@ -35,7 +35,7 @@ inline Error check_tensors(const EValue& value) noexcept {
   return Error::Ok;
 }
 
-/// What a module keeps of a method.
+/// A method's state in a module.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
       : number(number_), where(storage_of(memory)), outputs(memory) {}
@@ -76,7 +76,7 @@ struct Method {
     for (size_t i = 0; i < values.size(); ++i) inputs[first + i] = values[i];
     return Error::Ok;
   }
-  /// Sets an output; null takes away the one that was set.
+  /// Sets an output's tensor; null removes it.
   Error put_output(const TensorArg* tensor, size_t index) noexcept {
     TENON_TRY(check_index("output", index, meta.knows_outputs, meta.outputs.size()));
     if (tensor == nullptr) {
@@ -115,8 +115,8 @@ struct Method {
     meta.knows_inputs = true;
     return Error::Ok;
   }
-  /// The inputs of a run, checked: those given, as they are, unless some that were set stand among
-  /// them. `passed` is valid until `given` changes.
+  /// Checks the inputs of a run: `values` themselves, or a list in which inputs that were set stand
+  /// where `values` has None or ends. `passed` is valid until `given` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
     if (TENON_UNLIKELY(meta.knows_inputs && values.size() > meta.inputs.size())) {
       return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
@@ -149,7 +149,7 @@ struct Method {
   BackendState* where;
   StoredArray<ValueSpec> described{where};  // the inputs, if describe_inputs() added to them
   StoredArray<EValue> inputs{where};        // those that were set
-  StoredArray<EValue> given{where};         // a run's, if some that were set stand among them
+  StoredArray<EValue> given{where};         // a run's, if some of them were set
   Outputs outputs;
 };
 
@@ -161,9 +161,9 @@ struct Method {
 /// an undefined tensor, a template or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are set anew, and stand wherever a call gives None or
 /// gives fewer; those of a call are for that call. An output set by set_output() stays too: the
-/// runtime writes to that tensor, or what it gives is copied there. It may share memory with inputs
-/// and other outputs, as a state that goes round does: every output is what it would be if none
-/// did. Elements that two outputs have in common are the last one's.
+/// runtime writes to that tensor, or what it gives is copied there. It may alias an input or
+/// another output, as recurrent state does: outputs are the same as without aliases. Elements that
+/// two outputs have in common are the last one's.
 ///
 /// Ownership: shares the tensors that were set, and those of the last outputs, until the next run
 /// of the method.
@@ -188,8 +188,7 @@ class TENON_EXPORT Module {
   Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
   }
-  /// The same without a vector of outputs, which get_output() gives: needs no heap if the runtime
-  /// does not.
+  /// Runs a method, whose outputs get_output() gives. Needs no heap if the runtime needs none.
   [[nodiscard]] Error run(std::string_view method = "forward", EValues inputs = {}) {
     return change("run", method, [&](Method& m) { return start(m, inputs); });
   }
@@ -216,7 +215,7 @@ class TENON_EXPORT Module {
                                  size_t index = 0) {
     return change("set_output", method, [&](Method& m) { return m.put_output(&tensor, index); });
   }
-  /// Takes it away.
+  /// Removes the tensor that was set.
   [[nodiscard]] Error set_output(None, size_t index = 0) {
     return set_output("forward", none, index);
   }
@@ -266,8 +265,8 @@ class TENON_EXPORT Module {
     if (TENON_UNLIKELY(error != Error::Ok)) return error;
     return meta;
   }
-  /// Adds to what the module knows of a method's inputs: names for messages, sizes that it leaves
-  /// open, or all of it where it knows nothing. method_meta() and the checks take it in.
+  /// Adds to the module's description of a method's inputs: names for messages, sizes that it
+  /// leaves open, or all of it where it has none. method_meta() and the checks use it.
   ///
   /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
   /// was, and so does is_optional.
@@ -317,7 +316,7 @@ class TENON_EXPORT Module {
  private:
   using Method = detail::Method;
 
-  /// Does something with a method.
+  /// Finds the method `name` and calls f(method).
   template <class F>
   Error change(const char* function, std::string_view name, const F& f) noexcept {
     Method* method = nullptr;
@@ -330,7 +329,7 @@ class TENON_EXPORT Module {
   Error describe(std::string_view name, const ValueSpecs& specs) noexcept {
     return change("describe_inputs", name, [&](Method& m) { return m.describe(specs); });
   }
-  /// Its outputs of a run on these inputs, of the last one without.
+  /// The outputs of a run on these inputs, or of the last run if they are null.
   Result<std::vector<EValue>> collect(const char* function, std::string_view name,
                                       const EValues* inputs) {
     std::vector<EValue> outputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorSpec, ValueSpec, MethodMeta: what a method takes and gives, and the checks by that.
+// TensorSpec, ValueSpec, MethodMeta: what a method takes and returns, and checks of values.
 #pragma once
 
 #include "tenon/module/evalue.h"
@@ -9,7 +9,7 @@ TENON_BEGIN_NAMESPACE
 /// The inputs of a call.
 using EValues = ListArg<EValue>;
 
-/// What a tensor has to be.
+/// Requirements on a tensor.
 ///
 /// `TensorSpec{{-1, 8, 8}, ScalarType::Float, {"batch", "rows", "columns"}}`
 struct TensorSpec {
@@ -21,13 +21,13 @@ struct TensorSpec {
   NameList names = {};
   /// CPU stands for all memory that the host reads.
   Device device = {};
-  /// The name of the whole, "image".
+  /// The tensor's name, "image".
   Text name = {};
   /// The most that each size may be where sizes has -1; -1 for no such bound; empty for none at
   /// all.
   Dims max_sizes = {};
 
-  /// Whether a tensor is that; strides do not matter.
+  /// Checks a tensor. Its strides do not matter.
   /// Errors: InvalidType (another dtype); InvalidArgument (another rank or size, "check: dimension
   /// 1 (rows) is 9, expected 8"; another device; a spec that no tensor can meet: names or max_sizes
   /// that are not as many as its sizes, sizes below -1, beyond max_sizes or beyond the address
@@ -43,8 +43,7 @@ template <class = void>
 Error check_supported(const ValueSpec& spec, const EValue& value) noexcept;
 }  // namespace detail
 
-/// What an input or an output has to be: a tensor by its spec, any tensor, or another kind of
-/// value.
+/// Requirements on an input or an output: a tensor by a spec, any tensor, or another kind of value.
 struct ValueSpec {
   ValueSpec() noexcept = default;
   ValueSpec(TensorSpec spec) noexcept : tensor(std::move(spec)), is_described(true) {}
@@ -56,13 +55,13 @@ struct ValueSpec {
   ValueSpec(Text name, ValueKind kind_) noexcept : kind(kind_) { tensor.name = std::move(name); }
 
   ValueKind kind = ValueKind::Tensor;
-  /// Of a Tensor, if is_described; the name is there for all kinds.
+  /// Used if kind is Tensor and is_described is set; the name is used for all kinds.
   TensorSpec tensor;
   bool is_described = false;
-  /// Whether None will do as well.
+  /// Whether None is accepted too.
   bool is_optional = false;
-  /// Whether the runtime can take it at all. If not, check() accepts any value, and a run of the
-  /// method says why it fails.
+  /// Whether the runtime can take such a value. If not, check() accepts any value, and a run
+  /// reports the reason.
   bool is_supported = true;
 
   const char* name() const noexcept TENON_LIFETIMEBOUND { return tensor.name.c_str(); }
@@ -81,8 +80,8 @@ struct ValueSpec {
 
 using ValueSpecs = ListArg<ValueSpec>;
 
-/// A method of a module: a view of what the module knows, valid as long as the module, its inputs
-/// until describe_inputs() adds to them.
+/// A view of the module's description of a method: valid as long as the module, `inputs` until
+/// describe_inputs() changes them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
   const char* name = "";
@@ -138,7 +137,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   return Error::Ok;
 }
 
-/// The most that dimension d may be, exactly that if sizes says so; -1 for any size.
+/// The size of dimension d if the spec has one, else its greatest size; -1 for any size.
 inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
@@ -200,7 +199,7 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
                            : check_metadata(tensor, "the tensor");
 }
 
-/// Puts "input 0 (image): " in front of the message of an error that a check left.
+/// Puts "input 0 (image): " in front of a check's message.
 TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
   return fail(error, role, ' ', Numbered{index, name}, ": ", message_of(error));
@@ -210,9 +209,9 @@ inline Error blame_unless_ok(const char* role, size_t index, const char* name,
   return TENON_UNLIKELY(error != Error::Ok) ? blame_value(role, index, name, error) : error;
 }
 
-/// Makes `spec`, a user's description that can be met, what passes both: what a module knows,
-/// `own`, with more names, and sizes where that has -1.
-/// Errors: InvalidArgument, InvalidType when nothing can pass both.
+/// Narrows `spec`, a user's valid description, to values that also meet the module's, `own`, whose
+/// names and sizes it takes over where it has none or -1.
+/// Errors: InvalidArgument, InvalidType if no value can meet both.
 TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;
   TensorSpec& to = spec.tensor;

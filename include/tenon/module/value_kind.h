@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ValueKind: what an EValue can hold, and which types of C++ become what.
+// ValueKind: what an EValue can hold, and which C++ types convert to which kind.
 #pragma once
 
 #include <iterator>
@@ -68,13 +68,13 @@ inline void append(Message& out, std::string_view text) noexcept {
 }
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
-// As an EValue shows what it stores, in the order of ValueKind.
+// The types in which an EValue returns its value, in the order of ValueKind.
 using ShownTypes =
     std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view, ArrayRef<Tensor>,
                ArrayRef<Tensor>, ArrayRef<int64_t>, ArrayRef<double>, ArrayRef<bool>>;
 template <ValueKind K>
 using Shown = std::tuple_element_t<static_cast<size_t>(K), ShownTypes>;
-/// What a list of that kind has.
+/// The element type of a list of that kind.
 template <ValueKind K>
 using ElementOf =
     std::remove_const_t<std::remove_pointer_t<decltype(std::declval<const Shown<K>&>().data())>>;
@@ -91,8 +91,8 @@ struct HasValue<
     P, std::void_t<decltype(*std::declval<const P&>(), std::declval<const P&>().has_value())>>
     : std::true_type {};
 
-/// What a smart pointer, an optional or a Result points to; void for anything else. Raw pointers do
-/// not convert: they could mean a flag, a list or data.
+/// The type that a smart pointer, an optional or a Result points to; void for any other type. Raw
+/// pointers do not convert: they could mean a flag, a list or data.
 template <class P, class = void>
 struct Pointee {
   using type = void;
@@ -118,7 +118,7 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
                                   Bare<decltype(*std::begin(std::declval<const C&>()))>>;
 };
 
-/// The kind of value that a T becomes by its type alone, else None.
+/// The kind that a T converts to, if its type alone says it; else None.
 template <class T>
 constexpr ValueKind kind_of() noexcept {
   using E = typename SizedElement<T>::type;
@@ -151,7 +151,7 @@ constexpr bool is_value() noexcept {
     return false;
   }
 }
-/// Whether a T, given as an argument, becomes an EValue and is none itself.
+/// Whether an argument of type T converts to EValue and is not an EValue.
 template <class T>
 inline constexpr bool is_value_v =
     !std::is_same_v<std::decay_t<T>, EValue> && is_value<std::decay_t<T>>();
@@ -160,7 +160,7 @@ inline constexpr bool is_value_v =
 template <class T>
 inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int64_t);
 
-/// Whether a T becomes an EValue without a way to fail.
+/// Whether the conversion of a T to EValue cannot fail.
 template <class T>
 inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr> ||
                                         std::is_same_v<T, TensorImplPtr> ||

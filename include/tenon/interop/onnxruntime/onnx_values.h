@@ -21,8 +21,8 @@ namespace detail {
 /// Cost: a call and a comparison.
 inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_API_VERSION); }
 
-/// tenon's error for a code: InvalidArgument for a broken model; NotSupported for a run that failed,
-/// for which the library has no finer codes.
+/// tenon's error for a code: InvalidArgument for a broken model; NotSupported for a failed run, for
+/// which the library has no finer codes.
 constexpr Error own_error(OrtErrorCode code) noexcept {
   switch (code) {
     case ORT_OK: return Error::Ok;
