@@ -61,11 +61,11 @@ template <class C>
 struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
     : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
 
-/// Up to kMaxDims values of a trivial type T: kInline of them in the object, more in one heap
-/// block. Never throws: a list that is too long, or that runs out of memory, becomes empty, and
-/// error() has the reason. So a function that also takes ownership of data is still called, reports
-/// the error under its own name, and runs the deleter.
-template <class T, size_t kInline>
+/// Up to kMost values of a trivial type T: kInline of them in the object, more in one heap block.
+/// Never throws: a list that is too long, or that runs out of memory, becomes empty, and error()
+/// has the reason. So a function that also takes ownership of data is still called, reports the
+/// error under its own name, and runs the deleter.
+template <class T, size_t kInline, size_t kMost = kMaxDims>
 class InlineArray {
  public:
   using value_type = T;
@@ -114,7 +114,7 @@ class InlineArray {
   const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return data()[i]; }
   const T& back() const noexcept TENON_LIFETIMEBOUND { return data()[size_ - 1]; }
 
-  /// Ok, InvalidArgument (more than kMaxDims values were given), OutOfBounds (one that T cannot
+  /// Ok, InvalidArgument (more than kMaxDims values for dimensions), OutOfBounds (one that T cannot
   /// hold) or OutOfMemory.
   Error error() const noexcept { return error_; }
 
@@ -126,7 +126,7 @@ class InlineArray {
   /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
   bool resize_for_overwrite(size_t n) noexcept {
     if (TENON_UNLIKELY(n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
-    size_ = static_cast<uint8_t>(n);
+    size_ = static_cast<Size>(n);
     return true;
   }
 
@@ -140,7 +140,9 @@ class InlineArray {
   }
 
  private:
-  bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMaxDims && on_heap_; }
+  using Size = std::conditional_t<kMost <= UINT8_MAX, uint8_t, size_t>;
+
+  bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMost && on_heap_; }
   // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
   // vector load of values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const T* from, size_t n) noexcept {
@@ -163,15 +165,20 @@ class InlineArray {
     other.size_ = 0;
     other.on_heap_ = false;
   }
+  /// How many values there is room for in the heap block of a list of `n`.
+  static constexpr size_t heap_room(size_t n) noexcept {
+    return kMost == kMaxDims || n < kMaxDims ? kMaxDims : n;
+  }
   TENON_COLD bool make_room(size_t n) noexcept {
     if (error_ != Error::Ok) return false;
-    if (n <= (is_on_heap() ? kMaxDims : kInline)) return true;
-    T* block = n <= kMaxDims ? static_cast<T*>(heap_allocate(kMaxDims * sizeof(T))) : nullptr;
+    if (n <= (is_on_heap() ? heap_room(size_) : kInline)) return true;
+    T* block = n <= kMost ? static_cast<T*>(heap_allocate(heap_room(n) * sizeof(T))) : nullptr;
     if (block == nullptr) {
-      refuse(n > kMaxDims ? Error::InvalidArgument : Error::OutOfMemory);
+      refuse(kMost == kMaxDims && n > kMost ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
     }
-    std::memcpy(block, inline_, size_ * sizeof(T));
+    std::memcpy(block, data(), size_ * sizeof(T));
+    if (is_on_heap()) heap_release(heap_);
     heap_ = block;
     on_heap_ = true;
     return true;
@@ -182,10 +189,13 @@ class InlineArray {
     T inline_[kInline];
     T* heap_;
   };
-  uint8_t size_ = 0;
+  Size size_ = 0;
   bool on_heap_ = false;
   Error error_ = Error::Ok;
 };
+
+/// For lists of any length.
+inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
 /// An entry for each dimension while a function runs: on the stack, but on bare metal, where that
 /// may be all of it, as in a Dims.
@@ -256,8 +266,8 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 using DimOrder = detail::InlineArray<DimOrderType, TENON_INLINE_DIMS>;
 
 namespace detail {
-template <class T, size_t kInline>
-void append(Message& out, const InlineArray<T, kInline>& list) noexcept {
+template <class T, size_t kInline, size_t kMost>
+void append(Message& out, const InlineArray<T, kInline, kMost>& list) noexcept {
   append_list(out, list.data(), list.size());
 }
 }  // namespace detail

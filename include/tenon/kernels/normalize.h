@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenon/config.h"
+#include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/dispatch.h"
@@ -17,61 +18,25 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Floats, up to four of them inline. A list that runs out of memory becomes empty, and error()
-/// says so. Only a range's iterators can throw.
-class FloatList {
+/// Floats, up to four of them inline. Only a range's iterators can throw.
+class FloatList : public InlineArray<float, 4, kAnyLength> {
  public:
-  FloatList() noexcept {}
+  FloatList() noexcept = default;
   FloatList(std::initializer_list<float> values) noexcept { copy(values); }
   /// From any range of numbers that can be walked twice.
   template <class C, class = decltype(static_cast<float>(*std::begin(std::declval<const C&>())))>
-  FloatList(const C& values) : FloatList() {
+  FloatList(const C& values) {
     copy(values);
   }
-  FloatList(const FloatList& other) noexcept : error_(other.error_) { copy(other); }
-  FloatList(FloatList&& other) noexcept { swap(other); }
-  FloatList& operator=(FloatList other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~FloatList() { detail::heap_release(heap_); }
-
-  size_t size() const noexcept { return size_; }
-  const float* data() const noexcept { return heap_ != nullptr ? heap_ : inline_; }
-  const float* begin() const noexcept { return data(); }
-  const float* end() const noexcept { return data() + size_; }
-  float operator[](size_t i) const noexcept { return data()[i]; }
-  /// Ok or OutOfMemory.
-  Error error() const noexcept { return error_; }
 
  private:
-  void swap(FloatList& other) noexcept {
-    std::swap(inline_, other.inline_);
-    std::swap(heap_, other.heap_);
-    std::swap(size_, other.size_);
-    std::swap(error_, other.error_);
-  }
   template <class C>
   void copy(const C& values) {
     const auto count = static_cast<size_t>(std::distance(std::begin(values), std::end(values)));
-    if (count > std::size(inline_)) {
-      if (count <= PTRDIFF_MAX / sizeof(float)) {
-        heap_ = static_cast<float*>(detail::heap_allocate(count * sizeof(float)));
-      }
-      if (heap_ == nullptr) {
-        error_ = Error::OutOfMemory;
-        return;
-      }
-    }
-    float* out = heap_ != nullptr ? heap_ : inline_;
+    if (!resize_for_overwrite(count)) return;
+    float* out = new_data(count);
     for (const auto& value : values) *out++ = static_cast<float>(value);
-    size_ = count;
   }
-
-  float inline_[4] = {};
-  float* heap_ = nullptr;
-  size_t size_ = 0;
-  Error error_ = Error::Ok;
 };
 
 }  // namespace detail

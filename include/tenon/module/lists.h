@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tenon/backend/calls.h"
+#include "tenon/core/dims.h"
 #include "tenon/core/optional.h"
 
 TENON_BEGIN_NAMESPACE
@@ -31,23 +32,19 @@ class Text {
   Text() noexcept = default;
   template <class S, std::enable_if_t<std::is_convertible_v<const S&, std::string_view>, int> = 0>
   Text(const S& text) noexcept {
-    copy(text);
+    const std::string_view from = text;
+    if (!chars_.resize_for_overwrite(from.size() + 1)) return;
+    from.copy(chars_.data(), from.size());
+    chars_[from.size()] = '\0';
   }
-  Text(const Text& other) noexcept : error_(other.error_) { copy(other); }  // a move, too
-  Text& operator=(const Text& other) noexcept {
-    if (this == &other) return *this;
-    this->~Text();
-    return *::new (static_cast<void*>(this)) Text(other);
-  }
-  ~Text() { detail::heap_release(heap_); }
 
   const char* c_str() const noexcept TENON_LIFETIMEBOUND {
-    return heap_ != nullptr ? heap_ : inline_;
+    return chars_.empty() ? "" : chars_.data();
   }
-  size_t size() const noexcept { return size_; }
-  bool empty() const noexcept { return size_ == 0; }
-  Error error() const noexcept { return error_; }
-  operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size_}; }
+  size_t size() const noexcept { return chars_.empty() ? 0 : chars_.size() - 1; }
+  bool empty() const noexcept { return size() == 0; }
+  Error error() const noexcept { return chars_.error(); }
+  operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size()}; }
 
   /// With whatever is text. A template, as two overloads are ambiguous in C++20.
   template <class S>
@@ -61,31 +58,11 @@ class Text {
   friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
 
  private:
-  friend class NameList;
-  static constexpr size_t kInline = 47;
-
-  /// Room for `n` characters in an empty Text, all zero; null when memory is out.
-  char* make(size_t n) noexcept {
-    if (n > kInline) heap_ = static_cast<char*>(detail::heap_allocate_zeroed(n + 1));
-    if (TENON_UNLIKELY(n > kInline && heap_ == nullptr)) {
-      error_ = Error::OutOfMemory;
-      return nullptr;
-    }
-    size_ = n;
-    return heap_ != nullptr ? heap_ : inline_;
-  }
-  void copy(std::string_view from) noexcept {
-    if (char* const to = make(from.size())) from.copy(to, from.size());
-  }
-
-  char* heap_ = nullptr;
-  size_t size_ = 0;
-  char inline_[kInline + 1] = {};
-  Error error_ = Error::Ok;
+  detail::InlineArray<char, 48, detail::kAnyLength> chars_;  // with a zero at the end
 };
 
 /// The names of a tensor's dimensions, "" for one without; each ends at the first zero in it. Up to
-/// 47 characters, with a zero behind each name, are stored in place, more in one heap block. Throws
+/// 48 characters, with a zero behind each name, are stored in place, more in one heap block. Throws
 /// only what a range's iterators throw; other errors are in error().
 class NameList {
  public:
@@ -102,13 +79,10 @@ class NameList {
 
   size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
-  Error error() const noexcept { return joined_.error(); }
+  Error error() const noexcept { return chars_.error(); }
   /// The i-th name; "" beyond the last.
   const char* operator[](size_t i) const noexcept TENON_LIFETIMEBOUND {
-    if (i >= count_ || joined_.empty()) return "";
-    const char* name = joined_.c_str();
-    for (; i > 0; --i) name += std::strlen(name) + 1;
-    return name;
+    return i < count_ && !chars_.empty() ? detail::name_at(chars_.data(), i) : "";
   }
 
  private:
@@ -116,16 +90,17 @@ class NameList {
   void assign(const C& names) {
     size_t total = 0;
     for (const std::string_view name : names) total += name.size() + 1;
-    char* to = joined_.make(total);
-    if (to == nullptr) return;
+    if (!chars_.resize_for_overwrite(total)) return;
+    char* to = chars_.data();
     for (const std::string_view name : names) {
       for (size_t i = 0; i < name.size() && name[i] != '\0'; ++i) *to++ = name[i];
-      ++to;
+      *to++ = '\0';
       ++count_;
     }
+    static_cast<void>(chars_.resize_for_overwrite(static_cast<size_t>(to - chars_.data())));
   }
 
-  Text joined_;
+  detail::InlineArray<char, 48, detail::kAnyLength> chars_;  // of all names
   size_t count_ = 0;
 };
 

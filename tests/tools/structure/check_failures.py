@@ -115,7 +115,7 @@ NOT_FAILING = {
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
         EValue::~EValue ExprBackend::deallocate Layout::~Layout PmrBackend::deallocate PoolBackend::trim
         PoolBackend::~PoolBackend Result::~Result TensorImpl::~TensorImpl
-        TemplateBackend::deallocate Text::~Text WrapperBackend::deallocate""",
+        TemplateBackend::deallocate WrapperBackend::deallocate""",
     "writes to memory that it is given": """
         ArenaBackend::ArenaBackend ArenaBackend::allocate ArenaBackend::deallocate
         ArenaBackend::reset Device::append EValue::append HostMemoryBackend::copy_from_host
