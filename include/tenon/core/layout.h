@@ -78,7 +78,8 @@ class Layout : public detail::LayoutFields {
     if (dim_order != nullptr) made.nest({dim_order, sizes.size()});
     return Error::Ok;
   }
-  /// dense() of row-major sizes that compute_numel() has checked: 3 % faster creators. `made` is new.
+  /// dense() of row-major sizes that compute_numel() has checked, for a new Layout: saves the
+  /// creators 3 % of their time.
   static Error dense_unchecked(ArrayRef<int64_t> sizes, ptrdiff_t numel, Layout& made) noexcept {
     const size_t rank = sizes.size();
     if (TENON_UNLIKELY(rank > TENON_INLINE_DIMS)) TENON_TRY(made.change_block(rank));
