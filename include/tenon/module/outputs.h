@@ -342,6 +342,7 @@ class Outputs {
     detail::Plan plan(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
     plan.backend = detail::unless_host_heap(where);  // whatever the thread's default is
     const Dims sizes = source.layout.sizes();
+    TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::renew(copy, sizes, {}, plan));
     return detail::copy_output(from, copy);
   }

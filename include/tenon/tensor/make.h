@@ -83,8 +83,11 @@ struct Like {
   const Layout& source;
 
   TENON_LAZY Error count(Plan& plan) const noexcept {
+    const size_t element_size = elementSize(plan.type);
+    TENON_TRY(source.check(element_size));
     plan.count = source.numel;
-    return source.check(elementSize(plan.type));
+    size_t nbytes = 0;  // more than the source has, where strides are 0
+    return compute_nbytes(source.numel, element_size, nbytes);
   }
   TENON_LAZY Error write(const Plan& plan, Layout& layout) const noexcept {
     const size_t element_size = elementSize(plan.type);

@@ -159,6 +159,13 @@ TEST_CASE("_like: strides with gaps or overlap become dense in the same dim orde
   CHECK(strides(empty_like(from_blob(data, {2, 3}, {0, 1}))) == Vector{1, 2});
 }
 
+TEST_CASE("_like: more bytes than there can be, of strides that are 0, are refused") {
+  const Tensor many =
+      expand(make_tensor_ptr({1, 1}, {uint8_t{7}}), {int64_t{1} << 20, (PTRDIFF_MAX >> 20) / 2});
+  RAISES(InvalidArgument, "full_like: ", full_like(many, 1, ScalarType::Double));
+  RAISES(InvalidArgument, "clone_tensor_ptr: ", clone_tensor_ptr(many, ScalarType::Double));
+}
+
 TEST_CASE("_like: reversed strides become dense in the same dim order", "[plain]") {
   float data[6] = {};
   CHECK(strides(empty_like(from_blob(data + 5, {2, 3}, {-3, -1}))) == Vector{3, 1});
