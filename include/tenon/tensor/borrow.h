@@ -87,8 +87,8 @@ TENON_LAZY Error check_and_name_backend(Backend* given, Draft& draft) noexcept {
   return given == nullptr ? Error::Ok : name_backend(*given, draft);
 }
 
-/// What every overload over a pointer returns. A backend among the options is whose memory it is, a
-/// device where it is; the thread's default backend may keep the metadata, no more.
+/// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
+/// device says where it is; the thread's default backend may keep the metadata, no more.
 template <class Out, class Shape, class... Options>
 Out over(const char* function, const DataPtr& data, const Shape& shape, Deleter* release,
          Options&... options) {
@@ -150,7 +150,7 @@ TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
   return own != nullptr ? own : metadata_in(current_backend());
 }
 
-/// A tensor of its own metadata over the memory of `source`. Empty lists stand for the source's.
+/// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
                                     int64_t storage_offset, Draft& draft) noexcept {

@@ -85,8 +85,8 @@ TENON_LAZY TENON_NOINLINE Error convert_to_new(const Plan& plan, const Values& v
                         [&](void* out) noexcept { return convert_values(plan.type, out, values); });
 }
 
-/// What every overload of values returns. `is_flat` where the sizes are the values' own. With
-/// another shape and a type, a container of bytes is memory to be taken as that type.
+/// Every overload of values ends here. `is_flat`: the sizes are the values' own. With another shape
+/// and a type, a container of bytes is memory to be taken as that type.
 template <class Out, class Shape, class... Options>
 Out of_values(const char* function, Values& values, const Shape& shape, bool is_flat,
               Options&... options) {

@@ -174,14 +174,14 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_memory(const Plan& plan, bool zeroe
   return Error::Ok;
 }
 
-/// A tensor with memory of its own, uninitialised or `zeroed` as new_memory()'s.
+/// A tensor that owns its memory, uninitialised or `zeroed` as new_memory()'s.
 template <class Shape>
 Error new_tensor(const Shape& shape, Plan& plan, bool zeroed, Draft& draft) noexcept {
   TENON_TRY(shape.count(plan));
   TENON_TRY(new_memory(plan, zeroed, draft));
   return write_shape(shape, plan, draft);
 }
-/// The same of sizes alone, for a plan whose type may be anything.
+/// new_tensor() of sizes alone, for a plan whose type is not checked yet.
 TENON_LAZY Error new_row_major(const Dims& sizes, Plan plan, bool zeroed, Draft& draft) noexcept {
   TENON_TRY(check_type(plan.type));
   return new_tensor(RowMajor{sizes}, plan, zeroed, draft);
@@ -248,8 +248,8 @@ TENON_NOINLINE Out finish(const char* function, Error error, Draft& draft) {
   if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).metadata);
   return finish_value<Out>(function, error, std::move(value));
 }
-/// The same for the draft of a tensor that exists, from share_impl(). A handle lies in the memory
-/// of `metadata`, or on the heap.
+/// finish() of a tensor that exists, from share_impl(). A handle lies in the memory of `metadata`,
+/// or on the heap.
 template <class Out>
 Out finish_shared(const char* function, Error error, Draft& draft, BackendState* metadata) {
   typename ReturnedValue<Out>::type value;
@@ -268,8 +268,8 @@ struct Nothing {
     return Error::Ok;
   }
 };
-/// The same for a draft with memory of its own, of whose tensor `backend` is told, unless that is
-/// null. `afterwards(value)` is done once all memory is there.
+/// finish() of a draft that owns its memory. Tells `backend`, unless that is null, of the tensor.
+/// `afterwards(value)` is done once all memory is there.
 template <class Out, class Afterwards = Nothing>
 TENON_NOINLINE Out finish_new(const char* function, Error error, Draft& draft, Backend* backend,
                               const Afterwards& afterwards = {}) {

@@ -14,8 +14,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What may follow a creator's arguments, in any order, each kind once. All creators take the first
-/// three, a backend as an lvalue; those over memory that exists take a device, those of random
+/// The options behind a creator's arguments, in any order, each kind once. All creators take the
+/// first three, a backend as an lvalue; those over existing memory take a device, those of random
 /// numbers a generator.
 enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, None };
 
@@ -59,7 +59,7 @@ template <class... Options>
 using IfOptionsOrDevice =
     std::enable_if_t<(... && is_option_argument_v<Options, Option::Device>), int>;
 
-/// What a tensor is to be: what the options ask for, and how much memory that takes.
+/// A tensor to make: the options that were given, and how much memory it takes.
 struct Plan {
   ScalarType type;
   TensorShapeDynamism dynamism;
