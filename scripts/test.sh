@@ -44,6 +44,7 @@ if [ -n "$all" ]; then
   need clang-format clang-format
   need clang-tidy clang-tidy
   need ccache ccache
+  need ld.lld lld
   need gdb gdb
   need valgrind valgrind
   need git git
@@ -78,7 +79,6 @@ if [ -n "$nightly" ]; then
   need clang++-15 clang-15
   need clang++-16 clang-16
   need clang++-19 clang-19
-  need ld.lld lld # which links what clang++ -flto makes
   need cppcheck cppcheck
   install_missing
   [ -e "$(g++-12 -print-file-name=32/libstdc++.a)" ] || missing="$missing g++-12-multilib"
@@ -207,6 +207,8 @@ else
     scikit_build platformio numpy mpi4py torch jax pandas mypy >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
+  # Also for the projects that tests configure: consumers of the library, Python packages.
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   # So that ccache takes precompiled headers, serves clones wherever they lie, and does not preprocess what it lacks.
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
     CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
@@ -238,8 +240,10 @@ else
   trap - EXIT
   took "partners"
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
-  no_partner='allocation|backend|core|environment|fast_math|free_memory|kernels|module|no_error_text|no_exceptions|no_heap'
-  no_partner+='|odr|openmp|registers|soak|tensor|testing|weight'
+  # It takes a quarter of the time of GNU ld, which the builds above have, and no cache spares linking.
+  for kind in EXE SHARED MODULE; do options+=("-DCMAKE_${kind}_LINKER_FLAGS=-fuse-ld=lld"); done
+  no_partner='allocation|backend|compile|core|environment|fast_math|free_memory|kernels|module|no_error_text'
+  no_partner+='|no_exceptions|no_heap|odr|openmp|registers|soak|structure|tensor|testing|weight'
   if grep -E "Test +#[0-9]+: ($no_partner)[./].*Skipped" build/alone/test.log; then
     fail "these have partners, so their folders do not belong in no_partner"
   fi
@@ -247,7 +251,7 @@ else
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|partner_headers|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
