@@ -80,7 +80,17 @@ endfunction()
 function(compile_consumer source)
   separate_arguments(options NATIVE_COMMAND "${CXX_FLAGS}")
   set(program "${SCRATCH}/${MODE}/consumer")
-  run("${CXX}" ${options} -std=c++17 "${source}" ${ARGN} -o "${program}")
+  set(flags ${ARGN})
+  list(FILTER flags EXCLUDE REGEX "\\.cpp$")
+  set(objects)
+  foreach(file IN LISTS source ARGN)
+    if(file MATCHES "/([a-z]+)\\.cpp$")
+      list(APPEND objects "${SCRATCH}/${MODE}/${CMAKE_MATCH_1}.o")
+      run($ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${CXX}" ${options} -std=c++17 ${flags} -c "${file}" -o
+          "${SCRATCH}/${MODE}/${CMAKE_MATCH_1}.o")
+    endif()
+  endforeach()
+  run("${CXX}" ${options} ${objects} ${flags} -o "${program}")
   run("${program}")
   string(STRIP "${output}" output)
   expect("the consumer's output" "${output}" "tenon ${TENON_VERSION} works")
@@ -118,7 +128,7 @@ function(mode_install)
   expect("the licence beside the headers" "${own_licence}" "${licence}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_stacks.py"
+         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_memory.py;share/tenon/debug/tenon_stacks.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")
