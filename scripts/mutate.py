@@ -98,7 +98,7 @@ MORE_TESTS = {
     "tensor/draft.h": ["exchange/dlpack_test.cpp", "tensor/tensor_ptr_test.cpp", "tensor/creators_test.cpp"],
     "tensor/make.h": ["tensor/tensor_ptr_test.cpp", "tensor/tensor_ptr_values_test.cpp", "tensor/creators_test.cpp",
                       "tensor/backend_creators_test.cpp"],
-    "tensor/place.h": ["tensor/creators_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "tensor/location.h": ["tensor/creators_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "tensor/resize.h": ["tensor/backend_lifetime_test.cpp", "tensor/kept_test.cpp"],
     "tensor/sequence.h": ["tensor/tensor_ptr_values_test.cpp"],
     "tensor/transfer.h": ["tensor/backend_copy_test.cpp"],

@@ -55,12 +55,13 @@ TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, con
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE Error run_through_host<void>(CopyPlan&, Backend*, Backend*,
                                                    CastFunction) noexcept;
-TENON_DETAIL_INSTANCE Error transfer_elements<void>(const Place&, const Place&, CastMode,
-                                                    CastFunction) noexcept;
-TENON_DETAIL_INSTANCE Error produce_elements<void>(
-    Backend*, const Place&, const char*, FunctionRef<Error(Backend&, const tenon::TensorView&)>,
-    FunctionRef<Error(const TensorView&)>) noexcept;
-TENON_DETAIL_INSTANCE Error write_row<void>(Backend&, const NewRow&, const void*,
+TENON_DETAIL_INSTANCE Error copy_with_backend<void>(const MemoryLocation&, const MemoryLocation&,
+                                                    CastMode, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error
+produce_elements<void>(Backend*, const MemoryLocation&, const char*,
+                       FunctionRef<Error(Backend&, const tenon::TensorView&)>,
+                       FunctionRef<Error(const TensorView&)>) noexcept;
+TENON_DETAIL_INSTANCE Error write_row<void>(Backend&, MemoryLocation&&, int64_t, const void*,
                                             FunctionRef<Error(void*)>) noexcept;
 TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const Plan&, Deleter*,
                                              Draft&) noexcept;
@@ -75,10 +76,10 @@ TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                        Layout*) noexcept;
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&, const Dims&) noexcept;
-TENON_DETAIL_INSTANCE Error run_job<void>(const CopyJob&, CastMode, CopyPolicy,
-                                          CastFunction) noexcept;
-TENON_DETAIL_INSTANCE Error run_normalize_job<void>(const CopyJob&, const Normalize&,
-                                                    CastMode) noexcept;
+TENON_DETAIL_INSTANCE Error copy_any<void>(const MemoryLocation&, const MemoryLocation&, CastMode,
+                                           CopyPolicy, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error copy_normalized<void>(const MemoryLocation&, const MemoryLocation&,
+                                                  const Normalize&, CastMode) noexcept;
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -29,7 +29,7 @@
 
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/batch.h"
+#include "tenon/tensor/cat.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
@@ -40,6 +40,7 @@
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"
+#include "tenon/tensor/split.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"

@@ -167,7 +167,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.base = &source.tensor();
 }
 
-/// Keeps memory alive and counts as a borrow, for objects that are not tensors.
+/// Keeps a tensor's memory: it stays alive, and the tensor can neither grow nor let it go.
 class MemoryHold {
  public:
   /// For one that holds nothing yet.
@@ -190,17 +190,15 @@ class MemoryHold {
   c10::Storage storage_;
 };
 
-using Borrow = MemoryHold;
-
-/// The same as a shared_ptr.
-inline Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
+/// A hold as a shared_ptr.
+inline Error make_owner(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
   return call_libtorch([&] {
     owner = std::make_shared<c10::Storage>(source.tensor().storage());
     return Error::Ok;
   });
 }
 inline constexpr bool kKnowsOwners = false;
-inline MemoryHold kept_memory(const std::shared_ptr<const void>&) noexcept { return MemoryHold(); }
+inline MemoryHold held_by(const std::shared_ptr<const void>&) noexcept { return MemoryHold(); }
 
 /// Makes `draft` the impl of a tensor that exists.
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {

@@ -36,19 +36,10 @@ class FunctionRef<R(Args...)> {
   R (*call_)(const void*, Args...) = nullptr;
 };
 
-/// Memory and who moves it: null for memory that the host reads and writes.
-struct Place {
+/// Where elements are, and the backend that reads and writes them; null for the host.
+struct MemoryLocation {
   TensorView view;
   Backend* backend = nullptr;
-};
-
-/// New memory, as one row of elements.
-struct NewRow {
-  void* data;
-  ScalarType type;
-  bool is_on_host;  // whether the host writes it
-  Device device;
-  int64_t count;
 };
 
 /// What is done with a backend. Reached through the backend, so that a program without one does not
@@ -61,14 +52,15 @@ struct BackendHooks {
   void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
   void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
   void (*release_metadata)(BackendState* origin, char* p) noexcept;
-  Error (*produce)(Backend* asked, const Place& out, const char* operation,
+  Error (*produce)(Backend* asked, const MemoryLocation& out, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
                    FunctionRef<Error(const TensorView&)> make) noexcept;
   Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
-  Error (*write)(Backend&, const NewRow&, const void* element,
-                 FunctionRef<Error(void*)> make) noexcept;
+  Error (*write_row)(Backend&, MemoryLocation&& first, int64_t count, const void* element,
+                     FunctionRef<Error(void*)> make) noexcept;
   // Null where the host copies.
-  Error (*copy)(const Place& dst, const Place& src, CastMode, CastFunction) noexcept = nullptr;
+  Error (*copy)(const MemoryLocation& to, const MemoryLocation& from, CastMode,
+                CastFunction) noexcept = nullptr;
   // Of memory that came as a pointer. Null where nobody checks it.
   Error (*check_memory)(Backend&, const void* lowest, size_t nbytes) noexcept = nullptr;
 };
@@ -273,7 +265,7 @@ inline BackendState* known_metadata(Backend& backend) noexcept {
   return metadata_of(known_state(backend));
 }
 
-inline Error produce_on_host(Backend*, const Place& out, const char*,
+inline Error produce_on_host(Backend*, const MemoryLocation& out, const char*,
                              FunctionRef<Error(Backend&, const tenon::TensorView&)>,
                              FunctionRef<Error(const TensorView&)> make) noexcept {
   return make(out.view);
@@ -282,16 +274,16 @@ inline Error copy_within_host(Backend&, void* dst, const void* src, size_t nbyte
   std::memcpy(dst, src, nbytes);
   return Error::Ok;
 }
-inline Error write_on_host(Backend&, const NewRow& row, const void*,
-                           FunctionRef<Error(void*)> make) noexcept {
-  return row.count == 0 ? Error::Ok : make(row.data);
+inline Error write_row_on_host(Backend&, MemoryLocation&& first, int64_t count, const void*,
+                               FunctionRef<Error(void*)> make) noexcept {
+  return count == 0 ? Error::Ok : make(first.view.data);
 }
 
 /// Those for host memory of a backend that does nothing else, see is_host_memory_only_v.
 TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{
     &known_state,     &known_metadata,         &allocate_from,
     &release_to,      &allocate_metadata_from, &release_metadata_to,
-    &produce_on_host, &copy_within_host,       &write_on_host};
+    &produce_on_host, &copy_within_host,       &write_row_on_host};
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.

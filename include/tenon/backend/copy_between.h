@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies between memories of which the host cannot reach one or both: as blocks where they lie
-// alike, else by a backend that can, else by way of the host.
+// alike, else by a backend that can, else through the host.
 #pragma once
 
 #include "tenon/backend/calls.h"
@@ -32,7 +32,7 @@ class HostBuffer {
   Allocation memory_{nullptr, nullptr};
 };
 
-/// Above this, what goes from one backend to another by way of the host goes in pieces.
+/// Larger copies from one backend to another through the host go in pieces of this size.
 inline constexpr size_t kTransferPiece = size_t{4} << 20;
 
 /// Copies bytes between two ranges that do not overlap, at least one of them a backend's.
@@ -153,7 +153,7 @@ class HostSide {
   CopyPlan runs_;  // what to copy from the backend's memory, the innermost dimension first
 };
 
-/// Does what a plan says by way of host memory.
+/// Does what a plan says through host memory.
 TENON_COMPILED_ONCE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
                                            CastFunction cast) noexcept {
   HostSide from;
@@ -179,36 +179,37 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
-/// Copies elements between places that may overlap, the first way that applies:
+/// Copies elements between locations that may overlap, at least one of them a backend's, the first
+/// way that applies:
 ///
 ///     no elements                                 nothing
-///     overlapping in one backend's memory         by way of the host
+///     overlapping in one backend's memory         through the host
 ///     a block, from the host or to it             copy_from_host(), copy_to_host()
 ///     a block, in one backend's memory            copy_within()
 ///     of two backends                             copy_between() of the destination's, or of
 ///                                                 the source's, if one of them does it
 ///     in one's memory, or of different devices    copy() of the destination's backend, or of the
 ///                                                 source's, if one of them does it
-///     a block, from one backend to another        by way of the host, in pieces
-///     all else                                    by way of the host
-TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, CastMode mode,
-                                            CastFunction cast) noexcept {
+///     a block, from one backend to another        through the host, in pieces
+///     all else                                    through the host
+TENON_COMPILED_ONCE Error copy_with_backend(const MemoryLocation& to, const MemoryLocation& from,
+                                            CastMode mode, CastFunction cast) noexcept {
   CopyPlan plan;
-  plan_elements(plan, dst.view, src.view, mode);
+  plan_elements(plan, to.view, from.view, mode);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const bool is_one = dst.backend == src.backend;
-  if (is_one && touch(byte_range(dst.view), byte_range(src.view))) {
-    return run_through_host(plan, dst.backend, src.backend, cast);
+  const bool is_one = to.backend == from.backend;
+  if (is_one && touch(byte_range(to.view), byte_range(from.view))) {
+    return run_through_host(plan, to.backend, from.backend, cast);
   }
   const bool is_block = plan.kind == CopyKind::Memcpy;
-  const bool are_two = !is_one && dst.backend != nullptr && src.backend != nullptr;
-  const bool may_copy = is_one || dst.view.device != src.view.device;
+  const bool are_two = !is_one && to.backend != nullptr && from.backend != nullptr;
+  const bool may_copy = is_one || to.view.device != from.view.device;
   if (are_two || (!is_block && may_copy)) {
-    TensorView from = src.view;
-    TENON_TRY(broadcast_to(dst.view.sizes, from));
-    const tenon::TensorView& out = public_view(dst.view);
-    const tenon::TensorView& in = public_view(from);
-    Backend* const backends[] = {dst.backend, is_one ? nullptr : src.backend};
+    TensorView source = from.view;
+    TENON_TRY(broadcast_to(to.view.sizes, source));
+    const tenon::TensorView& out = public_view(to.view);
+    const tenon::TensorView& in = public_view(source);
+    Backend* const backends[] = {to.backend, is_one ? nullptr : from.backend};
     Error error = Error::Ok;
     if (are_two) {
       for (int i = 0; i < 2; ++i) {
@@ -229,22 +230,54 @@ TENON_COMPILED_ONCE Error transfer_elements(const Place& dst, const Place& src, 
       }
     }
   }
-  return is_block ? copy_block_between(dst.backend, plan.dst, src.backend, plan.src, plan.nbytes)
-                  : run_through_host(plan, dst.backend, src.backend, cast);
+  return is_block ? copy_block_between(to.backend, plan.dst, from.backend, plan.src, plan.nbytes)
+                  : run_through_host(plan, to.backend, from.backend, cast);
 }
 
-/// Copies elements between places, at least one of them a backend's; the source is broadcast. The
-/// destination's elements are distinct. `cast` may be null where the types are equal.
-inline Error copy_between(const Place& dst, const Place& src, CastMode mode,
-                          CastFunction cast) noexcept {
-  const Backend& mover = *(dst.backend != nullptr ? dst.backend : src.backend);
-  return BackendAccess::hooks(mover).copy(dst, src, mode, cast);
+/// Calls copy_with_backend(), which a program without backends does not link.
+inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
+                             CastFunction cast) noexcept {
+  const Backend& mover = *(to.backend != nullptr ? to.backend : from.backend);
+  return BackendAccess::hooks(mover).copy(to, from, mode, cast);
+}
+/// The copy that every function ends in. Copies elements, by the host or by a backend; the source
+/// is broadcast. Memory of the host's does not overlap, and the destination's elements are
+/// distinct. `cast` may be null where the types are equal.
+inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
+                  CastFunction cast) noexcept {
+  if (TENON_UNLIKELY(to.backend != nullptr || from.backend != nullptr)) {
+    return copy_by_backend(to, from, mode, cast);
+  }
+  copy_elements(to.view, from.view, mode, cast);
+  return Error::Ok;
+}
+/// copy() between elements of one type.
+inline Error copy(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+  return copy(to, from, CastMode::Checked, nullptr);
+}
+/// copy() between elements of one type and equal sizes, without the plan's 2 KB on bare metal.
+inline Error copy_alike(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+  if (TENON_UNLIKELY(to.backend != nullptr || from.backend != nullptr)) {
+    return copy_by_backend(to, from, CastMode::Checked, nullptr);
+  }
+  copy_same_type(to.view, from.view);
+  return Error::Ok;
+}
+
+/// Room in host memory for the elements of a view, row-major.
+TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
+                                    MemoryLocation& here) noexcept {
+  Layout dense;
+  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
+  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
+  return check_lists(here.view);
 }
 
 /// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
 /// writes to host memory, the library's.
 TENON_COMPILED_ONCE Error
-produce_elements(Backend* asked, const Place& out, const char* operation,
+produce_elements(Backend* asked, const MemoryLocation& out, const char* operation,
                  FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
                  FunctionRef<Error(const TensorView&)> make) noexcept {
   Error error = Error::Ok;
@@ -253,15 +286,11 @@ produce_elements(Backend* asked, const Place& out, const char* operation,
     return error;
   }
   if (out.backend == nullptr) return make(out.view);
-  Layout dense;
-  TENON_TRY(Layout::dense(out.view.sizes, nullptr, elementSize(out.view.type), dense));
   HostBuffer buffer;
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(out.view.type)));
-  const Place here{{buffer.data(), out.view.type, Device(), out.view.sizes, dense.strides()},
-                   nullptr};
-  TENON_TRY(check_lists(here.view));
+  MemoryLocation here;
+  TENON_TRY(make_host_location(out.view, buffer, here));
   TENON_TRY(make(here.view));
-  return transfer_elements(out, here, CastMode::Checked, nullptr);
+  return copy_with_backend(out, here, CastMode::Checked, nullptr);
 }
 
 /// Copies bytes inside of the memory that `backend` hands out.
@@ -270,18 +299,19 @@ TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
   return copy_block_between(&backend.base(), dst, &backend.base(), src, nbytes);
 }
 
-/// Writes a new row: `element` to all of it, or what `make(data)` writes to host memory.
-TENON_COMPILED_ONCE Error write_row(Backend& backend, const NewRow& row, const void* element,
-                                    FunctionRef<Error(void*)> make) noexcept {
-  if (row.count == 0) return Error::Ok;
-  Backend& base = backend.base();
-  const Place out{{row.data, row.type, row.device, {row.count}, {1}},
-                  row.is_on_host ? nullptr : &base};
-  const auto write = [&](const TensorView& view) noexcept { return make(view.data); };
-  const auto ask = [&](Backend& asked, const tenon::TensorView& all) {
-    return asked.constant(all, element);
+/// Writes new memory from the element at `first` on: `element` to all `count` elements or, where
+/// that is null, those that `make(data)` writes to host memory.
+TENON_COMPILED_ONCE Error write_row(Backend& backend, MemoryLocation&& first, int64_t count,
+                                    const void* element, FunctionRef<Error(void*)> make) noexcept {
+  if (count == 0) return Error::Ok;
+  first.view.sizes = {count};
+  first.view.strides = {1};
+  const auto write = [&](const TensorView& out) noexcept { return make(out.data); };
+  const auto ask = [&](Backend& asked, const tenon::TensorView& out) {
+    return asked.constant(out, element);
   };
-  return produce_elements(element == nullptr ? nullptr : &base, out, "constant", ask, write);
+  return produce_elements(element == nullptr ? nullptr : &backend.base(), first, "constant", ask,
+                          write);
 }
 
 /// Has a DeviceBackend check memory that came as a pointer.
@@ -297,7 +327,7 @@ TENON_EXPORT inline constexpr BackendHooks kAllHooks{
     &known_state,          &known_metadata,         &allocate_from,
     &release_to,           &allocate_metadata_from, &release_metadata_to,
     &produce_elements<T>,  &copy_within_base<T>,    &write_row<T>,
-    &transfer_elements<T>, &ask_check_memory<T>};
+    &copy_with_backend<T>, &ask_check_memory<T>};
 
 template <class T = void>  // as above
 void enlist_all(Backend& backend) noexcept {

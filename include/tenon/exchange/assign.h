@@ -6,20 +6,15 @@
 
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/kept.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A copy between a tensor, which is kept, and foreign memory.
-struct AssignJob : CopyJob {
-  KeptTensor kept;
-};
-
-/// Finds the blob's memory, which must have the tensor's sizes, and who reaches it.
-TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& place) noexcept {
-  TensorView& view = place.view;
+/// The location of the blob's memory, which must have the tensor's sizes.
+TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
+                           MemoryLocation& location) noexcept {
+  TensorView& view = location.view;
   TENON_TRY(make_blob_view(blob, view));
   const ArrayRef<int64_t> sizes = tensor.layout.sizes();
   if (TENON_UNLIKELY(view.sizes != sizes)) {
@@ -33,7 +28,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
                 " in the blob's sizes ", view.sizes, " and ", sizes[d], " in the tensor's ", sizes);
   }
   if (!blob.device.is_host_accessible()) {
-    TENON_TRY(find_mover(blob.device, "the blob", place.backend));
+    TENON_TRY(find_mover(blob.device, "the blob", location.backend));
   }
   if (tensor.layout.numel == 0) return Error::Ok;
   if (TENON_UNLIKELY(blob.data == nullptr)) {
@@ -45,9 +40,9 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor, Place& 
   return check_memory(blob.device, blob.data, view.type, layout);
 }
 
-/// Describes plain memory: contiguous elements of the tensor's dtype.
+/// The location of plain memory: contiguous elements of the tensor's dtype.
 TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
-                            Place& place) noexcept {
+                            MemoryLocation& location) noexcept {
   if (TENON_UNLIKELY(nbytes != tensor.nbytes())) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
@@ -57,49 +52,75 @@ TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields&
   }
   Layout layout;
   TENON_TRY(Layout::dense(tensor.layout.sizes(), nullptr, elementSize(tensor.type), layout));
-  place.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes(), layout.strides()};
-  return check_lists(place.view);
+  location.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes(),
+                   layout.strides()};
+  return check_lists(location.view);
 }
 
-/// Finds and keeps the tensor, and finds the blob that it is to be filled from.
-TENON_LAZY Error find_both(const TensorArg& out, const Blob& blob, AssignJob& job) noexcept {
-  TENON_TRY(find_destination(out, "the tensor", job.dst));
-  TENON_TRY(job.kept.keep(out, !blob.device.is_cpu()));
-  return find_blob(blob, fields(out), job.src);
+/// The locations of a tensor, whose memory `hold` keeps, and of the blob that fills it.
+TENON_LAZY Error find_both(const TensorArg& out, const Blob& blob, MemoryLocation& to,
+                           MemoryLocation& from, MemoryHold& hold) noexcept {
+  TENON_TRY(find_destination(out, "the tensor", to));
+  TENON_TRY(hold_while_asking(out, !blob.device.is_cpu(), hold));
+  return find_blob(blob, fields(out), from);
 }
 
-TENON_LAZY Error plan_assign(const TensorArg& out, const Blob& blob, CastMode mode,
-                             AssignJob& job) noexcept {
-  TENON_TRY(find_both(out, blob, job));
-  return check_cast(job.src.view.type, job.dst.view.type, mode);
+/// Does nothing but check if `copies` is false.
+TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
+                             CastFunction cast, bool copies) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold hold;
+  TENON_TRY(find_both(out, blob, to, from, hold));
+  if (!copies) return check_cast(from.view.type, to.view.type, mode);
+  return copy_any(to, from, mode, CopyPolicy::AllowTemporary, cast);
 }
-TENON_LAZY Error plan_assign(const TensorArg& out, const void* data, size_t nbytes,
-                             AssignJob& job) noexcept {
-  TENON_TRY(find_destination(out, "the tensor", job.dst));
-  TENON_TRY(job.kept.keep(out, false));
-  return find_bytes(data, nbytes, fields(out), job.src);
+TENON_LAZY Error assign_normalized(const TensorArg& out, const Blob& blob,
+                                   const Normalize& normalize, CastMode mode) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold hold;
+  TENON_TRY(find_both(out, blob, to, from, hold));
+  return copy_normalized(to, from, normalize, mode);
+}
+TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
+                              bool copies) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold hold;
+  TENON_TRY(find_destination(out, "the tensor", to));
+  TENON_TRY(find_bytes(data, nbytes, fields(out), from));
+  if (!copies) return Error::Ok;
+  TENON_TRY(hold_while_asking(out, false, hold));
+  return copy_any(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
-TENON_LAZY Error plan_copy_to(const TensorArg& tensor, const Blob& blob, AssignJob& job) noexcept {
-  TENON_TRY(find_source(tensor, "the tensor", job.src));
-  TENON_TRY(job.kept.keep(tensor, !blob.device.is_cpu()));
-  TENON_TRY(find_blob(blob, fields(tensor), job.dst));
+TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
+                              CastFunction cast) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold hold;
+  TENON_TRY(find_source(tensor, "the tensor", from));
+  TENON_TRY(hold_while_asking(tensor, !blob.device.is_cpu(), hold));
+  TENON_TRY(find_blob(blob, fields(tensor), to));
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
-  const TensorView& out = job.dst.view;
+  const TensorView& out = to.view;
   TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(out.type), layout));
   if (TENON_UNLIKELY(layout.may_overlap())) {
     return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
                 out.sizes, ", at which elements may share memory");
   }
-  return Error::Ok;
+  return copy_any(to, from, mode, CopyPolicy::AllowTemporary, cast);
 }
-
-/// Runs a job, unless planning it gave an error.
-TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, CastMode mode,
-                            CastFunction cast) noexcept {
-  if (error == Error::Ok) error = run_job(job, mode, CopyPolicy::AllowTemporary, cast);
-  return blame_if(function, error);
+TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold hold;
+  TENON_TRY(find_source(tensor, "the tensor", from));
+  TENON_TRY(find_bytes(data, nbytes, fields(tensor), to));
+  TENON_TRY(hold_while_asking(tensor, false, hold));
+  return copy_any(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 }  // namespace detail
@@ -108,7 +129,7 @@ TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, Cas
 /// any strides of both: a legacy system's buffer, a camera's padded rows.
 ///
 /// Ownership: borrows both for the length of the call. Nothing beyond the elements of either is
-/// touched. A blob over the tensor's own memory is copied by way of a temporary.
+/// touched. A blob over the tensor's own memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
 /// refuses; a tensor whose elements may share memory; memory that is not on the blob's device, as
@@ -118,20 +139,16 @@ TENON_LAZY Error finish_job(const char* function, Error error, CopyJob& job, Cas
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
-  detail::AssignJob job;
-  return detail::finish_job("assign", detail::plan_assign(out, blob, mode, job), job, mode,
-                            &detail::cast_elements<>);
+  return detail::blame_if("assign",
+                          detail::assign_blob(out, blob, mode, &detail::cast_elements<>, true));
 }
 
-/// The same, and normalises on the way: see Normalize and copy_() with one.
+/// Fills as above and normalises on the way: see Normalize and copy_() with one.
 /// Errors: as above and as that copy_()'s.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
                            CastMode mode = CastMode::Checked) noexcept {
-  detail::AssignJob job;
-  Error error = detail::find_both(out, blob, job);
-  if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
-  return detail::blame_if("assign", error);
+  return detail::blame_if("assign", detail::assign_normalized(out, blob, normalize, mode));
 }
 
 /// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
@@ -139,9 +156,7 @@ template <class = void>
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  detail::AssignJob job;
-  return detail::finish_job("assign", detail::plan_assign(out, data, nbytes, job), job,
-                            CastMode::Checked, nullptr);
+  return detail::blame_if("assign", detail::assign_bytes(out, data, nbytes, true));
 }
 
 /// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
@@ -149,13 +164,13 @@ template <class = void>
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
-  detail::AssignJob job;
-  return detail::blame_if("can_assign", detail::plan_assign(out, blob, mode, job)) == Error::Ok;
+  const Error error = detail::assign_blob(out, blob, mode, nullptr, false);
+  return detail::blame_if("can_assign", error) == Error::Ok;
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  detail::AssignJob job;
-  return detail::blame_if("can_assign", detail::plan_assign(out, data, nbytes, job)) == Error::Ok;
+  const Error error = detail::assign_bytes(out, data, nbytes, false);
+  return detail::blame_if("can_assign", error) == Error::Ok;
 }
 
 /// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
@@ -163,20 +178,15 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
-  detail::AssignJob job;
-  return detail::finish_job("copy_to", detail::plan_copy_to(tensor, blob, job), job, mode,
-                            &detail::cast_elements<>);
+  return detail::blame_if("copy_to",
+                          detail::copy_to_blob(tensor, blob, mode, &detail::cast_elements<>));
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
 /// Errors: as assign().
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
-  detail::AssignJob job;
-  Error error = detail::find_source(tensor, "the tensor", job.src);
-  if (error == Error::Ok) error = job.kept.keep(tensor, false);
-  if (error == Error::Ok) error = detail::find_bytes(data, nbytes, detail::fields(tensor), job.dst);
-  return detail::finish_job("copy_to", error, job, CastMode::Checked, nullptr);
+  return detail::blame_if("copy_to", detail::copy_to_bytes(tensor, data, nbytes));
 }
 
 TENON_END_NAMESPACE

@@ -10,7 +10,7 @@
 #include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
-#include "tenon/tensor/kept.h"
+#include "tenon/tensor/location.h"
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/tensor_arg.h"
 
@@ -39,13 +39,14 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
     return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
   }
   const TensorFields& from = fields(tensor);
-  Place place;
-  TENON_TRY(find_place(from, "the tensor", place));
-  KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, place.backend != nullptr));
+  MemoryLocation there;
+  TENON_TRY(find_location(from, "the tensor", there));
+  MemoryHold hold;
+  TENON_TRY(hold_while_asking(tensor, false, hold));
+  const ScalarType type = from.type;  // a backend's code may drop the tensor
   const int64_t count = limit < from.layout.numel ? limit : from.layout.numel;
   if (count == 0) return Error::Ok;
-  const size_t element_size = elementSize(from.type);
+  const size_t element_size = elementSize(type);
   const size_t nbytes = static_cast<size_t>(count) * element_size;
   const bool is_contiguous = from.layout.is_contiguous();
   Layout rows;
@@ -55,29 +56,20 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   TENON_TRY(Layout::dense(sizes, nullptr, element_size, rows));
   bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
-  if (place.backend != nullptr && ask_optional(*place.backend, "to_binary", error, [&] {
-        return place.backend->to_binary(public_view(place.view), count, bytes.data());
+  if (there.backend != nullptr && ask_optional(*there.backend, "to_binary", error, [&] {
+        return there.backend->to_binary(public_view(there.view), count, bytes.data());
       })) {
     bytes.resize(nbytes);
     return error;
   }
-  if (!is_contiguous) {
-    place.view.sizes = sizes;
-    const TensorView out{bytes.data(), from.type, Device(), sizes, rows.strides()};
-    TENON_TRY(check_lists(place.view));
-    TENON_TRY(check_lists(out));
-    if (place.backend == nullptr) {
-      copy_elements(out, place.view, CastMode::Checked, nullptr);
-    } else {
-      TENON_TRY(copy_between({out, nullptr}, place, CastMode::Checked, nullptr));
-    }
-    bytes.resize(nbytes);
-  } else if (place.backend == nullptr) {
-    std::memcpy(bytes.data(), from.data, nbytes);
-  } else {
-    TENON_TRY(download(*place.backend, bytes.data(), place.view.data, nbytes));
-  }
-  swap_to_little_endian(from.type, bytes.data(), nbytes);
+  there.view.sizes = sizes;
+  if (is_contiguous) there.view.strides = rows.strides();
+  const MemoryLocation here{{bytes.data(), type, Device(), sizes, rows.strides()}, nullptr};
+  TENON_TRY(check_lists(there.view));
+  TENON_TRY(check_lists(here.view));
+  TENON_TRY(copy(here, there));
+  bytes.resize(nbytes);
+  swap_to_little_endian(type, bytes.data(), nbytes);
   return Error::Ok;
 }
 

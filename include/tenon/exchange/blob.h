@@ -120,7 +120,8 @@ TENON_LAZY Error divide_strides(Blob& blob) noexcept {
   return make_blob_layout(blob, layout);
 }
 
-TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
+/// Everything but the owner.
+TENON_LAZY Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   TENON_TRY(check_owner(from, "the source tensor"));
@@ -137,7 +138,11 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   blob.device = from.device;
   blob.element_size = elementSize(from.type);
   blob.readonly = from.readonly;
-  return keep_memory(source, blob.owner);
+  return Error::Ok;
+}
+TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
+  TENON_TRY(describe_blob(source, blob));
+  return make_owner(source, blob.owner);
 }
 
 /// A tensor over the blob's memory. `owners` keep the memory; `kept` is the hold inside blob.owner
@@ -283,7 +288,7 @@ Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
 template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
-  detail::MemoryHold kept = detail::kept_memory(blob.owner);
+  detail::MemoryHold kept = detail::held_by(blob.owner);
   Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {

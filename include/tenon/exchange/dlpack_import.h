@@ -11,7 +11,7 @@
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/borrow.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -127,7 +127,7 @@ TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
   Error error = find_backend_like(source, plan.target, copy.backend);
   if (error == Error::Ok) error = new_like(source, copy, draft);
   if (error == Error::Ok) {
-    error = copy_with_backend(fields(draft), source, CastMode::Checked, nullptr);
+    error = copy_to_new(fields(draft), source, CastMode::Checked, nullptr);
   }
   return finish_new<Out>(function, error, draft, copy.backend);
 }

@@ -39,9 +39,9 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
 
 #else
 
-/// Kept by a storage over a tensor's memory.
+/// The hold of a storage over a tensor's memory.
 struct LentMemory {
-  std::shared_ptr<const void> owner;
+  MemoryHold hold;
   bool readonly;
 };
 /// Releases it. One function for all shared libraries, since a storage is recognised by it.
@@ -62,7 +62,9 @@ inline bool is_lent_readonly(const c10::Storage& storage) {
 /// from_aten() makes of its storage is read-only again.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
-  TENON_TRY(make_blob(source, blob));
+  TENON_TRY(describe_blob(source, blob));
+  MemoryHold hold;
+  TENON_TRY(hold.hold(source));
   OffsetRange offsets;
   TENON_TRY(compute_offset_range(blob.sizes, blob.strides, offsets));
   if (TENON_UNLIKELY(offsets.min < 0)) {
@@ -86,8 +88,8 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(compute_nbytes(offsets.max + 1, elementSize(blob.dtype), nbytes));
   return call_libtorch([&] {
     c10::DataPtr data(blob.data, device);
-    if (blob.readonly || blob.owner.use_count() != 0) {
-      auto* const lent = new LentMemory{std::move(blob.owner), blob.readonly};
+    if (blob.readonly || hold.tensor() != nullptr) {
+      auto* const lent = new LentMemory{std::move(hold), blob.readonly};
       data = c10::DataPtr(blob.data, lent, release_lent(), device);
     }
     // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.

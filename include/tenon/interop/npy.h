@@ -15,7 +15,7 @@
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/borrow.h"
-#include "tenon/tensor/kept.h"
+#include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -138,15 +138,15 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
     return fail(Error::NotSupported, "NumPy has no dtype ", from.type,
                 "; convert it, with to(t, ScalarType::ComplexFloat)");
   }
-  Place place;
-  TENON_TRY(find_place(from, "the tensor", place));
-  KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, place.backend != nullptr));
-  const Dims& sizes = place.view.sizes;  // the tensor's own may change meanwhile
+  MemoryLocation there;
+  TENON_TRY(find_location(from, "the tensor", there));
+  MemoryHold hold;
+  TENON_TRY(hold_while_asking(tensor, false, hold));
+  const Dims& sizes = there.view.sizes;  // the tensor's own may change meanwhile
   const size_t rank = sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);
-  const bool is_on_host = place.backend == nullptr;
+  const bool is_on_host = there.backend == nullptr;
   const bool contiguous = is_on_host && layout.is_contiguous();
   const bool fortran_order =
       is_on_host && !contiguous && is_dense(sizes, layout.strides(), {reversed, rank});
@@ -154,11 +154,10 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
     TENON_TRY(new_row_major(sizes, Plan(from.type, from.dynamism), false, image.copy));
-    const Place out{view_of(fields(image.copy)), nullptr};
-    TENON_TRY(check_lists(out.view));
-    if (is_on_host) copy_elements(out.view, place.view, CastMode::Checked, nullptr);
-    if (!is_on_host) TENON_TRY(copy_between(out, place, CastMode::Checked, nullptr));
-    image.data = out.view.data;
+    MemoryLocation here;
+    TENON_TRY(locate_new(fields(image.copy), here));
+    TENON_TRY(copy(here, there));
+    image.data = here.view.data;
   }
   image.header_size = format_npy_header(type, fortran_order, sizes, image.header);
   return Error::Ok;

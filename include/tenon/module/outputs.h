@@ -94,22 +94,17 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
 
 /// Copies elements between tensors of the same type and sizes, which do not overlap.
 TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
-  Place target;
-  Place source;
-  const TensorArg out(to);
-  TENON_TRY(find_destination(out, "the target", target));
-  TENON_TRY(find_place(fields(TensorArg(from)), "the output", source));
+  MemoryLocation target;
+  MemoryLocation source;
+  TENON_TRY(find_destination(to, "the target", target));
+  TENON_TRY(find_location(fields(TensorArg(from)), "the output", source));
   if (TENON_UNLIKELY(target.view.sizes != source.view.sizes)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
-  if (target.backend != nullptr || source.backend != nullptr) {
-    Borrow borrows[2];  // else a backend's code could deallocate them
-    TENON_TRY(borrows[0].hold(out));
-    TENON_TRY(borrows[1].hold(from));
-    return copy_between(target, source, CastMode::Checked, nullptr);
-  }
-  copy_same_type(target.view, source.view);
-  return Error::Ok;
+  MemoryHold holds[2];
+  TENON_TRY(holds[0].hold(to));
+  TENON_TRY(holds[1].hold(from));
+  return copy_alike(target, source);
 }
 
 /// Copies an output to the tensor that was set for it, which takes its shape.

@@ -7,41 +7,27 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Copies elements between host memories of the same sizes, the destination dense. `cast` may be
-/// null where the types are equal.
-TENON_LAZY TENON_COLD Error copy_views(const TensorFields& to, const TensorFields& from,
-                                       CastMode mode, CastFunction cast) noexcept {
-  const TensorView out = view_of(to);
-  const TensorView in = view_of(from);
-  for (const Dims* dims : {&out.sizes, &out.strides, &in.sizes, &in.strides}) {
-    TENON_TRY(check_dims("a shape", *dims));
-  }
-  copy_elements(out, in, mode, cast);
-  return Error::Ok;
-}
-TENON_LAZY Error copy_on_host(const TensorFields& to, const TensorFields& from, CastMode mode,
-                              CastFunction cast) noexcept {
-  if (from.layout.numel == 0) return Error::Ok;
-  if (to.type != from.type || !from.layout.is_dense()) return copy_views(to, from, mode, cast);
-  move_block(to.data, from.data, from.nbytes());
-  return Error::Ok;
-}
-
-/// Copies the elements of `from` to a new tensor like it; at least one is in a backend's memory.
-TENON_LAZY Error copy_with_backend(const TensorFields& to, const TensorFields& from, CastMode mode,
-                                   CastFunction cast) noexcept {
-  if (to.is_template()) return Error::Ok;
-  Place source;
-  TENON_TRY(find_place(from, "the source tensor", source));
-  const Place out = place_of_new(to, view_of(to));
-  TENON_TRY(check_lists(out.view));
+/// Copies the elements of `from` to a new tensor like it.
+TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const TensorFields& from,
+                                            CastMode mode, CastFunction cast) noexcept {
+  if (made.is_template()) return Error::Ok;
+  MemoryLocation source;
+  MemoryLocation out;
+  TENON_TRY(find_location(from, "the source tensor", source));
+  TENON_TRY(locate_new(made, out));
   if (TENON_UNLIKELY(source.view.sizes != out.view.sizes)) {
     return fail(Error::InvalidState, "the source tensor was changed meanwhile");
   }
-  if (out.backend == nullptr && source.backend == nullptr) {
-    return copy_on_host(to, from, mode, cast);
+  return copy(out, source, mode, cast);
+}
+/// The same on the heap.
+TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from, CastMode mode,
+                              CastFunction cast) noexcept {
+  if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
+    return copy_to_new(made, from, mode, cast);
   }
-  return copy_between(out, source, mode, cast);
+  move_block(made.data, from.data, from.nbytes());  // it lies like the source
+  return Error::Ok;
 }
 
 /// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
@@ -51,10 +37,10 @@ TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan
                                                    Draft& draft) noexcept {
   const Tensor kept = source.tensor();  // the backend's code may drop the source
   TENON_TRY(new_like(fields(source), plan, draft));
-  const TensorArg from(kept);  // as it is now
-  Borrow held;
-  TENON_TRY(held.hold(from));
-  return copy_with_backend(fields(draft), fields(from), mode, cast);
+  const ConstTensorArg from(kept);  // as it is now
+  MemoryHold hold;
+  TENON_TRY(hold.hold(from));
+  return copy_to_new(fields(draft), fields(from), mode, cast);
 }
 
 /// Finds the clone's backend when the source or the options involve one.
@@ -68,8 +54,8 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   TENON_TRY(find_backend_like(from, given, backend));
   const bool has_nothing = from.is_template() || !from.has_data();
   if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Template)) {
-    Place nowhere;
-    return find_place(from, "the source tensor", nowhere);
+    MemoryLocation nowhere;
+    return find_location(from, "the source tensor", nowhere);  // which says why
   }
   return Error::Ok;
 }
@@ -117,7 +103,7 @@ Out clone(const char* function, const TensorArg& source, Plan plan = Plan(Scalar
     error = new_placeholder(from, plan, draft);
   } else if (plan.backend == nullptr && from.backend == nullptr && from.device.is_cpu()) {
     error = new_like(from, plan, draft);
-    if (error == Error::Ok) error = copy_on_host(fields(draft), from, mode, casting.cast);
+    if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
   } else {
     error = clone_with_backend(source, plan, mode, casting.cast, draft);
   }

@@ -8,37 +8,34 @@
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/normalize.h"
 #include "tenon/tensor/clone.h"
-#include "tenon/tensor/kept.h"
+#include "tenon/tensor/location.h"
 #include "tenon/tensor/view_shape.h"
 
 TENON_BEGIN_NAMESPACE
 
 /// Whether a copy between memories that overlap may allocate.
 enum class CopyPolicy : uint8_t {
-  AllowTemporary,  ///< the source goes by way of a temporary of its size
+  AllowTemporary,  ///< the source goes through a temporary of its size
   NoTemporary,     ///< such a copy is refused
 };
 
 namespace detail {
 
-/// Whether the elements can be written, each by itself, and where they are.
-TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
-                                  Place& place) noexcept {
-  TENON_TRY(check_defined(tensor, role));
-  const TensorFields& to = fields(tensor);
-  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, role, " is read-only");
-  TENON_TRY(find_place(to, role, place));
-  if (TENON_UNLIKELY(to.layout.may_overlap())) {
-    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
-                to.layout.sizes(), ", at which elements may share memory");
-  }
-  return Error::Ok;
+/// Whether there are row-major elements that the host reads and writes.
+inline bool is_host_block(const TensorFields& tensor) noexcept {
+  return tensor.layout.row_major && tensor.data != nullptr && tensor.layout.numel != 0 &&
+         tensor.is_host_accessible() &&
+         (tensor.backend == nullptr || tensor.backend->find() != nullptr);
 }
-
-/// Where the elements to be read are.
-TENON_LAZY Error find_source(const TensorArg& tensor, const char* role, Place& place) noexcept {
-  TENON_TRY(check_defined(tensor, role));
-  return find_place(fields(tensor), role, place);
+/// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
+/// may overlap. False, with nothing done, in any other case.
+inline bool copy_block(const TensorFields& to, const TensorFields& from) noexcept {
+  if (!is_host_block(to) || !is_host_block(from) || to.readonly || to.type != from.type ||
+      to.layout.sizes() != from.layout.sizes()) {
+    return false;
+  }
+  move_block(to.data, from.data, from.nbytes());
+  return true;
 }
 
 /// Errors: InvalidArgument unless sizes of 1, and dimensions that are missing in front, make `from`
@@ -53,12 +50,6 @@ TENON_LAZY Error check_broadcast(const Dims& from, const Dims& to) noexcept {
               to, " of the destination");
 }
 
-/// Two memories between which elements are to be copied.
-struct CopyJob {
-  Place dst;
-  Place src;
-};
-
 /// Whether a plan's elements are the same on both sides.
 inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
                         const TensorView& src) noexcept {
@@ -69,22 +60,23 @@ inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
   return same;
 }
 
-/// Checks a copy, except for the tensors that it is between, and plans it.
-TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noexcept {
-  const TensorView& dst = job.dst.view;
-  const TensorView& src = job.src.view;
-  TENON_TRY(check_cast(src.type, dst.type, mode));
-  for (const Dims* dims : {&dst.sizes, &dst.strides, &src.sizes, &src.strides}) {
-    TENON_TRY(check_dims("a shape", *dims));
+/// Whether the source may have elements where the destination has some.
+inline bool may_overlap(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+  if (to.backend != from.backend) return false;  // whose addresses are not this one's
+  for (const int64_t size : to.view.sizes) {
+    if (size == 0) return false;  // strides may be too large to multiply
   }
-  TENON_TRY(check_broadcast(src.sizes, dst.sizes));
-  plan_elements(plan, dst, src, mode);
-  if (plan.kind == CopyKind::Alias) return Error::Ok;
-  if (job.dst.backend != job.src.backend) return Error::Ok;  // addresses of their own
-  if (!touch(byte_range(dst), byte_range(src))) return Error::Ok;
-  if (is_in_place(plan, dst, src)) {
+  return touch(byte_range(to.view), byte_range(from.view));
+}
+
+/// Plans a copy between locations, which may overlap. Its elements can be copied.
+TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
+                               CopyPlan& plan) noexcept {
+  plan_elements(plan, to.view, from.view, mode);
+  if (!may_overlap(to, from)) return;
+  if (is_in_place(plan, to.view, from.view)) {
     plan.kind = CopyKind::Alias;
-  } else if (plan.kind != CopyKind::Memcpy || job.dst.backend != nullptr) {
+  } else if (plan.kind != CopyKind::Memcpy || to.backend != nullptr) {
     // One block of the host's is moved by move_block().
     plan.kind = CopyKind::Staged;
     plan.temporary_nbytes = static_cast<size_t>(source_unit(plan));
@@ -94,10 +86,25 @@ TENON_LAZY Error plan_job(const CopyJob& job, CastMode mode, CopyPlan& plan) noe
       }
     }
   }
-  return Error::Ok;
 }
 
-/// Copies by way of a temporary.
+/// Does what a copy between locations that overlap needs no temporary for: nothing for the same
+/// elements, move_block() for a block of the host's. Else `staged` is set, if the policy allows it.
+/// Not inline: the plan would be on the stack while copy() has another one.
+TENON_LAZY TENON_NOINLINE Error move_in_place(const MemoryLocation& to, const MemoryLocation& from,
+                                              CastMode mode, CopyPolicy policy,
+                                              bool& staged) noexcept {
+  CopyPlan plan;
+  plan_locations(to, from, mode, plan);
+  if (plan.kind == CopyKind::Memcpy) move_block(plan.dst, plan.src, plan.nbytes);
+  staged = plan.kind == CopyKind::Staged;
+  if (TENON_UNLIKELY(staged && policy == CopyPolicy::NoTemporary)) {
+    return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+                plan.temporary_nbytes, " bytes");
+  }
+  return Error::Ok;
+}
+/// Copies inside the host's memory through a temporary.
 TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
@@ -110,26 +117,33 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   return Error::Ok;
 }
 
-/// Copies between memories that may overlap:
+TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from,
+                            CastMode mode) noexcept {
+  TENON_TRY(check_cast(from.view.type, to.view.type, mode));
+  return check_broadcast(from.view.sizes, to.view.sizes);
+}
+
+/// copy() with all checks of the elements, between locations that may overlap:
 ///
-///     the same elements, or none       nothing
-///     of the host, apart               run_plan()
-///     of the host, one block each      move_block(), whether they overlap or not
-///     of the host, overlapping else    by way of a temporary, which the policy has to allow
-///     a backend's, overlapping         copy_between(), if the policy allows a temporary
-///     a backend's, apart               copy_between()
-TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy policy,
-                                  CastFunction cast) noexcept {
+///     the same elements, or none        nothing
+///     of the host, apart                run_plan()
+///     of the host, one block each       move_block(), whether they overlap or not
+///     of the host, overlapping else     through a temporary, which the policy has to allow
+///     a backend's, overlapping          copy_by_backend(), if the policy allows a temporary
+///     a backend's, apart                copy_by_backend()
+TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocation& from,
+                                   CastMode mode, CopyPolicy policy, CastFunction cast) noexcept {
+  TENON_TRY(check_copy(to, from, mode));
   CopyPlan plan;
-  TENON_TRY(plan_job(job, mode, plan));
+  plan_locations(to, from, mode, plan);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
   const bool is_staged = plan.kind == CopyKind::Staged;
   if (TENON_UNLIKELY(is_staged && policy == CopyPolicy::NoTemporary)) {
     return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
                 plan.temporary_nbytes, " bytes");
   }
-  if (job.dst.backend != nullptr || job.src.backend != nullptr) {
-    return copy_between(job.dst, job.src, mode, cast);
+  if (to.backend != nullptr || from.backend != nullptr) {
+    return copy_by_backend(to, from, mode, cast);
   }
   if (is_staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
@@ -140,13 +154,25 @@ TENON_COMPILED_ONCE Error run_job(const CopyJob& job, CastMode mode, CopyPolicy 
   return Error::Ok;
 }
 
-/// `kept` keeps both tensors until it goes.
-TENON_LAZY Error make_job(const TensorArg& dst, const TensorArg& src, CopyJob& job,
-                          KeptTensor (&kept)[2]) noexcept {
-  TENON_TRY(find_destination(dst, "the destination", job.dst));
-  TENON_TRY(find_source(src, "the source", job.src));
-  TENON_TRY(kept[0].keep(dst, job.src.backend != nullptr));
-  return kept[1].keep(src, job.dst.backend != nullptr);
+/// The locations of two tensors, whose memory `holds` keep while a backend's code may run.
+TENON_LAZY Error find_both(const TensorArg& dst, const TensorArg& src, MemoryLocation& to,
+                           MemoryLocation& from, MemoryHold (&holds)[2]) noexcept {
+  TENON_TRY(find_destination(dst, "the destination", to));
+  TENON_TRY(find_source(src, "the source", from));
+  TENON_TRY(hold_while_asking(dst, from.backend != nullptr, holds[0]));
+  return hold_while_asking(src, to.backend != nullptr, holds[1]);
+}
+
+TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
+                             CopyPolicy policy, CastFunction cast) noexcept {
+  TENON_TRY(check_metadata(dst, "the destination"));
+  TENON_TRY(check_metadata(src, "the source"));
+  if (copy_block(fields(dst), fields(src))) return Error::Ok;
+  MemoryLocation to;
+  MemoryLocation from;
+  MemoryHold holds[2];
+  TENON_TRY(find_both(dst, src, to, from, holds));
+  return copy_any(to, from, mode, policy, cast);
 }
 
 /// Checks a list of a Normalize, of which `name` is the name.
@@ -161,17 +187,17 @@ TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t
 }
 
 /// Checks what a normalising copy has besides another, and finds the dimension of the channels.
-TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize, CastMode mode,
-                                 size_t& dim) noexcept {
-  const ScalarType from = job.src.view.type;
-  const ScalarType to = job.dst.view.type;
+TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
+                                 const Normalize& normalize, CastMode mode, size_t& dim) noexcept {
+  const ScalarType from = src.type;
+  const ScalarType to = dst.type;
   const bool rounds = isIntegralType(to, false) && !isComplexType(from);
   if (TENON_UNLIKELY(isComplexType(from) ||
                      !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {
     return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
                 rounds ? ", except with CastMode::Saturate" : "");
   }
-  const Dims& sizes = job.dst.view.sizes;
+  const Dims& sizes = dst.sizes;
   TENON_TRY(wrap_dim_or_scalar(normalize.dim, sizes.size(), dim));
   const int64_t channels = sizes.empty() ? 1 : sizes[dim];
   TENON_TRY(check_channels(normalize.mean, "mean", normalize.dim, channels));
@@ -181,62 +207,51 @@ TENON_LAZY Error check_normalize(const CopyJob& job, const Normalize& normalize,
       return fail(Error::InvalidArgument, "stddev[", c, "] is 0");
     }
   }
-  return check_broadcast(job.src.view.sizes, sizes);
+  return check_broadcast(src.sizes, sizes);
 }
 
-/// A place of the host's for the elements of a view, row-major.
-TENON_LAZY Error make_host_place(const TensorView& like, HostBuffer& buffer, Place& here) noexcept {
-  Layout dense;
-  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
-  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
-  return check_lists(here.view);
-}
-
-/// Copies and normalises memories that overlap, or that a backend has: by way of a temporary for
-/// the source, one for the result, or both.
-TENON_LAZY TENON_COLD Error run_normalize_staged(const CopyJob& job, const Normalize& normalize,
-                                                 size_t dim, CastMode mode) noexcept {
-  const bool stages_dst = job.dst.backend != nullptr;
-  const bool stages_src = job.src.backend != nullptr || !stages_dst;
-  constexpr auto kPolicy = CopyPolicy::NoTemporary;  // what is staged overlaps nothing
+/// Copies and normalises memories that overlap, or that a backend has: through a temporary for the
+/// source, one for the result, or both.
+TENON_LAZY TENON_COLD Error normalize_staged(const MemoryLocation& to, const MemoryLocation& from,
+                                             const Normalize& normalize, size_t dim,
+                                             CastMode mode) noexcept {
+  const bool stages_to = to.backend != nullptr;
+  const bool stages_from = from.backend != nullptr || !stages_to;
   HostBuffer buffers[2];
-  CopyJob in{{}, job.src};
-  CopyJob out{job.dst, {}};
-  if (stages_dst) TENON_TRY(make_host_place(job.dst.view, buffers[0], out.src));
-  if (stages_src) {
-    TENON_TRY(make_host_place(job.src.view, buffers[1], in.dst));
-    TENON_TRY(run_job(in, CastMode::Checked, kPolicy, nullptr));
+  MemoryLocation out;
+  MemoryLocation in;
+  if (stages_to) TENON_TRY(make_host_location(to.view, buffers[0], out));
+  if (stages_from) {
+    TENON_TRY(make_host_location(from.view, buffers[1], in));
+    TENON_TRY(copy(in, from));
   }
   NormalizePlan plan;
-  plan_normalized(plan, (stages_dst ? out.src : job.dst).view, (stages_src ? in.dst : job.src).view,
-                  normalize, dim, mode);
+  plan_normalized(plan, (stages_to ? out : to).view, (stages_from ? in : from).view, normalize, dim,
+                  mode);
   run_normalized(plan);
-  return stages_dst ? run_job(out, CastMode::Checked, kPolicy, nullptr) : Error::Ok;
+  return stages_to ? copy(to, out) : Error::Ok;
 }
 
 /// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
 /// the same elements.
-TENON_COMPILED_ONCE Error run_normalize_job(const CopyJob& job, const Normalize& normalize,
-                                            CastMode mode) noexcept {
+TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const MemoryLocation& from,
+                                          const Normalize& normalize, CastMode mode) noexcept {
   size_t dim = 0;
-  TENON_TRY(check_normalize(job, normalize, mode, dim));
-  const TensorView& dst = job.dst.view;
-  const TensorView& src = job.src.view;
+  TENON_TRY(check_normalize(to.view, from.view, normalize, mode, dim));
   NormalizePlan plan;
-  plan_normalized(plan, dst, src, normalize, dim, mode);
+  plan_normalized(plan, to.view, from.view, normalize, dim, mode);
   if (plan.copy.kind == CopyKind::Alias) return Error::Ok;
-  if (job.dst.backend != nullptr || job.src.backend != nullptr ||
-      (touch(byte_range(dst), byte_range(src)) && !is_in_place(plan.copy, dst, src))) {
-    return run_normalize_staged(job, normalize, dim, mode);
+  if (to.backend != nullptr || from.backend != nullptr ||
+      (may_overlap(to, from) && !is_in_place(plan.copy, to.view, from.view))) {
+    return normalize_staged(to, from, normalize, dim, mode);
   }
   run_normalized(plan);
   return Error::Ok;
 }
 
 /// Writes the element at `element` to all of the tensor.
-TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
-                            const void* element) noexcept {
+TENON_LAZY Error fill_location(const TensorFields& tensor, const MemoryLocation& out,
+                               const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
   return produce(
       tensor, out, "constant",
@@ -249,34 +264,35 @@ TENON_LAZY Error fill_place(const TensorFields& tensor, const Place& out,
 }
 
 TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
-  Place out;
+  MemoryLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
-  KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, out.backend != nullptr));
-  return fill_place(fields(tensor), out, element);
+  MemoryHold hold;
+  TENON_TRY(hold_while_asking(tensor, false, hold));
+  return fill_location(fields(tensor), out, element);
 }
 
 TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
-  Place out;
+  MemoryLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
-  KeptTensor kept;
-  TENON_TRY(kept.keep(tensor, out.backend != nullptr));
-  return fill_place(fields(tensor), out, element);
+  MemoryHold hold;
+  TENON_TRY(hold_while_asking(tensor, false, hold));
+  return fill_location(fields(tensor), out, element);
 }
 
 /// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
 /// tensor.
 TENON_LAZY Error make_contiguous(const TensorArg& source, const Plan& plan, Draft& draft) noexcept {
-  CopyJob job;
-  TENON_TRY(find_place(fields(source), "the source tensor", job.src));
-  Borrow held;
-  TENON_TRY(held.hold(source));
-  TENON_TRY(new_row_major(job.src.view.sizes, plan, false, draft));
-  job.dst = place_of_new(fields(draft), view_of(fields(draft)));
-  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
+  MemoryLocation from;
+  TENON_TRY(find_location(fields(source), "the source tensor", from));
+  MemoryHold hold;
+  TENON_TRY(hold.hold(source));
+  TENON_TRY(new_row_major(from.view.sizes, plan, false, draft));
+  MemoryLocation to;
+  TENON_TRY(locate_new(fields(draft), to));
+  return copy(to, from);
 }
 
 template <class Out>
@@ -327,11 +343,8 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
-  detail::CopyJob job;
-  detail::KeptTensor kept[2];
-  Error error = detail::make_job(dst, src, job, kept);
-  if (error == Error::Ok) error = detail::run_job(job, mode, policy, &detail::cast_elements<>);
-  return detail::blame_if("copy_", error);
+  return detail::blame_if("copy_",
+                          detail::copy_tensor(dst, src, mode, policy, &detail::cast_elements<>));
 }
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
@@ -343,7 +356,7 @@ template <class = void>
 /// there is nothing to cast: CastMode::Saturate does not clamp there.
 ///
 /// Memories that overlap give the result of copying through a temporary; the same elements need
-/// none. What the host cannot reach goes by way of its memory.
+/// none. Memory that the host cannot reach goes through host memory.
 /// Errors: as above, and InvalidType (a complex source; a destination that is neither floating nor,
 /// with CastMode::Saturate, of integers), OutOfBounds (a `dim` that the destination does not have),
 /// InvalidArgument (a list of neither one value nor one for each channel; a stddev of 0),
@@ -351,22 +364,25 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, const Normalize& normalize,
                           CastMode mode = CastMode::Checked) noexcept {
-  detail::CopyJob job;
-  detail::KeptTensor kept[2];
-  Error error = detail::make_job(dst, src, job, kept);
-  if (error == Error::Ok) error = detail::run_normalize_job(job, normalize, mode);
+  detail::MemoryLocation to;
+  detail::MemoryLocation from;
+  detail::MemoryHold holds[2];
+  Error error = detail::find_both(dst, src, to, from, holds);
+  if (error == Error::Ok) error = detail::copy_normalized(to, from, normalize, mode);
   return detail::blame_if("copy_", error);
 }
 
-/// What copy_() with these arguments would do. Refuses what copy_() refuses, as an Exception.
+/// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception.
 template <class = void>
 CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
   CopyPlan plan;
-  detail::CopyJob job;
-  detail::KeptTensor kept[2];
-  Error error = detail::make_job(dst, src, job, kept);
-  if (error == Error::Ok) error = detail::plan_job(job, mode, plan);
+  detail::MemoryLocation to;
+  detail::MemoryLocation from;
+  detail::MemoryHold holds[2];
+  Error error = detail::find_both(dst, src, to, from, holds);
+  if (error == Error::Ok) error = detail::check_copy(to, from, mode);
   detail::raise_if("plan_copy", error);
+  detail::plan_locations(to, from, mode, plan);
   return plan;
 }
 

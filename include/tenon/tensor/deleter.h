@@ -12,7 +12,7 @@
 //   The tensor is deallocated.
 // - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
 //   checked again afterwards.
-// - Copies, fills, clones and texts: a backend's. A KeptTensor keeps the tensors meanwhile.
+// - Copies, fills, clones and texts: a backend's. A MemoryHold keeps the memory meanwhile.
 // - tell_made(): on_made. The finished tensor, which nobody else has.
 // - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
 //   Deleter's constructor, when memory is out: the callable. No tensor.

@@ -68,20 +68,13 @@ inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
 
 /// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
 /// TensorImpl*, which has nothing to keep: that memory is the caller's.
-inline TensorImplPtr memory_base(const TensorArg& source) noexcept {
+inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
   const TensorImplPtr& base = fields(source).base;
   return base != nullptr ? base : source.tensor().impl();
 }
 
-/// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
-inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
-  TensorImplPtr base = memory_base(source);
-  if (base.use_count() == 0) return;
-  made.base = std::move(base);
-  fields(made.base).borrows.add();
-}
-
-/// Keeps memory alive and counts as a borrow, for objects that are not tensors.
+/// Keeps a tensor's memory: it stays alive, and the tensor can neither grow nor let it go. Of a
+/// handle over a raw TensorImpl* it keeps nothing: that memory is the caller's.
 class MemoryHold {
  public:
   MemoryHold() noexcept = default;
@@ -96,12 +89,14 @@ class MemoryHold {
     hold(memory_base(source));
     return Error::Ok;
   }
-  void hold(TensorImplPtr base) noexcept {
-    if (base.use_count() == 0) return;
-    base_ = std::move(base);
-    fields(base_).borrows.add();
+  MemoryHold copy() const noexcept {
+    MemoryHold made;
+    made.hold(base_);
+    return made;
   }
-  /// Where the memory begins that is held; null for none.
+  /// The tensor whose memory is held; null for none.
+  const TensorImpl* tensor() const noexcept { return base_.get(); }
+  /// Where its memory begins; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
   // For imports of tenon's own exports: a round trip adds no owner.
@@ -134,6 +129,11 @@ class MemoryHold {
   }
 
  private:
+  void hold(const TensorImplPtr& base) noexcept {
+    if (base.use_count() == 0) return;
+    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // smaller than assigning: it is empty
+    fields(base_).borrows.add();
+  }
   /// Whether element 0 of `made` lies in the held memory; without elements, on its device.
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
@@ -151,61 +151,43 @@ class MemoryHold {
   TensorImplPtr base_;
 };
 
-/// Counts as a borrow of a tensor that is held elsewhere: meanwhile it neither grows nor lets its
-/// memory go. Less code than a MemoryHold.
-class Borrow {
- public:
-  Borrow() noexcept = default;
-  Borrow(const Borrow&) = delete;
-  Borrow& operator=(const Borrow&) = delete;
-  ~Borrow() {
-    if (count_ != nullptr) static_cast<void>(count_->remove());
-  }
+/// Makes the view `made` hold the memory of `source`, as a MemoryHold does.
+inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
+  const TensorImplPtr& base = memory_base(source);
+  if (base.use_count() == 0) return;
+  made.base = base;
+  fields(base).borrows.add();
+}
 
-  /// For one that is of no tensor yet.
-  Error hold(const TensorArg& tensor) noexcept {
-    count_ = &fields(tensor).borrows;
-    count_->add();
-    return Error::Ok;
-  }
-
- private:
-  AtomicCount* count_ = nullptr;
+/// A hold as the deleter of a shared_ptr, where held_by() finds it.
+struct ReleaseHold {
+  MemoryHold hold;
+  void operator()(const void*) noexcept { const MemoryHold released = std::move(hold); }
 };
-
-/// Deleter in the control block of keep_memory()'s shared_ptr; kept_memory() finds it there.
-struct KeepMemory {
-  TensorImplPtr base;
-  void operator()(const void*) noexcept {
-    static_cast<void>(fields(base).borrows.remove());
-    base = nullptr;
-  }
-};
-/// Null if there is nothing to keep.
-TENON_LAZY Error keep_memory(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
-  const TensorImplPtr base = memory_base(source);
-  if (base.use_count() == 0) return Error::Ok;
-  constexpr size_t kSize = kControlSize + sizeof(KeepMemory);
+/// A hold as a shared_ptr; null if there is nothing to hold.
+TENON_LAZY Error make_owner(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
+  ReleaseHold release;
+  TENON_TRY(release.hold.hold(source));
+  const void* const held = release.hold.tensor();
+  if (held == nullptr) return Error::Ok;
+  constexpr size_t kSize = kControlSize + sizeof(ReleaseHold);
   void* const block = allocate_metadata(kSize, metadata_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
-  fields(base).borrows.add();
-  owner = std::shared_ptr<const void>(static_cast<const void*>(base.get()), KeepMemory{base},
-                                      NodeAllocator<char, kSize>(block));
+  owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// kept_memory() needs RTTI to recognise it.
+/// held_by() needs RTTI to recognise it.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else
 inline constexpr bool kKnowsOwners = false;
 #endif
-/// A hold on the memory of an owner from keep_memory(); empty for other owners.
-inline MemoryHold kept_memory([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
-  MemoryHold kept;
+/// A hold on the memory of an owner from make_owner(); empty for other owners.
+inline MemoryHold held_by([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
 #if defined(__cpp_rtti)
-  if (const auto* const keep = std::get_deleter<KeepMemory>(owner)) kept.hold(keep->base);
+  if (const auto* const release = std::get_deleter<ReleaseHold>(owner)) return release->hold.copy();
 #endif
-  return kept;
+  return MemoryHold();
 }
 
 /// Makes `draft` the impl of a tensor that exists.

@@ -430,16 +430,16 @@ namespace detail {
 
 TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
-  Place place;
-  TENON_TRY(find_place(fields(tensor), "the tensor", place));
-  Backend* const backend = place.backend;
+  MemoryLocation location;
+  TENON_TRY(find_location(fields(tensor), "the tensor", location));
+  Backend* const backend = location.backend;
   if (TENON_UNLIKELY(backend == nullptr || BackendAccess::kind(*backend) != BackendKind::Expr)) {
     return fail(Error::NotSupported, "the tensor is in memory of backend ",
                 backend == nullptr ? "cpu" : backend->name(),
                 ", which keeps no expressions; an ExprBackend does");
   }
   return ask(*backend, "expression", [&] {
-    return static_cast<ExprBackend*>(backend)->find(public_view(place.view), true, found);
+    return static_cast<ExprBackend*>(backend)->find(public_view(location.view), true, found);
   });
 }
 

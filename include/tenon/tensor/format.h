@@ -13,8 +13,7 @@
 #include <type_traits>
 
 #include "tenon/tensor/format_numbers.h"
-#include "tenon/tensor/kept.h"
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
@@ -161,7 +160,7 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
 }
 
 /// Fetches what is shown of a backend's memory, of a shortened tensor the corners, by one copy.
-TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffer,
+TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
   const TensorView& whole = from.view;
   const size_t size = elementSize(whole.type);
@@ -174,8 +173,8 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
   t.strides = compact.strides();
   t.is_compact = true;
   if (compact.numel == 0) return Error::Ok;
-  Place there{{whole.data, whole.type, whole.device, {}, {}}, from.backend};
-  Place here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
+  MemoryLocation there{{whole.data, whole.type, whole.device, {}, {}}, from.backend};
+  MemoryLocation here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
   const auto add = [&](int64_t n, int64_t from_stride, int64_t to_stride) {
     if (n == 1) return;  // so that there are no more than kMaxDims
     for (Dims* dims : {&there.view.sizes, &here.view.sizes}) dims->push_back(n);
@@ -192,7 +191,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const Place& from, HostBuffer& buffe
   for (const TensorView* view : {&here.view, &there.view}) {
     TENON_TRY(check_lists(*view));
   }
-  return copy_between(here, there, CastMode::Checked, nullptr);
+  return copy_by_backend(here, there, CastMode::Checked, nullptr);
 }
 
 /// Writes the elements of a tensor that has some.
@@ -205,24 +204,24 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
   t.data = tensor.data;
   t.strides = tensor.layout.strides();
   if (!tensor.is_host_accessible()) {
-    Place place;
-    TENON_TRY(find_place(tensor, "the tensor", place));
+    MemoryLocation location;
+    TENON_TRY(find_location(tensor, "the tensor", location));
     Error error = Error::Ok;
     const size_t begin = out.size();
-    if (ask_optional(*place.backend, "inspect", error, [&] {
-          return place.backend->inspect(public_view(place.view),
-                                        options.limit < 0 ? 0 : options.limit, out);
+    if (ask_optional(*location.backend, "inspect", error, [&] {
+          return location.backend->inspect(public_view(location.view),
+                                           options.limit < 0 ? 0 : options.limit, out);
         })) {
       if (error != Error::Ok) out.resize(begin);
       return error;
     }
     const auto check_same_shape = [&]() noexcept -> Error {
-      const bool is_same = tensor.layout.sizes() == place.view.sizes &&
-                           tensor.layout.strides() == place.view.strides;
+      const bool is_same = tensor.layout.sizes() == location.view.sizes &&
+                           tensor.layout.strides() == location.view.strides;
       return is_same ? Error::Ok : fail(Error::InvalidState, "the tensor was changed meanwhile");
     };
     TENON_TRY(check_same_shape());
-    TENON_TRY(fetch_shown(t, place, buffer, compact));
+    TENON_TRY(fetch_shown(t, location, buffer, compact));
     TENON_TRY(check_same_shape());
   }
   using Pass = TensorText::Pass;
@@ -262,8 +261,10 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
     return std::string("not shown: ") + last_error_message();
   }
   const detail::TensorFields& tensor = detail::fields(t);
-  detail::KeptTensor kept;
-  static_cast<void>(kept.keep(t, false));
+  // A backend's code may drop the tensor, and try to grow or deallocate it.
+  const Tensor handle = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
+  detail::MemoryHold hold;
+  static_cast<void>(detail::hold_while_asking(t, false, hold));
   const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;
   std::string refusal;

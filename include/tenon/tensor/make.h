@@ -19,7 +19,7 @@
 
 #include "tenon/core/result.h"
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 #include "tenon/tensor/plan.h"
 
 TENON_BEGIN_NAMESPACE
@@ -205,9 +205,9 @@ TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorField
                                              FunctionRef<Error(void*)> write) noexcept {
   if (made.is_template()) return Error::Ok;
   Backend& backend = *plan.backend;
-  return BackendAccess::hooks(backend).write(
-      backend, {made.data, made.type, made.is_host_accessible(), made.device, plan.count}, element,
-      write);
+  return BackendAccess::hooks(backend).write_row(
+      backend, {{made.data, made.type, made.device, {}, {}}, mover_of_new(made)}, plan.count,
+      element, write);
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.

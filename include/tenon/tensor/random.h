@@ -69,8 +69,8 @@ TENON_LAZY Error random_to(const RandomPlan& plan, const Generator::State& start
 TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tensor,
                                                        const RandomPlan& plan,
                                                        const Generator::State& start) noexcept {
-  Place out;
-  TENON_TRY(find_place(tensor, "the tensor", out));
+  MemoryLocation out;
+  TENON_TRY(find_location(tensor, "the tensor", out));
   const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
   const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
   const double* const given = plan.arguments;
@@ -174,11 +174,11 @@ template <class Kind, class... Arguments>
 Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Generator& generator,
                            Arguments... arguments) noexcept {
   RandomPlan plan;
-  Place out;
+  MemoryLocation out;
   Error error = find_destination(tensor, "the tensor", out);
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
-  KeptTensor kept;
-  if (error == Error::Ok) error = kept.keep(tensor, out.backend != nullptr);
+  MemoryHold hold;
+  if (error == Error::Ok) error = hold_while_asking(tensor, false, hold);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   clear_after_baseline();  // the plan may have passed through them, also where no kernel ran
   return blame_if(function, error);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tenon/tensor/draft.h"
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -78,8 +78,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   Replacement memory;
   {
     // A backend's code may drop the handle, but neither grow nor deallocate the tensor.
-    Borrow borrow;
-    TENON_TRY(borrow.hold(held));
+    MemoryHold hold;
+    TENON_TRY(hold.hold(held));
     for (;; wanted = needed) {
       size_t nbytes = 0;
       Error error = compute_nbytes(wanted, elementSize(tensor.type), nbytes);
@@ -94,7 +94,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
   // copy: so read again.
   auto&& now = resizable(held);
-  if (TENON_UNLIKELY(now.layout.required_span_size() != reach)) {
+  if (TENON_UNLIKELY(now.layout.required_span_size() != reach || now.deallocated)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));

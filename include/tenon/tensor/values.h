@@ -17,25 +17,24 @@ namespace detail {
 /// A tensor's elements in row-major order in the host's memory: its own where they lie so there,
 /// else a copy.
 struct HostValues {
-  Place place;
-  KeptTensor kept;
+  MemoryLocation location;
+  MemoryHold hold;
   HostBuffer buffer;
   const char* data = nullptr;
 
   /// Finds the elements. Errors: those of find_source().
   Error open(const TensorArg& tensor, const char* role) noexcept {
-    TENON_TRY(find_source(tensor, role, place));
-    return kept.keep(tensor, true);  // fetching another one may call a backend
+    TENON_TRY(find_source(tensor, role, location));
+    return hold.hold(tensor);  // fetching another one may call a backend
   }
   Error fetch() noexcept {
-    data = static_cast<const char*>(place.view.data);
-    if (place.backend == nullptr && is_contiguous(place.view.sizes, place.view.strides)) {
-      return Error::Ok;
-    }
-    CopyJob job{{}, place};
-    TENON_TRY(make_host_place(place.view, buffer, job.dst));
+    const TensorView& view = location.view;
+    data = static_cast<const char*>(view.data);
+    if (location.backend == nullptr && is_contiguous(view.sizes, view.strides)) return Error::Ok;
+    MemoryLocation here;
+    TENON_TRY(make_host_location(view, buffer, here));
     data = buffer.data();
-    return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
+    return copy(here, location);
   }
 };
 
@@ -115,13 +114,14 @@ TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance
   HostValues values[2];
   TENON_TRY(values[0].open(a, "the first tensor"));
   TENON_TRY(values[1].open(b, "the second tensor"));
-  const ScalarType types[] = {values[0].place.view.type, values[1].place.view.type};
-  result = values[0].place.view.sizes == values[1].place.view.sizes &&
-           (tolerance != nullptr || types[0] == types[1]);
+  const TensorView& first = values[0].location.view;
+  const TensorView& second = values[1].location.view;
+  const ScalarType types[] = {first.type, second.type};
+  result = first.sizes == second.sizes && (tolerance != nullptr || types[0] == types[1]);
   if (!result) return Error::Ok;
   for (HostValues& side : values) TENON_TRY(side.fetch());
   int64_t numel = 1;
-  for (const int64_t size : values[0].place.view.sizes) numel *= size;
+  for (const int64_t size : first.sizes) numel *= size;
   constexpr int64_t kChunk = 32;
   alignas(16) unsigned char exact[2][kChunk * 16];
   for (int64_t i = 0; i < numel; i += kChunk) {
@@ -150,16 +150,16 @@ TENON_LAZY Error compare_closely(const TensorArg& a, const TensorArg& b, const T
   return compare(a, b, &tolerance, result);
 }
 
-/// Prepares a copy of all elements to the host as elements of `type`; there are `numel`.
-TENON_LAZY Error plan_to_host(const TensorArg& tensor, ScalarType type, CopyJob& job,
-                              KeptTensor& kept, size_t& numel) noexcept {
-  TENON_TRY(find_source(tensor, "the tensor", job.src));
-  TENON_TRY(kept.keep(tensor, job.src.backend != nullptr));
+/// Prepares a copy of all elements to host memory as elements of `type`; there are `numel`.
+TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLocation& to,
+                             MemoryLocation& from, MemoryHold& hold, size_t& numel) noexcept {
+  TENON_TRY(find_source(tensor, "the tensor", from));
+  TENON_TRY(hold_while_asking(tensor, false, hold));
   Layout dense;
-  TENON_TRY(Layout::dense(job.src.view.sizes, nullptr, elementSize(type), dense));
+  TENON_TRY(Layout::dense(from.view.sizes, nullptr, elementSize(type), dense));
   numel = static_cast<size_t>(dense.numel);
-  job.dst.view = {nullptr, type, Device(), job.src.view.sizes, dense.strides()};
-  return check_lists(job.dst.view);
+  to.view = {nullptr, type, Device(), from.view.sizes, dense.strides()};
+  return check_lists(to.view);
 }
 
 }  // namespace detail
@@ -215,15 +215,17 @@ template <class T>
 std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Checked) {
   static_assert(detail::is_element_v<T>, "to_vector<T>() needs an element type, such as float");
   constexpr bool is_bool = std::is_same_v<T, bool>;
-  detail::CopyJob job;
-  detail::KeptTensor kept;
+  constexpr auto kType = detail::scalar_type_of<T>();
+  detail::MemoryLocation to;
+  detail::MemoryLocation from;
+  detail::MemoryHold hold;
   size_t numel = 0;
-  detail::raise_if("to_vector",
-                   detail::plan_to_host(t, detail::scalar_type_of<T>(), job, kept, numel));
+  detail::raise_if("to_vector", detail::find_values(t, kType, to, from, hold, numel));
   std::vector<std::conditional_t<is_bool, unsigned char, T>> out(numel);
-  job.dst.view.data = out.data();
-  detail::raise_if("to_vector",
-                   detail::run_job(job, mode, CopyPolicy::NoTemporary, &detail::cast_elements<>));
+  to.view.data = out.data();
+  Error error = detail::check_cast(from.view.type, kType, mode);
+  if (error == Error::Ok) error = detail::copy(to, from, mode, &detail::cast_elements<>);
+  detail::raise_if("to_vector", error);
   if constexpr (is_bool) {
     return std::vector<bool>(out.begin(), out.end());  // any byte but 0 is true
   } else {

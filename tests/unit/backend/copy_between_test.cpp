@@ -10,12 +10,12 @@ namespace copy_between_test {
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("copy_between: without elements nobody is asked") {
+TEST_CASE("copy: without elements nobody is asked") {
   CountingBackend b;
   detail::enlist(b);
   const detail::TensorView nothing{nullptr, detail::ScalarType::Int, b.device(), {0, 3}, {3, 1}};
-  const detail::Place there{nothing, &b};
-  CHECK(detail::copy_between(there, {nothing, nullptr}, CastMode::Checked, nullptr) == Error::Ok);
+  const detail::MemoryLocation there{nothing, &b};
+  CHECK(detail::copy(there, {nothing, nullptr}) == Error::Ok);
   CHECK(b.calls.empty());
 }
 

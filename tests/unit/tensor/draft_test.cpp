@@ -34,7 +34,7 @@ TEST_CASE("draft: an owner keeps the memory alive and counts as a borrow") {
   auto t = ones({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
   const float* data = const_data_ptr<float>(t);
   std::shared_ptr<const void> owner;
-  REQUIRE(detail::keep_memory(t, owner) == Error::Ok);
+  REQUIRE(detail::make_owner(t, owner) == Error::Ok);
   CHECK(resize_tensor_ptr(t, {5}) == Error::InUse);
   t.reset();
   CHECK(data[3] == 1);

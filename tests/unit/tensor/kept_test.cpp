@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/kept.h"
-
+// What holds while a backend's code runs: a MemoryHold keeps the tensors that it is called for.
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"

@@ -55,18 +55,19 @@ struct MpiBuffer : MpiElements {
     scalar_type = form == MpiForm::Reducible ? reduced_as(t.type) : t.type;
     numel = t.layout.numel;
     data = t.data;
-    // Most tensors: a Place, which has the lists, costs as much as all else before MPI's function.
+    // Most tensors. A MemoryLocation copies the lists: as costly as all else before MPI's function.
     if (scalar_type == t.type && t.layout.row_major && t.data != nullptr && !t.readonly &&
         t.backend == nullptr && t.is_host_accessible()) {
       return describe(t.type, numel);
     }
-    Place place;
-    TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, place)
-                                  : find_destination(tensor, role, place));
-    bool reaches = place.backend == nullptr;
+    MemoryLocation location;
+    TENON_TRY(use == MpiUse::Read ? find_source(tensor, role, location)
+                                  : find_destination(tensor, role, location));
+    Backend* const backend = location.backend;
+    bool reaches = backend == nullptr;
     if (!reaches && t.device.is_cuda() && !t.opaque && is_mpi_cuda_aware()) {
       // What was enqueued comes first: MPI knows nothing of the backend's streams.
-      TENON_TRY(ask(*place.backend, "synchronize", [&] { return place.backend->synchronize(); }));
+      TENON_TRY(ask(*backend, "synchronize", [&] { return backend->synchronize(); }));
       reaches = true;
     }
     reaches = reaches && scalar_type == t.type;

@@ -149,10 +149,11 @@ class Window {
   }
   /// Keeps this rank's tensor, and describes its memory, which begins at `base`.
   Error expose(const TensorArg& t, detail::MpiExposed& mine, char*& base) noexcept {
-    detail::Place place;
-    TENON_TRY(detail::find_destination(t, "the tensor", place));
-    if (TENON_UNLIKELY(place.backend != nullptr)) {
-      return detail::fail_reach("the tensor", place.view.device, "; a window is the host's memory");
+    detail::MemoryLocation location;
+    TENON_TRY(detail::find_destination(t, "the tensor", location));
+    if (TENON_UNLIKELY(location.backend != nullptr)) {
+      return detail::fail_reach("the tensor", location.view.device,
+                                "; a window is the host's memory");
     }
     const detail::TensorFields& f = detail::fields(t);
     const OffsetRange& offsets = f.layout.offsets;

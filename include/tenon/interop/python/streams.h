@@ -9,7 +9,7 @@
 #include "tenon/backend/calls.h"
 #include "tenon/backend/device_backend.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

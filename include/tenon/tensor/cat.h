@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cat and stack, which copy tensors into one, and split, chunk and unbind, which view one's parts.
+// cat and stack, which copy tensors into one.
 #pragma once
 
 #include <initializer_list>
@@ -7,10 +7,8 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/view.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -108,16 +106,15 @@ class TensorArgs {
 
 namespace detail {
 
-/// What is joined, and to what.
+/// The tensors that are joined, and the result.
 struct Batch {
   const TensorArgs& tensors;
   bool is_stack;                            // else it is a cat
   size_t dim = 0;                           // along which they are joined, of the result
   Dims sizes = {};                          // the result's
   ScalarType type = ScalarType::Undefined;  // everybody's
-  ByteRange out{0, 0};                      // the result's elements, if there are any yet,
-  Backend* backend = nullptr;               // and who moves them
-  bool overlaps = false;                    // whether a tensor may share memory with them
+  const MemoryLocation* out = nullptr;      // the result's memory, if it is there already
+  bool overlaps = false;                    // whether a tensor may share elements with it
 
   /// ATen's legacy: cat() takes a tensor of sizes {0} for nothing, whatever the others' sizes.
   bool skips(const Dims& piece) const noexcept {
@@ -134,13 +131,13 @@ TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
 }
 
 /// find_source() of tensor i.
-TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, Place& place) noexcept {
-  const Error error = find_source(tensor, "", place);
+TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, MemoryLocation& location) noexcept {
+  const Error error = find_source(tensor, "", location);
   if (error == Error::Ok || error == Error::OutOfMemory) return error;
   char role[32];
   Message name(role, sizeof role);
   (append(name, "tensor "), append(name, i));
-  return find_source(tensor, role, place);  // again, for a text with its name
+  return find_source(tensor, role, location);  // again, for a text with its name
 }
 
 /// Says that tensor i does not have the sizes of tensor `like`.
@@ -167,8 +164,8 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   Device device;
   size_t first = count;  // the first one that has sizes which the others need
   const auto add_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
-    Place place;
-    TENON_TRY(find_piece(tensor, i, place));
+    MemoryLocation piece;
+    TENON_TRY(find_piece(tensor, i, piece));
     const TensorFields& t = fields(tensor);
     if (i == 0) {
       batch.type = t.type;
@@ -182,10 +179,10 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
       return fail(Error::InvalidArgument, "tensor ", i, " is on ", t.device, ", tensor 0 is on ",
                   device);
     }
-    if (t.layout.numel != 0 && place.backend == batch.backend) {
-      batch.overlaps = batch.overlaps || touch(byte_range(place.view), batch.out);
+    if (batch.out != nullptr && t.layout.numel != 0) {
+      batch.overlaps = batch.overlaps || may_overlap(*batch.out, piece);
     }
-    const Dims& sizes = place.view.sizes;
+    const Dims& sizes = piece.view.sizes;
     if (batch.skips(sizes)) return Error::Ok;
     if (first == count) {
       first = i;
@@ -212,24 +209,24 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   return check_dims("sizes", batch.sizes);
 }
 
-/// Copies the tensors to their places in `out`, which has the batch's sizes and shares no memory
-/// with them.
-TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
+/// Copies the tensors to `out`, which has the batch's sizes and shares no memory with them.
+TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
   for (const int64_t size : batch.sizes) {
     if (size == 0) return Error::Ok;
   }
   const auto element = static_cast<int64_t>(elementSize(batch.type));
   // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
   const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
-  CopyJob job{out, Place()};
-  TensorView& to = job.dst.view;
+  MemoryLocation part = out;
+  TensorView& to = part.view;
   TENON_TRY(check_lists(to));
   int64_t start = 0;
   const auto copy_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
-    TENON_TRY(find_piece(tensor, i, job.src));
-    KeptTensor kept;
-    TENON_TRY(kept.keep(tensor, out.backend != nullptr));
-    TensorView& from = job.src.view;
+    MemoryLocation piece;
+    TENON_TRY(find_piece(tensor, i, piece));
+    MemoryHold hold;
+    TENON_TRY(hold_while_asking(tensor, out.backend != nullptr, hold));
+    TensorView& from = piece.view;
     if (batch.skips(from.sizes)) return Error::Ok;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {
       from.sizes = inserted(from.sizes, batch.dim, 1);
@@ -246,7 +243,7 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
     }
     if (size == 0) return Error::Ok;
     to.data = static_cast<char*>(out.view.data) + start * step;
-    TENON_TRY(run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr));
+    TENON_TRY(copy(part, piece));
     start += size;
     return Error::Ok;
   };
@@ -259,11 +256,10 @@ TENON_LAZY Error copy_batch(const Batch& batch, const Place& out) noexcept {
 
 /// Joins the tensors in `out`.
 TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
-  Place to;
+  MemoryLocation to;
   TENON_TRY(find_destination(out, "the output", to));
   const TensorFields& result = fields(out);
-  batch.backend = to.backend;
-  if (result.layout.numel != 0) batch.out = byte_range(to.view);
+  batch.out = &to;
   TENON_TRY(plan_batch(dim, batch));
   if (TENON_UNLIKELY(result.type != batch.type)) {
     return fail(Error::InvalidType, "the output is ", result.type, ", the tensors are ",
@@ -279,10 +275,10 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
   if (!batch.overlaps && is_inline) return copy_batch(batch, to);
   HostBuffer buffer;
-  CopyJob job{to, {}};
-  TENON_TRY(make_host_place(to.view, buffer, job.src));
-  TENON_TRY(copy_batch(batch, job.src));
-  return run_job(job, CastMode::Checked, CopyPolicy::NoTemporary, nullptr);
+  MemoryLocation here;
+  TENON_TRY(make_host_location(to.view, buffer, here));
+  TENON_TRY(copy_batch(batch, here));
+  return copy(to, here);
 }
 
 /// Joins them in a new tensor.
@@ -294,77 +290,10 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
   Plan plan(batch.type);
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, plan.backend);
   if (error == Error::Ok) error = new_row_major(batch.sizes, plan, false, draft);
-  if (error == Error::Ok) {
-    const TensorFields& result = fields(draft);
-    error = copy_batch(batch, place_of_new(result, view_of(result)));
-  }
+  MemoryLocation out;
+  if (error == Error::Ok) error = locate_new(fields(draft), out);
+  if (error == Error::Ok) error = copy_batch(batch, out);
   return finish_new<Out>(function, error, draft, plan.backend);
-}
-
-/// How a dimension is cut.
-struct Cut {
-  int64_t count;
-  int64_t length;  // of each part but the last; -1 for one index each, without the dimension
-};
-/// Says how to cut a dimension of `size`, by what a function was asked for.
-using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
-
-TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
-  if (TENON_UNLIKELY(length < 0 || (length == 0 && size != 0))) {
-    return fail(Error::InvalidArgument, "parts of size ", length,
-                " cannot make a dimension of size ", size);
-  }
-  cut = {size == 0 ? 1 : (size - 1) / length + 1, length};
-  return Error::Ok;
-}
-TENON_LAZY Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
-  if (TENON_UNLIKELY(count < 1)) {
-    return fail(Error::InvalidArgument, count, " chunks were asked for; there is 1 at least");
-  }
-  cut = {count, 0};
-  return size == 0 ? Error::Ok : cut_by_length(size, (size - 1) / count + 1, cut);
-}
-TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
-  cut = {size, -1};
-  return Error::Ok;
-}
-
-/// Makes the views that a dimension is cut to.
-TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
-                            std::vector<Tensor>& parts) noexcept {
-  TENON_TRY(check_defined(source, "the source tensor"));
-  const ArrayRef<int64_t> sizes = fields(source).layout.sizes();
-  size_t d = 0;
-  TENON_TRY(wrap_dim(dim, sizes.size(), d));
-  Cut cut{};
-  TENON_TRY(plan(sizes[d], asked, cut));
-  const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
-  if (TENON_UNLIKELY(!is_possible ||
-                     !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
-    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", cut.count, " views");
-  }
-  for (int64_t i = 0; i < cut.count; ++i) {
-    ViewShape shape(fields(source));
-    TENON_TRY(shape.check());
-    const int64_t left = sizes[d] - i * cut.length;
-    TENON_TRY(cut.length < 0
-                  ? shape.select(dim, i)
-                  : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
-    Draft draft;
-    Tensor part;
-    TENON_TRY(make_view(source, shape, draft));
-    TENON_TRY(finish_draft(draft, part, nullptr));
-    parts.push_back(std::move(part));
-  }
-  return Error::Ok;
-}
-
-template <class Out>
-Out split_views(const char* function, const TensorArg& source, int64_t dim, CutFunction plan,
-                int64_t asked) {
-  std::vector<Tensor> parts;
-  const Error error = make_parts(source, dim, plan, asked, parts);
-  return finish_value<Out>(function, error, std::move(parts));
 }
 
 }  // namespace detail
@@ -401,7 +330,7 @@ TENON_LAZY Result<TensorPtr> try_stack(TensorArgs tensors, int64_t dim = 0) {
 /// cat() to a tensor that is there, of any strides, on any device.
 ///
 /// The result is as if all tensors were read before the output is written: where one may overlap
-/// it, or there are more dimensions than TENON_INLINE_DIMS, they go by way of a temporary of the
+/// it, or there are more dimensions than TENON_INLINE_DIMS, they go through a temporary of the
 /// result's size. Else nothing is allocated.
 /// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
 /// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
@@ -421,48 +350,6 @@ template <class = void>
 [[nodiscard]] Error stack_out(TensorArg out, TensorArgs tensors, int64_t dim = 0) noexcept {
   detail::Batch batch{tensors, true};
   return detail::blame_if("stack_out", detail::join_to(out, batch, dim));
-}
-
-// What holds for the views of view.h holds for those that follow. The list is a heap block of its
-// own. Each has a try_ form, which returns a Result.
-
-/// The parts of a dimension, of `size` each but for the last one, which may be smaller. A dimension
-/// of size 0 is one part.
-///
-/// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
-/// Source: at::split.
-TENON_LAZY std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size, int64_t dim = 0) {
-  return detail::split_views<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
-}
-TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
-                                                 int64_t dim = 0) {
-  return detail::split_views<Result<std::vector<Tensor>>>("try_split", t, dim,
-                                                          &detail::cut_by_length<>, size);
-}
-
-/// split() to `chunks` parts or fewer, of a size that is rounded up: 5 rows make 2, 2 and 1, for 3
-/// chunks and for 4. A dimension of size 0 makes `chunks` parts without elements.
-///
-/// Errors: InvalidArgument unless chunks >= 1.
-/// Source: at::chunk.
-TENON_LAZY std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks, int64_t dim = 0) {
-  return detail::split_views<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
-}
-TENON_LAZY Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t, int64_t chunks,
-                                                 int64_t dim = 0) {
-  return detail::split_views<Result<std::vector<Tensor>>>("try_chunk", t, dim,
-                                                          &detail::cut_by_count<>, chunks);
-}
-
-/// What select() has at each index of a dimension.
-///
-/// Source: at::unbind.
-TENON_LAZY std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
-  return detail::split_views<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
-}
-TENON_LAZY Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t, int64_t dim = 0) {
-  return detail::split_views<Result<std::vector<Tensor>>>("try_unbind", t, dim,
-                                                          &detail::cut_by_index<>, 0);
 }
 
 TENON_END_NAMESPACE

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Where a tensor's elements are: in memory that the host reaches, or with a backend that does.
+// Where a tensor's elements are, and their values: given by a backend or written by the host.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/registry.h"
-#include "tenon/tensor/fields.h"
+#include "tenon/tensor/draft.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -32,25 +32,66 @@ inline Error find_mover(Device device, const char* role, Backend*& backend) noex
   return Error::Ok;
 }
 
-/// Describes the memory of a tensor, for reading or writing by `place.backend`, or the host if that
-/// is null.
+/// view_of() in place.
+/// Errors: OutOfMemory.
+inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
+  view.data = tensor.data;
+  view.type = tensor.type;
+  view.device = tensor.device;
+  view.sizes = tensor.layout.sizes();
+  view.strides = tensor.layout.strides();
+  return check_lists(view);
+}
+
+/// Describes the memory of a tensor.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
-/// NotSupported for a template, and for a device without a registered backend.
-inline Error find_place(const TensorFields& tensor, const char* role, Place& place) noexcept {
+/// NotSupported for a template, and for a device without a registered backend; OutOfMemory.
+inline Error find_location(const TensorFields& tensor, const char* role,
+                           MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (TENON_UNLIKELY(tensor.is_template())) return fail_template(tensor, role);
-  TENON_TRY(find_owner(tensor, role, place.backend));
+  Backend*& backend = location.backend;
+  TENON_TRY(find_owner(tensor, role, backend));
   if (tensor.is_host_accessible()) {
-    place.backend = nullptr;
+    backend = nullptr;
   } else {
-    if (place.backend == nullptr) TENON_TRY(find_registered(tensor.device, role, place.backend));
-    place.backend = &place.backend->base();
+    if (backend == nullptr) TENON_TRY(find_registered(tensor.device, role, backend));
+    backend = &backend->base();
   }
-  if (TENON_UNLIKELY(tensor.data == nullptr && tensor.layout.numel != 0)) {
+  if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }
-  place.view = view_of(tensor);
-  return check_lists(place.view);
+  return set_view(tensor, location.view);
+}
+
+/// The location of elements to be read.
+TENON_LAZY Error find_source(const TensorArg& tensor, const char* role,
+                             MemoryLocation& location) noexcept {
+  TENON_TRY(check_metadata(tensor, role));
+  return find_location(fields(tensor), role, location);
+}
+
+/// The location of elements to be written, each by itself.
+TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
+                                  MemoryLocation& location) noexcept {
+  TENON_TRY(check_metadata(tensor, role));
+  const TensorFields& to = fields(tensor);
+  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, role, " is read-only");
+  TENON_TRY(find_location(to, role, location));
+  if (TENON_UNLIKELY(to.layout.may_overlap())) {
+    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
+                to.layout.sizes(), ", at which elements may share memory");
+  }
+  return Error::Ok;
+}
+
+/// Holds a tensor's memory if a backend's code may run meanwhile: its own backend's, or with
+/// `asks_other` another one's. That code may drop the handle.
+inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
+                               MemoryHold& hold) noexcept {
+  const TensorFields& t = fields(tensor);
+  if (t.backend == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
+  return hold.hold(tensor);
 }
 
 /// Has memory that came as a pointer checked by its backend: the one that is `given`, or else
@@ -79,16 +120,22 @@ TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
   return check_memory(device, static_cast<const char*>(data) - below, nbytes, given);
 }
 
-/// The memory of a tensor that was just made.
-inline Place place_of_new(const TensorFields& made, const TensorView& part) noexcept {
-  return {part, made.is_host_accessible() ? nullptr : &made.backend->backend->base()};
+/// The backend that moves elements of a tensor that was just made; null for the host.
+inline Backend* mover_of_new(const TensorFields& made) noexcept {
+  return made.is_host_accessible() ? nullptr : &made.backend->backend->base();
+}
+/// The location of a tensor that was just made.
+/// Errors: OutOfMemory.
+inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
+  location.backend = mover_of_new(made);
+  return set_view(made, location.view);
 }
 
 /// Makes a tensor's values. Asks the backend that owns the memory by `ask(backend, out)`; without
 /// one, or on NotSupported, `make(out)` writes host memory.
 template <class Ask, class Make>
-Error produce(const TensorFields& tensor, const Place& out, const char* operation, const Ask& ask,
-              const Make& make) noexcept {
+Error produce(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
+              const Ask& ask, const Make& make) noexcept {
   Backend* const asked = tensor.backend != nullptr ? &tensor.backend->backend->base() : out.backend;
   if (asked == nullptr) return make(out.view);
   return BackendAccess::hooks(*asked).produce(asked, out, operation, ask, make);
@@ -103,8 +150,8 @@ produce_in_backend(const TensorFields& made, const char* operation,
                    FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
                    FunctionRef<Error(void*)> make) noexcept {
   if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
-  const Place out = place_of_new(made, view_of(made));
-  TENON_TRY(check_lists(out.view));
+  MemoryLocation out;
+  TENON_TRY(locate_new(made, out));
   Backend& backend = made.backend->backend->base();
   return BackendAccess::hooks(backend).produce(
       &backend, out, operation, ask,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/place.h"
+#include "tenon/tensor/location.h"
 
 #include "backend/helpers.h"
 #include "support/catch.h"
@@ -10,22 +10,22 @@
 #include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
-namespace place_test {
+namespace location_test {
 
 using namespace tenon;
 using namespace tests;
 
 namespace {
 
-Error find(const TensorPtr& t, detail::Place& place) {
-  return detail::find_place(detail::fields(TensorArg(t)), "the tensor", place);
+Error find(const TensorPtr& t, detail::MemoryLocation& location) {
+  return detail::find_location(detail::fields(TensorArg(t)), "the tensor", location);
 }
 /// Who moves a tensor's memory; null for the host.
 Backend* mover(const TensorPtr& t) {
-  detail::Place place;
-  REQUIRE(find(t, place) == Error::Ok);
-  CHECK(place.view.data == const_data_ptr(t));
-  return place.backend;
+  detail::MemoryLocation location;
+  REQUIRE(find(t, location) == Error::Ok);
+  CHECK(location.view.data == const_data_ptr(t));
+  return location.backend;
 }
 
 class Wrapper : public WrapperBackend {
@@ -62,7 +62,7 @@ TensorPtr on(const char* device) {
 
 }  // namespace
 
-TEST_CASE("find_place: host memory has no mover, a backend's what it wraps in the end") {
+TEST_CASE("find_location: host memory has no mover, a backend's what it wraps in the end") {
   HostBackend near;
   MinimalBackend inner;
   Wrapper wrapper(inner);
@@ -74,7 +74,7 @@ TEST_CASE("find_place: host memory has no mover, a backend's what it wraps in th
   CHECK(mover(on("ext_dev:0")) == &inner);
 }
 
-TEST_CASE("find_place: opaque memory is not the host's, even on the CPU") {
+TEST_CASE("find_location: opaque memory is not the host's, even on the CPU") {
   MinimalBackend opaque("opaque", Device());
   const TensorPtr t = full({2}, 3, opaque);
   CHECK(mover(t) == &opaque);
@@ -84,17 +84,17 @@ TEST_CASE("find_place: opaque memory is not the host's, even on the CPU") {
   CHECK(opaque.faults == 0);
 }
 
-TEST_CASE("find_place: memory that nobody can reach, and none at all") {
-  detail::Place place;
+TEST_CASE("find_location: memory that nobody can reach, and none at all") {
+  detail::MemoryLocation location;
   RETURNS(
       NotSupported,
       "the tensor is on ext_dev:1, which the host cannot reach; no backend is registered for it",
-      find(on("ext_dev:1"), place));
+      find(on("ext_dev:1"), location));
   RETURNS(InvalidState, "the tensor is a placeholder without data",
-          find(make_tensor_ptr({2}, nullptr), place));
+          find(make_tensor_ptr({2}, nullptr), location));
   const TensorPtr gone = zeros({2});
   backend_deallocate(gone);
-  RETURNS(InvalidState, "the tensor, of sizes {2}, was deallocated", find(gone, place));
+  RETURNS(InvalidState, "the tensor, of sizes {2}, was deallocated", find(gone, location));
 }
 
 TEST_CASE("produce: a backend of host memory is asked too, else the host writes there itself") {
@@ -117,4 +117,4 @@ TEST_CASE("produce: a wrapper is not asked, what it wraps is") {
   CHECK(inner.get<float>(const_data_ptr(t), 2) == 2.f);
 }
 
-}  // namespace place_test
+}  // namespace location_test
