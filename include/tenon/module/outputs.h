@@ -132,9 +132,10 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one is
-/// dense in `dim_order`, row-major for `{}`.
-TENON_LAZY Error renew(Tensor& kept, const Dims& sizes, const Dims& dim_order, Plan plan) noexcept {
+/// Makes `kept` an unshared tensor of that shape, the same one again where its sizes can be changed.
+template <class Shape>
+Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
+  const Dims& sizes = shape.sizes;
   const Device device = plan.backend != nullptr ? plan.backend->device() : Device();
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
@@ -150,7 +151,7 @@ TENON_LAZY Error renew(Tensor& kept, const Dims& sizes, const Dims& dim_order, P
   Draft draft;
   Error error = check_type(plan.type);
   if (error == Error::Ok) {
-    error = new_tensor(Strided{sizes, dim_order, {}}, plan, false, draft);
+    error = new_tensor(shape, plan, false, draft);
   }
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(blame_if("empty", error));
@@ -257,7 +258,8 @@ class Outputs {
       plan.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-    TENON_TRY(blamed(i, spec.name(), detail::renew(own_[i], sizes, order, plan)));
+    TENON_TRY(
+        blamed(i, spec.name(), detail::renew(own_[i], detail::Strided{sizes, order, {}}, plan)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -338,7 +340,7 @@ class Outputs {
     plan.backend = detail::unless_host_heap(where);  // whatever the thread's default is
     const Dims sizes = source.layout.sizes();
     TENON_TRY(detail::check_dims("sizes", sizes));
-    TENON_TRY(detail::renew(copy, sizes, {}, plan));
+    TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, plan));
     return detail::copy_output(from, copy);
   }
 
