@@ -24,7 +24,7 @@ constexpr size_t either(size_t with_32_bits, size_t with_64_bits) {
 inline constexpr TypeSize kTypeSizes[] = {
     {"Tensor", sizeof(tenon::Tensor), 2 * sizeof(void*)},
     {"TensorPtr", sizeof(tenon::TensorPtr), sizeof(void*)},
-    {"TensorImpl", sizeof(tenon::TensorImpl), TENON_BARE_METAL ? 160 : either(200, 272)},
+    {"TensorImpl", sizeof(tenon::TensorImpl), TENON_BARE_METAL ? 152 : either(184, 256)},
     {"Dims", sizeof(tenon::Dims), 8 * TENON_INLINE_DIMS + 8},
     {"Deleter", sizeof(tenon::Deleter), either(24, 48)},
     {"EValue", sizeof(tenon::EValue), 8 + 2 * sizeof(void*)},
