@@ -132,7 +132,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Makes `kept` an unshared tensor of that shape, the same one again where its sizes can be changed.
+/// Makes `kept` an unshared tensor of that shape, the same one again where its sizes can change.
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
   const Dims& sizes = shape.sizes;

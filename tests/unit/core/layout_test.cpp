@@ -75,7 +75,6 @@ TEST_CASE("layout: make_layout of sizes, dim order and strides") {
   }
 }
 
-// A promise of docs/guarantees.md.
 TEST_CASE("layout: dense_unchecked makes the layout that dense makes, of any valid sizes") {
   for (const Vector& sizes : {Vector{}, Vector{2, 3}, Vector{2, 0, 3}, Vector{0}, Vector{1, 1},
                               Vector(2 * TENON_INLINE_DIMS, 2)}) {
@@ -93,6 +92,7 @@ TEST_CASE("layout: dense_unchecked makes the layout that dense makes, of any val
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("layout: strides as far as the address space go up and down without an overflow") {
   const int64_t big = kHalf + 1;
   const struct {
