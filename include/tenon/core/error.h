@@ -191,9 +191,6 @@ TENON_COLD inline const char* message_of(Error error) noexcept {
   return *text != '\0' ? text : toString(error);
 }
 
-/// The Error that TENON_TRY() checks; result.h overloads it for Result.
-constexpr Error as_error(Error error) noexcept { return error; }
-
 template <class... Parts>
 [[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
   static_cast<void>(fail(error, parts...));
@@ -262,7 +259,7 @@ TENON_END_NAMESPACE
   do {                                                                                \
     _Pragma("GCC diagnostic push")                                                    \
     _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                    \
-    if (const ::tenon::Error tenon_error_ = ::tenon::detail::as_error((__VA_ARGS__)); \
+    if (const ::tenon::Error tenon_error_((__VA_ARGS__));                             \
         TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) {                         \
       return tenon_error_;                                                            \
     }                                                                                 \

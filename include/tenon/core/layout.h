@@ -73,30 +73,16 @@ class Layout : public detail::LayoutFields {
   /// Errors: those of make_layout() about sizes.
   static Error dense(ArrayRef<int64_t> sizes, const DimOrderType* dim_order, size_t element_size,
                      Layout& made) noexcept {
-    bool is_same = true;
-    TENON_TRY(made.fill<DimOrderType>(sizes, {}, {}, element_size, is_same));
-    if (dim_order != nullptr) made.nest({dim_order, sizes.size()});
+    bool is_row_major = true;
+    TENON_TRY(made.fill(sizes, nullptr, element_size, is_row_major));
+    if (dim_order != nullptr) made.nest(dim_order, made.lists());
     return Error::Ok;
   }
   /// dense() of row-major sizes that compute_numel() has checked, for a new Layout: saves the
   /// creators 3 % of their time.
   static Error dense_unchecked(ArrayRef<int64_t> sizes, ptrdiff_t numel, Layout& made) noexcept {
-    const size_t rank = sizes.size();
-    if (TENON_UNLIKELY(rank > TENON_INLINE_DIMS)) TENON_TRY(made.change_block(rank));
-    made.rank_ = static_cast<uint8_t>(rank);
-    int64_t* const size = made.is_on_heap() ? made.block_ : made.lists_.sizes;
-    int64_t* const stride = made.stride_list();
-    DimOrderType* const dim = made.order();
-    const int64_t* const given = sizes.data();
-    int64_t step = 1;
-    for (size_t d = rank; d-- > 0;) {
-      size[d] = given[d];
-      stride[d] = step;
-      dim[d] = static_cast<DimOrderType>(d);
-      if (given[d] != 0) step *= given[d];
-    }
-    made.numel = numel;
-    made.offsets = {0, numel - 1};
+    TENON_TRY(made.set_rank(sizes.size()));
+    made.write_row_major(sizes.data(), numel);
     return Error::Ok;
   }
 
@@ -104,16 +90,21 @@ class Layout : public detail::LayoutFields {
   template <class Dim = int64_t>
   static Error strided(ArrayRef<int64_t> sizes, ArrayRef<Dim> dim_order, ArrayRef<int64_t> strides,
                        size_t element_size, Layout& made) noexcept {
-    if (TENON_UNLIKELY(!strides.empty() && strides.size() != sizes.size())) {
+    const size_t rank = sizes.size();
+    if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
       return detail::fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
                           " differ in length");
     }
-    if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != sizes.size())) {
+    if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
       return detail::fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
                           " differ in length");
     }
     bool is_row_major = true;
-    TENON_TRY(made.fill(sizes, dim_order, strides, element_size, is_row_major));
+    TENON_TRY(
+        made.fill(sizes, strides.empty() ? nullptr : strides.data(), element_size, is_row_major));
+    for (size_t i = 0; i < dim_order.size(); ++i) {
+      is_row_major &= dim_order[i] == static_cast<Dim>(i);
+    }
     return is_row_major ? Error::Ok : made.restride(dim_order, strides, element_size);
   }
 
@@ -125,7 +116,7 @@ class Layout : public detail::LayoutFields {
     return {is_on_heap() ? block_ + rank_ : lists_.strides, rank_};
   }
   ArrayRef<DimOrderType> dim_order() const noexcept TENON_LIFETIMEBOUND {
-    return {const_cast<Layout*>(this)->order(), rank_};
+    return {const_cast<Layout*>(this)->lists().order, rank_};
   }
 
   bool is_contiguous() const noexcept {
@@ -149,41 +140,45 @@ class Layout : public detail::LayoutFields {
   /// The usual resize, in one pass: a row-major layout takes other sizes of the same rank that hold
   /// 1 to `most` elements. False, with nothing changed, in any other case.
   bool resize_in_place(ArrayRef<int64_t> sizes, ptrdiff_t most) noexcept {
-    const size_t rank = rank_;
-    if (!row_major || sizes.size() != rank || is_on_heap()) return false;
-    int64_t strides[TENON_INLINE_DIMS];
+    if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
     detail::DensePass pass;
-    for (size_t d = rank; d-- > 0;) {
-      strides[d] = pass.product;
-      pass.take(sizes[d]);
-    }
+    for (size_t d = rank_; d-- > 0;) pass.take(sizes[d]);
     // Room for the elements implies that their bytes do not overflow.
     if (pass.overflow || pass.signs < 0 || pass.empty || pass.product > most) return false;
-    for (size_t d = 0; d < rank; ++d) {
-      lists_.sizes[d] = sizes[d];
-      lists_.strides[d] = strides[d];
-    }
-    numel = pass.product;
-    offsets = {0, numel - 1};
+    write_row_major(sizes.data(), pass.product);
     return true;
   }
   /// Takes another dim order, in which the strides nest.
   void set_dim_order(ArrayRef<DimOrderType> dim_order) noexcept {
-    for (size_t i = 0; i < rank_; ++i) order()[i] = dim_order[i];
+    const Pointers to = lists();
+    for (size_t i = 0; i < rank_; ++i) to.order[i] = dim_order[i];
     row_major = false;
   }
 
  private:
+  /// Where the lists are.
+  struct Pointers {
+    int64_t* sizes;
+    int64_t* strides;
+    DimOrderType* order;
+  };
   bool is_on_heap() const noexcept { return TENON_HEAP && rank_ > TENON_INLINE_DIMS; }
-  int64_t* stride_list() noexcept { return is_on_heap() ? block_ + rank_ : lists_.strides; }
-  DimOrderType* order() noexcept {
-    return is_on_heap() ? reinterpret_cast<DimOrderType*>(block_ + 2 * rank_) : order_;
+  Pointers lists() noexcept {
+    if (TENON_UNLIKELY(is_on_heap())) {
+      return {block_, block_ + rank_, reinterpret_cast<DimOrderType*>(block_ + 2 * rank_)};
+    }
+    return {lists_.sizes, lists_.strides, order_};
   }
   static constexpr size_t block_nbytes(size_t rank) noexcept {
     return rank * (2 * sizeof(int64_t) + sizeof(DimOrderType));
   }
 
-  /// Room for the lists of `rank` dimensions, to be filled in.
+  /// Makes room for the lists of `rank` dimensions, to be filled in.
+  TENON_ALWAYS_INLINE Error set_rank(size_t rank) noexcept {
+    if (TENON_UNLIKELY(rank > TENON_INLINE_DIMS || is_on_heap())) return change_block(rank);
+    rank_ = static_cast<uint8_t>(rank);
+    return Error::Ok;
+  }
   TENON_COLD Error change_block(size_t rank) noexcept {
     if (rank > kMaxDims) return detail::fail_dims("sizes", Error::InvalidArgument);
     void* block = nullptr;
@@ -207,27 +202,21 @@ class Layout : public detail::LayoutFields {
     }
   }
 
-  /// Fills in the row-major layout of the sizes, in one walk. `is_same` becomes false where lists
-  /// are given that are not what it has.
-  template <class Dim>
-  TENON_ALWAYS_INLINE Error fill(ArrayRef<int64_t> sizes, ArrayRef<Dim> dim_order,
-                                 ArrayRef<int64_t> strides, size_t element_size,
-                                 bool& is_same) noexcept {
+  /// Fills in the row-major layout of the sizes, in one walk. `is_same` becomes false where
+  /// `strides`, which may be null, are others.
+  TENON_ALWAYS_INLINE Error fill(ArrayRef<int64_t> sizes, const int64_t* strides,
+                                 size_t element_size, bool& is_same) noexcept {
     const size_t rank = sizes.size();
-    if (TENON_UNLIKELY(rank > TENON_INLINE_DIMS || is_on_heap())) TENON_TRY(change_block(rank));
-    rank_ = static_cast<uint8_t>(rank);
-    int64_t* const size = is_on_heap() ? block_ : lists_.sizes;
-    int64_t* const stride = stride_list();
-    DimOrderType* const dim = order();
+    TENON_TRY(set_rank(rank));
+    const int64_t* const given = sizes.data();
+    const Pointers to = lists();
     detail::DensePass pass;
     for (size_t d = rank; d-- > 0;) {
-      const int64_t n = sizes[d];
-      size[d] = n;
-      stride[d] = pass.product;
-      dim[d] = static_cast<DimOrderType>(d);
-      if (!dim_order.empty()) is_same &= dim_order[d] == static_cast<Dim>(d);
-      if (!strides.empty()) is_same &= strides[d] == pass.product;
-      pass.take(n);
+      if (strides != nullptr) is_same &= strides[d] == pass.product;
+      to.sizes[d] = given[d];
+      to.strides[d] = pass.product;
+      to.order[d] = static_cast<DimOrderType>(d);
+      pass.take(given[d]);
     }
     if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
     numel = pass.numel();
@@ -236,18 +225,28 @@ class Layout : public detail::LayoutFields {
     is_copied_ = true;
     return Error::Ok;
   }
+  /// The same of sizes of this rank that were checked, for a layout that is row-major.
+  void write_row_major(const int64_t* sizes, ptrdiff_t count) noexcept {
+    const Pointers to = lists();
+    ptrdiff_t step = 1;
+    for (size_t d = rank_; d-- > 0;) {
+      to.sizes[d] = sizes[d];
+      to.strides[d] = step;
+      to.order[d] = static_cast<DimOrderType>(d);
+      if (sizes[d] != 0) step *= static_cast<ptrdiff_t>(sizes[d]);
+    }
+    numel = count;
+    offsets = {0, count - 1};
+  }
 
   /// Nests the dimensions in another order.
-  void nest(ArrayRef<DimOrderType> given) noexcept {
-    const int64_t* const size = sizes().data();
-    int64_t* const stride = stride_list();
-    DimOrderType* const dim_order = order();
+  void nest(const DimOrderType* given, Pointers to) noexcept {
     ptrdiff_t product = 1;
-    for (size_t i = given.size(); i-- > 0;) {
+    for (size_t i = rank_; i-- > 0;) {
       const DimOrderType d = given[i];
-      dim_order[i] = d;
-      stride[d] = product;
-      if (size[d] != 0) product *= static_cast<ptrdiff_t>(size[d]);
+      to.order[i] = d;
+      to.strides[d] = product;
+      if (to.sizes[d] != 0) product *= static_cast<ptrdiff_t>(to.sizes[d]);
     }
     row_major = false;
   }
@@ -255,9 +254,18 @@ class Layout : public detail::LayoutFields {
   template <class Dim>
   TENON_NOINLINE Error restride(ArrayRef<Dim> given_order, ArrayRef<int64_t> given,
                                 size_t element_size) noexcept {
+    const Pointers to = lists();
     row_major = false;
     if (given_order.empty()) {
-      dim_order_from_strides(sizes(), given, {order(), rank_});
+      bool nests = true;  // as the dimensions come: the usual case
+      int64_t previous = INT64_MAX;
+      for (size_t d = 0; d < rank_; ++d) {
+        if (to.sizes[d] == 1) continue;
+        const int64_t stride = detail::magnitude(given[d]);
+        nests &= stride <= previous;
+        previous = stride;
+      }
+      if (!nests) dim_order_from_strides(sizes(), given, {to.order, rank_});
     } else {
       uint64_t seen = 0;
       for (size_t i = 0; i < rank_; ++i) {
@@ -267,9 +275,9 @@ class Layout : public detail::LayoutFields {
                               " is not a permutation of the ", size_t{rank_}, " dimensions");
         }
         seen |= uint64_t{1} << d;
-        order()[i] = static_cast<DimOrderType>(d);
+        to.order[i] = static_cast<DimOrderType>(d);
       }
-      nest(dim_order());
+      nest(to.order, to);
       if (given.empty() || given == strides()) return Error::Ok;
       if (TENON_UNLIKELY(!strides_agree_with(sizes(), given, dim_order()))) {
         return detail::fail(Error::InvalidArgument, "strides ", given,
@@ -277,7 +285,7 @@ class Layout : public detail::LayoutFields {
                             sizes());
       }
     }
-    for (size_t d = 0; d < rank_; ++d) stride_list()[d] = given[d];
+    for (size_t d = 0; d < rank_; ++d) to.strides[d] = given[d];
     TENON_TRY(compute_offset_range(sizes(), given, offsets));
     return detail::check_nbytes(offsets, element_size);
   }

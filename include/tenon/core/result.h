@@ -63,6 +63,10 @@ class [[nodiscard]] Result {
 
   bool ok() const noexcept { return error_ == Error::Ok; }
   explicit operator bool() const noexcept { return ok(); }
+  /// For TENON_TRY(): the error, whose message becomes the thread's.
+  explicit operator Error() const noexcept {
+    return ok() ? Error::Ok : detail::fail(error_, message());
+  }
   Error error() const noexcept { return error_; }
   /// The error's full text, or its name if there was no memory for the text; "" if there is a
   /// value. With TENON_HEAP=0 the calling thread's last message, or the error's name once the
@@ -107,12 +111,6 @@ template <class T>
 struct IsResult : std::false_type {};
 template <class T>
 struct IsResult<Result<T>> : std::true_type {};
-
-/// As in error.h; sets the thread's message to the result's.
-template <class T>
-Error as_error(const Result<T>& result) noexcept {
-  return result.ok() ? Error::Ok : fail(result.error(), result.message());
-}
 
 }  // namespace detail
 TENON_END_NAMESPACE

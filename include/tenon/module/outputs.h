@@ -132,7 +132,8 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
   return true;
 }
 
-/// Makes `kept` an unshared tensor of that shape, the same one again where its sizes can change.
+/// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
+/// `shape`.
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
   const Dims& sizes = shape.sizes;
@@ -150,9 +151,7 @@ Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
   kept = Tensor();
   Draft draft;
   Error error = check_type(plan.type);
-  if (error == Error::Ok) {
-    error = new_tensor(shape, plan, false, draft);
-  }
+  if (error == Error::Ok) error = new_tensor(shape, plan, false, draft);
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(blame_if("empty", error));
   if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");

@@ -32,8 +32,6 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor in the making: its impl, which a creator fills in place.
 using Draft = TensorImplPtr;
 
-inline ImplFields& fields(const Draft& draft) noexcept { return ImplAccess::fields(*draft); }
-
 /// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many
 /// bytes for elements in the same block, aligned as all data. `draft` is null before.
 TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
@@ -42,7 +40,7 @@ TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft))
-      TensorImplPtr(make_shared_in<TensorImpl>(block, ImplAccess::key()));
+      TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
   fields(draft).metadata = metadata;
   return Error::Ok;
 }
@@ -193,7 +191,7 @@ inline MemoryHold held_by([[maybe_unused]] const std::shared_ptr<const void>& ow
 /// Makes `draft` the impl of a tensor that exists.
 inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = tensor.impl(); }
 inline void share_impl(Tensor&& tensor, Draft& draft) noexcept {
-  draft = std::move(ImplAccess::impl(tensor));
+  draft = std::move(tensor.impl_);
 }
 
 /// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if

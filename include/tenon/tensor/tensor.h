@@ -176,7 +176,7 @@ class Tensor : public TensorMetadata<Tensor> {
   static void operator delete(void*, void*) noexcept {}
 
  private:
-  friend struct detail::ImplAccess;
+  friend void detail::share_impl(Tensor&& tensor, TensorImplPtr& draft) noexcept;
   friend class TensorMetadata<Tensor>;
 
   const detail::ImplFields& get(const char* function) const {

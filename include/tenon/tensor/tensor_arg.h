@@ -38,9 +38,7 @@ namespace detail {
 using ConstTensorArg = TensorArg;
 
 /// The internals of a defined tensor.
-inline ImplFields& fields(const TensorArg& tensor) noexcept {
-  return ImplAccess::fields(tensor.impl());
-}
+inline ImplFields& fields(const TensorArg& tensor) noexcept { return tensor.impl().fields_; }
 
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {

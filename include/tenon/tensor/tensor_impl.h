@@ -27,6 +27,7 @@
 TENON_BEGIN_NAMESPACE
 
 class Tensor;
+class TensorArg;
 class TensorImpl;
 
 /// Shared metadata and memory.
@@ -41,13 +42,12 @@ struct ImplFields : TensorFields {
   Deleter deleter;      // last, so that it goes first, before what it may refer to
 };
 
-struct ImplAccess;
+ImplFields& fields(const TensorImplPtr& impl) noexcept;
+ImplFields& fields(const TensorArg& tensor) noexcept;
+void share_impl(Tensor&& tensor, TensorImplPtr& draft) noexcept;
 
-/// What only the internals can make, and make_shared_in() can pass on.
-class ImplKey {
-  friend struct ImplAccess;
-  explicit ImplKey() noexcept {}
-};
+/// Says that an impl is one of the internals', to be filled in.
+struct ImplKey {};
 
 }  // namespace detail
 
@@ -148,8 +148,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     fields_.readonly = true;
   }
 
-  /// For the internals: to be filled in. Not `= default`: that would zero the whole object, inline
-  /// arrays included, before filling it.
+  /// Not `= default`: that would zero the whole object, inline arrays included, first.
   explicit TensorImpl(detail::ImplKey) noexcept {}
 
   TensorImpl(const TensorImpl&) = delete;
@@ -189,7 +188,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   }
 
  private:
-  friend struct detail::ImplAccess;
+  friend detail::ImplFields& detail::fields(const TensorImplPtr& impl) noexcept;
+  friend detail::ImplFields& detail::fields(const TensorArg& tensor) noexcept;
   friend class TensorMetadata<TensorImpl>;
   friend class Tensor;
 
@@ -265,17 +265,7 @@ std::shared_ptr<T> make_shared_in(void* block, const Args&... args) noexcept {
   return std::shared_ptr<T>(made, DestroyOnly(), NodeAllocator<T>(block));
 }
 
-/// The internals' way into a TensorImpl.
-struct ImplAccess {
-  static ImplKey key() noexcept { return ImplKey(); }
-
-  static ImplFields& fields(TensorImpl& impl) noexcept { return impl.fields_; }
-  static const ImplFields& fields(const TensorImpl& impl) noexcept { return impl.fields_; }
-  template <class Handle>
-  static TensorImplPtr& impl(Handle& handle) noexcept {
-    return handle.impl_;
-  }
-};
+inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fields_; }
 
 }  // namespace detail
 

@@ -144,7 +144,7 @@ TensorPtr complex_rows = make_tensor_ptr({1, 2}, {complex<float>(1, 2), complex<
 template <class Change>
 Tensor broken(Change change) {
   Tensor tensor = make_tensor({2}, {1.0f, 2.0f});
-  change(detail::ImplAccess::fields(*tensor.unsafeGetTensorImpl()));
+  change(detail::fields(tensor));
   return tensor;
 }
 

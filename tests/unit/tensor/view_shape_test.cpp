@@ -15,9 +15,9 @@ namespace {
 
 // The shape of a placeholder.
 ViewShape shape(const Vector& sizes, const Vector& strides, ScalarType type = ScalarType::Int) {
-  const TensorImpl impl(type, static_cast<int64_t>(sizes.size()), sizes.data(), nullptr, nullptr,
-                        strides.data());
-  return ViewShape(detail::ImplAccess::fields(impl));
+  TensorImpl impl(type, static_cast<int64_t>(sizes.size()), sizes.data(), nullptr, nullptr,
+                  strides.data());
+  return ViewShape(detail::fields(Tensor(&impl)));
 }
 Vector sizes_of(const ViewShape& s) { return list(s.list(&ViewShape::Dim::size)); }
 Vector strides_of(const ViewShape& s) { return list(s.list(&ViewShape::Dim::stride)); }
