@@ -75,7 +75,8 @@ TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const
                                             int64_t, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                        Layout*) noexcept;
-TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&, const Dims&) noexcept;
+TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&,
+                                                 ArrayRef<int64_t>) noexcept;
 TENON_DETAIL_INSTANCE Error copy_any<void>(const MemoryLocation&, const MemoryLocation&, CastMode,
                                            CopyPolicy, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE Error copy_normalized<void>(const MemoryLocation&, const MemoryLocation&,

@@ -234,7 +234,7 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
 }
 
 /// There is no short way here.
-inline bool resize_in_place(Resizable&, const Dims&) noexcept { return false; }
+inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
 /// Gives the tensor another shape, for which there is, or will be, room.
 /// Errors: OutOfMemory.

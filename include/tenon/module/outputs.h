@@ -69,7 +69,7 @@ TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcep
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
 TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, Tensor& to) noexcept {
-  return resize_tensor(to, source.layout.sizes());
+  return blame_if("resize_tensor", resize(to, source.layout.sizes()));
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
@@ -135,7 +135,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 /// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
 /// `shape`.
 template <class Shape>
-Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
+Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   const Dims& sizes = shape.sizes;
   const Device device = plan.backend != nullptr ? plan.backend->device() : Device();
   if (is_unshared(kept)) {
@@ -144,7 +144,7 @@ Error renew(Tensor& kept, const Shape& shape, Plan plan) noexcept {
     if (last.type == plan.type && last.device == device &&
         (last.dynamism == plan.dynamism || sizes.empty()) &&
         (last.layout.sizes() == sizes || (plan.dynamism != TensorShapeDynamism::STATIC &&
-                                          resize_tensor(kept, sizes) == Error::Ok))) {
+                                          resize(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }

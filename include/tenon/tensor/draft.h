@@ -216,7 +216,7 @@ inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrow
 
 /// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
 /// with nothing changed, when it is any other case.
-inline bool resize_in_place(Resizable& tensor, const Dims& sizes) noexcept {
+inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept {
   return tensor.dynamism != TensorShapeDynamism::STATIC &&
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }

@@ -106,16 +106,15 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
 
 /// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
 TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
-                                                       const Dims& sizes) noexcept {
+                                                       ArrayRef<int64_t> sizes) noexcept {
   const ArrayRef<int64_t> old = tensor.layout.sizes();
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC");
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
-  if (sizes.error() == Error::Ok && sizes == old) return Error::Ok;
+  if (sizes == old) return Error::Ok;
   Layout layout;
   const bool keeps_order = sizes.size() == old.size() && !tensor.layout.row_major;
-  TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(Layout::dense(sizes, keeps_order ? tensor.layout.dim_order().data() : nullptr,
                           elementSize(tensor.type), layout));
   const ptrdiff_t numel = layout.numel;
@@ -132,11 +131,17 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
               &layout);
 }
 
-TENON_LAZY Error resize(const TensorArg& handle, const Dims& sizes) noexcept {
+/// `sizes` may be another tensor's.
+TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
   if (resize_in_place(tensor, sizes)) return Error::Ok;
   return resize_slowly(handle.tensor(), tensor, sizes);
+}
+
+TENON_LAZY Error resize_to(const TensorArg& handle, const Dims& sizes) noexcept {
+  TENON_TRY(check_dims("sizes", sizes));
+  return resize(handle, sizes);
 }
 
 TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
@@ -179,11 +184,11 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 template <class = void>
 [[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
-  return detail::blame_if("resize_tensor", detail::resize(tensor, sizes));
+  return detail::blame_if("resize_tensor", detail::resize_to(tensor, sizes));
 }
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(const TensorPtr& tensor, const Dims& sizes) noexcept {
-  return detail::blame_if("resize_tensor_ptr", detail::resize(tensor, sizes));
+  return detail::blame_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
 }
 
 /// Makes room for `nbytes` bytes of elements at once, so that later resizes within them move no
