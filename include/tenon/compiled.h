@@ -53,16 +53,7 @@ TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, ui
 
 TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
                                                CastMode) noexcept;
-TENON_DETAIL_INSTANCE Error run_through_host<void>(CopyPlan&, Backend*, Backend*,
-                                                   CastFunction) noexcept;
-TENON_DETAIL_INSTANCE Error copy_with_backend<void>(const MemoryLocation&, const MemoryLocation&,
-                                                    CastMode, CastFunction) noexcept;
-TENON_DETAIL_INSTANCE Error
-produce_elements<void>(Backend*, const MemoryLocation&, const char*,
-                       FunctionRef<Error(Backend&, const tenon::TensorView&)>,
-                       FunctionRef<Error(const TensorView&)>) noexcept;
-TENON_DETAIL_INSTANCE Error write_row<void>(Backend&, MemoryLocation&&, int64_t, const void*,
-                                            FunctionRef<Error(void*)>) noexcept;
+TENON_DETAIL_INSTANCE struct CopyingState<void>;
 TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const Plan&, Deleter*,
                                              Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const Plan&, Deleter*,

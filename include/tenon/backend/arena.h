@@ -34,7 +34,8 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
   /// `buffer` may have any alignment, and may be null if `nbytes` is 0.
   ArenaBackend(void* buffer, size_t nbytes) noexcept
-      : HostMemoryBackend(place_for_state(buffer, nbytes), true) {
+      : HostMemoryBackend(
+            detail::make_state<detail::BackendState>(place_for_state(buffer, nbytes), true)) {
     auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
     if (state == nullptr) return;
     const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));
@@ -161,8 +162,5 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   Hole* holes_ = nullptr;
   size_t live_ = 0;
 };
-
-template <>
-inline constexpr bool detail::is_host_memory_only_v<ArenaBackend> = true;
 
 TENON_END_NAMESPACE

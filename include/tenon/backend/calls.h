@@ -3,9 +3,12 @@
 // message says which backend it was. And metadata, which lies on the heap or in a backend's memory.
 #pragma once
 
+#include <cstring>
 #include <new>
+#include <utility>
 
-#include "tenon/backend/backend.h"
+#include "tenon/backend/interface.h"
+#include "tenon/backend/state.h"
 #include "tenon/config.h"
 #include "tenon/core/memory.h"
 
@@ -16,57 +19,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A callable that the caller keeps.
-template <class Signature>
-class FunctionRef;
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
- public:
-  FunctionRef(std::nullptr_t) noexcept {}
-  template <class F, std::enable_if_t<std::is_invocable_r_v<R, const F&, Args...>, int> = 0>
-  FunctionRef(const F& f TENON_LIFETIMEBOUND) noexcept
-      : f_(&f), call_([](const void* g, Args... args) -> R {
-          return (*static_cast<const F*>(g))(static_cast<Args>(args)...);
-        }) {}
-  explicit operator bool() const noexcept { return call_ != nullptr; }
-  R operator()(Args... args) const { return call_(f_, static_cast<Args>(args)...); }
-
- private:
-  const void* f_ = nullptr;
-  R (*call_)(const void*, Args...) = nullptr;
-};
-
-/// Where elements are, and the backend that reads and writes them; null for the host.
-struct MemoryLocation {
-  TensorView view;
-  Backend* backend = nullptr;
-};
-
-/// What is done with a backend. Reached through the backend, so that a program without one does not
-/// link it. known_state() sets kMemoryHooks; enlist() sets all hooks, but those alone for a backend
-/// that is_host_memory_only_v.
-struct BackendHooks {
-  BackendState* (*state)(Backend&) noexcept;
-  BackendState* (*metadata)(Backend&) noexcept;  // where its tensors keep theirs; null for the heap
-  Error (*allocate)(Backend&, BackendState*, size_t nbytes, void*& data) noexcept;
-  void (*release)(BackendState*, void* data, size_t nbytes) noexcept;
-  void* (*allocate_metadata)(BackendState* origin, size_t nbytes) noexcept;
-  void (*release_metadata)(BackendState* origin, char* p) noexcept;
-  Error (*produce)(Backend* asked, const MemoryLocation& out, const char* operation,
-                   FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                   FunctionRef<Error(const TensorView&)> make) noexcept;
-  Error (*copy_within)(Backend&, void* dst, const void* src, size_t nbytes) noexcept;
-  Error (*write_row)(Backend&, MemoryLocation&& first, int64_t count, const void* element,
-                     FunctionRef<Error(void*)> make) noexcept;
-  // Null where the host copies.
-  Error (*copy)(const MemoryLocation& to, const MemoryLocation& from, CastMode,
-                CastFunction) noexcept = nullptr;
-  // Of memory that came as a pointer. Null where nobody checks it.
-  Error (*check_memory)(Backend&, const void* lowest, size_t nbytes) noexcept = nullptr;
-};
-
-/// Takes the thread's last text away for the length of a call, to see whether the call leaves one;
-/// puts it back when that went well.
+/// Hides the thread's last error text during a call, so that a text found after the call is the
+/// call's. put_back() restores it after a call that did not fail.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
@@ -79,15 +33,14 @@ class ErrorTextGuard {
   char first_;
 };
 
-/// Puts the backend and what it was to do in front of the text that it left, if any.
-TENON_COLD inline Error blame_backend(Backend& backend, const char* operation,
-                                      Error error) noexcept {
+/// Puts the names of the backend and the operation in front of the text that the backend left.
+TENON_COLD inline Error add_context(Backend& backend, const char* operation, Error error) noexcept {
   const char* const text = last_error().text;
   return fail(error, "backend ", backend.name(), " failed in ", operation,
               *text == '\0' ? "" : ": ", text);
 }
 
-/// Calls a function, of which whatever it throws becomes an error.
+/// Calls a function, and turns what it throws into an error.
 template <class Call>
 Error call_safely(const Call& call) noexcept {
 #if TENON_HAS_EXCEPTIONS
@@ -107,8 +60,8 @@ Error call_safely(const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function that takes memory from operator new. False when memory was out, or there is no
-/// heap; the thread's last text stays.
+/// Calls a function that takes memory from operator new. False when there was none. The thread's
+/// last text stays.
 template <class Call>
 bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #if !TENON_HEAP
@@ -127,75 +80,76 @@ bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function of the backend's. Errors name the backend and the operation, but for
-/// NotSupported of an optional one.
+/// Calls a function of the backend. The error names the backend and the operation, except
+/// NotSupported of an optional function.
 template <class Call>
-Error ask(Backend& backend, const char* operation, const Call& call,
-          bool is_optional = false) noexcept {
+Error call_backend(Backend& backend, const char* operation, const Call& call,
+                   bool is_optional = false) noexcept {
   const ErrorTextGuard text;
   const Error error = call_safely(call);
   if (TENON_UNLIKELY(error != Error::Ok && !(is_optional && error == Error::NotSupported))) {
-    return blame_backend(backend, operation, error);
+    return add_context(backend, operation, error);
   }
   text.put_back();
   return error;
 }
 
-/// Calls an optional one. False when the backend does not do it; `error` is the outcome else.
+/// Calls an optional function. False when the backend does not have it; else `error` is the result.
 template <class Call>
-bool ask_optional(Backend& backend, const char* operation, Error& error,
-                  const Call& call) noexcept {
-  error = ask(backend, operation, call, true);
+bool call_optional(Backend& backend, const char* operation, Error& error,
+                   const Call& call) noexcept {
+  error = call_backend(backend, operation, call, true);
   return error != Error::NotSupported;
 }
 
 inline Error upload(Backend& backend, void* dst, const void* src, size_t nbytes) noexcept {
-  return ask(backend, "copy_from_host", [&] { return backend.copy_from_host(dst, src, nbytes); });
+  return call_backend(backend, "copy_from_host",
+                      [&] { return backend.copy_from_host(dst, src, nbytes); });
 }
 inline Error download(Backend& backend, void* dst, const void* src, size_t nbytes) noexcept {
-  return ask(backend, "copy_to_host", [&] { return backend.copy_to_host(dst, src, nbytes); });
+  return call_backend(backend, "copy_to_host",
+                      [&] { return backend.copy_to_host(dst, src, nbytes); });
 }
+
+// --- What is done with memory of a backend ------------------------------------------------------
 
 TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
   const char* const text = last_error().text;
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
               " bytes", *text == '\0' ? "" : ": ", text);
 }
+/// The error of a backend without a state, with the text that its allocate() leaves.
+TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
+  const ErrorTextGuard guard;
+  void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
+  if (data != nullptr) backend.deallocate(data, nbytes);
+  return fail_memory(backend, nbytes);
+}
 
-/// Memory of a backend, for a tensor: aligned like all of tenon's. With 0 bytes it is null, and
-/// counts nevertheless. Without a `state` there is none.
-/// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
-inline Error allocate_from(Backend& backend, BackendState* state, size_t nbytes,
-                           void*& data) noexcept {
+inline Error BackendState::allocate(size_t nbytes, size_t alignment, void*& data) noexcept {
   data = nullptr;
-  if (TENON_UNLIKELY(state != nullptr && state->find() == nullptr)) {
-    const char* const name = state->name;
+  if (TENON_UNLIKELY(find() == nullptr)) {
     return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
                 "has no memory, the backend that it wraps was destroyed");
   }
   const ErrorTextGuard guard;
-  data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
-  if (TENON_UNLIKELY(state == nullptr || (data == nullptr && nbytes != 0))) {
-    if (data != nullptr) backend.deallocate(std::exchange(data, nullptr), nbytes);
-    return fail_memory(backend, nbytes);
-  }
+  if (nbytes != 0) data = backend->allocate(nbytes, alignment);
+  if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) return fail_memory(*backend, nbytes);
   guard.put_back();
-  state->add();
+  add();
   return Error::Ok;
 }
-
-/// Gives it back. It stays allocated when the backend, or one that it wraps, is gone.
-inline void release_to(BackendState* state, void* data, size_t nbytes) noexcept {
-  Backend* const backend = data == nullptr ? nullptr : state->find();
-  if (backend != nullptr) backend->deallocate(data, nbytes);
-  drop_state(state);
+inline void BackendState::release(void* data, size_t nbytes) noexcept {
+  Backend* const alive = data == nullptr ? nullptr : find();
+  if (alive != nullptr) alive->deallocate(data, nbytes);
+  drop_state(this);
 }
 
-/// release_to() as a deleter.
+/// BackendState::release() as a deleter.
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
-  void operator()(void* data) const noexcept { state->live_hooks().release(state, data, nbytes); }
+  void operator()(void* data) const noexcept { state->release(data, nbytes); }
 };
 
 /// Right before each block lies its BackendState*, null for the heap, and before that a backend's
@@ -209,42 +163,27 @@ struct BlockHeader {
 static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
               sizeof(BlockHeader) % kMetadataHeader == 0);
 
-/// Where a backend's tensors keep theirs; null for the heap, and where the backend is gone.
-inline BackendState* metadata_of(const BackendState* state) noexcept {
-  return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
-}
-
-/// Memory for metadata in a backend's memory; null when there is none, with a text.
-inline void* allocate_metadata_from(BackendState* origin, size_t nbytes) noexcept {
-  const size_t total = sizeof(BlockHeader) + nbytes;
-  const ErrorTextGuard guard;
-  void* const block = origin->backend->allocate(total, kMetadataHeader);
-  if (TENON_UNLIKELY(block == nullptr)) {
-    static_cast<void>(fail_memory(*origin->backend, total));
-    return nullptr;
-  }
-  guard.put_back();
-  origin->add();
-  return ::new (block) BlockHeader{total, origin} + 1;
-}
-inline void release_metadata_to(BackendState* origin, char* p) noexcept {
-  auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
-  mark_used(header, header->nbytes);
-  release_to(origin, header, header->nbytes);
-}
-
 TENON_COLD inline void* fail_metadata() noexcept {
   static_cast<void>(fail_no_memory("a tensor or a module"));
   return nullptr;
 }
 
-/// Apart from allocate_metadata(), which every creator has inline.
-TENON_COLD inline void* call_allocate_metadata(BackendState* origin, size_t nbytes) noexcept {
-  return origin->live_hooks().allocate_metadata(origin, nbytes);
+/// Memory for metadata in a backend's memory; null when there is none, with a text.
+TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes) noexcept {
+  const size_t total = sizeof(BlockHeader) + nbytes;
+  void* block = nullptr;
+  if (origin.allocate(total, kMetadataHeader, block) != Error::Ok) return nullptr;
+  return ::new (block) BlockHeader{total, &origin} + 1;
 }
+TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexcept {
+  auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
+  mark_used(header, header->nbytes);
+  origin.release(header, header->nbytes);
+}
+
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
-  if (TENON_UNLIKELY(origin != nullptr)) return call_allocate_metadata(origin, nbytes);
+  if (TENON_UNLIKELY(origin != nullptr)) return allocate_metadata_in(*origin, nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
   if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
   std::memcpy(block + kMetadataHeader - sizeof(void*), &origin, sizeof(void*));
@@ -256,60 +195,67 @@ inline void release_metadata(void* p) noexcept {
   char* const data = static_cast<char*>(p);
   BackendState* origin = nullptr;
   std::memcpy(&origin, data - sizeof(void*), sizeof(void*));
-  if (TENON_UNLIKELY(origin != nullptr)) return origin->live_hooks().release_metadata(origin, data);
+  if (TENON_UNLIKELY(origin != nullptr)) return release_metadata_in(*origin, data);
   heap_release(data - kMetadataHeader);
 }
 
-inline BackendState* known_state(Backend& backend) noexcept;
-inline BackendState* known_metadata(Backend& backend) noexcept {
-  return metadata_of(known_state(backend));
-}
-
-inline Error produce_on_host(Backend*, const MemoryLocation& out, const char*,
-                             FunctionRef<Error(Backend&, const tenon::TensorView&)>,
-                             FunctionRef<Error(const TensorView&)> make) noexcept {
-  return make(out.view);
-}
-inline Error copy_within_host(Backend&, void* dst, const void* src, size_t nbytes) noexcept {
-  std::memcpy(dst, src, nbytes);
-  return Error::Ok;
-}
-inline Error write_row_on_host(Backend&, MemoryLocation&& first, int64_t count, const void*,
-                               FunctionRef<Error(void*)> make) noexcept {
-  return count == 0 ? Error::Ok : make(first.view.data);
-}
-
-/// Those for host memory of a backend that does nothing else, see is_host_memory_only_v.
-TENON_EXPORT inline constexpr BackendHooks kMemoryHooks{
-    &known_state,     &known_metadata,         &allocate_from,
-    &release_to,      &allocate_metadata_from, &release_metadata_to,
-    &produce_on_host, &copy_within_host,       &write_row_on_host};
+// --- The state of a backend ---------------------------------------------------------------------
 
 /// The state of a backend, with what never changes filled in; null where there is none. One that
 /// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-  BackendAccess::set_first_hooks(backend, &kMemoryHooks);
-  if (state == nullptr || state->is_known.get() || state->find() == nullptr) {
-    return state;
-  }
-  // Asked without the lock: the backend may use itself, and come back here.
-  const Device device = backend.device();
-  const bool opaque = backend.is_opaque();
-  Backend* const keeper = backend.metadata_backend();
-  BackendState* const metadata = keeper == nullptr    ? nullptr
-                                 : keeper == &backend ? state
-                                                      : known_state(*keeper);
-  const char* const text = backend.name();
-  const LockGuard<SpinLock> guard(state->lock);
-  if (state->is_known.get()) return state;
-  state->device = device;
-  state->opaque = opaque;
-  state->metadata = metadata;
-  Message name(state->name, sizeof state->name);
-  name.put(text);
-  state->is_known.set(true);
+  if (state != nullptr && !state->is_known.get()) state->learn();
   return state;
+}
+/// Where tensors of a backend keep their metadata; null for the heap, and where the backend is
+/// gone.
+inline BackendState* metadata_of(const BackendState* state) noexcept {
+  return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
+}
+inline BackendState* known_metadata(Backend& backend) noexcept {
+  return metadata_of(known_state(backend));
+}
+
+inline void BackendState::learn() noexcept {
+  if (find() == nullptr) return;
+  // Asked without the lock: the backend may use itself, and come back here.
+  const Device new_device = backend->device();
+  const bool new_opaque = backend->is_opaque();
+  Backend* const keeper = backend->metadata_backend();
+  BackendState* const new_metadata = keeper == nullptr   ? nullptr
+                                     : keeper == backend ? this
+                                                         : known_state(*keeper);
+  const char* const new_name = backend->name();
+  const LockGuard<SpinLock> guard(lock);
+  if (is_known.get()) return;
+  device = new_device;
+  opaque = new_opaque;
+  metadata = new_metadata;
+  Message(name, sizeof name).put(new_name);
+  is_known.set(true);
+}
+
+// --- Host memory and no more --------------------------------------------------------------------
+
+inline Error BackendState::produce(const MemoryLocation& out, const char*, MakeOnBackend,
+                                   MakeOnHost on_host) noexcept {
+  return on_host(out.view);
+}
+inline Error BackendState::write_row(MemoryLocation&& first, int64_t count, const void*,
+                                     MakeRowOnHost on_host) noexcept {
+  return count == 0 ? Error::Ok : on_host(first.view.data);
+}
+inline Error BackendState::check_memory(const void*, ScalarType, const Layout&) noexcept {
+  return Error::Ok;
+}
+// Not reached: the host copies what it reads and writes.
+inline Error BackendState::copy_within(void*, const void*, size_t) noexcept {
+  return Error::NotSupported;
+}
+inline Error BackendState::copy(const MemoryLocation&, const MemoryLocation&, CastMode,
+                                CastFunction) noexcept {
+  return Error::NotSupported;
 }
 
 }  // namespace detail

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Copies between memories of which the host cannot reach one or both: as blocks where they lie
-// alike, else by a backend that can, else through the host.
+// CopyingState: copies between memories of which the host cannot reach one or both, as blocks where
+// they lie alike, else by a backend that can, else through the host.
 #pragma once
 
 #include "tenon/backend/calls.h"
-#include "tenon/backend/device_backend.h"
+#include "tenon/backend/interface.h"
 #include "tenon/core/layout.h"
 #include "tenon/kernels/copy_elements.h"
 
@@ -41,8 +41,8 @@ TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* sr
   if (src_backend == nullptr) return upload(*dst_backend, dst, src, nbytes);
   if (dst_backend == nullptr) return download(*src_backend, dst, src, nbytes);
   if (dst_backend == src_backend) {
-    return ask(*dst_backend, "copy_within",
-               [&] { return dst_backend->copy_within(dst, src, nbytes); });
+    return call_backend(*dst_backend, "copy_within",
+                        [&] { return dst_backend->copy_within(dst, src, nbytes); });
   }
   HostBuffer piece;
   TENON_TRY(piece.allocate(nbytes < kTransferPiece ? nbytes : kTransferPiece));
@@ -123,7 +123,7 @@ class HostSide {
       TENON_TRY(check_lists(host));
       TENON_TRY(check_lists(remote));
       Error error = Error::Ok;
-      if (ask_optional(*backend_, "copy", error, [&] {
+      if (call_optional(*backend_, "copy", error, [&] {
             return fetch
                        ? backend_->copy(public_view(host), public_view(remote), CastMode::Checked)
                        : backend_->copy(public_view(remote), public_view(host), CastMode::Checked);
@@ -154,8 +154,8 @@ class HostSide {
 };
 
 /// Does what a plan says through host memory.
-TENON_COMPILED_ONCE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
-                                           CastFunction cast) noexcept {
+TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+                                  CastFunction cast) noexcept {
   HostSide from;
   if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
   HostSide to;
@@ -179,66 +179,134 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   return check_dims("sizes", view.sizes);
 }
 
-/// Copies elements between locations that may overlap, at least one of them a backend's, the first
-/// way that applies:
-///
-///     no elements                                 nothing
-///     overlapping in one backend's memory         through the host
-///     a block, from the host or to it             copy_from_host(), copy_to_host()
-///     a block, in one backend's memory            copy_within()
-///     of two backends                             copy_between() of the destination's, or of
-///                                                 the source's, if one of them does it
-///     in one's memory, or of different devices    copy() of the destination's backend, or of the
-///                                                 source's, if one of them does it
-///     a block, from one backend to another        through the host, in pieces
-///     all else                                    through the host
-TENON_COMPILED_ONCE Error copy_with_backend(const MemoryLocation& to, const MemoryLocation& from,
-                                            CastMode mode, CastFunction cast) noexcept {
-  CopyPlan plan;
-  plan_elements(plan, to.view, from.view, mode);
-  if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const bool is_one = to.backend == from.backend;
-  if (is_one && touch(byte_range(to.view), byte_range(from.view))) {
-    return run_through_host(plan, to.backend, from.backend, cast);
-  }
-  const bool is_block = plan.kind == CopyKind::Memcpy;
-  const bool are_two = !is_one && to.backend != nullptr && from.backend != nullptr;
-  const bool may_copy = is_one || to.view.device != from.view.device;
-  if (are_two || (!is_block && may_copy)) {
-    TensorView source = from.view;
-    TENON_TRY(broadcast_to(to.view.sizes, source));
-    const tenon::TensorView& out = public_view(to.view);
-    const tenon::TensorView& in = public_view(source);
-    Backend* const backends[] = {to.backend, is_one ? nullptr : from.backend};
-    Error error = Error::Ok;
-    if (are_two) {
-      for (int i = 0; i < 2; ++i) {
-        DeviceBackend* const backend = backends[i]->as_device();
-        if (backend != nullptr && ask_optional(*backend, "copy_between", error, [&] {
-              return backend->copy_between(out, in, mode, *backends[1 - i]);
-            })) {
-          return error;
-        }
-      }
-    }
-    if (may_copy) {
-      for (Backend* backend : backends) {
-        if (backend != nullptr &&
-            ask_optional(*backend, "copy", error, [&] { return backend->copy(out, in, mode); })) {
-          return error;
-        }
-      }
-    }
-  }
-  return is_block ? copy_block_between(to.backend, plan.dst, from.backend, plan.src, plan.nbytes)
-                  : run_through_host(plan, to.backend, from.backend, cast);
+/// Room in host memory for the elements of a view, row-major.
+TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
+                                    MemoryLocation& here) noexcept {
+  Layout dense;
+  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
+  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
+  return check_lists(here.view);
 }
 
-/// Calls copy_with_backend(), which a program without backends does not link.
+/// The state of a backend that is more than host memory, or that nothing is known of.
+/// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
+template <class T>
+struct CopyingState final : BackendState {
+  /// Copies elements between locations that may overlap, at least one of them a backend's, the first
+  /// way that applies:
+  ///
+  ///     no elements                                 nothing
+  ///     overlapping in one backend's memory         through the host
+  ///     a block, from the host or to it             copy_from_host(), copy_to_host()
+  ///     a block, in one backend's memory            copy_within()
+  ///     of two backends                             copy_between() of the destination's, or of
+  ///                                                 the source's, if one of them does it
+  ///     in one's memory, or of different devices    copy() of the destination's backend, or of the
+  ///                                                 source's, if one of them does it
+  ///     a block, from one backend to another        through the host, in pieces
+  ///     all else                                    through the host
+  Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
+             CastFunction cast) noexcept override {
+    CopyPlan plan;
+    plan_elements(plan, to.view, from.view, mode);
+    if (plan.kind == CopyKind::Alias) return Error::Ok;
+    const bool is_one = to.backend == from.backend;
+    if (is_one && touch(byte_range(to.view), byte_range(from.view))) {
+      return run_through_host(plan, to.backend, from.backend, cast);
+    }
+    const bool is_block = plan.kind == CopyKind::Memcpy;
+    const bool are_two = !is_one && to.backend != nullptr && from.backend != nullptr;
+    const bool may_copy = is_one || to.view.device != from.view.device;
+    if (are_two || (!is_block && may_copy)) {
+      TensorView source = from.view;
+      TENON_TRY(broadcast_to(to.view.sizes, source));
+      const tenon::TensorView& out = public_view(to.view);
+      const tenon::TensorView& in = public_view(source);
+      Backend* const backends[] = {to.backend, is_one ? nullptr : from.backend};
+      Error error = Error::Ok;
+      if (are_two) {
+        for (int i = 0; i < 2; ++i) {
+          DeviceBackend* const device_backend = backends[i]->as_device();
+          if (device_backend != nullptr &&
+              call_optional(*device_backend, "copy_between", error, [&] {
+                return device_backend->copy_between(out, in, mode, *backends[1 - i]);
+              })) {
+            return error;
+          }
+        }
+      }
+      if (may_copy) {
+        for (Backend* asked : backends) {
+          if (asked != nullptr &&
+              call_optional(*asked, "copy", error, [&] { return asked->copy(out, in, mode); })) {
+            return error;
+          }
+        }
+      }
+    }
+    return is_block ? copy_block_between(to.backend, plan.dst, from.backend, plan.src, plan.nbytes)
+                    : run_through_host(plan, to.backend, from.backend, cast);
+  }
+
+  Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
+                MakeOnHost on_host) noexcept override {
+    Error error = Error::Ok;
+    Backend& base = backend->base();
+    if (on_backend && call_optional(base, operation, error,
+                                    [&] { return on_backend(base, public_view(out.view)); })) {
+      return error;
+    }
+    if (out.backend == nullptr) return on_host(out.view);
+    HostBuffer buffer;
+    MemoryLocation here;
+    TENON_TRY(make_host_location(out.view, buffer, here));
+    TENON_TRY(on_host(here.view));
+    return copy(out, here, CastMode::Checked, nullptr);
+  }
+
+  Error write_row(MemoryLocation&& first, int64_t count, const void* element,
+                  MakeRowOnHost on_host) noexcept override {
+    if (count == 0) return Error::Ok;
+    first.view.sizes = {count};
+    first.view.strides = {1};
+    const auto write = [&](const TensorView& out) noexcept { return on_host(out.data); };
+    if (element == nullptr) return produce(first, "constant", nullptr, write);
+    return produce(
+        first, "constant",
+        [&](Backend& base, const tenon::TensorView& out) { return base.constant(out, element); },
+        write);
+  }
+
+  Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {
+    Backend& base = backend->base();
+    return copy_block_between(&base, dst, &base, src, nbytes);
+  }
+
+  Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept override {
+    if (data == nullptr || layout.numel == 0) return Error::Ok;
+    const size_t size = elementSize(type);
+    const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;
+    const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
+    // As integers: it is not known yet that there is memory.
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
+      return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ",
+                  layout.strides(), " lead out of the address space");
+    }
+    DeviceBackend* const device_backend = backend->as_device();
+    if (device_backend == nullptr) return Error::Ok;
+    const void* const lowest = static_cast<const char*>(data) - below;
+    return call_backend(*device_backend, "check_memory",
+                        [&] { return device_backend->check_memory(lowest, nbytes); });
+  }
+};
+
+/// Calls CopyingState::copy(), which a program without such a backend does not link.
 inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                              CastFunction cast) noexcept {
-  const Backend& mover = *(to.backend != nullptr ? to.backend : from.backend);
-  return BackendAccess::hooks(mover).copy(to, from, mode, cast);
+  BackendState& state = *(to.backend != nullptr ? to : from).state;
+  return state.copy(to, from, mode, cast);
 }
 /// The copy that every function ends in. Copies elements, by the host or by a backend; the source
 /// is broadcast. Memory of the host's does not overlap, and the destination's elements are
@@ -262,91 +330,6 @@ inline Error copy_alike(const MemoryLocation& to, const MemoryLocation& from) no
   }
   copy_same_type(to.view, from.view);
   return Error::Ok;
-}
-
-/// Room in host memory for the elements of a view, row-major.
-TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
-                                    MemoryLocation& here) noexcept {
-  Layout dense;
-  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
-  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
-  return check_lists(here.view);
-}
-
-/// Makes values: `ask(backend, out)` is the backend's way, and where it has none `make(out)`, which
-/// writes to host memory, the library's.
-TENON_COMPILED_ONCE Error
-produce_elements(Backend* asked, const MemoryLocation& out, const char* operation,
-                 FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                 FunctionRef<Error(const TensorView&)> make) noexcept {
-  Error error = Error::Ok;
-  if (asked != nullptr && ask &&
-      ask_optional(*asked, operation, error, [&] { return ask(*asked, public_view(out.view)); })) {
-    return error;
-  }
-  if (out.backend == nullptr) return make(out.view);
-  HostBuffer buffer;
-  MemoryLocation here;
-  TENON_TRY(make_host_location(out.view, buffer, here));
-  TENON_TRY(make(here.view));
-  return copy_with_backend(out, here, CastMode::Checked, nullptr);
-}
-
-/// Copies bytes inside of the memory that `backend` hands out.
-TENON_LAZY Error copy_within_base(Backend& backend, void* dst, const void* src,
-                                  size_t nbytes) noexcept {
-  return copy_block_between(&backend.base(), dst, &backend.base(), src, nbytes);
-}
-
-/// Writes new memory from the element at `first` on: `element` to all `count` elements or, where
-/// that is null, those that `make(data)` writes to host memory.
-TENON_COMPILED_ONCE Error write_row(Backend& backend, MemoryLocation&& first, int64_t count,
-                                    const void* element, FunctionRef<Error(void*)> make) noexcept {
-  if (count == 0) return Error::Ok;
-  first.view.sizes = {count};
-  first.view.strides = {1};
-  const auto write = [&](const TensorView& out) noexcept { return make(out.data); };
-  const auto ask = [&](Backend& asked, const tenon::TensorView& out) {
-    return asked.constant(out, element);
-  };
-  return produce_elements(element == nullptr ? nullptr : &backend.base(), first, "constant", ask,
-                          write);
-}
-
-/// Has a DeviceBackend check memory that came as a pointer.
-TENON_LAZY Error ask_check_memory(Backend& backend, const void* lowest, size_t nbytes) noexcept {
-  DeviceBackend* const device = backend.as_device();
-  if (device == nullptr) return Error::Ok;
-  return ask(*device, "check_memory", [&] { return device->check_memory(lowest, nbytes); });
-}
-
-/// T makes it dependent: else it is compiled with the include.
-template <class T = void>
-TENON_EXPORT inline constexpr BackendHooks kAllHooks{
-    &known_state,          &known_metadata,         &allocate_from,
-    &release_to,           &allocate_metadata_from, &release_metadata_to,
-    &produce_elements<T>,  &copy_within_base<T>,    &write_row<T>,
-    &copy_with_backend<T>, &ask_check_memory<T>};
-
-template <class T = void>  // as above
-void enlist_all(Backend& backend) noexcept {
-  if (BackendAccess::has_hooks(backend) && BackendAccess::hooks(backend).copy != nullptr) return;
-  const BackendState* const state = BackendAccess::state(backend);
-  if (state == nullptr || state->find() != nullptr) {  // one that it wraps may be gone
-    BackendAccess::set_hooks(backend.base(), &kAllHooks<T>);
-  }
-  BackendAccess::set_hooks(backend, &kAllHooks<T>);
-}
-/// Gives a backend what tensors in its memory need. Called in templates, where a program names a
-/// backend, so that what has no backend does not compile it.
-template <class B>
-void enlist(B& backend) noexcept {
-  if constexpr (is_host_memory_only_v<B>) {
-    BackendAccess::set_first_hooks(backend, &kMemoryHooks);
-  } else {
-    enlist_all<>(backend);
-  }
 }
 
 }  // namespace detail

@@ -18,7 +18,7 @@ TENON_BEGIN_NAMESPACE
 /// Threads: any.
 class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
  public:
-  CpuBackend() noexcept : HostMemoryBackend(nullptr, false) {
+  CpuBackend() noexcept : HostMemoryBackend(nullptr) {
     detail::BackendAccess::kind(*this) = detail::BackendKind::HostHeap;
   }
 

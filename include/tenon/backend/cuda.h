@@ -4,13 +4,13 @@
 
 #include <cstring>
 
+#include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
 #include "tenon/backend/cuda/copies.h"
 #include "tenon/backend/cuda/cuda_calls.h"
 #include "tenon/backend/cuda/cuda_streams.h"
 #include "tenon/backend/cuda/host_memory.h"
 #include "tenon/backend/cuda/kernels.h"
-#include "tenon/backend/device_backend.h"
 #include "tenon/kernels/random_plan.h"
 
 TENON_BEGIN_NAMESPACE

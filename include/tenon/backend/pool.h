@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/device_backend.h"
 #include "tenon/backend/wrapper.h"
 #include "tenon/config.h"
 #include "tenon/core/atomic.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tenon/backend/copy_between.h"
+#include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
 #include "tenon/config.h"
 #include "tenon/core/device.h"
@@ -43,7 +43,7 @@ inline bool add_to_registry(Backend& backend, Device device) noexcept {
 }
 
 /// The backend, or null for the host's heap.
-inline Backend* unless_host_heap(Backend* backend) noexcept {
+inline Backend* null_if_heap(Backend* backend) noexcept {
   return backend != nullptr && BackendAccess::is_host_heap(*backend) ? nullptr : backend;
 }
 
@@ -55,11 +55,14 @@ inline Backend* unless_host_heap(Backend* backend) noexcept {
 /// There is one registry in a program, shared by its shared libraries. For the CPU there is always
 /// one; it cannot be replaced.
 /// Ownership: borrows; a backend that is destroyed is unregistered.
-/// Errors: InvalidState when one is registered for the device, this one or another.
+/// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory when
+/// the backend can make no tensors.
 /// Threads: any.
 TENON_LAZY void register_backend(Backend& backend) {
-  detail::enlist(backend);
   const Device device = backend.device();
+  TENON_CHECK(device.is_cpu() || detail::BackendAccess::state(backend) != nullptr,
+              Error::OutOfMemory, "register_backend: backend ", backend.name(),
+              " had no memory for its state");
   TENON_CHECK(!device.is_cpu() && detail::add_to_registry(backend, device), Error::InvalidState,
               "register_backend: a backend is registered for ", device, " already");
 }
@@ -95,11 +98,8 @@ inline Backend& default_backend() noexcept {
 /// Threads: what is made in an arena's scope belongs to the arena's thread, borrowed memory too.
 class BackendScope {
  public:
-  template <class B, std::enable_if_t<detail::is_backend_v<B>, int> = 0>
-  explicit BackendScope(B& backend) noexcept : before_(detail::current_backend()) {
-    detail::enlist(backend);
-    detail::current_backend() = &backend;
-  }
+  explicit BackendScope(Backend& backend) noexcept
+      : before_(std::exchange(detail::current_backend(), &backend)) {}
   BackendScope(const BackendScope&) = delete;
   BackendScope& operator=(const BackendScope&) = delete;
   ~BackendScope() { detail::current_backend() = before_; }

@@ -28,7 +28,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
                 " in the blob's sizes ", view.sizes, " and ", sizes[d], " in the tensor's ", sizes);
   }
   if (!blob.device.is_host_accessible()) {
-    TENON_TRY(find_mover(blob.device, "the blob", location.backend));
+    TENON_TRY(find_mover(blob.device, "the blob", location));
   }
   if (tensor.layout.numel == 0) return Error::Ok;
   if (TENON_UNLIKELY(blob.data == nullptr)) {

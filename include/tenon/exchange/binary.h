@@ -56,7 +56,7 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   TENON_TRY(Layout::dense(sizes, nullptr, element_size, rows));
   bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
-  if (there.backend != nullptr && ask_optional(*there.backend, "to_binary", error, [&] {
+  if (there.backend != nullptr && call_optional(*there.backend, "to_binary", error, [&] {
         return there.backend->to_binary(public_view(there.view), count, bytes.data());
       })) {
     bytes.resize(nbytes);

@@ -284,11 +284,7 @@ class TENON_EXPORT Module {
  protected:
   /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
-  explicit Module(std::nullptr_t = nullptr) noexcept {}
-  template <class B>
-  explicit Module(B* memory) noexcept : memory_(memory) {
-    if (memory != nullptr) detail::enlist(*memory);
-  }
+  explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
   // thrown becomes one.

@@ -250,7 +250,7 @@ class Outputs {
     Dims sizes = spec.tensor.sizes;
     const Dims order(dim_order);
     detail::Plan plan(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
-    plan.backend = detail::unless_host_heap(memory_ != nullptr ? memory_ : &default_backend());
+    plan.backend = detail::null_if_heap(memory_ != nullptr ? memory_ : &default_backend());
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);
@@ -336,7 +336,7 @@ class Outputs {
     Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
     TENON_TRY(detail::find_backend_like(source, where, where));
     detail::Plan plan(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
-    plan.backend = detail::unless_host_heap(where);  // whatever the thread's default is
+    plan.backend = detail::null_if_heap(where);  // whatever the thread's default is
     const Dims sizes = source.layout.sizes();
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, plan));

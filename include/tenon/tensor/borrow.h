@@ -58,18 +58,20 @@ TENON_LAZY Error borrow_as(const DataPtr& data, const Dims& sizes, const Dims& d
   return borrow(data, Strided{sizes, dim_order, strides}, plan, release, draft);
 }
 
-/// Registers borrowed memory with its backend, so that the backend counts it.
+/// Has borrowed memory checked by its backend, and counted.
 TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
+  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
+  TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
-  if (state != nullptr && made.metadata == state) {
+  if (made.metadata == state) {
     set_backend(*state, made);
     return Error::Ok;
   }
   void* nothing = nullptr;
-  TENON_TRY(allocate_from(backend, state, 0, nothing));
+  TENON_TRY(state->allocate(0, kDataAlignment, nothing));
   Deleter release(nullptr, ReleaseToBackend{state, 0});
   set_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
@@ -79,12 +81,12 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   return Error::Ok;
 }
 
-/// Checks borrowed memory with its device's backend, and registers it with `given`, unless null.
-/// Called only where a device may be named, so that who names no device links no check.
+/// name_backend() where a backend is given; else only the check, by the one that is registered for
+/// the device.
 TENON_LAZY Error check_and_name_backend(Backend* given, Draft& draft) noexcept {
+  if (given != nullptr) return name_backend(*given, draft);
   const TensorFields& made = fields(draft);
-  TENON_TRY(check_memory(made.device, made.data, made.type, made.layout, given));
-  return given == nullptr ? Error::Ok : name_backend(*given, draft);
+  return check_memory(made.device, made.data, made.type, made.layout);
 }
 
 /// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
@@ -101,10 +103,10 @@ Out over(const char* function, const DataPtr& data, const Shape& shape, Deleter*
   if constexpr (has_type_v<Options...>) error = check_pointer_type(data, plan.type);
   if constexpr (kHasBackend) plan.device = plan.given->device();
   if (error == Error::Ok) error = borrow(data, shape, plan, release, draft);
-  if constexpr (may_be_on_device_v<Options...>) {
-    if (error == Error::Ok) error = check_and_name_backend(plan.given, draft);
-  } else if constexpr (kHasBackend) {
+  if constexpr (kHasBackend) {
     if (error == Error::Ok) error = name_backend(*plan.given, draft);
+  } else if constexpr (count_of<Options...>(Option::Device) != 0) {
+    if (error == Error::Ok) error = check_and_name_backend(nullptr, draft);
   }
   return finish<Out>(function, error, draft);
 }

@@ -20,7 +20,7 @@ namespace detail {
 inline Error find_backend_like(const TensorFields& from, Backend* given,
                                Backend*& backend) noexcept {
   if (given != nullptr) {
-    backend = unless_host_heap(given);
+    backend = null_if_heap(given);
     return Error::Ok;
   }
   TENON_TRY(find_owner(from, "the source tensor", backend));

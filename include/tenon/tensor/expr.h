@@ -438,7 +438,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
                 backend == nullptr ? "cpu" : backend->name(),
                 ", which keeps no expressions; an ExprBackend does");
   }
-  return ask(*backend, "expression", [&] {
+  return call_backend(*backend, "expression", [&] {
     return static_cast<ExprBackend*>(backend)->find(public_view(location.view), true, found);
   });
 }

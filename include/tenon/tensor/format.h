@@ -173,7 +173,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuff
   t.strides = compact.strides();
   t.is_compact = true;
   if (compact.numel == 0) return Error::Ok;
-  MemoryLocation there{{whole.data, whole.type, whole.device, {}, {}}, from.backend};
+  MemoryLocation there{{whole.data, whole.type, whole.device, {}, {}}, from.backend, from.state};
   MemoryLocation here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
   const auto add = [&](int64_t n, int64_t from_stride, int64_t to_stride) {
     if (n == 1) return;  // so that there are no more than kMaxDims
@@ -208,7 +208,7 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
     TENON_TRY(find_location(tensor, "the tensor", location));
     Error error = Error::Ok;
     const size_t begin = out.size();
-    if (ask_optional(*location.backend, "inspect", error, [&] {
+    if (call_optional(*location.backend, "inspect", error, [&] {
           return location.backend->inspect(public_view(location.view),
                                            options.limit < 0 ? 0 : options.limit, out);
         })) {

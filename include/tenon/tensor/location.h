@@ -25,10 +25,15 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
+inline void set_backend(Backend& backend, MemoryLocation& location) noexcept {
+  location.backend = &backend.base();
+  location.state = BackendAccess::state(backend);
+}
 /// The backend that copies elements on that device.
-inline Error find_mover(Device device, const char* role, Backend*& backend) noexcept {
+inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
+  Backend* backend = nullptr;
   TENON_TRY(find_registered(device, role, backend));
-  backend = &backend->base();
+  set_backend(*backend, location);
   return Error::Ok;
 }
 
@@ -50,13 +55,11 @@ inline Error find_location(const TensorFields& tensor, const char* role,
                            MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (TENON_UNLIKELY(tensor.is_template())) return fail_template(tensor, role);
-  Backend*& backend = location.backend;
+  Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, role, backend));
-  if (tensor.is_host_accessible()) {
-    backend = nullptr;
-  } else {
+  if (!tensor.is_host_accessible()) {
     if (backend == nullptr) TENON_TRY(find_registered(tensor.device, role, backend));
-    backend = &backend->base();
+    set_backend(*backend, location);
   }
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
@@ -94,30 +97,13 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
   return hold.hold(tensor);
 }
 
-/// Has memory that came as a pointer checked by its backend: the one that is `given`, or else
-/// registered for its device. What neither checks is taken as it is.
-TENON_LAZY TENON_NOINLINE Error check_memory(Device device, const void* lowest, size_t nbytes,
-                                             Backend* given = nullptr) noexcept {
-  Backend* const backend = given != nullptr ? given : find_backend(device);
-  if (backend == nullptr || nbytes == 0) return Error::Ok;
-  const auto check = BackendAccess::hooks(*backend).check_memory;
-  return check == nullptr ? Error::Ok : check(*backend, lowest, nbytes);
-}
-/// The same for a layout of elements over it, the first at `data`.
+/// Has memory that came as a pointer checked by a backend: the one that is `given`, or else
+/// registered for its device. Memory without either is taken as it is.
 TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
                               const Layout& layout, Backend* given = nullptr) noexcept {
-  const size_t size = elementSize(type);
-  const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;
-  const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
-  // As integers: it is not known yet that there is memory.
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  if (given == nullptr) given = find_backend(device);
-  if (given == nullptr || data == nullptr || layout.numel == 0) return Error::Ok;
-  if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
-    return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ", layout.strides(),
-                " lead out of the address space");
-  }
-  return check_memory(device, static_cast<const char*>(data) - below, nbytes, given);
+  Backend* const backend = given != nullptr ? given : find_backend(device);
+  BackendState* const state = backend == nullptr ? nullptr : BackendAccess::state(*backend);
+  return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
 }
 
 /// The backend that moves elements of a tensor that was just made; null for the host.
@@ -128,6 +114,7 @@ inline Backend* mover_of_new(const TensorFields& made) noexcept {
 /// Errors: OutOfMemory.
 inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
   location.backend = mover_of_new(made);
+  location.state = made.backend;
   return set_view(made, location.view);
 }
 
@@ -136,26 +123,21 @@ inline Error locate_new(const TensorFields& made, MemoryLocation& location) noex
 template <class Ask, class Make>
 Error produce(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
               const Ask& ask, const Make& make) noexcept {
-  Backend* const asked = tensor.backend != nullptr ? &tensor.backend->backend->base() : out.backend;
-  if (asked == nullptr) return make(out.view);
-  return BackendAccess::hooks(*asked).produce(asked, out, operation, ask, make);
+  BackendState* const state = tensor.backend != nullptr ? tensor.backend : out.state;
+  return state == nullptr ? make(out.view) : state->produce(out, operation, ask, make);
 }
 
 /// For what a backend is not asked to do.
 inline constexpr std::nullptr_t kNotAsked = nullptr;
 
 /// Gives a new tensor in a backend's memory its values.
-TENON_LAZY TENON_COLD Error
-produce_in_backend(const TensorFields& made, const char* operation,
-                   FunctionRef<Error(Backend&, const tenon::TensorView&)> ask,
-                   FunctionRef<Error(void*)> make) noexcept {
+TENON_LAZY TENON_COLD Error produce_in_backend(const TensorFields& made, const char* operation,
+                                               MakeOnBackend ask, MakeRowOnHost make) noexcept {
   if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
   MemoryLocation out;
   TENON_TRY(locate_new(made, out));
-  Backend& backend = made.backend->backend->base();
-  return BackendAccess::hooks(backend).produce(
-      &backend, out, operation, ask,
-      [&](const TensorView& view) noexcept { return make(view.data); });
+  return made.backend->produce(out, operation, ask,
+                               [&](const TensorView& view) noexcept { return make(view.data); });
 }
 
 /// Gives a new tensor its values: by the backend's `ask(backend, out)`, and where it has none by

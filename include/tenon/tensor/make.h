@@ -112,8 +112,7 @@ Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
 
 /// Where tensors in a backend's memory keep their metadata; null for the heap.
 inline BackendState* metadata_in(Backend* backend) noexcept {
-  return TENON_UNLIKELY(backend != nullptr) ? BackendAccess::hooks(*backend).metadata(*backend)
-                                            : nullptr;
+  return TENON_UNLIKELY(backend != nullptr) ? known_metadata(*backend) : nullptr;
 }
 /// Says that memory is a backend's.
 inline void set_backend(BackendState& state, TensorFields& made) noexcept {
@@ -126,7 +125,8 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
 TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft& draft) noexcept {
   Backend& backend = *plan.backend;
   const size_t nbytes = plan.nbytes();
-  BackendState* const state = BackendAccess::hooks(backend).state(backend);
+  BackendState* const state = known_state(backend);
+  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
   BackendState* const metadata = metadata_of(state);
   const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
   TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
@@ -135,9 +135,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
   if (is_small) {
     made.data = inline_data(draft);
   } else {
-    const bool has_memory = state == nullptr || state->device.type() != DeviceType::Template;
-    const size_t taken = has_memory ? nbytes : 0;
-    TENON_TRY(BackendAccess::hooks(backend).allocate(backend, state, taken, made.data));
+    const size_t taken = state->device.type() == DeviceType::Template ? 0 : nbytes;
+    TENON_TRY(state->allocate(taken, kDataAlignment, made.data));
     made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
   }
   made.ownership = Ownership::Owned;
@@ -201,12 +200,10 @@ TENON_LAZY Error new_like(const TensorFields& source, Plan& plan, Draft& draft) 
 // --- Elements -----------------------------------------------------------------------------------
 
 TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorFields& made,
-                                             const void* element,
-                                             FunctionRef<Error(void*)> write) noexcept {
+                                             const void* element, MakeRowOnHost write) noexcept {
   if (made.is_template()) return Error::Ok;
-  Backend& backend = *plan.backend;
-  return BackendAccess::hooks(backend).write_row(
-      backend, {{made.data, made.type, made.device, {}, {}}, mover_of_new(made)}, plan.count,
+  return made.backend->write_row(
+      {{made.data, made.type, made.device, {}, {}}, mover_of_new(made), made.backend}, plan.count,
       element, write);
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the

@@ -36,11 +36,6 @@ template <class... Options>
 inline constexpr bool has_type_v = count_of<Options...>(Option::Type) != 0;
 template <class... Options>
 inline constexpr bool has_backend_v = count_of<Options...>(Option::Backend) != 0;
-/// Whether existing memory may be on a device.
-template <class... Options>
-inline constexpr bool may_be_on_device_v = count_of<Options...>(Option::Device) != 0 ||
-                                           (... || (is_backend_v<Options> &&
-                                                    !is_host_memory_only_v<Options>));
 
 /// Whether all creators take a T.
 template <class T>
@@ -83,13 +78,9 @@ struct Plan {
   void take(TensorShapeDynamism option) noexcept { dynamism = option; }
   void take(Device option) noexcept { device = option; }
   void take(Generator& option) noexcept { generator = &option; }
-  template <class B, std::enable_if_t<is_backend_v<B>, int> = 0>
-  void take(B& option) noexcept {
-    enlist(option);
-    given = &option;
-  }
+  void take(Backend& option) noexcept { given = &option; }
   void choose_backend() noexcept {
-    backend = unless_host_heap(given != nullptr ? given : current_backend());
+    backend = null_if_heap(given != nullptr ? given : current_backend());
   }
 };
 

@@ -34,7 +34,7 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   if (backend != nullptr) {
     if (tensor.is_template()) nbytes = 0;
     BackendState* const state = tensor.backend;
-    TENON_TRY(state->live_hooks().allocate(*backend, state, nbytes, memory.data));
+    TENON_TRY(state->allocate(nbytes, kDataAlignment, memory.data));
     memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
     return Error::Ok;
   }
@@ -54,15 +54,14 @@ inline void release_alike(Deleter* old, Deleter& release) noexcept {
 }
 
 /// Copies the first elements to memory of the same kind.
-TENON_LAZY Error keep_elements(const Resizable& tensor, Backend* backend, ptrdiff_t kept,
-                               void* data) noexcept {
+TENON_LAZY Error keep_elements(const Resizable& tensor, ptrdiff_t kept, void* data) noexcept {
   const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
   if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a template
   if (tensor.is_host_accessible()) {
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
   }
-  return BackendAccess::hooks(*backend).copy_within(*backend, data, tensor.data, nbytes);
+  return tensor.backend->copy_within(data, tensor.data, nbytes);
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
@@ -87,7 +86,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
       if (error == Error::Ok) break;
       if (wanted == needed) return error;
     }
-    TENON_TRY(keep_elements(tensor, backend, kept, memory.data));
+    TENON_TRY(keep_elements(tensor, kept, memory.data));
     // On bare metal no library is closed.
     if (!TENON_BARE_METAL && backend != nullptr) release_alike(deleter_of(held), memory.release);
   }

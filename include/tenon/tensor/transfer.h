@@ -161,7 +161,8 @@ Deallocation backend_deallocate(TensorArg t) {
 /// Errors: the backend's.
 template <class = void>
 [[nodiscard]] Error synchronize(Backend& backend) noexcept {
-  const Error error = detail::ask(backend, "synchronize", [&] { return backend.synchronize(); });
+  const Error error =
+      detail::call_backend(backend, "synchronize", [&] { return backend.synchronize(); });
   return detail::blame_if("synchronize", error);
 }
 

@@ -151,7 +151,7 @@ void check_optional(Trial& trial, const std::string& what, const NamedView& view
   const auto viewed = view.of(*base.there);
   const TensorView out = as_view(viewed);
   const std::string where = what + " on " + describe(out) + " (" + view.name + ")";
-  const Error error = detail::ask(
+  const Error error = detail::call_backend(
       trial.base(), what.c_str(), [&] { return call(trial.base(), out); }, true);
   if (error == Error::NotSupported) {
     trial.check_same(where + " is NotSupported, after that", base.there, base.here);
@@ -205,7 +205,7 @@ inline void binary_is_written_and_read(Trial& trial) {
       const std::vector<uint8_t> expected = to_binary(view.of(*twin.here), count);
       std::vector<uint8_t> found(expected.size());
       const auto read = [&] { return trial.base().to_binary(in, count, found.data()); };
-      const Error error = detail::ask(trial.base(), "to_binary", read, true);
+      const Error error = detail::call_backend(trial.base(), "to_binary", read, true);
       if (error == Error::NotSupported) return;
       const std::string what =
           text_of("to_binary of ", count, " of ", describe(in).c_str(), " (", view.name, ')');

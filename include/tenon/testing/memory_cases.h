@@ -258,7 +258,7 @@ inline void bytes_move_within(Trial& trial) {
     const auto count = static_cast<size_t>(is_inside ? 1999 : dice.between(1, i < 20 ? 20 : 3000));
     const char* const origin = (is_inside ? to : from).data() + src;
     std::memcpy(&expected[dst], (is_inside ? expected : source).data() + src, count);
-    const Error error = detail::ask(trial.backend(), "copy_within", [&] {
+    const Error error = detail::call_backend(trial.backend(), "copy_within", [&] {
       return trial.backend().copy_within(to.data() + dst, origin, count);
     });
     const std::string what = text_of("copy_within of ", count, " bytes from ", src, " to ", dst,
@@ -274,7 +274,8 @@ inline void synchronize_is_ok(Trial& trial) {
 
 inline void unknown_options_are_refused(Trial& trial) {
   const auto init = [&](const BackendOptions& options) {
-    return detail::ask(trial.backend(), "init", [&] { return trial.backend().init(options); });
+    return detail::call_backend(trial.backend(), "init",
+                                [&] { return trial.backend().init(options); });
   };
   const Error found = init({{"no backend has an option of this name", 1}});
   trial.check(found == Error::InvalidArgument,

@@ -281,11 +281,10 @@ TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, 
   }
 }
 
-TEST_CASE("arena: named as itself it brings no code for devices; they are reached all the same") {
+TEST_CASE("arena: elements go to devices and back, whether it is named as itself or as a backend") {
   Arena<16384> arena;
   tests::MinimalBackend device;
   const tests::Floats values{1, 2, 3, 4, 5, 6};
-  const auto brings_all = [&] { return detail::BackendAccess::hooks(*arena).copy != nullptr; };
   {
     const TensorPtr t = make_tensor_ptr({2, 3}, values, *arena);
     const TensorPtr there = backend_copy(t, device);
@@ -295,9 +294,7 @@ TEST_CASE("arena: named as itself it brings no code for devices; they are reache
     CHECK(tests::values<float>(clone_tensor_ptr(there, *arena)) == values);
     CHECK(tests::values<float>(clone_tensor_ptr(permute(t, {1, 0}))) ==
           tests::Floats{1, 4, 2, 5, 3, 6});
-    CHECK_FALSE(brings_all());
     CHECK(tests::values<float>(backend_copy(there, *arena)) == values);
-    CHECK(brings_all());  // named as a Backend
   }
   {
     TrackingBackend tracking(*arena);

@@ -15,7 +15,7 @@ namespace {
 
 void* take(Backend& backend, size_t nbytes) {
   void* p = &backend;
-  REQUIRE(detail::allocate_from(backend, detail::known_state(backend), nbytes, p) == Error::Ok);
+  REQUIRE(detail::known_state(backend)->allocate(nbytes, detail::kDataAlignment, p) == Error::Ok);
   return p;
 }
 detail::BackendState* state_of(const Backend& backend) {
@@ -77,8 +77,8 @@ TEST_CASE("Backend: live_blocks counts what was given and has not come back") {
   CHECK(take(backend, 0) == nullptr);
   CHECK(backend.live_blocks() == 2);
   CHECK(backend.last_alignment == 64);
-  detail::release_to(state_of(backend), p, 100);
-  detail::release_to(state_of(backend), nullptr, 0);
+  state_of(backend)->release(p, 100);
+  state_of(backend)->release(nullptr, 0);
   CHECK(backend.live_blocks() == 0);
   CHECK(backend.calls["allocate"] == 1);
   CHECK(backend.calls["deallocate"] == 1);
@@ -93,7 +93,7 @@ TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, 
     MinimalBackend backend("a backend with a very long name indeed");
     state = state_of(backend);
     for (void*& block : blocks) block = take(backend, 1);
-    detail::release_to(state, blocks[2], 1);
+    state->release(blocks[2], 1);
     CHECK(told.count() == 0);
   }
   CHECK(told.count() == 1);
@@ -101,11 +101,11 @@ TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, 
         "InUse: backend a backend with a very long  was destroyed with 2 of its "
         "blocks in use");
   CHECK(state->backend == nullptr);
-  detail::release_to(state, blocks[0], 1);
+  state->release(blocks[0], 1);
   detail::ReleaseToBackend{state, 1}(blocks[1]);  // frees the state: AddressSanitizer would tell
   {
     MinimalBackend backend;
-    detail::release_to(state_of(backend), take(backend, 8), 8);
+    state_of(backend)->release(take(backend, 8), 8);
   }
   CHECK(told.count() == 1);
 }
@@ -117,18 +117,22 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
     CHECK(state_of(backend) == static_cast<void*>(place));
     CHECK(take(backend, 8) == backend.memory);
     CHECK(backend.live_blocks() == 1);
-    detail::release_to(state_of(backend), backend.memory, 8);
+    state_of(backend)->release(backend.memory, 8);
     CHECK(backend.live_blocks() == 0);
     CHECK(backend.deallocations == 1);
   }
   PlacedBackend backend(nullptr, true);
   CHECK(backend.live_blocks() == 0);
-  void* p = &backend;
+  CHECK(detail::known_state(backend) == nullptr);
   RETURNS(OutOfMemory, "backend placed has no memory for 8 bytes",
-          detail::allocate_from(backend, detail::known_state(backend), 8, p));
-  CHECK(p == nullptr);
+          detail::fail_stateless(backend, 8));
   CHECK(backend.deallocations == 1);
-  CHECK(detail::allocate_from(backend, nullptr, 0, p) == Error::OutOfMemory);
+  CHECK(detail::fail_stateless(backend, 0) == Error::OutOfMemory);
+  CHECK(backend.deallocations == 1);
+  RAISES(OutOfMemory, "backend placed has no memory for 8 bytes", zeros({2}, backend));
+  int x = 0;
+  RAISES(OutOfMemory, "backend placed has no memory for 0 bytes",
+         from_blob(&x, {1}, ScalarType::Int, backend));
 }
 
 TEST_CASE("Backend: one that uses itself when it is asked for its device is not locked out") {

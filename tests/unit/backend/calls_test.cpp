@@ -28,7 +28,8 @@ struct Row {
 
 // A promise of docs/guarantees.md.
 TEST_CASE(
-    "ask: what a backend returns or throws is an error with its name, the operation, a text") {
+    "call_backend: what a backend returns or throws is an error with its name, the operation, a "
+    "text") {
   const Row rows[] = {
       {[] { return detail::fail(Error::AccessFailed, "the queue is lost"); }, Error::AccessFailed,
        ": the queue is lost"},
@@ -46,34 +47,35 @@ TEST_CASE(
   for (const Row& row : rows) {
     INFO(row.text);
     static_cast<void>(detail::fail(Error::Internal, "something earlier"));
-    CHECK(detail::ask(backend, "copy_within", row.call) == row.error);
+    CHECK(detail::call_backend(backend, "copy_within", row.call) == row.error);
     CHECK(last() == std::string("backend gpu failed in copy_within") + row.text);
     Error error = Error::Ok;
-    const bool is_done = detail::ask_optional(backend, "eye", error, row.call);
+    const bool is_done = detail::call_optional(backend, "eye", error, row.call);
     CHECK(is_done == (row.error != Error::NotSupported));
     CHECK(error == row.error);
     if (is_done) CHECK(last() == std::string("backend gpu failed in eye") + row.text);
   }
 }
 
-TEST_CASE("ask: what went well leaves the thread's last error as it was") {
+TEST_CASE("call_backend: what went well leaves the thread's last error as it was") {
   MinimalBackend backend;
   Error error = Error::Internal;
   static_cast<void>(detail::fail(Error::Internal, "something earlier"));
-  CHECK(detail::ask(backend, "eye", [] { return Error::Ok; }) == Error::Ok);
-  CHECK(detail::ask_optional(backend, "eye", error, [] { return Error::Ok; }));
+  CHECK(detail::call_backend(backend, "eye", [] { return Error::Ok; }) == Error::Ok);
+  CHECK(detail::call_optional(backend, "eye", error, [] { return Error::Ok; }));
   CHECK(error == Error::Ok);
-  CHECK_FALSE(detail::ask_optional(backend, "eye", error, [] { return Error::NotSupported; }));
+  CHECK_FALSE(detail::call_optional(backend, "eye", error, [] { return Error::NotSupported; }));
   CHECK(last() == "something earlier");
-  CHECK_FALSE(detail::ask_optional(backend, "eye", error,
-                                   []() -> Error { throw Exception(Error::NotSupported, "no"); }));
+  CHECK_FALSE(detail::call_optional(backend, "eye", error,
+                                    []() -> Error { throw Exception(Error::NotSupported, "no"); }));
 }
 
-TEST_CASE("ask: a long text is cut, not lost") {
+TEST_CASE("call_backend: a long text is cut, not lost") {
   MinimalBackend backend("gpu");
   const std::string text(2000, 'x');
-  CHECK(detail::ask(backend, "eye", [&] { return detail::fail(Error::Internal, text.c_str()); }) ==
-        Error::Internal);
+  CHECK(detail::call_backend(backend, "eye", [&] {
+          return detail::fail(Error::Internal, text.c_str());
+        }) == Error::Internal);
   CHECK(contains(last(), "backend gpu failed in eye: xxx"));
   CHECK(last().size() == detail::kMessageCapacity - 1);
 }
@@ -81,7 +83,7 @@ TEST_CASE("ask: a long text is cut, not lost") {
 TEST_CASE("upload and download: they are the backend's copies, under those names") {
   MinimalBackend backend("gpu");
   void* p = nullptr;
-  REQUIRE(detail::allocate_from(backend, detail::known_state(backend), 4, p) == Error::Ok);
+  REQUIRE(detail::known_state(backend)->allocate(4, detail::kDataAlignment, p) == Error::Ok);
   const int32_t five = 5;
   CHECK(detail::upload(backend, p, &five, 4) == Error::Ok);
   CHECK(backend.get<int32_t>(p, 0) == 5);
@@ -94,25 +96,26 @@ TEST_CASE("upload and download: they are the backend's copies, under those names
           detail::upload(backend, p, &five, 4));
   RETURNS(Internal, "backend gpu failed in copy_to_host: thrown on the way",
           detail::download(backend, &read, p, 4));
-  detail::release_to(detail::BackendAccess::state(backend), p, 4);
+  detail::BackendAccess::state(backend)->release(p, 4);
   CHECK(backend.used() == 0);
 }
 
-TEST_CASE("allocate_from: without memory it says whose, how much, and what the backend says") {
+TEST_CASE("allocate: without memory it says whose, how much, and what the backend says") {
   MinimalBackend backend("gpu");
   backend.room = 100;
   void* p = &backend;
-  CHECK(detail::allocate_from(backend, detail::known_state(backend), 101, p) == Error::OutOfMemory);
+  CHECK(detail::known_state(backend)->allocate(101, detail::kDataAlignment, p) ==
+        Error::OutOfMemory);
   CHECK(p == nullptr);
   CHECK(last() == "backend gpu has no memory for 101 bytes");
   backend.refusal = "it has 100";
-  CHECK(detail::allocate_from(backend, detail::known_state(backend), 102, p) == Error::OutOfMemory);
+  CHECK(detail::known_state(backend)->allocate(102, detail::kDataAlignment, p) ==
+        Error::OutOfMemory);
   CHECK(last() == "backend gpu has no memory for 102 bytes: it has 100");
   CHECK(backend.live_blocks() == 0);
   // Without a state what the backend gave goes back.
   RETURNS(OutOfMemory, "backend gpu has no memory for 64 bytes",
-          detail::allocate_from(backend, nullptr, 64, p));
-  CHECK(p == nullptr);
+          detail::fail_stateless(backend, 64));
   CHECK(backend.calls["allocate"] == 3);
   CHECK(backend.used() == 0);
 }

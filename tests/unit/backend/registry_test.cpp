@@ -88,6 +88,19 @@ TEST_CASE("registry: a backend that is destroyed is not registered anymore") {
   CHECK(&backend_for(device(0)) == &next);
 }
 
+TEST_CASE("registry: a backend without a state, which no tensor can use, is not registered") {
+  struct Stateless final : HostMemoryBackend {
+    Stateless() : HostMemoryBackend(nullptr, false) {}
+    const char* name() const noexcept override { return "stateless"; }
+    Device device() const noexcept override { return Device(DeviceType::ExtDev, 0); }
+    void* allocate(size_t, size_t) noexcept override { return nullptr; }
+    void deallocate(void*, size_t) noexcept override {}
+  } backend;
+  RAISES(OutOfMemory, "register_backend: backend stateless had no memory for its state",
+         (register_backend(backend), 0));
+  RAISES(NotFound, "no backend is registered for ext_dev:0", backend_for(device(0)));
+}
+
 TEST_CASE("BackendScope: it is the default while it lives, the innermost of several") {
   MinimalBackend a;
   MinimalBackend b;
@@ -101,7 +114,7 @@ TEST_CASE("BackendScope: it is the default while it lives, the innermost of seve
       CHECK(&default_backend() == &b);
       const BackendScope again(cpu);  // which brings back the host's heap
       CHECK(&default_backend() == &cpu);
-      CHECK(detail::unless_host_heap(&default_backend()) == nullptr);
+      CHECK(detail::null_if_heap(&default_backend()) == nullptr);
     }
     CHECK(&default_backend() == &a);
     const Backend* there = nullptr;
@@ -111,8 +124,8 @@ TEST_CASE("BackendScope: it is the default while it lives, the innermost of seve
   } catch (int) {
   }
   CHECK(&default_backend() == &host_backend());
-  CHECK(detail::unless_host_heap(&a) == &a);
-  CHECK(detail::unless_host_heap(nullptr) == nullptr);
+  CHECK(detail::null_if_heap(&a) == &a);
+  CHECK(detail::null_if_heap(nullptr) == nullptr);
 }
 
 }  // namespace registry_test

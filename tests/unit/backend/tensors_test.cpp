@@ -183,7 +183,7 @@ const Maker kMakers[] = {
 
 /// What is made is as on the host in all but the address.
 void creators_keep_strides_and_backends(Trial& trial) {
-  const bool is_heap = detail::unless_host_heap(&trial.backend()) == nullptr;
+  const bool is_heap = detail::null_if_heap(&trial.backend()) == nullptr;
   const Backend& expected = is_heap ? host_backend() : trial.backend();
   for (const auto& [what, make] : kMakers) {
     const TensorPtr here = trial.check_made(what, make(host_backend()));

@@ -68,10 +68,10 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and i
     CountingBackend inner;
     Wrapper wrapper(inner);
     void* p = nullptr;
-    REQUIRE(detail::allocate_from(wrapper, detail::known_state(wrapper), 8, p) == Error::Ok);
+    REQUIRE(detail::known_state(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
     CHECK(wrapper.live_blocks() == 1);
     CHECK(inner.live_blocks() == 0);
-    detail::release_to(detail::BackendAccess::state(wrapper), p, 8);
+    detail::BackendAccess::state(wrapper)->release(p, 8);
     CHECK(wrapper.live_blocks() == 0);
     CHECK(inner.used() == 0);
   }
@@ -85,15 +85,15 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   Wrapper outer(static_cast<Backend&>(middle));
   void* p = nullptr;
   detail::BackendState* const state = detail::known_state(outer);
-  REQUIRE(detail::allocate_from(outer, state, 8, p) == Error::Ok);
+  REQUIRE(state->allocate(8, detail::kDataAlignment, p) == Error::Ok);
   CHECK(state->find() == &outer);
   inner.reset();
   CHECK(told.count() == 1);
   CHECK(told.last() == "InUse: backend counting was destroyed before one that wraps it");
   CHECK(state->find() == nullptr);
   RETURNS(InvalidState, "has no memory, the backend that it wraps was destroyed",
-          detail::allocate_from(outer, state, 8, p));
-  detail::release_to(state, p, 8);  // AddressSanitizer would tell
+          state->allocate(8, detail::kDataAlignment, p));
+  state->release(p, 8);  // AddressSanitizer would tell
   CHECK(outer.live_blocks() == 0);
   CHECK(told.count() == 1);
 }

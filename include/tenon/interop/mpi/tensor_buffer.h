@@ -67,7 +67,7 @@ struct MpiBuffer : MpiElements {
     bool reaches = backend == nullptr;
     if (!reaches && t.device.is_cuda() && !t.opaque && is_mpi_cuda_aware()) {
       // What was enqueued comes first: MPI knows nothing of the backend's streams.
-      TENON_TRY(ask(*backend, "synchronize", [&] { return backend->synchronize(); }));
+      TENON_TRY(call_backend(*backend, "synchronize", [&] { return backend->synchronize(); }));
       reaches = true;
     }
     reaches = reaches && scalar_type == t.type;

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
-#include "tenon/backend/device_backend.h"
 #include "tenon/exchange/dlpack_check.h"
 #include "tenon/tensor/location.h"
 
@@ -23,10 +23,10 @@ inline bool has_streams(Device device) noexcept {
 inline int64_t default_stream(DeviceType type) noexcept { return type == DeviceType::ROCM ? 0 : 1; }
 
 inline Error order_before(DeviceBackend& backend, int64_t stream) noexcept {
-  return ask(backend, "order_before", [&] { return backend.order_before(stream); });
+  return call_backend(backend, "order_before", [&] { return backend.order_before(stream); });
 }
 inline Error order_after(DeviceBackend& backend, int64_t stream) noexcept {
-  return ask(backend, "order_after", [&] { return backend.order_after(stream); });
+  return call_backend(backend, "order_after", [&] { return backend.order_after(stream); });
 }
 
 /// The DeviceBackend that is registered for a device, itself or inside of another; null for none.
@@ -50,7 +50,7 @@ inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) no
   if (backend == nullptr) return Error::Ok;
   device = backend->as_device();
   if (device != nullptr) return Error::Ok;
-  return ask(*backend, "synchronize", [&] { return backend->synchronize(); });
+  return call_backend(*backend, "synchronize", [&] { return backend->synchronize(); });
 }
 
 /// Makes a device's memory ready for the stream that a consumer names in __dlpack__.

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+// The classes Backend and DeviceBackend. Programs include backend.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/backend/state.h"
+#include "tenon/config.h"
+#include "tenon/core/array_ref.h"
+#include "tenon/core/atomic.h"
+#include "tenon/core/device.h"
+#include "tenon/core/error.h"
+#include "tenon/core/generator.h"
+#include "tenon/core/memory.h"
+#include "tenon/core/optional.h"
+#include "tenon/core/scalar.h"
+#include "tenon/core/tensor_view.h"
+#include "tenon/kernels/cast.h"
+
+TENON_BEGIN_NAMESPACE
+
+class DeviceBackend;
+
+/// A name with a number, or with a text.
+/// Ownership: refers to both texts, which outlive the call they are passed to.
+struct BackendOption {
+  BackendOption(const char* option TENON_LIFETIMEBOUND, const own::Scalar& number) noexcept
+      : name(option != nullptr ? option : ""), value(number) {}
+  BackendOption(const char* option TENON_LIFETIMEBOUND,
+                const char* word TENON_LIFETIMEBOUND) noexcept
+      : name(option != nullptr ? option : ""), text(word) {}
+
+  const char* name;
+  own::Scalar value;
+  const char* text = nullptr;  ///< null for a number; a literal 0 is taken as a number
+};
+
+/// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
+/// Ownership: copies the options into a std::vector, and throws what that throws.
+class BackendOptions {
+ public:
+  BackendOptions(std::initializer_list<BackendOption> list) : list_(list) {}
+
+  size_t size() const noexcept { return list_.size(); }
+  const BackendOption* begin() const noexcept TENON_LIFETIMEBOUND { return list_.data(); }
+  const BackendOption* end() const noexcept TENON_LIFETIMEBOUND { return begin() + size(); }
+
+  /// The option of that name, the last one where there are several; null where there is none.
+  const BackendOption* find(const char* name) const noexcept TENON_LIFETIMEBOUND {
+    const BackendOption* found = nullptr;
+    for (const BackendOption& option : *this) {
+      if (std::strcmp(option.name, name) == 0) found = &option;
+    }
+    return found;
+  }
+
+  /// Reads a whole number, where it is given.
+  /// Errors: InvalidArgument for any other value, and one below `least` or above `most`.
+  Error read(const char* name, int64_t least, int64_t& number,
+             int64_t most = INT64_MAX) const noexcept {
+    const BackendOption* const option = find(name);
+    if (option == nullptr) return Error::Ok;
+    const own::Scalar& value = option->value;
+    if (option->text == nullptr && value.isIntegral(false) && value.fits<int64_t>() &&
+        value.to<int64_t>() >= least && value.to<int64_t>() <= most) {
+      number = value.to<int64_t>();
+      return Error::Ok;
+    }
+    const auto refuse = [&](const char* kind, const auto& given) noexcept {
+      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", kind, given,
+                          "; expected a whole number from ", least, " to ", most);
+    };
+    if (option->text != nullptr) return refuse("the text ", option->text);
+    return refuse(value.isFloatingPoint() ? "the floating value " : "", value);
+  }
+
+  /// Errors: InvalidArgument for an option that none of `names` is.
+  Error check_names(std::initializer_list<const char*> names) const noexcept {
+    for (const BackendOption& option : *this) {
+      bool known = false;
+      for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
+      if (TENON_UNLIKELY(!known)) {
+        return detail::fail(Error::InvalidArgument, "there is no option \"", option.name, '"');
+      }
+    }
+    return Error::Ok;
+  }
+
+ private:
+  std::vector<BackendOption> list_;
+};
+
+namespace detail {
+
+struct BackendAccess;
+
+/// The classes that the library has to tell from others, without RTTI.
+enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
+
+}  // namespace detail
+
+/// A tensor that a creator has made; what it refers to is valid during the call.
+struct MadeTensor {
+  void* data;  // null without elements
+  ScalarType type;
+  ArrayRef<int64_t> sizes;
+  ArrayRef<int64_t> strides;  // in elements
+  const char* function;       // "zeros"
+};
+
+/// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
+///
+/// Addresses are of any kind, as long as adding bytes to one gives the address of what lies there:
+/// a view of a tensor is the address of its element 0. Only where device() is one whose memory the
+/// host reads and is_opaque() is false, tenon itself reads and writes it.
+///
+/// The nine pure functions are all that is needed. The others are asked before tenon does the same
+/// with those nine, by way of the host; they may return NotSupported, as their defaults do, for
+/// what they do not do, having changed nothing.
+///
+/// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
+/// alive, the failure handler is told; dropping them later is safe, but their memory is not
+/// released anymore.
+/// Errors: functions return an Error, and may leave a text with set_error(); what they throw
+/// becomes an error too.
+/// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped,
+/// several at once where the program does that.
+/// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
+class TENON_EXPORT Backend {
+ public:
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend();
+
+  /// "opencl": for messages. Valid as long as the backend.
+  virtual const char* name() const noexcept = 0;
+  /// The same for the backend's whole life.
+  virtual Device device() const noexcept = 0;
+  /// Whether the memory can only be reached through the backend.
+  virtual bool is_opaque() const noexcept = 0;
+
+  /// `nbytes` > 0 bytes at a multiple of `alignment`, a power of two; nullptr when it cannot.
+  virtual void* allocate(size_t nbytes, size_t alignment) noexcept = 0;
+  /// Releases what allocate(nbytes, …) gave, on whichever thread the last tensor is dropped.
+  virtual void deallocate(void* p, size_t nbytes) noexcept = 0;
+
+  /// Copies bytes from host memory, which may be written or released as soon as this returns.
+  virtual Error copy_from_host(void* dst, const void* src, size_t nbytes) = 0;
+  /// Copies bytes to host memory, where they are when this returns.
+  virtual Error copy_to_host(void* dst, const void* src, size_t nbytes) = 0;
+  /// Copies bytes inside of the backend's memory, between ranges that do not overlap. May return
+  /// before that is done: whatever the backend does next comes after it.
+  virtual Error copy_within(void* dst, const void* src, size_t nbytes) = 0;
+  /// Returns when all that was begun is done.
+  virtual Error synchronize() = 0;
+
+  // What follows is optional.
+
+  /// Sets options. The default knows none.
+  /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is
+  /// changed.
+  virtual Error init(const BackendOptions& options) { return options.check_names({}); }
+
+  /// Copies elements between views of the same sizes, at any strides, converting types as `mode`
+  /// says. At least one is in this backend's memory; the other is there too, in the host's (its
+  /// device is the CPU) or, if the backends' devices are different ones, on another device.
+  /// They do not overlap. When this returns, host memory has been read or written.
+  virtual Error copy(const TensorView& /*dst*/, const TensorView& /*src*/, CastMode /*mode*/) {
+    return Error::NotSupported;
+  }
+  // The creators below. In memory that the host reads, the elements are there when they return.
+
+  /// Writes one element, given in host memory, to all of `out`.
+  virtual Error constant(const TensorView& /*out*/, const void* /*element*/) {
+    return Error::NotSupported;
+  }
+  /// Writes ones to the main diagonal of a matrix, zeros elsewhere.
+  virtual Error eye(const TensorView& /*out*/) { return Error::NotSupported; }
+  /// Writes each element's index along an axis, or without one its row-major index.
+  virtual Error iota(const TensorView& /*out*/, OptionalIndex /*axis*/) {
+    return Error::NotSupported;
+  }
+  /// Writes `nbytes` bytes: row-major elements, little-endian.
+  virtual Error from_binary(const TensorView& /*out*/, const void* /*bytes*/, size_t /*nbytes*/) {
+    return Error::NotSupported;
+  }
+  /// Writes the first `count` elements in that form to host memory.
+  virtual Error to_binary(const TensorView& /*in*/, int64_t /*count*/, void* /*bytes*/) {
+    return Error::NotSupported;
+  }
+  /// Writes to row-major element i what the host's kernels give for element start.offset + i of
+  /// start.seed, see docs/random.md: uniform in [min, max).
+  virtual Error random_uniform(const TensorView& /*out*/, double /*min*/, double /*max*/,
+                               const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
+  /// The same, normal with a mean and a standard deviation.
+  virtual Error random_normal(const TensorView& /*out*/, double /*mu*/, double /*sigma*/,
+                              const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
+  /// The same, each integer from `low` to `last` with the same probability.
+  virtual Error random_integers(const TensorView& /*out*/, int64_t /*low*/, int64_t /*last*/,
+                                const Generator::State& /*start*/) {
+    return Error::NotSupported;
+  }
+  /// Appends the elements as text, at most about `limit` of them, as to_string() is to show them.
+  virtual Error inspect(const TensorView& /*in*/, int64_t /*limit*/, std::string& /*text*/) {
+    return Error::NotSupported;
+  }
+
+  /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
+  /// that is asked to copy and to make values. The same for the backend's whole life.
+  virtual Backend& base() noexcept { return *this; }
+  /// Itself, or the one that it wraps, where that is a DeviceBackend; else null.
+  virtual DeviceBackend* as_device() noexcept { return nullptr; }
+  /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
+  /// metadata too, so that they need no heap; so do borrowed tensors that it is given or in scope
+  /// for, and views. Null for the heap. Not in ATen mode.
+  virtual Backend* metadata_backend() noexcept { return nullptr; }
+  /// Told of each tensor that was made in its memory. For bookkeeping.
+  virtual void on_made(const MadeTensor&) noexcept {}
+
+  /// Memory blocks of this backend that tensors hold, those of their metadata included.
+  int64_t live_blocks() const noexcept {
+    return state_ == nullptr ? 0 : int64_t{state_->get()} - 1 - state_->wrappers.get();
+  }
+
+ protected:
+  // Templates, so that a program compiles and links CopyingState only if it constructs a backend
+  // that is more than host memory.
+
+  /// With TENON_HEAP=0 it can make no tensors: use the constructor below.
+  template <class T = void>
+  Backend() noexcept : Backend(detail::make_state<detail::CopyingState<T>>()) {}
+  /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
+  /// long as its tensors and wrappers. If it is null, the backend can make no tensors. With
+  /// `one_thread` all its tensors are made, used and dropped on one thread at a time.
+  template <class T = void>
+  Backend(void* place, bool one_thread) noexcept
+      : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}
+  /// With a state that is made; null where the backend can make no tensors.
+  explicit Backend(detail::BackendState* state) noexcept : state_(state) {
+    if (state == nullptr) return;
+    state->backend = this;
+    state->add();
+  }
+
+  /// Leaves the text for an error: `return set_error(Error::AccessFailed, "the queue is lost");`
+  static Error set_error(Error error, const char* text) noexcept {
+    return detail::fail(error, text);
+  }
+
+ private:
+  friend struct detail::BackendAccess;
+
+  detail::BackendState* state_ = nullptr;
+  Backend* next_ = nullptr;   // in the registry
+  Device registered_device_;  // a backend that another thread destroys cannot be asked
+  detail::BackendKind kind_ = {};
+};
+
+namespace detail {
+
+/// The registered backends: a list through them, so that it needs neither heap nor constructor, and
+/// is there before main() and after it.
+struct BackendRegistry {
+  SpinLock lock;
+  Backend* first = nullptr;
+};
+TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
+  static BackendRegistry registry;
+  return registry;
+}
+
+template <class T>
+inline constexpr bool is_backend_v = std::is_base_of_v<Backend, T>;
+
+/// The library's way into a Backend.
+struct BackendAccess {
+  static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
+  static Backend*& next(Backend& backend) noexcept { return backend.next_; }
+  static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
+  static BackendKind& kind(Backend& backend) noexcept { return backend.kind_; }
+  /// Whether it is the host's heap.
+  static bool is_host_heap(const Backend& backend) noexcept {
+    return backend.kind_ == BackendKind::HostHeap;
+  }
+};
+
+/// Takes a backend out of the registry. False when it is not there.
+inline bool remove_from_registry(Backend& backend) noexcept {
+  BackendRegistry& registry = backend_registry();
+  const LockGuard<SpinLock> guard(registry.lock);
+  Backend** at = &registry.first;
+  while (*at != nullptr && *at != &backend) at = &BackendAccess::next(**at);
+  if (*at == nullptr) return false;
+  *at = BackendAccess::next(backend);
+  return true;
+}
+
+}  // namespace detail
+
+inline Backend::~Backend() {
+  detail::remove_from_registry(*this);
+  if (state_ == nullptr) return;
+  state_->backend = nullptr;
+  if (const int64_t left = live_blocks()) {
+    detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
+                   " was destroyed with ", left, " of its blocks in use");
+  }
+  if (state_->wrappers.any()) {
+    detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
+                   " was destroyed before one that wraps it");
+  }
+  if (detail::BackendState* const inner = std::exchange(state_->inner, nullptr)) {
+    inner->wrappers.remove();
+    detail::drop_state(inner);
+  }
+  detail::drop_state(state_);
+}
+
+/// A backend that shares its memory and streams with other libraries, as CUDA's does.
+///
+/// A stream is named by a number, as in DLPack and in CUDA's array interface: 1 for CUDA's legacy
+/// default stream, 2 for its per-thread one, any other for a handle.
+/// Errors, threads: as Backend's.
+class TENON_EXPORT DeviceBackend : public Backend {
+ public:
+  DeviceBackend* as_device() noexcept override { return this; }
+
+  /// The stream that has the calling thread's next work.
+  virtual int64_t stream_number() const noexcept = 0;
+  /// Makes work enqueued on `stream` from now on wait for all that this backend has enqueued.
+  virtual Error order_before(int64_t stream) = 0;
+  /// Makes work that this backend enqueues from now on wait for all that `stream` has been given.
+  virtual Error order_after(int64_t stream) = 0;
+  /// Makes work enqueued on any of its streams from now on wait for all that was enqueued on them.
+  /// Called by PoolBackend before it reuses a block.
+  virtual Error join_streams() noexcept = 0;
+
+  /// Checks memory that came as a pointer and is said to be on device(): `nbytes` > 0 bytes from
+  /// its lowest element on.
+  /// Errors: InvalidArgument where it is not.
+  virtual Error check_memory(const void* lowest, size_t nbytes) = 0;
+
+  /// Copies as copy() does; one view is in this backend's memory, the other in `other`'s. What
+  /// either enqueues from now on waits for it. Asked of the destination's backend first, then of
+  /// the source's; NotSupported for a backend of a kind that this one does not know.
+  virtual Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
+                             Backend& other) = 0;
+
+ protected:
+  using Backend::Backend;
+};
+
+TENON_END_NAMESPACE
