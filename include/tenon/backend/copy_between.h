@@ -193,8 +193,8 @@ TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
 /// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
 template <class T>
 struct CopyingState final : BackendState {
-  /// Copies elements between locations that may overlap, at least one of them a backend's, the first
-  /// way that applies:
+  /// Copies elements between locations that may overlap, at least one of them a backend's, in the
+  /// first way that applies:
   ///
   ///     no elements                                 nothing
   ///     overlapping in one backend's memory         through the host

@@ -55,8 +55,8 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 /// There is one registry in a program, shared by its shared libraries. For the CPU there is always
 /// one; it cannot be replaced.
 /// Ownership: borrows; a backend that is destroyed is unregistered.
-/// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory when
-/// the backend can make no tensors.
+/// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory
+/// when the backend can make no tensors.
 /// Threads: any.
 TENON_LAZY void register_backend(Backend& backend) {
   const Device device = backend.device();

@@ -65,8 +65,8 @@ struct BackendCopy {
   const char* function;
 
   /// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
-  /// strides are kept. The source stays as it is. Between two backends the bytes go through the host
-  /// unless one of them knows the other.
+  /// strides are kept. The source stays as it is. Between two backends the bytes go through the
+  /// host unless one of them knows the other.
   /// Ownership: owns its memory.
   /// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
   /// gone), NotSupported (a template, which has nothing to copy; memory of a device for which no
