@@ -65,7 +65,7 @@ NOT_FAILING = {
         NameList::operator[] NameList::size Outputs::is_set Outputs::size Outputs::target
         Outputs::values PmrBackend::name PmrBackend::resource PoolBackend::cached_bytes
         PoolBackend::metadata_backend PoolBackend::name PoolBackend::statistics
-        Deleter::operator_bool Result::error Result::ok
+        Deleter::operator_bool Result::error Result::operator_Error Result::ok
         Result::operator_bool
         Result::operator_UseValueOrCheckOk Text::operator!= Text::operator==
         Text::operator_std::string_view Result::operator*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What tenon asks of a DeviceBackend, and when.
-#include "tenon/backend/device_backend.h"
+#include "tenon/backend/backend.h"
 
 #include "backend/device_helpers.h"
 #include "backend/helpers.h"

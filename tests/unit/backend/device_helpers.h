@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/backend/device_backend.h"
+#include "tenon/backend/backend.h"
 
 namespace tests {
 
