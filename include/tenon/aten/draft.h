@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// ATen mode's Draft and Resizable, see tensor/draft.h: an at::Tensor in the making.
+// ATen mode's part of tensor/handle.h: a draft becomes an at::Tensor, and what is done to one's
+// memory.
 //
-// The memory is a c10::Storage whose DataPtr releases it. Whoever shares the storage, a view of
-// tenon's or ATen's or a Blob, borrows the memory: that is what the storage's count says.
+// The memory is a c10::Storage's. Behind that is the impl that the draft was, which releases it:
+// see fields_behind(). Whoever shares the storage, a view of tenon's or ATen's, and every
+// MemoryHold borrows the memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -24,200 +23,162 @@
 #include "tenon/aten/errors.h"
 #include "tenon/config.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
-#include "tenon/tensor/deleter.h"
-#include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/draft.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a tensor is to be made of.
-struct ImplFields : TensorFields {
-  const at::Tensor* base = nullptr;  // of a view, the source, which outlives the draft
-  std::unique_ptr<void, c10::DeleterFnPtr> block{nullptr, &std::free};  // of memory of its own
-  Deleter deleter;
-};
+using AtenImplPtr = c10::intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
 
-/// A tensor in the making. What it owns is released with it, unless it was committed.
-class Draft {
- public:
-  using ImplPtr = c10::intrusive_ptr<at::TensorImpl, at::UndefinedTensorImpl>;
-
-  ImplFields& fields() noexcept { return fields_; }
-  const ImplPtr& impl() const noexcept { return impl_; }
-  void share(ImplPtr impl) noexcept { impl_ = std::move(impl); }
-  ImplPtr take() noexcept { return std::move(impl_); }
-
-  /// Makes the TensorImpl.
-  /// Errors: NotSupported for what ATen does not have, OutOfMemory.
-  Error commit() noexcept {
-    if (impl_.defined()) return Error::Ok;
-    TENON_TRY(check());
-    return call_libtorch([this] { return make_impl(); });
-  }
-
- private:
-  /// Whether ATen has such tensors.
-  Error check() noexcept {
-    if (TENON_UNLIKELY(fields_.readonly)) {
-      return fail(
-          Error::NotSupported,
-          "ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what is "
-          "read-only, a const_cast lends it to be written");
-    }
-    if (TENON_UNLIKELY(fields_.layout.offsets.min < 0)) {
-      return fail(Error::NotSupported, "strides ", fields_.layout.strides(), " for sizes ",
-                  fields_.layout.sizes(), ": ATen has no negative ones");
-    }
-    if (TENON_UNLIKELY(static_cast<int>(fields_.type) >=
-                       static_cast<int>(c10::ScalarType::NumOptions))) {
-      return fail(Error::NotSupported, "this libtorch has no dtype ", fields_.type);
-    }
-    return Error::Ok;
-  }
-
-  Error make_storage(c10::Device device, c10::Storage& storage) {
-    // A storage of Meta is as long as one with memory: views are checked against it.
-    const size_t nbytes =
-        fields_.data == nullptr && !device.is_meta()
-            ? 0
-            : static_cast<size_t>(fields_.layout.required_span_size()) * elementSize(fields_.type);
-    c10::DataPtr memory(fields_.data, device);
-    if (fields_.block != nullptr) {
-      memory = {fields_.data, fields_.block.release(), &std::free, device};
-    } else if (fields_.deleter) {
-      auto* const deleter = new (std::nothrow) Deleter(std::move(fields_.deleter));
-      if (deleter == nullptr) return fail(Error::OutOfMemory, "out of memory for the deleter");
-      memory = {fields_.data, deleter, release_deleter(), device};
-    }
-    // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
-    const bool resizable =
-        fields_.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
-        fields_.backend == nullptr &&
-        (fields_.ownership == Ownership::Owned || fields_.ownership == Ownership::Adopted);
-    storage = c10::Storage(c10::Storage::use_byte_size_t(), nbytes, std::move(memory),
-                           resizable ? c10::GetCPUAllocator() : nullptr, resizable);
-    return Error::Ok;
-  }
-
-  /// Where a view starts, in elements from the start of the storage.
-  Error compute_offset(int64_t& offset) const {
-    if (fields_.data == nullptr) return Error::Ok;
-    const auto* const start = static_cast<const char*>(const_storage_data(fields_.base->storage()));
-    const int64_t bytes = static_cast<const char*>(fields_.data) - start;
-    const auto size = static_cast<int64_t>(elementSize(fields_.type));
-    if (TENON_UNLIKELY(bytes % size != 0)) {
-      return fail(Error::NotSupported, "elements of ", size, " bytes, ", bytes,
-                  " bytes into the storage: ATen counts such offsets in elements");
-    }
-    offset = bytes / size;
-    return Error::Ok;
-  }
-
-  Error make_impl() {
-    static const c10::Device cpu{c10::DeviceType::CPU};
-    c10::Device device = cpu;
-    c10::DispatchKey key = c10::DispatchKey::CPU;
-    if (TENON_UNLIKELY(!fields_.device.is_cpu())) {
-      TENON_TRY(to_c10_strided(fields_.device, device));
-      key = c10::computeDispatchKey(public_type(fields_.type), c10::kStrided, device);
-    }
-    int64_t offset = 0;
-    c10::Storage storage;
-    if (fields_.base != nullptr) {
-      TENON_TRY(compute_offset(offset));
-      storage = fields_.base->storage();
-    } else {
-      TENON_TRY(make_storage(device, storage));
-    }
-    auto made = c10::make_intrusive<ManagedImpl>(std::move(storage), c10::DispatchKeySet(key),
-                                                 fields_, offset);
-    // What is written through a view, autograd notices in its source.
-    if (fields_.base != nullptr && !fields_.base->is_inference() && !made->is_inference()) {
-      made->set_version_counter(fields_.base->unsafeGetTensorImpl()->version_counter());
-    }
-    impl_ = std::move(made);
-    return Error::Ok;
-  }
-
-  ImplFields fields_;
-  ImplPtr impl_;
-};
-
-inline ImplFields& fields(Draft& draft) noexcept { return draft.fields(); }
-
-/// libtorch keeps metadata on the heap, and elements in blocks of their own.
-constexpr bool is_inline_size(size_t) noexcept { return false; }
-constexpr size_t inline_room(size_t) noexcept { return 0; }
-inline void* inline_data(Draft&) noexcept { return nullptr; }
-
-/// Makes an impl: here, what Draft::commit() will make one of.
-inline Error new_impl(Draft&, BackendState* = nullptr, size_t = 0) noexcept { return Error::Ok; }
-
-/// Gives `made` a block of the heap's.
-inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
-  made.data = memory.data;
-  made.block.reset(memory.base);
-  made.ownership = Ownership::Owned;
+inline const c10::Storage& storage_of(const TensorArg& tensor) noexcept {
+  return tensor.tensor().unsafeGetTensorImpl()->unsafe_storage();
 }
 
-/// Makes `made` keep the memory of `source` alive, and count as a borrow of it.
+/// Whether others would lose memory that the storage lets go of.
+inline bool is_shared(const c10::Storage& storage) noexcept {
+  const ImplFields* const kept = fields_behind(storage);
+  return storage.use_count() > 1 || (kept != nullptr && kept->borrows.any());
+}
+
+/// A deleter that keeps a storage.
+struct KeepStorage {
+  c10::Storage storage;
+  void operator()(void*) const noexcept {}
+};
+/// In place of a deleter: of which tensor a draft is to be a view.
+struct ViewOf {
+  const at::Tensor* source;
+  void operator()(void*) const noexcept {}
+};
+
+/// A storage of ATen's is kept by an impl that is made for that.
+inline Error MemoryHold::hold(const TensorArg& source) noexcept {
+  const c10::Storage& storage = storage_of(source);
+  if (const ImplFields* const kept = fields_behind(storage)) {
+    hold(kept->base);
+    return Error::Ok;
+  }
+  Draft keeper;
+  TENON_TRY(new_impl(keeper));
+  fields(keeper).data = const_storage_data(storage);
+  fields(keeper).deleter.emplace(nullptr, KeepStorage{storage});
+  hold(keeper);
+  return Error::Ok;
+}
+
+/// Makes `made` a view of `source`, which outlives the draft. Then the at::Tensor shares its
+/// storage.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
-  made.base = &source.tensor();
+  made.deleter.emplace(nullptr, ViewOf{&source.tensor()});
 }
 
-/// Keeps a tensor's memory: it stays alive, and the tensor can neither grow nor let it go.
-class MemoryHold {
- public:
-  /// For one that holds nothing yet.
-  Error hold(const TensorArg& source) noexcept {
-    return call_libtorch([&] {
-      storage_ = source.tensor().storage();
-      return Error::Ok;
-    });
+/// Whether ATen has such tensors.
+inline Error check_for_aten(const TensorFields& made) noexcept {
+  if (TENON_UNLIKELY(made.readonly)) {
+    return fail(Error::NotSupported,
+                "ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what "
+                "is read-only, a const_cast lends it to be written");
   }
-  /// Where the memory begins that is held; null for none.
-  void* origin() const noexcept { return storage_ ? const_storage_data(storage_) : nullptr; }
-  // An import gets a storage of its own in any case: what is held is not a tensor.
-  template <class... Description>
-  bool share(const Description&...) const noexcept {
-    return false;
+  if (TENON_UNLIKELY(made.layout.offsets.min < 0)) {
+    return fail(Error::NotSupported, "strides ", made.layout.strides(), " for sizes ",
+                made.layout.sizes(), ": ATen has no negative ones");
   }
-  bool attach(ImplFields&) noexcept { return false; }
-
- private:
-  c10::Storage storage_;
-};
-
-/// A hold as a shared_ptr.
-inline Error make_owner(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
-  return call_libtorch([&] {
-    owner = std::make_shared<c10::Storage>(source.tensor().storage());
-    return Error::Ok;
-  });
-}
-inline constexpr bool kKnowsOwners = false;
-inline MemoryHold held_by(const std::shared_ptr<const void>&) noexcept { return MemoryHold(); }
-
-/// Makes `draft` the impl of a tensor that exists.
-inline void share_impl(const Tensor& tensor, Draft& draft) noexcept {
-  draft.share(tensor.getIntrusivePtr());
-}
-
-/// Moves a draft to what holds it.
-template <class T>
-Error finish_draft(Draft& draft, T& out, BackendState*) noexcept {
-  TENON_TRY(draft.commit());
-  if constexpr (std::is_same_v<T, TensorPtr>) {
-    out.reset(new (std::nothrow) Tensor(draft.take()));
-    if (TENON_UNLIKELY(out == nullptr)) {
-      return fail(Error::OutOfMemory, "out of memory for a tensor");
-    }
-  } else {
-    out = T(draft.take());
+  if (TENON_UNLIKELY(static_cast<int>(made.type) >=
+                     static_cast<int>(c10::ScalarType::NumOptions))) {
+    return fail(Error::NotSupported, "this libtorch has no dtype ", made.type);
   }
   return Error::Ok;
+}
+
+/// The memory of a draft, which lives as long as that.
+inline c10::DataPtr release_with_impl(Draft&& draft, c10::Device device) noexcept {
+  ImplFields& kept = fields(draft);
+  kept.base = std::move(draft);
+  return {kept.data, &kept, release_impl(), device};
+}
+
+inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
+  const TensorFields& made = fields(draft);
+  // A storage of Meta is as long as one with memory: views are checked against it.
+  const size_t nbytes =
+      made.data == nullptr && !device.is_meta()
+          ? 0
+          : static_cast<size_t>(made.layout.required_span_size()) * elementSize(made.type);
+  // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
+  const bool resizable =
+      made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
+      made.backend == nullptr &&
+      (made.ownership == Ownership::Owned || made.ownership == Ownership::Adopted);
+  return c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
+                      release_with_impl(std::move(draft), device),
+                      resizable ? c10::GetCPUAllocator() : nullptr, resizable);
+}
+
+/// Where a view starts, in elements from the start of the storage.
+inline Error compute_offset(const TensorFields& view, const c10::Storage& storage,
+                            int64_t& offset) {
+  if (view.data == nullptr) return Error::Ok;
+  const auto* const start = static_cast<const char*>(const_storage_data(storage));
+  const int64_t bytes = static_cast<const char*>(view.data) - start;
+  const auto size = static_cast<int64_t>(elementSize(view.type));
+  if (TENON_UNLIKELY(bytes % size != 0)) {
+    return fail(Error::NotSupported, "elements of ", size, " bytes, ", bytes,
+                " bytes into the storage: ATen counts such offsets in elements");
+  }
+  offset = bytes / size;
+  return Error::Ok;
+}
+
+/// Makes an at::Tensor of a draft.
+inline Error make_aten_impl(Draft& draft, AtenImplPtr& impl) {
+  ImplFields& made = fields(draft);
+  static const c10::Device cpu{c10::DeviceType::CPU};
+  c10::Device device = cpu;
+  c10::DispatchKey key = c10::DispatchKey::CPU;
+  if (TENON_UNLIKELY(!made.device.is_cpu())) {
+    TENON_TRY(to_c10_strided(made.device, device));
+    key = c10::computeDispatchKey(public_type(made.type), c10::kStrided, device);
+  }
+  const c10::DispatchKeySet keys(key);
+  if (made.ownership != Ownership::View) {
+    impl = c10::make_intrusive<ManagedImpl>(make_storage(std::move(draft), device), keys, made, 0);
+    return Error::Ok;
+  }
+  const at::Tensor& source = *made.deleter.stored<ViewOf>()->source;
+  c10::Storage storage = source.storage();
+  int64_t offset = 0;
+  TENON_TRY(compute_offset(made, storage, offset));
+  impl = c10::make_intrusive<ManagedImpl>(std::move(storage), keys, made, offset);
+  // What is written through a view, autograd notices in its source.
+  if (!source.is_inference() && !impl->is_inference()) {
+    impl->set_version_counter(source.unsafeGetTensorImpl()->version_counter());
+  }
+  return Error::Ok;
+}
+
+inline Error make_handle(AtenImplPtr&& impl, TensorPtr& out) noexcept {
+  out.reset(new (std::nothrow) Tensor(std::move(impl)));
+  return out != nullptr ? Error::Ok : fail(Error::OutOfMemory, "out of memory for a tensor");
+}
+template <class T>
+Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
+  out = T(std::move(impl));
+  return Error::Ok;
+}
+
+/// Makes a draft what is returned.
+/// Errors: NotSupported for what ATen does not have, OutOfMemory.
+template <class T>
+Error finish_draft(Draft& draft, T& out, BackendState*) noexcept {
+  TENON_TRY(check_for_aten(fields(draft)));
+  AtenImplPtr impl;
+  TENON_TRY(call_libtorch([&] { return make_aten_impl(draft, impl); }));
+  return make_handle(std::move(impl), out);
+}
+/// Another handle to a tensor.
+template <class T>
+Error make_handle(Tensor&& tensor, T& out, BackendState*) noexcept {
+  return make_handle(AtenImplPtr(tensor.getIntrusivePtr()), out);
 }
 
 /// A tensor whose shape and memory may change: what it has, and where it is.
@@ -230,7 +191,7 @@ struct Resizable : TensorFields {
 inline Resizable resizable(const TensorArg& tensor) noexcept { return Resizable(tensor); }
 
 inline bool is_borrowed(const Resizable& tensor) noexcept {
-  return tensor.impl->unsafe_storage().use_count() > 1;
+  return is_shared(tensor.impl->unsafe_storage());
 }
 
 /// There is no short way here.
@@ -246,28 +207,28 @@ inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
   });
 }
 
-/// Memory that is to take the place of a tensor's, once nothing can fail.
-struct Replacement {
-  void* data = nullptr;
-  Deleter release;
-  std::unique_ptr<Deleter> kept = nullptr;  // `release`, for a DataPtr
-  Error prepare() noexcept {
-    kept.reset(new (std::nothrow) Deleter(std::move(release)));
-    if (kept != nullptr) return Error::Ok;
-    return fail(Error::OutOfMemory, "out of memory for the deleter");
-  }
-};
-/// Takes it; the old memory is released, last, since its deleter may use the tensor. Cannot fail.
-inline void replace_memory(Resizable& tensor, Replacement&& memory, int64_t capacity) noexcept {
+/// Takes other memory, and `layout` unless it is null. The old memory is released, last, since its
+/// deleter may use the tensor.
+/// Errors: OutOfMemory, with nothing changed.
+inline Error replace_memory(Resizable& tensor, Layout* layout, Replacement&& memory,
+                            int64_t capacity) noexcept {
+  Draft draft;
+  TENON_TRY(new_impl(draft));
+  ImplFields& made = fields(draft);
+  made.data = memory.data;
+  made.backend = tensor.backend;
+  made.deleter.fill(std::move(memory.release));
+  if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
   const c10::Storage& storage = tensor.impl->unsafe_storage();
-  const c10::DataPtr old = storage.set_data_ptr(
-      c10::DataPtr(memory.data, memory.kept.release(), release_deleter(), storage.device()));
+  const c10::DataPtr old =
+      storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
   if (ManagedImpl* const managed = as_managed(tensor.impl)) {
     managed->capacity = capacity;
     managed->ownership = Ownership::Owned;
   }
+  return Error::Ok;
 }
 
 /// Releases the memory, last; the metadata stays.
@@ -285,30 +246,25 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   });
 }
 
-/// What releases a storage's memory, where that is a Deleter; else null.
-inline Deleter* deleter_of(const c10::Storage& storage) noexcept {
-  const c10::DataPtr& data = storage.data_ptr();
-  return data.get_deleter() == release_deleter() ? static_cast<Deleter*>(data.get_context())
-                                                 : nullptr;
-}
-
-/// What releases a tensor's own memory, where that is a Deleter; null for a view.
+/// What releases a tensor's own memory; null for a view, and for a storage of ATen's.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
-  if (fields(tensor).ownership == Ownership::View) return nullptr;
-  return deleter_of(tensor.tensor().unsafeGetTensorImpl()->unsafe_storage());
+  ImplFields* const kept = fields_behind(storage_of(tensor));
+  return kept == nullptr || fields(tensor).ownership == Ownership::View ? nullptr : &kept->deleter;
 }
 
 /// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
 /// else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
-  const c10::Storage& storage = tensor.tensor().unsafeGetTensorImpl()->unsafe_storage();
-  return tensor.tensor().use_count() == 1 && storage.use_count() == 1 ? deleter_of(storage)
-                                                                      : nullptr;
+  const c10::Storage& storage = storage_of(tensor);
+  ImplFields* const kept = fields_behind(storage);
+  return kept == nullptr || tensor.tensor().use_count() != 1 || is_shared(storage)
+             ? nullptr
+             : &kept->deleter;
 }
 
-/// Whether others would lose memory that the tensor lets go of: who shares the storage.
+/// Whether others would lose memory that the tensor lets go of.
 inline bool is_shared_memory(const TensorArg& tensor) noexcept {
-  return tensor.tensor().unsafeGetTensorImpl()->unsafe_storage().use_count() > 1;
+  return is_shared(storage_of(tensor));
 }
 
 /// Binds other memory of the caller's: another storage, so that views keep theirs.

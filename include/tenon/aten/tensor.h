@@ -21,6 +21,7 @@
 #include "tenon/core/layout.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
+#include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -63,23 +64,20 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   bool deallocated = false;
 };
 
-/// The deleter of a DataPtr that make_storage() made, by which that is recognised: one
-/// function for all shared libraries.
-TENON_EXPORT inline c10::DeleterFnPtr& release_deleter() noexcept {
-  static c10::DeleterFnPtr function = [](void* deleter) { delete static_cast<Deleter*>(deleter); };
+/// Releases the impl behind a storage. That is recognised by it: one function for all shared
+/// libraries.
+TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
+  static c10::DeleterFnPtr function = [](void* kept) {
+    const TensorImplPtr last = std::move(static_cast<ImplFields*>(kept)->base);
+  };
   return function;
 }
-
-/// The backend whose memory a storage holds, as far as it holds a deleter of tenon's that says so:
-/// thus views of ATen's own know it too.
-inline BackendState* backend_of_storage(const c10::Storage& storage) noexcept {
+/// What tenon keeps behind a storage: whose memory it is and what releases it. Views of ATen's own
+/// find it too. Null for a storage that tenon did not make.
+inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
   const c10::DataPtr& data = storage.data_ptr();
-  if (data.get_deleter() != release_deleter()) return nullptr;
-  auto* const deleter = static_cast<Deleter*>(data.get_context());
-  DeleterChain* const chain = deleter->target<DeleterChain>();
-  const ReleaseToBackend* const release =
-      (chain == nullptr ? deleter : &chain->second)->target<ReleaseToBackend>();
-  return release == nullptr ? nullptr : release->state;
+  if (data.get_deleter() != release_impl()) return nullptr;
+  return static_cast<ImplFields*>(data.get_context());
 }
 
 /// `impl` as one of tenon's, nullptr when it is not. By typeid, which is much faster than a cast.
@@ -145,7 +143,8 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
       return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
     }
     made.data = memory == nullptr ? nullptr : memory + offset;
-    made.backend = backend_of_storage(storage);
+    const ImplFields* const held = fields_behind(storage);
+    made.backend = held == nullptr ? nullptr : held->backend;
     if (TENON_UNLIKELY(made.backend != nullptr)) {
       Backend* const backend = made.backend->find();
       made.opaque = backend == nullptr || backend->is_opaque();

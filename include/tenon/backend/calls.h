@@ -211,7 +211,8 @@ inline BackendState* known_state(Backend& backend) noexcept {
 /// Where tensors of a backend keep their metadata; null for the heap, and where the backend is
 /// gone.
 inline BackendState* metadata_of(const BackendState* state) noexcept {
-  return state == nullptr || state->find() == nullptr ? nullptr : state->metadata;
+  const bool is_there = kHandlesHaveImpls && state != nullptr && state->find() != nullptr;
+  return is_there ? state->metadata : nullptr;
 }
 inline BackendState* known_metadata(Backend& backend) noexcept {
   return metadata_of(known_state(backend));

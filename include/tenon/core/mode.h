@@ -14,6 +14,16 @@
 
 #define TENON_BEGIN_OWN namespace own {
 #define TENON_END_OWN }
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether a tensor's handle holds a TensorImpl of tenon's. Else that lies behind the
+/// c10::Storage of an at::Tensor, and no backend's memory holds it.
+inline constexpr bool kHandlesHaveImpls = false;
+
+}  // namespace detail
+TENON_END_NAMESPACE
 #else
 #define TENON_BEGIN_OWN
 #define TENON_END_OWN
@@ -23,6 +33,8 @@ namespace own {
 using namespace ::tenon;  // so that own::X is X
 }
 namespace detail {
+
+inline constexpr bool kHandlesHaveImpls = true;
 
 /// The ScalarType's number for another library's element type; -1 for any other type.
 template <class T>

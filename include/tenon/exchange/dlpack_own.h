@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tenon/exchange/dlpack_types.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/handle.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

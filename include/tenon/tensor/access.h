@@ -6,7 +6,7 @@
 // at::Tensor that has no strided memory, see docs/aten.md.
 #pragma once
 
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/handle.h"
 #include "tenon/tensor/elements.h"
 
 TENON_BEGIN_NAMESPACE

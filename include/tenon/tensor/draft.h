@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Draft and Resizable: what differs between plain and ATen mode when tensors are made or changed.
+// Draft, a tensor in the making, and MemoryHold, which keeps the memory of one.
 #pragma once
-
-#include "tenon/config.h"
-
-#if TENON_ATEN_MODE
-#include "tenon/aten/draft.h"
-#else
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +11,6 @@
 
 #include "tenon/core/layout.h"
 #include "tenon/core/memory.h"
-#include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 
@@ -64,12 +57,11 @@ inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.deleter.own_block(memory.base);
 }
 
-/// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
-/// TensorImpl*, which has nothing to keep: that memory is the caller's.
-inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
-  const TensorImplPtr& base = fields(source).base;
-  return base != nullptr ? base : source.tensor().impl();
-}
+/// Memory that is to take the place of a tensor's, once nothing can fail.
+struct Replacement {
+  void* data = nullptr;
+  Deleter release;
+};
 
 /// Keeps a tensor's memory: it stays alive, and the tensor can neither grow nor let it go. Of a
 /// handle over a raw TensorImpl* it keeps nothing: that memory is the caller's.
@@ -82,10 +74,12 @@ class MemoryHold {
     if (base_ != nullptr) static_cast<void>(fields(base_).borrows.remove());
   }
 
-  /// Only for an empty hold.
-  Error hold(const TensorArg& source) noexcept {
-    hold(memory_base(source));
-    return Error::Ok;
+  // Only for an empty hold.
+  Error hold(const TensorArg& source) noexcept;  // in handle.h
+  void hold(const TensorImplPtr& base) noexcept {
+    if (base.use_count() == 0) return;
+    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // smaller than assigning: it is empty
+    fields(base_).borrows.add();
   }
   MemoryHold copy() const noexcept {
     MemoryHold made;
@@ -97,13 +91,14 @@ class MemoryHold {
   /// Where its memory begins; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
-  // For imports of tenon's own exports: a round trip adds no owner.
+  // For imports of tenon's own exports: a round trip adds no owner. Not in ATen mode, where a
+  // tensor is not the impl.
 
   /// Makes `draft` the tensor whose memory is held, where that is still all as described.
   bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
              const Dims& strides, TensorShapeDynamism dynamism, bool readonly,
              Draft& draft) const noexcept {
-    if (base_ == nullptr) return false;
+    if (!kHandlesHaveImpls || base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
     const bool is_alike = (data == held.data || held.layout.numel == 0) && held.has_data() &&
@@ -118,7 +113,7 @@ class MemoryHold {
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
-    if (base_ == nullptr || can_grow || !contains(made)) return false;
+    if (!kHandlesHaveImpls || base_ == nullptr || can_grow || !contains(made)) return false;
     made.ownership = Ownership::View;
     made.opaque = fields(base_).opaque;
     made.backend = fields(base_).backend;
@@ -127,11 +122,6 @@ class MemoryHold {
   }
 
  private:
-  void hold(const TensorImplPtr& base) noexcept {
-    if (base.use_count() == 0) return;
-    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // smaller than assigning: it is empty
-    fields(base_).borrows.add();
-  }
   /// Whether element 0 of `made` lies in the held memory; without elements, on its device.
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
@@ -148,14 +138,6 @@ class MemoryHold {
 
   TensorImplPtr base_;
 };
-
-/// Makes the view `made` hold the memory of `source`, as a MemoryHold does.
-inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
-  const TensorImplPtr& base = memory_base(source);
-  if (base.use_count() == 0) return;
-  made.base = base;
-  fields(base).borrows.add();
-}
 
 /// A hold as the deleter of a shared_ptr, where held_by() finds it.
 struct ReleaseHold {
@@ -188,105 +170,5 @@ inline MemoryHold held_by([[maybe_unused]] const std::shared_ptr<const void>& ow
   return MemoryHold();
 }
 
-/// Makes `draft` the impl of a tensor that exists.
-inline void share_impl(const Tensor& tensor, Draft& draft) noexcept { draft = tensor.impl(); }
-inline void share_impl(Tensor&& tensor, Draft& draft) noexcept {
-  draft = std::move(tensor.impl_);
-}
-
-/// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if
-/// there is none, the draft stays as it is.
-template <class T>
-Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata) noexcept {
-  if constexpr (std::is_same_v<T, TensorPtr>) {
-    out.reset(new (metadata) Tensor(std::move(draft)));
-    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;  // the text is there
-  } else {
-    out = T(std::move(draft));
-  }
-  return Error::Ok;
-}
-
-/// A tensor whose shape and memory may change.
-using Resizable = ImplFields;
-
-inline Resizable& resizable(const TensorArg& tensor) noexcept { return fields(tensor); }
-
-inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrows.any(); }
-
-/// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
-/// with nothing changed, when it is any other case.
-inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept {
-  return tensor.dynamism != TensorShapeDynamism::STATIC &&
-         tensor.layout.resize_in_place(sizes, tensor.capacity);
-}
-
-/// Memory that is to take the place of a tensor's, once nothing can fail.
-struct Replacement {
-  void* data = nullptr;
-  Deleter release;
-  Error prepare() const noexcept { return Error::Ok; }
-};
-/// Takes it; the old memory is released. Cannot fail. The deleter comes last: it may use the
-/// tensor, or destroy it.
-inline void replace_memory(Resizable& tensor, Replacement&& memory, ptrdiff_t capacity) noexcept {
-  mark_inline_data_free(tensor);
-  tensor.data = memory.data;
-  tensor.capacity = capacity;
-  tensor.ownership = Ownership::Owned;
-  tensor.deleter = std::move(memory.release);
-}
-
-/// Releases the memory; the metadata stays. Of a view the memory is the base's, which goes last.
-inline Error drop_memory(const TensorArg& tensor) noexcept {
-  ImplFields& dropped = fields(tensor);
-  mark_inline_data_free(dropped);
-  dropped.data = nullptr;
-  dropped.backend = nullptr;
-  dropped.capacity = 0;
-  dropped.deallocated = true;
-  const TensorImplPtr base = std::move(dropped.base);
-  if (base != nullptr) static_cast<void>(fields(base).borrows.remove());
-  dropped.deleter.reset();
-  return Error::Ok;
-}
-
-/// What releases a tensor's own memory; null for a view.
-inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
-  ImplFields& holder = fields(tensor);
-  return holder.base == nullptr ? &holder.deleter : nullptr;
-}
-
-/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
-/// else null.
-inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
-  if (tensor.tensor().use_count() != 1) return nullptr;
-  const TensorImplPtr& base = fields(tensor).base;
-  if (base == nullptr) return &fields(tensor).deleter;
-  return base.use_count() == 1 ? &fields(base).deleter : nullptr;
-}
-
-/// Whether others would lose memory that the tensor lets go of.
-inline bool is_shared_memory(const TensorArg& tensor) noexcept {
-  const ImplFields& held = fields(tensor);
-  // What a view keeps alive is in use by its source as long as there are handles to that.
-  return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
-}
-
-/// Gives the tensor another shape, for which there is room. Here it cannot fail.
-inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
-  if (layout.rank() == 0) tensor.dynamism = TensorShapeDynamism::STATIC;
-  tensor.layout = std::move(layout);
-  return Error::Ok;
-}
-
-/// Binds other memory of the caller's.
-inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
-  TENON_TRY(check_can_bind(fields(tensor)));
-  fields(tensor).data = data;
-  return Error::Ok;
-}
-
 }  // namespace detail
 TENON_END_NAMESPACE
-#endif

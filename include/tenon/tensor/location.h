@@ -4,7 +4,7 @@
 
 #include "tenon/backend/copy_between.h"
 #include "tenon/backend/registry.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/handle.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "tenon/core/result.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/handle.h"
 #include "tenon/tensor/location.h"
 #include "tenon/tensor/plan.h"
 
@@ -245,12 +245,19 @@ TENON_NOINLINE Out finish(const char* function, Error error, Draft& draft) {
   if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).metadata);
   return finish_value<Out>(function, error, std::move(value));
 }
-/// finish() of a tensor that exists, from share_impl(). A handle lies in the memory of `metadata`,
-/// or on the heap.
+/// finish() of what may be the impl of a tensor that exists. A handle lies in the memory of
+/// `metadata`, or on the heap.
 template <class Out>
 Out finish_shared(const char* function, Error error, Draft& draft, BackendState* metadata) {
   typename ReturnedValue<Out>::type value;
   if (error == Error::Ok) error = finish_draft(draft, value, metadata);
+  return finish_value<Out>(function, error, std::move(value));
+}
+/// The same of a tensor that exists.
+template <class Out>
+Out finish_shared(const char* function, Error error, Tensor&& shared, BackendState* metadata) {
+  typename ReturnedValue<Out>::type value;
+  if (error == Error::Ok) error = make_handle(std::move(shared), value, metadata);
   return finish_value<Out>(function, error, std::move(value));
 }
 

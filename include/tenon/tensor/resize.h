@@ -2,7 +2,7 @@
 // Changing a tensor's shape in place: everything that can fail comes first, aside.
 #pragma once
 
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/handle.h"
 #include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
@@ -97,10 +97,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));
-  TENON_TRY(memory.prepare());
-  if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
-  replace_memory(tensor, std::move(memory), wanted);
-  return Error::Ok;
+  return replace_memory(tensor, layout, std::move(memory), wanted);
 }
 
 /// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.

@@ -21,6 +21,10 @@
 
 TENON_BEGIN_NAMESPACE
 
+namespace detail {
+TensorImplPtr& impl_of(Tensor& tensor) noexcept;
+}
+
 /// A handle to a TensorImpl: two pointers, cheap to copy. Copies share data and shape, so a resize
 /// through one shows in all.
 ///
@@ -176,7 +180,7 @@ class Tensor : public TensorMetadata<Tensor> {
   static void operator delete(void*, void*) noexcept {}
 
  private:
-  friend void detail::share_impl(Tensor&& tensor, TensorImplPtr& draft) noexcept;
+  friend TensorImplPtr& detail::impl_of(Tensor& tensor) noexcept;
   friend class TensorMetadata<Tensor>;
 
   const detail::ImplFields& get(const char* function) const {
@@ -189,6 +193,10 @@ class Tensor : public TensorMetadata<Tensor> {
 
   TensorImplPtr impl_;
 };
+
+namespace detail {
+inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
+}  // namespace detail
 
 /// How programs hold a tensor that they own. Never null when a creator returned it.
 using TensorPtr = std::unique_ptr<Tensor>;

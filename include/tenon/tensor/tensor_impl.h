@@ -2,12 +2,6 @@
 // TensorImpl: metadata, the memory it describes, and the duty to release that memory.
 #pragma once
 
-#include "tenon/config.h"
-
-#if TENON_ATEN_MODE
-#include "tenon/aten/tensor.h"
-#else
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +19,7 @@
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
 
 class Tensor;
 class TensorArg;
@@ -33,23 +28,30 @@ class TensorImpl;
 /// Shared metadata and memory.
 using TensorImplPtr = std::shared_ptr<TensorImpl>;
 
+TENON_END_OWN
+
 namespace detail {
+
+using own::TensorImpl;
+using own::TensorImplPtr;
 
 /// What a TensorImpl holds.
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
-  TensorImplPtr base;   // whose memory it is, for a view; counted there as a borrow
-  Deleter deleter;      // last, so that it goes first, before what it may refer to
+  // Whose memory it is, for a view; counted there as a borrow. Behind a c10::Storage: itself.
+  TensorImplPtr base;
+  Deleter deleter;  // last, so that it goes first, before what it may refer to
 };
 
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
-ImplFields& fields(const TensorArg& tensor) noexcept;
-void share_impl(Tensor&& tensor, TensorImplPtr& draft) noexcept;
+ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
 /// Says that an impl is one of the internals', to be filled in.
 struct ImplKey {};
 
 }  // namespace detail
+
+TENON_BEGIN_OWN
 
 /// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
 /// an error of that function's. Not in `detail`, which argument-dependent lookup would then search.
@@ -189,7 +191,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
  private:
   friend detail::ImplFields& detail::fields(const TensorImplPtr& impl) noexcept;
-  friend detail::ImplFields& detail::fields(const TensorArg& tensor) noexcept;
+  friend detail::ImplFields& detail::fields(const own::TensorArg& tensor) noexcept;
   friend class TensorMetadata<TensorImpl>;
   friend class Tensor;
 
@@ -202,6 +204,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   detail::ImplFields fields_;
 };
+
+TENON_END_OWN
 
 namespace detail {
 
@@ -270,4 +274,3 @@ inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fie
 }  // namespace detail
 
 TENON_END_NAMESPACE
-#endif

@@ -198,13 +198,9 @@ struct MakeTensor {
                                   is_flat, options...);
   }
   Out share(Tensor shared, Error error) const {
-    detail::Draft draft;
     detail::BackendState* metadata = nullptr;
-    if (error == Error::Ok) {
-      metadata = detail::metadata_like(detail::ConstTensorArg(shared));
-      detail::share_impl(std::move(shared), draft);
-    }
-    return detail::finish_shared<Out>(function, error, draft, metadata);
+    if (error == Error::Ok) metadata = detail::metadata_like(detail::ConstTensorArg(shared));
+    return detail::finish_shared<Out>(function, error, std::move(shared), metadata);
   }
 };
 

@@ -114,9 +114,8 @@ struct BackendTransfer {
     };
     Error error = detail::check_defined(t, "the source tensor");
     if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
-      detail::Draft draft;
-      detail::share_impl(t.tensor(), draft);
-      return detail::finish_shared<Out>(function, error, draft, detail::metadata_like(t));
+      return detail::finish_shared<Out>(function, error, Tensor(t.tensor()),
+                                        detail::metadata_like(t));
     }
     if (error == Error::Ok) error = check_unshared(t);
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);

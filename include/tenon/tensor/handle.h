@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// From a Draft to a handle, and from a handle to the memory behind it: where the modes differ.
+#pragma once
+
+#include "tenon/config.h"
+
+#if TENON_ATEN_MODE
+#include "tenon/aten/draft.h"
+#else
+
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenon/tensor/draft.h"
+#include "tenon/tensor/tensor.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
+/// TensorImpl*, which has nothing to keep: that memory is the caller's.
+inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
+  const TensorImplPtr& base = fields(source).base;
+  return base != nullptr ? base : source.tensor().impl();
+}
+
+inline Error MemoryHold::hold(const TensorArg& source) noexcept {
+  hold(memory_base(source));
+  return Error::Ok;
+}
+
+/// Makes the view `made` hold the memory of `source`, as a MemoryHold does.
+inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
+  const TensorImplPtr& base = memory_base(source);
+  if (base.use_count() == 0) return;
+  made.base = base;
+  fields(base).borrows.add();
+}
+
+/// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if
+/// there is none, the draft stays as it is.
+template <class T>
+Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata) noexcept {
+  if constexpr (std::is_same_v<T, TensorPtr>) {
+    out.reset(new (metadata) Tensor(std::move(draft)));
+    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;  // the text is there
+  } else {
+    out = T(std::move(draft));
+  }
+  return Error::Ok;
+}
+
+/// Another handle to a tensor, see finish_draft().
+template <class T>
+Error make_handle(Tensor&& tensor, T& out, BackendState* metadata) noexcept {
+  return finish_draft(impl_of(tensor), out, metadata);
+}
+
+/// A tensor whose shape and memory may change.
+using Resizable = ImplFields;
+
+inline Resizable& resizable(const TensorArg& tensor) noexcept { return fields(tensor); }
+
+inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrows.any(); }
+
+/// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
+/// with nothing changed, when it is any other case.
+inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept {
+  return tensor.dynamism != TensorShapeDynamism::STATIC &&
+         tensor.layout.resize_in_place(sizes, tensor.capacity);
+}
+
+/// Gives the tensor another shape, for which there is room. Here it cannot fail.
+inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
+  if (layout.rank() == 0) tensor.dynamism = TensorShapeDynamism::STATIC;
+  tensor.layout = std::move(layout);
+  return Error::Ok;
+}
+
+/// Takes other memory, and `layout` unless it is null; the old memory is released. Here it cannot
+/// fail. The deleter comes last: it may use the tensor, or destroy it.
+inline Error replace_memory(Resizable& tensor, Layout* layout, Replacement&& memory,
+                            ptrdiff_t capacity) noexcept {
+  if (layout != nullptr) static_cast<void>(replace_layout(tensor, std::move(*layout)));
+  mark_inline_data_free(tensor);
+  tensor.data = memory.data;
+  tensor.capacity = capacity;
+  tensor.ownership = Ownership::Owned;
+  tensor.deleter = std::move(memory.release);
+  return Error::Ok;
+}
+
+/// Releases the memory; the metadata stays. Of a view the memory is the base's, which goes last.
+inline Error drop_memory(const TensorArg& tensor) noexcept {
+  ImplFields& dropped = fields(tensor);
+  mark_inline_data_free(dropped);
+  dropped.data = nullptr;
+  dropped.backend = nullptr;
+  dropped.capacity = 0;
+  dropped.deallocated = true;
+  const TensorImplPtr base = std::move(dropped.base);
+  if (base != nullptr) static_cast<void>(fields(base).borrows.remove());
+  dropped.deleter.reset();
+  return Error::Ok;
+}
+
+/// What releases a tensor's own memory; null for a view.
+inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
+  ImplFields& holder = fields(tensor);
+  return holder.base == nullptr ? &holder.deleter : nullptr;
+}
+
+/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
+/// else null.
+inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
+  if (tensor.tensor().use_count() != 1) return nullptr;
+  const TensorImplPtr& base = fields(tensor).base;
+  if (base == nullptr) return &fields(tensor).deleter;
+  return base.use_count() == 1 ? &fields(base).deleter : nullptr;
+}
+
+/// Whether others would lose memory that the tensor lets go of.
+inline bool is_shared_memory(const TensorArg& tensor) noexcept {
+  const ImplFields& held = fields(tensor);
+  // What a view keeps alive is in use by its source as long as there are handles to that.
+  return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
+}
+
+/// Binds other memory of the caller's.
+inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
+  TENON_TRY(check_can_bind(fields(tensor)));
+  fields(tensor).data = data;
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
+#endif
