@@ -109,8 +109,9 @@ class HostSide {
     }
     // A backend on the CPU could not tell the host's memory from its own.
     if (inner < runs_.rank && !backend_->device().is_cpu()) {
-      TensorView host{buffer_.data(), ScalarType::Byte, Device(), {}, {}};
-      TensorView remote{const_cast<void*>(runs_.src), ScalarType::Byte, backend_->device(), {}, {}};
+      TensorView host{buffer_.data(), public_type(ScalarType::Byte), Device(), {}, {}};
+      TensorView remote{
+          const_cast<void*>(runs_.src), public_type(ScalarType::Byte), backend_->device(), {}, {}};
       for (size_t d = runs_.rank; d-- > inner;) {
         host.sizes.push_back(runs_.dims[d].size);
         host.strides.push_back(runs_.dims[d].dst_stride);
@@ -124,9 +125,8 @@ class HostSide {
       TENON_TRY(check_lists(remote));
       Error error = Error::Ok;
       if (call_optional(*backend_, "copy", error, [&] {
-            return fetch
-                       ? backend_->copy(public_view(host), public_view(remote), CastMode::Checked)
-                       : backend_->copy(public_view(remote), public_view(host), CastMode::Checked);
+            return fetch ? backend_->copy(host, remote, CastMode::Checked)
+                         : backend_->copy(remote, host, CastMode::Checked);
           })) {
         return error;
       }
@@ -183,8 +183,8 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
 TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
                                     MemoryLocation& here) noexcept {
   Layout dense;
-  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(like.type), dense));
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(like.type)));
+  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(own_type(like.type)), dense));
+  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(own_type(like.type))));
   here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
   return check_lists(here.view);
 }
@@ -221,8 +221,8 @@ struct CopyingState final : BackendState {
     if (are_two || (!is_block && may_copy)) {
       TensorView source = from.view;
       TENON_TRY(broadcast_to(to.view.sizes, source));
-      const tenon::TensorView& out = public_view(to.view);
-      const tenon::TensorView& in = public_view(source);
+      const TensorView& out = to.view;
+      const TensorView& in = source;
       Backend* const backends[] = {to.backend, is_one ? nullptr : from.backend};
       Error error = Error::Ok;
       if (are_two) {
@@ -253,8 +253,8 @@ struct CopyingState final : BackendState {
                 MakeOnHost on_host) noexcept override {
     Error error = Error::Ok;
     Backend& base = backend->base();
-    if (on_backend && call_optional(base, operation, error,
-                                    [&] { return on_backend(base, public_view(out.view)); })) {
+    if (on_backend &&
+        call_optional(base, operation, error, [&] { return on_backend(base, out.view); })) {
       return error;
     }
     if (out.backend == nullptr) return on_host(out.view);
@@ -274,8 +274,7 @@ struct CopyingState final : BackendState {
     if (element == nullptr) return produce(first, "constant", nullptr, write);
     return produce(
         first, "constant",
-        [&](Backend& base, const tenon::TensorView& out) { return base.constant(out, element); },
-        write);
+        [&](Backend& base, const TensorView& out) { return base.constant(out, element); }, write);
   }
 
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {

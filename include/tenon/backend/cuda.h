@@ -146,10 +146,10 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
   // These need kernels.
   Error eye(const TensorView& out) override {
-    return launch([&](cudaStream_t s) { return kernels_->eye(detail::own_view(out), s); });
+    return launch([&](cudaStream_t s) { return kernels_->eye(out, s); });
   }
   Error iota(const TensorView& out, OptionalIndex axis) override {
-    return launch([&](cudaStream_t s) { return kernels_->iota(detail::own_view(out), axis, s); });
+    return launch([&](cudaStream_t s) { return kernels_->iota(out, axis, s); });
   }
   Error random_uniform(const TensorView& out, double min, double max,
                        const Generator::State& start) override {
@@ -330,8 +330,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
   Error random(const TensorView& out, const detail::RandomPlan& plan,
                const Generator::State& start) noexcept {
-    return launch(
-        [&](cudaStream_t s) { return kernels_->random(detail::own_view(out), plan, start, s); });
+    return launch([&](cudaStream_t s) { return kernels_->random(out, plan, start, s); });
   }
   /// NotSupported without kernels, and where the kernel does not do it.
   template <class Start>

@@ -41,7 +41,7 @@ class FunctionRef<R(Args...)> {
   R (*call_)(const void*, Args...) = nullptr;
 };
 /// Makes values in a backend's memory; NotSupported where the backend does not.
-using MakeOnBackend = FunctionRef<Error(Backend&, const tenon::TensorView&)>;
+using MakeOnBackend = FunctionRef<Error(Backend&, const TensorView&)>;
 /// Makes values in host memory.
 using MakeOnHost = FunctionRef<Error(const TensorView&)>;
 using MakeRowOnHost = FunctionRef<Error(void*)>;

@@ -31,9 +31,9 @@ struct StridedCopy {
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
-  const detail::TensorView& to = detail::own_view(dst);
+  const TensorView& to = dst;
   CopyPlan plan;
-  detail::plan_elements(plan, to, detail::own_view(src), CastMode::Checked);
+  detail::plan_elements(plan, to, src, CastMode::Checked);
   if (plan.nbytes == 0) return copy;
   copy.nbytes = plan.unit;
   copy.dst = plan.dst;

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <utility>
-
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
-TENON_BEGIN_OWN
 
 /// Describes memory without owning it; kernels and backends work on it.
 ///
@@ -23,12 +20,6 @@ struct TensorView {
   Dims strides;
 };
 
-TENON_END_OWN
-
-namespace detail {
-using own::TensorView;
-}
-
 namespace detail {
 
 /// Whether a copy has its lists.
@@ -39,35 +30,5 @@ inline Error check_lists(const TensorView& view) noexcept {
 }
 
 }  // namespace detail
-
-#if TENON_ATEN_MODE
-/// As above, with c10's ScalarType.
-struct TensorView {
-  void* data = nullptr;
-  ScalarType type = ScalarType::Undefined;
-  Device device;
-  Dims sizes;
-  Dims strides;
-};
-
-namespace detail {
-
-inline TensorView own_view(const tenon::TensorView& view) noexcept {
-  return {view.data, own_type(view.type), view.device, view.sizes, view.strides};
-}
-inline tenon::TensorView public_view(const TensorView& view) noexcept {
-  return {view.data, public_type(view.type), view.device, view.sizes, view.strides};
-}
-
-}  // namespace detail
-#else
-namespace detail {
-
-inline const TensorView& own_view(const TensorView& view) noexcept { return view; }
-inline TensorView public_view(TensorView&& view) noexcept { return std::move(view); }
-inline const TensorView& public_view(const TensorView& view) noexcept { return view; }
-
-}  // namespace detail
-#endif
 
 TENON_END_NAMESPACE

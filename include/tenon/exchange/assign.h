@@ -37,7 +37,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
   if (blob.device.is_cpu()) return Error::Ok;
   Layout layout;
   TENON_TRY(make_blob_layout(blob, layout));
-  return check_memory(blob.device, blob.data, view.type, layout);
+  return check_memory(blob.device, blob.data, own_type(view.type), layout);
 }
 
 /// The location of plain memory: contiguous elements of the tensor's dtype.
@@ -52,7 +52,7 @@ TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields&
   }
   Layout layout;
   TENON_TRY(Layout::dense(tensor.layout.sizes(), nullptr, elementSize(tensor.type), layout));
-  location.view = {const_cast<void*>(data), tensor.type, Device(), layout.sizes(),
+  location.view = {const_cast<void*>(data), public_type(tensor.type), Device(), layout.sizes(),
                    layout.strides()};
   return check_lists(location.view);
 }
@@ -72,7 +72,7 @@ TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mo
   MemoryLocation from;
   MemoryHold hold;
   TENON_TRY(find_both(out, blob, to, from, hold));
-  if (!copies) return check_cast(from.view.type, to.view.type, mode);
+  if (!copies) return check_cast(own_type(from.view.type), own_type(to.view.type), mode);
   return copy_any(to, from, mode, CopyPolicy::AllowTemporary, cast);
 }
 TENON_LAZY Error assign_normalized(const TensorArg& out, const Blob& blob,
@@ -106,7 +106,7 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
   if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
   const TensorView& out = to.view;
-  TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(out.type), layout));
+  TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(own_type(out.type)), layout));
   if (TENON_UNLIKELY(layout.may_overlap())) {
     return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
                 out.sizes, ", at which elements may share memory");

@@ -57,14 +57,15 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
   if (there.backend != nullptr && call_optional(*there.backend, "to_binary", error, [&] {
-        return there.backend->to_binary(public_view(there.view), count, bytes.data());
+        return there.backend->to_binary(there.view, count, bytes.data());
       })) {
     bytes.resize(nbytes);
     return error;
   }
   there.view.sizes = sizes;
   if (is_contiguous) there.view.strides = rows.strides();
-  const MemoryLocation here{{bytes.data(), type, Device(), sizes, rows.strides()}, nullptr};
+  const MemoryLocation here{{bytes.data(), public_type(type), Device(), sizes, rows.strides()},
+                            nullptr};
   TENON_TRY(check_lists(there.view));
   TENON_TRY(check_lists(here.view));
   TENON_TRY(copy(here, there));

@@ -87,7 +87,7 @@ TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
   Layout layout;
   TENON_TRY(make_blob_layout(blob, layout));
   view.data = blob.data;
-  view.type = own_type(blob.dtype);
+  view.type = blob.dtype;
   view.device = blob.device;
   view.sizes = layout.sizes();
   view.strides = layout.strides();
@@ -208,17 +208,17 @@ struct KeepBoth {
 }  // namespace detail
 
 inline TensorView Blob::as_view() const {
-  own::TensorView view;
+  TensorView view;
   const Error error = detail::make_blob_view(*this, view);
   detail::raise_if("as_view", error);
-  return detail::public_view(std::move(view));
+  return view;
 }
 
 inline Dims Blob::byte_strides() const {
-  own::TensorView view;
+  TensorView view;
   detail::raise_if("byte_strides", detail::make_blob_view(*this, view));
   // Unsigned: a size-1 dimension may have any stride.
-  const uint64_t size = elementSize(view.type);
+  const uint64_t size = elementSize(detail::own_type(view.type));
   for (int64_t& stride : view.strides) {
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * size);
   }
@@ -316,7 +316,7 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
 /// blob unless T is const.
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
-  own::TensorView view;
+  TensorView view;
   Error error = detail::make_blob_view(blob, view);
   if (error == Error::Ok) {
     error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);

@@ -199,7 +199,7 @@ TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src, Cast
 /// Copies the dimensions from `d` on, in their order.
 TENON_LAZY void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d, char* to,
                               const char* from) noexcept {
-  const auto unit = static_cast<ptrdiff_t>(elementSize(dst.type));
+  const auto unit = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
   const size_t rank = dst.sizes.size();
   const int64_t size = d < rank ? dst.sizes[d] : 1;
   const auto count = static_cast<ptrdiff_t>(size);

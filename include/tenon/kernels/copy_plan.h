@@ -164,15 +164,15 @@ template <class = void>
 TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
                                     CastMode mode) noexcept {
   plan.mode = mode;
-  plan.dst_type = public_type(dst.type);
-  plan.src_type = public_type(src.type);
+  plan.dst_type = dst.type;
+  plan.src_type = src.type;
   plan.converts = dst.type != src.type;
   // First of all: without elements, strides may be too large to multiply, and data may be null.
   for (int64_t n : dst.sizes) {
     if (n == 0) return false;
   }
-  const auto dst_size = static_cast<ptrdiff_t>(elementSize(dst.type));
-  const auto src_size = static_cast<ptrdiff_t>(elementSize(src.type));
+  const auto dst_size = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
+  const auto src_size = static_cast<ptrdiff_t>(elementSize(own_type(src.type)));
   ptrdiff_t dst_begin = 0;  // bytes to the first elements
   ptrdiff_t src_begin = 0;
   ptrdiff_t nbytes = dst_size;
@@ -240,7 +240,7 @@ struct ByteRange {
   uintptr_t end;
 };
 inline ByteRange byte_range(const TensorView& view) noexcept {
-  const auto size = static_cast<int64_t>(elementSize(view.type));
+  const auto size = static_cast<int64_t>(elementSize(own_type(view.type)));
   int64_t low = 0;
   int64_t high = 0;
   for (size_t d = 0; d < view.sizes.size(); ++d) {

@@ -6,8 +6,8 @@
 // at::Tensor that has no strided memory, see docs/aten.md.
 #pragma once
 
-#include "tenon/tensor/handle.h"
 #include "tenon/tensor/elements.h"
+#include "tenon/tensor/handle.h"
 
 TENON_BEGIN_NAMESPACE
 // Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then
@@ -46,7 +46,7 @@ inline Device device(const detail::ConstTensorArg& t) {
 }
 /// The memory described, not owned: valid while the tensor lives and is not resized.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
-  return detail::public_view(detail::view_of(detail::defined_fields("as_view", t)));
+  return detail::view_of(detail::defined_fields("as_view", t));
 }
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.

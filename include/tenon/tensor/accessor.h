@@ -108,9 +108,9 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
     return fail(Error::InvalidArgument, "strides ", view.strides, " and sizes ", view.sizes,
                 " differ in length");
   }
-  if (TENON_UNLIKELY(asked != view.type)) {
+  if (TENON_UNLIKELY(public_type(asked) != view.type)) {
     return fail(Error::InvalidType, "asked for ", asked, ", but the ", what, "'s dtype is ",
-                view.type);
+                own_type(view.type));
   }
   if (TENON_UNLIKELY(!view.device.is_host_accessible())) {
     return fail(Error::NotSupported, "the ", what, " is on ", view.device,
@@ -136,8 +136,8 @@ TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarTy
 /// Source: Tensor::accessor().
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const TensorView& view) {
-  const Error error = detail::check_access("view", detail::own_view(view),
-                                           detail::own_type(CppTypeToScalarType<T>::value), N);
+  const Error error =
+      detail::check_access("view", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
 }

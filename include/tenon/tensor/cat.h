@@ -237,7 +237,7 @@ TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexc
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
     // A backend's code, which the pieces before this one may have run, could have changed it.
-    if (TENON_UNLIKELY(from.type != batch.type || from.sizes != to.sizes ||
+    if (TENON_UNLIKELY(from.type != public_type(batch.type) || from.sizes != to.sizes ||
                        size > batch.sizes[batch.dim] - start)) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }

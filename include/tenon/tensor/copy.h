@@ -119,7 +119,7 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
 
 TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from,
                             CastMode mode) noexcept {
-  TENON_TRY(check_cast(from.view.type, to.view.type, mode));
+  TENON_TRY(check_cast(own_type(from.view.type), own_type(to.view.type), mode));
   return check_broadcast(from.view.sizes, to.view.sizes);
 }
 
@@ -189,8 +189,8 @@ TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t
 /// Checks what a normalising copy has besides another, and finds the dimension of the channels.
 TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
                                  const Normalize& normalize, CastMode mode, size_t& dim) noexcept {
-  const ScalarType from = src.type;
-  const ScalarType to = dst.type;
+  const ScalarType from = own_type(src.type);
+  const ScalarType to = own_type(dst.type);
   const bool rounds = isIntegralType(to, false) && !isComplexType(from);
   if (TENON_UNLIKELY(isComplexType(from) ||
                      !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {

@@ -296,7 +296,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     found = made;
     if (made->numel() == 0) return Error::Ok;
     made->kind = ExpressionKind::Data;
-    const detail::ByteRange bytes = detail::byte_range(detail::own_view(in));
+    const detail::ByteRange bytes = detail::byte_range(in);
     const Lock lock(mutex_);
     const auto* const begin = reinterpret_cast<const void*>(bytes.begin);
     const Range range = find_range(begin, bytes.end - bytes.begin);
@@ -439,7 +439,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
                 ", which keeps no expressions; an ExprBackend does");
   }
   return call_backend(*backend, "expression", [&] {
-    return static_cast<ExprBackend*>(backend)->find(public_view(location.view), true, found);
+    return static_cast<ExprBackend*>(backend)->find(location.view, true, found);
   });
 }
 

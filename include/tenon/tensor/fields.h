@@ -81,7 +81,8 @@ inline BackendState* metadata_beside(const TensorFields& tensor) noexcept {
 
 /// The memory described, not owned.
 inline TensorView view_of(const TensorFields& tensor) noexcept {
-  return {tensor.data, tensor.type, tensor.device, tensor.layout.sizes(), tensor.layout.strides()};
+  return {tensor.data, public_type(tensor.type), tensor.device, tensor.layout.sizes(),
+          tensor.layout.strides()};
 }
 
 /// `role` is what the function calls the tensor: "the source tensor".

@@ -163,7 +163,7 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
 TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
   const TensorView& whole = from.view;
-  const size_t size = elementSize(whole.type);
+  const size_t size = elementSize(own_type(whole.type));
   Dims sizes = whole.sizes;
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = t.shown(d);
   TENON_TRY(check_dims("sizes", sizes));
@@ -209,8 +209,8 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
     Error error = Error::Ok;
     const size_t begin = out.size();
     if (call_optional(*location.backend, "inspect", error, [&] {
-          return location.backend->inspect(public_view(location.view),
-                                           options.limit < 0 ? 0 : options.limit, out);
+          return location.backend->inspect(location.view, options.limit < 0 ? 0 : options.limit,
+                                           out);
         })) {
       if (error != Error::Ok) out.resize(begin);
       return error;

@@ -41,7 +41,7 @@ inline Error find_mover(Device device, const char* role, MemoryLocation& locatio
 /// Errors: OutOfMemory.
 inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
   view.data = tensor.data;
-  view.type = tensor.type;
+  view.type = public_type(tensor.type);
   view.device = tensor.device;
   view.sizes = tensor.layout.sizes();
   view.strides = tensor.layout.strides();

@@ -203,8 +203,8 @@ TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorField
                                              const void* element, MakeRowOnHost write) noexcept {
   if (made.is_template()) return Error::Ok;
   return made.backend->write_row(
-      {{made.data, made.type, made.device, {}, {}}, mover_of_new(made), made.backend}, plan.count,
-      element, write);
+      {{made.data, public_type(made.type), made.device, {}, {}}, mover_of_new(made), made.backend},
+      plan.count, element, write);
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.

@@ -158,7 +158,7 @@ TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLoc
   Layout dense;
   TENON_TRY(Layout::dense(from.view.sizes, nullptr, elementSize(type), dense));
   numel = static_cast<size_t>(dense.numel);
-  to.view = {nullptr, type, Device(), from.view.sizes, dense.strides()};
+  to.view = {nullptr, public_type(type), Device(), from.view.sizes, dense.strides()};
   return check_lists(to.view);
 }
 
@@ -223,7 +223,7 @@ std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Che
   detail::raise_if("to_vector", detail::find_values(t, kType, to, from, hold, numel));
   std::vector<std::conditional_t<is_bool, unsigned char, T>> out(numel);
   to.view.data = out.data();
-  Error error = detail::check_cast(from.view.type, kType, mode);
+  Error error = detail::check_cast(detail::own_type(from.view.type), kType, mode);
   if (error == Error::Ok) error = detail::copy(to, from, mode, &detail::cast_elements<>);
   detail::raise_if("to_vector", error);
   if constexpr (is_bool) {

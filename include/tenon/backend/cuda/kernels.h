@@ -34,11 +34,11 @@ struct CudaKernels {
   /// source strides are 0, its src is not read.
   cudaError_t (*fill)(const StridedCopy& out, const void* element, cudaStream_t stream);
   /// As Backend::iota and Backend::eye.
-  cudaError_t (*iota)(const detail::TensorView& out, OptionalIndex axis, cudaStream_t stream);
-  cudaError_t (*eye)(const detail::TensorView& out, cudaStream_t stream);
+  cudaError_t (*iota)(const TensorView& out, OptionalIndex axis, cudaStream_t stream);
+  cudaError_t (*eye)(const TensorView& out, cudaStream_t stream);
   /// Writes what a plan for out.type says: uniform, normal or integers, as the host's kernels for
   /// element start.offset + i of start.seed.
-  cudaError_t (*random)(const detail::TensorView& out, const detail::RandomPlan& plan,
+  cudaError_t (*random)(const TensorView& out, const detail::RandomPlan& plan,
                         const Generator::State& start, cudaStream_t stream);
 };
 
