@@ -21,6 +21,7 @@
 
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
+#include "tenon/aten/random.h"
 #include "tenon/config.h"
 #include "tenon/core/layout.h"
 #include "tenon/tensor/draft.h"
@@ -257,9 +258,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   const c10::Storage& storage = storage_of(tensor);
   ImplFields* const kept = fields_behind(storage);
-  return kept == nullptr || tensor.tensor().use_count() != 1 || is_shared(storage)
-             ? nullptr
-             : &kept->deleter;
+  return kept == nullptr || tensor.tensor().use_count() != 1 || is_shared(storage) ? nullptr
+                                                                                   : &kept->deleter;
 }
 
 /// Whether others would lose memory that the tensor lets go of.

@@ -42,7 +42,8 @@ inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bo
 /// Fills a tensor. The thread's own generator stands for libtorch's: for its
 /// numbers, or where it has none like these, tenon's from a seed that it gives.
 template <class Arg>  // TensorArg: fill_random_fields() is defined later
-Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generator) noexcept {
+Error fill_random_in_aten(const Arg& tensor, const RandomPlan& plan,
+                          Generator& generator) noexcept {
   if (&generator != &default_generator()) {
     return fill_random_fields(fields(tensor), plan, generator);
   }

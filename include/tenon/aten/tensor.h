@@ -226,6 +226,11 @@ struct ArgAccess {
   static const TensorFields& fields(const TensorArg& tensor) noexcept { return tensor.fields_; }
 };
 
+/// Whether the tensor is undefined or one that tenon can work on.
+inline bool is_described(const TensorArg& tensor) noexcept {
+  return ArgAccess::refusal(tensor).error == Error::Ok;
+}
+
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(!tensor.defined())) {

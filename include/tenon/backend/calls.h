@@ -211,7 +211,7 @@ inline BackendState* known_state(Backend& backend) noexcept {
 /// Where tensors of a backend keep their metadata; null for the heap, and where the backend is
 /// gone.
 inline BackendState* metadata_of(const BackendState* state) noexcept {
-  const bool is_there = kHandlesHaveImpls && state != nullptr && state->find() != nullptr;
+  const bool is_there = kHasOwnTensors && state != nullptr && state->find() != nullptr;
   return is_there ? state->metadata : nullptr;
 }
 inline BackendState* known_metadata(Backend& backend) noexcept {

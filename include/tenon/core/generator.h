@@ -21,10 +21,6 @@
 #endif
 #endif
 
-#if TENON_ATEN_MODE
-#include "tenon/aten/generator.h"
-#endif
-
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
@@ -140,9 +136,7 @@ TENON_EXPORT inline Generator& default_generator() noexcept {
 /// Source: at::manual_seed.
 inline void manual_seed(uint64_t seed) noexcept {
   default_generator().manual_seed(seed);
-#if TENON_ATEN_MODE
   detail::seed_aten(seed);
-#endif
 }
 
 TENON_END_NAMESPACE

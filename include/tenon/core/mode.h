@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The element types in the library's two modes: the one place that switches them.
+// The library's two modes: the one place below the tensor's handle that switches them.
 //
 // tenon has its own Half, BFloat16, Float8_*, complex, ScalarType and Scalar. In plain mode they
 // are public. In ATen mode the public types are c10's, with the same bytes and numbers, and tenon's
@@ -10,6 +10,7 @@
 #include "tenon/config.h"
 
 #if TENON_ATEN_MODE
+#include "tenon/aten/generator.h"
 #include "tenon/aten/types.h"
 
 #define TENON_BEGIN_OWN namespace own {
@@ -18,13 +19,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether a tensor's handle holds a TensorImpl of tenon's. Else that lies behind the
-/// c10::Storage of an at::Tensor, and no backend's memory holds it.
-inline constexpr bool kHandlesHaveImpls = false;
+/// Whether a Tensor is tenon's own. Else it is an at::Tensor: tenon's impl lies behind its storage
+/// and on the heap, and there are no read-only ones and no negative strides.
+inline constexpr bool kHasOwnTensors = false;
 
 }  // namespace detail
 TENON_END_NAMESPACE
 #else
+#include <cstdint>
+
 #define TENON_BEGIN_OWN
 #define TENON_END_OWN
 
@@ -34,7 +37,10 @@ using namespace ::tenon;  // so that own::X is X
 }
 namespace detail {
 
-inline constexpr bool kHandlesHaveImpls = true;
+inline constexpr bool kHasOwnTensors = true;
+
+/// Seeds libtorch's generator.
+inline void seed_aten(uint64_t) noexcept {}
 
 /// The ScalarType's number for another library's element type; -1 for any other type.
 template <class T>

@@ -162,12 +162,7 @@ class EValue {
       return out.put_unsigned(from.list_->size);
     }
     if (TENON_BARE_METAL && from.isDouble()) return;
-#if TENON_ATEN_MODE
-    if (from.isTensor() && from.tensor_.defined() &&
-        detail::ArgAccess::refusal(TensorArg(from.tensor_)).error != Error::Ok) {
-      return;
-    }
-#endif
+    if (from.isTensor() && !detail::is_described(TensorArg(from.tensor_))) return;
     out.put(", ");
     if (!TENON_BARE_METAL && from.isString()) {
       constexpr size_t kShown = 40;

@@ -66,12 +66,11 @@ class DataPtr {
         type_(element_type<Element>()),
         raw_(is_bytes<Element>),
         readonly_(std::is_const_v<T>) {}
-#if TENON_ATEN_MODE
   /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
   /// clone_tensor_ptr() of that tensor copies it.
-  template <class T>
+  template <class T, bool kHasReadonly = detail::kHasOwnTensors,
+            std::enable_if_t<!kHasReadonly, int> = 0>
   DataPtr(const T* pointer) = delete;
-#endif
   constexpr DataPtr(void* pointer, bool readonly) noexcept : DataPtr(pointer) {
     readonly_ = readonly;
   }

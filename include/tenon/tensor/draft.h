@@ -32,8 +32,7 @@ TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
   void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata);
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
-  ::new (static_cast<void*>(&draft))
-      TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
+  ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
   fields(draft).metadata = metadata;
   return Error::Ok;
 }
@@ -98,7 +97,7 @@ class MemoryHold {
   bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
              const Dims& strides, TensorShapeDynamism dynamism, bool readonly,
              Draft& draft) const noexcept {
-    if (!kHandlesHaveImpls || base_ == nullptr) return false;
+    if (!kHasOwnTensors || base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
     const bool is_alike = (data == held.data || held.layout.numel == 0) && held.has_data() &&
@@ -113,7 +112,7 @@ class MemoryHold {
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
-    if (!kHandlesHaveImpls || base_ == nullptr || can_grow || !contains(made)) return false;
+    if (!kHasOwnTensors || base_ == nullptr || can_grow || !contains(made)) return false;
     made.ownership = Ownership::View;
     made.opaque = fields(base_).opaque;
     made.backend = fields(base_).backend;

@@ -466,14 +466,10 @@ TENON_LAZY Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor
   const TensorShapeDynamism dynamism = fields(tensor).dynamism;
   Generator generator(e.start.seed, e.start.offset);
   const double* const p = e.parameters;
+  constexpr Creator<Result<TensorPtr>, Filled, Scalar> kFull{"try_full"};  // of tenon's own Scalar
   switch (e.kind) {
     case ExpressionKind::Empty: return try_zeros(e.sizes, e.type, dynamism, backend);
-    case ExpressionKind::Constant:
-#if !TENON_ATEN_MODE  // which has no tensors of this backend, and another Scalar
-      return try_full(e.sizes, e.value(), e.type, dynamism, backend);
-#else
-      break;
-#endif
+    case ExpressionKind::Constant: return kFull(e.sizes, e.value(), e.type, dynamism, backend);
     case ExpressionKind::Eye: return try_eye(e.sizes[0], e.sizes[1], e.type, dynamism, backend);
     case ExpressionKind::Iota: return try_iota(e.sizes, e.axis, e.type, dynamism, backend);
     case ExpressionKind::Uniform:

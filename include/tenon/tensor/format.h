@@ -302,7 +302,7 @@ namespace detail {
 template <class T>
 struct IsPrinted
     : std::bool_constant<
-          (!TENON_ATEN_MODE && (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>)) ||
+          (kHasOwnTensors && (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>)) ||
           std::is_same_v<T, own::ScalarType> || std::is_same_v<T, own::Scalar> ||
           std::is_same_v<T, Device> || std::is_same_v<T, Dims> || std::is_same_v<T, Error>> {};
 template <class T>

@@ -12,10 +12,6 @@
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"
 
-#if TENON_ATEN_MODE
-#include "tenon/aten/random.h"
-#endif
-
 TENON_BEGIN_NAMESPACE
 
 namespace detail {
@@ -106,13 +102,15 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   return Error::Ok;
 }
 
-#if !TENON_ATEN_MODE
-/// Fills a tensor as a plan for its type says.
-TENON_LAZY Error fill_random(const TensorArg& tensor, const RandomPlan& plan,
-                             Generator& generator) noexcept {
-  return fill_random_fields(fields(tensor), plan, generator);
+/// Fills a tensor as a plan for its type says, in ATen mode as libtorch does, where that can.
+template <class Arg>  // TensorArg: plain mode has no fill_random_in_aten()
+Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generator) noexcept {
+  if constexpr (kHasOwnTensors) {
+    return fill_random_fields(fields(tensor), plan, generator);
+  } else {
+    return fill_random_in_aten(tensor, plan, generator);
+  }
 }
-#endif
 
 /// rand() without a type.
 struct UnitFloats {

@@ -40,6 +40,9 @@ using ConstTensorArg = TensorArg;
 /// The internals of a defined tensor.
 inline ImplFields& fields(const TensorArg& tensor) noexcept { return tensor.impl().fields_; }
 
+/// Whether the tensor is not one that tenon does not have, as in ATen mode one may be.
+inline bool is_described(const TensorArg&) noexcept { return true; }
+
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (TENON_UNLIKELY(!tensor.defined())) {

@@ -261,7 +261,7 @@ bool check_both(Trial& trial, const std::string& what, const Twin& twin, const A
 
 /// flip(), or in ATen mode, where no strides are negative, the same without turning round.
 inline Tensor reversed(const TensorArg& t, const Dims& dims) {
-  return TENON_ATEN_MODE != 0 ? slice(t, 0, 0, INT64_MAX) : flip(t, dims);
+  return detail::kHasOwnTensors ? flip(t, dims) : slice(t, 0, 0, INT64_MAX);
 }
 
 /// A way in which a view may lie in a tensor of base_sizes().
@@ -311,7 +311,7 @@ struct RandomView {
     }
     for (size_t d : order) {
       const int64_t step = extent * dice.between(1, 3);
-      const bool is_reversed = TENON_ATEN_MODE == 0 && dice.between(0, 2) == 0;
+      const bool is_reversed = detail::kHasOwnTensors && dice.between(0, 2) == 0;
       const bool is_repeated = repeats && dice.between(0, 4) == 0;
       strides[d] = is_repeated ? 0 : is_reversed ? -step : step;
       const int64_t reach = is_repeated || sizes[d] == 0 ? 0 : (sizes[d] - 1) * step;
