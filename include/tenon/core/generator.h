@@ -7,6 +7,7 @@
 #include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/keep_errno.h"
+#include "tenon/core/mode.h"
 
 #if !TENON_BARE_METAL
 #include <ctime>
