@@ -96,6 +96,7 @@ MORE_TESTS = {
     "tensor/data.h": ["tensor/tensor_ptr_values_test.cpp"],
     "tensor/deleter.h": ["tensor/tensor_ptr_test.cpp"],
     "tensor/draft.h": ["exchange/dlpack_test.cpp", "tensor/tensor_ptr_test.cpp", "tensor/creators_test.cpp"],
+    "tensor/handle.h": ["exchange/dlpack_test.cpp", "tensor/backend_deallocate_test.cpp", "tensor/resize_test.cpp"],
     "tensor/make.h": ["tensor/tensor_ptr_test.cpp", "tensor/tensor_ptr_values_test.cpp", "tensor/creators_test.cpp",
                       "tensor/backend_creators_test.cpp"],
     "tensor/location.h": ["tensor/creators_test.cpp", "tensor/backend_lifetime_test.cpp"],

@@ -112,4 +112,36 @@ TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {
   CHECK(row.is_alias_of(*t));
 }
 
+TEST_CASE("ATen draft: memory of ATen's is held by its storage, through each handle") {
+  at::Tensor t = at::ones({4});
+  const float* const data = t.const_data_ptr<float>();
+  {
+    detail::MemoryHold hold;
+    REQUIRE(hold.hold(t) == Error::Ok);
+    const detail::MemoryHold copy = hold.copy();
+    CHECK(copy.origin() == data);
+    CHECK(tenon::resize_tensor(t, {5}) == Error::InUse);
+    CHECK(tenon::backend_deallocate(t.view({2, 2})) == Deallocation::InUse);
+    t = at::Tensor();
+    CHECK(data[3] == 1);
+  }
+  t = at::ones({4});
+  CHECK(tenon::resize_tensor(t, {5}) == Error::Ok);
+  CHECK(t.size(0) == 5);
+}
+
+TEST_CASE("ATen draft: ATen may exchange memory that is held, which lives on") {
+  Calls deleter;
+  const TensorPtr t = from_blob(memory, {6}, ScalarType::Float, deleter.deleter(), DYNAMIC);
+  {
+    detail::MemoryHold hold;
+    REQUIRE(hold.hold(t) == Error::Ok);
+    t->resize_({50});
+    CHECK(deleter.count == 0);
+    CHECK(hold.origin() == memory);
+    CHECK(tenon::fill_(t, 1) == Error::Ok);
+  }
+  CHECK(deleter.count == 1);
+}
+
 }  // namespace draft_test

@@ -13,7 +13,6 @@ static_assert(std::is_same_v<tenon::own::Float8_e4m3fn, tenon::Float8_e4m3fn>);
 static_assert(std::is_same_v<tenon::own::complex<float>, tenon::complex<float>>);
 static_assert(std::is_same_v<tenon::own::Scalar, tenon::Scalar>);
 static_assert(std::is_same_v<tenon::own::ScalarType, tenon::ScalarType>);
-static_assert(std::is_same_v<tenon::own::TensorView, tenon::TensorView>);
 static_assert(tenon::detail::foreign_scalar_type<float>() == -1);
 static_assert(std::is_same_v<tenon::detail::PublicElement<tenon::Half, 5>::type, tenon::Half>);
 

@@ -47,9 +47,7 @@ struct Strided {
     return bytes.data() + static_cast<int64_t>(first) +
            offset * static_cast<int64_t>(elementSize(type));
   }
-  tenon::own::TensorView view() {
-    return {bytes.data() + first, tenon::detail::own_type(type), {}, sizes, strides};
-  }
+  tenon::TensorView view() { return {bytes.data() + first, type, {}, sizes, strides}; }
 };
 
 inline bool one_in(Rng& random, int64_t n) { return random.between(1, n) == 1; }
