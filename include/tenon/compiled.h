@@ -65,9 +65,9 @@ TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const Plan&, Draft&) n
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
                                             int64_t, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
-                                       Layout*) noexcept;
+                                       const ArrayRef<int64_t>*) noexcept;
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&,
-                                                 ArrayRef<int64_t>) noexcept;
+                                                ArrayRef<int64_t>) noexcept;
 TENON_DETAIL_INSTANCE Error copy_any<void>(const MemoryLocation&, const MemoryLocation&, CastMode,
                                            CopyPolicy, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE Error copy_normalized<void>(const MemoryLocation&, const MemoryLocation&,

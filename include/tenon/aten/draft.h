@@ -198,9 +198,11 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
 /// There is no short way here.
 inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
-/// Gives the tensor another shape, for which there is, or will be, room.
-/// Errors: OutOfMemory.
-inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
+/// Gives the tensor other sizes, of `numel` elements, for which there is, or will be, room.
+/// Errors: OutOfMemory; then it is as it was.
+inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
+  Layout& layout = tensor.layout;
+  TENON_TRY(layout.resize(sizes, numel));
   return call_libtorch([&] {
     tensor.impl->set_sizes_and_strides(c10::IntArrayRef(layout.sizes().data(), layout.rank()),
                                        c10::IntArrayRef(layout.strides().data(), layout.rank()));
@@ -208,18 +210,18 @@ inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
   });
 }
 
-/// Takes other memory, and `layout` unless it is null. The old memory is released, last, since its
-/// deleter may use the tensor.
+/// Takes other memory, and `sizes`, of `numel` elements, unless that is null. The old memory is
+/// released, last: its deleter may use the tensor.
 /// Errors: OutOfMemory, with nothing changed.
-inline Error replace_memory(Resizable& tensor, Layout* layout, Replacement&& memory,
-                            int64_t capacity) noexcept {
+inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
+                            Replacement&& memory, ptrdiff_t capacity) noexcept {
   Draft draft;
   TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
   made.data = memory.data;
   made.backend = tensor.backend;
   made.deleter.fill(std::move(memory.release));
-  if (layout != nullptr) TENON_TRY(replace_layout(tensor, std::move(*layout)));
+  if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
   const c10::Storage& storage = tensor.impl->unsafe_storage();
   const c10::DataPtr old =
       storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));

@@ -64,18 +64,18 @@ TENON_COLD inline Error fail_shape_memory() noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a shape");
 }
 
-/// One pass over a shape, without a branch per dimension: the product of the sizes, those of 0
-/// counted as 1, and what may be wrong with it.
+/// One pass over a shape, without a branch per dimension: the product of the sizes, and of those
+/// that are not 0, and what may be wrong with it.
 struct DensePass {
-  ptrdiff_t product = 1;
+  ptrdiff_t product = 1;  // of those that are not 0
+  size_t count = 1;
   ptrdiff_t signs = 0;  // negative when a size is
-  bool empty = false;
   bool overflow = false;
 
   TENON_ALWAYS_INLINE void take(const int64_t given) noexcept {
     const auto size = static_cast<ptrdiff_t>(given);
     signs |= size;
-    empty |= size == 0;
+    count *= static_cast<size_t>(size);
     overflow |= size != given;
     overflow |= !multiply(product, size == 0 ? 1 : size, product);
   }
@@ -85,7 +85,7 @@ struct DensePass {
     overflow |= !multiply(product, static_cast<ptrdiff_t>(element_size), nbytes);
     return !overflow && signs >= 0;
   }
-  ptrdiff_t numel() const noexcept { return empty ? 0 : product; }
+  ptrdiff_t numel() const noexcept { return static_cast<ptrdiff_t>(count); }
 };
 
 inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {

@@ -69,7 +69,7 @@ TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcep
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
 TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, Tensor& to) noexcept {
-  return blame_if("resize_tensor", resize(to, source.layout.sizes()));
+  return resize_tensor(to, source.layout.sizes());
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
@@ -143,15 +143,14 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
     const TensorFields& last = fields(arg);
     if (last.type == plan.type && last.device == device &&
         (last.dynamism == plan.dynamism || sizes.empty()) &&
-        (last.layout.sizes() == sizes || (plan.dynamism != TensorShapeDynamism::STATIC &&
-                                          resize(kept, sizes) == Error::Ok))) {
+        (last.layout.sizes() == sizes ||
+         (plan.dynamism != TensorShapeDynamism::STATIC && resize(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
   kept = Tensor();
   Draft draft;
-  Error error = check_type(plan.type);
-  if (error == Error::Ok) error = new_tensor(shape, plan, false, draft);
+  Error error = new_tensor(shape, plan, false, draft);
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(blame_if("empty", error));
   if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");
@@ -257,6 +256,7 @@ class Outputs {
       plan.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
+    TENON_TRY(blamed(i, spec.name(), detail::check_type(plan.type)));
     TENON_TRY(
         blamed(i, spec.name(), detail::renew(own_[i], detail::Strided{sizes, order, {}}, plan)));
     values_[i] = own_[i];
@@ -333,10 +333,9 @@ class Outputs {
   Error copy_aside(const Tensor& from, Tensor& copy) const noexcept {
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
-    Backend* where = memory_ != nullptr && memory_->device() == source.device ? memory_ : nullptr;
-    TENON_TRY(detail::find_backend_like(source, where, where));
+    const bool is_ours = memory_ != nullptr && memory_->device() == source.device;
     detail::Plan plan(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
-    plan.backend = detail::null_if_heap(where);  // whatever the thread's default is
+    TENON_TRY(detail::find_backend_like(source, is_ours ? memory_ : nullptr, plan.backend));
     const Dims sizes = source.layout.sizes();
     TENON_TRY(detail::check_dims("sizes", sizes));
     TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, plan));

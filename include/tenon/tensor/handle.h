@@ -72,18 +72,20 @@ inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
-/// Gives the tensor another shape, for which there is room. Here it cannot fail.
-inline Error replace_layout(Resizable& tensor, Layout&& layout) noexcept {
-  if (layout.rank() == 0) tensor.dynamism = TensorShapeDynamism::STATIC;
-  tensor.layout = std::move(layout);
+/// Gives the tensor other sizes, of `numel` elements, for which there is, or will be, room.
+/// Errors: OutOfMemory; then it is as it was.
+inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
+  TENON_TRY(tensor.layout.resize(sizes, numel));
+  if (sizes.empty()) tensor.dynamism = TensorShapeDynamism::STATIC;
   return Error::Ok;
 }
 
-/// Takes other memory, and `layout` unless it is null; the old memory is released. Here it cannot
-/// fail. The deleter comes last: it may use the tensor, or destroy it.
-inline Error replace_memory(Resizable& tensor, Layout* layout, Replacement&& memory,
-                            ptrdiff_t capacity) noexcept {
-  if (layout != nullptr) static_cast<void>(replace_layout(tensor, std::move(*layout)));
+/// Takes other memory, and `sizes`, of `numel` elements, unless that is null. The old memory is
+/// released, last: its deleter may use the tensor, or destroy it.
+/// Errors: OutOfMemory, with nothing changed.
+inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
+                            Replacement&& memory, ptrdiff_t capacity) noexcept {
+  if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
   mark_inline_data_free(tensor);
   tensor.data = memory.data;
   tensor.capacity = capacity;

@@ -44,7 +44,7 @@ struct RowMajor {
     return Error::Ok;
   }
   Error write(const Plan& plan, Layout& layout) const noexcept {
-    return Layout::dense_unchecked(sizes, plan.count, layout);
+    return layout.set_sizes(sizes, plan.count);
   }
   Error lay_out(size_t element_size, Layout& layout) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));

@@ -65,10 +65,10 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, ptrdiff_t kept, void* da
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
-/// `kept`, and takes `layout` unless it is null. `handle` is the tensor's.
+/// `kept`, and takes `sizes`, of `needed` elements, unless that is null. `handle` is the tensor's.
 TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, ptrdiff_t wanted,
                                           ptrdiff_t needed, ptrdiff_t kept,
-                                          Layout* layout) noexcept {
+                                          const ArrayRef<int64_t>* sizes) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
@@ -97,7 +97,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));
-  return replace_memory(tensor, layout, std::move(memory), wanted);
+  return replace_memory(tensor, sizes, needed, std::move(memory), wanted);
 }
 
 /// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
@@ -109,13 +109,11 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
   if (sizes == old) return Error::Ok;
-  Layout layout;
-  const bool keeps_order = sizes.size() == old.size() && !tensor.layout.row_major;
-  TENON_TRY(Layout::dense(sizes, keeps_order ? tensor.layout.dim_order().data() : nullptr,
-                          elementSize(tensor.type), layout));
-  const ptrdiff_t numel = layout.numel;
+  int64_t count = 0;
+  TENON_TRY(compute_numel(sizes, elementSize(tensor.type), count));
+  const auto numel = static_cast<ptrdiff_t>(count);
   const ptrdiff_t capacity = tensor.capacity;
-  if (numel <= capacity) return replace_layout(tensor, std::move(layout));
+  if (numel <= capacity) return replace_sizes(tensor, sizes, numel);
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
     return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
@@ -124,14 +122,15 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
   const ptrdiff_t reach = tensor.layout.required_span_size();
   const bool doubles = capacity > numel / 2 && capacity <= PTRDIFF_MAX / 2;
   return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
-              &layout);
+              &sizes);
 }
 
-/// `sizes` may be another tensor's.
+/// None of the sizes are a tensor's, which a backend's code could change.
 TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
-  if (resize_in_place(tensor, sizes)) return Error::Ok;
+  // On bare metal code is dearer than the pass over the sizes that this saves.
+  if (!TENON_BARE_METAL && resize_in_place(tensor, sizes)) return Error::Ok;
   return resize_slowly(handle.tensor(), tensor, sizes);
 }
 

@@ -43,7 +43,8 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Undefined: defined() is false.
   Tensor() noexcept = default;
   /// Shares the impl.
-  explicit Tensor(TensorImplPtr impl) noexcept : impl_(std::move(impl)) {}
+  explicit Tensor(const TensorImplPtr& impl) noexcept : impl_(impl) {}
+  explicit Tensor(TensorImplPtr&& impl) noexcept : impl_(std::move(impl)) {}
   /// Wraps an impl that the caller keeps alive longer than the handle and its copies. Allocates
   /// nothing.
   explicit Tensor(TensorImpl* impl TENON_LIFETIMEBOUND) noexcept : impl_(TensorImplPtr(), impl) {}
