@@ -20,6 +20,9 @@
 
 TENON_BEGIN_NAMESPACE
 
+template <class T>
+class Span;
+
 namespace detail {
 
 /// The element type of a contiguous container, from its data(); void for any other type.
@@ -40,10 +43,12 @@ inline constexpr bool owns_elements_v =
     !std::is_const_v<typename ContiguousElement<Container>::type>;
 
 /// For a container that owns its elements, or does not, if a Span<T> can refer to a const one's.
+/// Not for Span<T>, which is copied.
 template <class C, class T, bool owned>
 using IfElements = std::enable_if_t<
     std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&
-        owns_elements_v<C> == owned,
+        owns_elements_v<C> == owned &&
+        !std::is_same_v<std::remove_cv_t<std::remove_reference_t<C>>, Span<T>>,
     int>;
 
 }  // namespace detail

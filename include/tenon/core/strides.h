@@ -77,12 +77,12 @@ struct DensePass {
     signs |= size;
     count *= static_cast<size_t>(size);
     overflow |= size != given;
-    overflow |= !multiply(product, size == 0 ? 1 : size, product);
+    overflow |= __builtin_mul_overflow(product, size == 0 ? 1 : size, &product);
   }
   /// Whether the shape is one, of elements that fit the address space.
   bool valid(size_t element_size) noexcept {
     ptrdiff_t nbytes = 0;
-    overflow |= !multiply(product, static_cast<ptrdiff_t>(element_size), nbytes);
+    overflow |= __builtin_mul_overflow(product, static_cast<ptrdiff_t>(element_size), &nbytes);
     return !overflow && signs >= 0;
   }
   ptrdiff_t numel() const noexcept { return static_cast<ptrdiff_t>(count); }

@@ -21,12 +21,12 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
 /// null, unless it fails.
 TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
                             ImplFields& made) noexcept {
-  if (TENON_UNLIKELY(data.get() == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
+  made.data = data.get();
+  if (TENON_UNLIKELY(made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
                      plan.device.type() != DeviceType::Template)) {
     return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
                 " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }
-  made.data = data.get();
   made.type = plan.type;
   made.device = plan.device;
   made.readonly = data.is_readonly();

@@ -63,7 +63,7 @@ class DataPtr {
                              int> = 0>
   constexpr DataPtr(T* pointer TENON_LIFETIMEBOUND) noexcept
       : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
-        type_(element_type<Element>()),
+        type_(kType<Element>),
         raw_(is_bytes<Element>),
         readonly_(std::is_const_v<T>) {}
   /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
@@ -90,9 +90,8 @@ class DataPtr {
   static constexpr bool is_bytes =
       std::is_void_v<T> || std::is_same_v<T, unsigned char> || detail::is_char_or_byte_v<T>;
   template <class T>
-  static constexpr own::ScalarType element_type() noexcept {
-    return std::is_void_v<T> ? own::ScalarType::Float : detail::value_type_of<T>();
-  }
+  static constexpr own::ScalarType kType =
+      std::is_void_v<T> ? own::ScalarType::Float : detail::value_type_of<T>();
 
   void* pointer_ = nullptr;
   own::ScalarType type_ = own::ScalarType::Float;
