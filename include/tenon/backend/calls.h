@@ -168,12 +168,15 @@ TENON_COLD inline void* fail_metadata() noexcept {
   return nullptr;
 }
 
-/// Memory for metadata in a backend's memory; null when there is none, with a text.
-TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes) noexcept {
+inline void* BackendState::allocate_metadata(size_t nbytes) noexcept {
   const size_t total = sizeof(BlockHeader) + nbytes;
   void* block = nullptr;
-  if (origin.allocate(total, kMetadataHeader, block) != Error::Ok) return nullptr;
-  return ::new (block) BlockHeader{total, &origin} + 1;
+  if (allocate(total, kMetadataHeader, block) != Error::Ok) return nullptr;
+  return ::new (block) BlockHeader{total, this} + 1;
+}
+/// Apart from allocate_metadata(), which every creator has inline.
+TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes) noexcept {
+  return origin.allocate_metadata(nbytes);
 }
 TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexcept {
   auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
@@ -205,21 +208,20 @@ inline void release_metadata(void* p) noexcept {
 /// wraps a backend which is gone cannot be asked.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
-  if (state != nullptr && !state->is_known.get()) state->learn();
+  if (state != nullptr) state->learn();
   return state;
 }
-/// Where tensors of a backend keep their metadata; null for the heap, and where the backend is
-/// gone.
-inline BackendState* metadata_of(const BackendState* state) noexcept {
-  const bool is_there = kHasOwnTensors && state != nullptr && state->find() != nullptr;
-  return is_there ? state->metadata : nullptr;
-}
 inline BackendState* known_metadata(Backend& backend) noexcept {
-  return metadata_of(known_state(backend));
+  BackendState* const state = BackendAccess::state(backend);
+  return state == nullptr ? nullptr : state->known_metadata();
 }
 
+inline BackendState* BackendState::known_metadata() noexcept {
+  learn();
+  return kHasOwnTensors && find() != nullptr ? metadata : nullptr;
+}
 inline void BackendState::learn() noexcept {
-  if (find() == nullptr) return;
+  if (is_known.get() || find() == nullptr) return;
   // Asked without the lock: the backend may use itself, and come back here.
   const Device new_device = backend->device();
   const bool new_opaque = backend->is_opaque();

@@ -89,9 +89,13 @@ struct BackendState {
     return at->backend == nullptr ? nullptr : backend;
   }
 
-  /// Fills in what never changes, unless a backend that this one wraps is gone.
-  virtual void learn() noexcept;
-  /// Memory for a tensor or for metadata. With 0 bytes it is null, and counts nevertheless.
+  /// Fills in what never changes, unless the backend, or one that it wraps, is gone.
+  void learn() noexcept;
+  /// The state of metadata_backend(); null for the heap, and when the backend is gone. Learns it.
+  virtual BackendState* known_metadata() noexcept;
+  /// Memory for metadata; null when there is none, with a text.
+  virtual void* allocate_metadata(size_t nbytes) noexcept;
+  /// Memory. With 0 bytes it is null, and counts nevertheless.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
   virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept;
   /// Gives it back. It stays allocated when the backend, or one that it wraps, is gone.

@@ -125,9 +125,9 @@ inline void set_backend(BackendState& state, TensorFields& made) noexcept {
 TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft& draft) noexcept {
   Backend& backend = *plan.backend;
   const size_t nbytes = plan.nbytes();
-  BackendState* const state = known_state(backend);
+  BackendState* const state = BackendAccess::state(backend);
   if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
-  BackendState* const metadata = metadata_of(state);
+  BackendState* const metadata = state->known_metadata();
   const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
   TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
