@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: MIT
 // main() of the test programs.
-#if __has_include(<catch2/catch_session.hpp>)
-#include <catch2/catch_session.hpp>
-int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }
-#else
-#define CATCH_CONFIG_MAIN
-#include <catch2/catch.hpp>
-#endif
+#include "support/catch_run.h"
 
-#include "support/one_thread.h"
+int main(int argc, char** argv) { return tests::run_cases(argc, argv, false); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A check for each program with Catch2 that assertions are made in the test's own thread. From two
 // threads they are a race in Catch2, which shows itself once in a thousand runs. To include after
-// Catch2, in the file that has main().
+// Catch2, in the file that has its session.
 #pragma once
 
 #include <cstdio>

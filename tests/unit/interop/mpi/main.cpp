@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 // main() of a program that mpirun starts several times. Each rank runs the same cases in the same
 // order. One that fails ends all of them: the others would wait for it.
-#if __has_include(<catch2/catch_session.hpp>)
-#include <catch2/catch_session.hpp>
-#else
-#define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
-#endif
-
-#include "support/one_thread.h"
+#include "support/catch_run.h"
 #include "tenon/interop/mpi/datatype.h"
 
 int main(int argc, char** argv) {
@@ -18,9 +11,7 @@ int main(int argc, char** argv) {
   // It raises there what goes wrong in MPI_Wait: see mpi::Request.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 #endif
-  Catch::Session session;
-  session.configData().abortAfter = 1;
-  const int failed = session.run(argc, argv);
+  const int failed = tests::run_cases(argc, argv, true);
   if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);
   MPI_Finalize();
   return 0;
