@@ -79,12 +79,12 @@ inline cudaError_t fill_on_device(const StridedCopy& out, const void* element,
 }
 
 inline cudaError_t iota_on_device(const TensorView& out, OptionalIndex axis, cudaStream_t stream) {
-  if (!is_element_aligned(out.data, out.type)) return cudaErrorNotSupported;
+  if (!is_element_aligned(out.data, own_type(out.type))) return cudaErrorNotSupported;
   const IotaElements operation(out, axis);
   return start(operation, operation.at.count, stream);
 }
 inline cudaError_t eye_on_device(const TensorView& out, cudaStream_t stream) {
-  if (!is_element_aligned(out.data, out.type)) return cudaErrorNotSupported;
+  if (!is_element_aligned(out.data, own_type(out.type))) return cudaErrorNotSupported;
   const EyeElements operation(out);
   return start(operation, operation.at.count, stream);
 }
@@ -97,7 +97,7 @@ cudaError_t start_random(const TensorView& out, const RandomPlan& plan,
 }
 inline cudaError_t random_on_device(const TensorView& out, const RandomPlan& plan,
                                     const Generator::State& from, cudaStream_t stream) {
-  if (!is_element_aligned(out.data, out.type)) return cudaErrorNotSupported;
+  if (!is_element_aligned(out.data, own_type(out.type))) return cudaErrorNotSupported;
   const bool is_float = plan.computed == ScalarType::Float;
   switch (plan.distribution) {
     case Distribution::Uniform:

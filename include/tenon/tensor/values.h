@@ -116,7 +116,7 @@ TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance
   TENON_TRY(values[1].open(b, "the second tensor"));
   const TensorView& first = values[0].location.view;
   const TensorView& second = values[1].location.view;
-  const ScalarType types[] = {first.type, second.type};
+  const ScalarType types[] = {own_type(first.type), own_type(second.type)};
   result = first.sizes == second.sizes && (tolerance != nullptr || types[0] == types[1]);
   if (!result) return Error::Ok;
   for (HostValues& side : values) TENON_TRY(side.fetch());

@@ -85,7 +85,7 @@ struct Offsets {
 /// Of a view's elements.
 inline Offsets<1> offsets_of(const TensorView& view) noexcept {
   Offsets<1> offsets;
-  const auto unit = static_cast<int64_t>(elementSize(view.type));
+  const auto unit = static_cast<int64_t>(elementSize(own_type(view.type)));
   for (size_t d = 0; d < view.sizes.size(); ++d) {
     if (view.sizes[d] == 0) {
       offsets.count = 0;

@@ -138,8 +138,8 @@ struct Numbers : Written {
 
   explicit Numbers(const TensorView& out) noexcept
       : Written(out),
-        as(part_type_of(out.type), ScalarType::Long, CastMode::Truncate),
-        widens(isComplexType(out.type)) {}
+        as(part_type_of(own_type(out.type)), ScalarType::Long, CastMode::Truncate),
+        widens(isComplexType(own_type(out.type))) {}
   TENON_HOST_DEVICE void write(int64_t number, int64_t value) const noexcept {
     int64_t offsets[1];
     at.find(number, offsets);
