@@ -122,7 +122,8 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
 template <class T>
 constexpr ValueKind kind_of() noexcept {
   using E = typename SizedElement<T>::type;
-  if (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorImplPtr>) return ValueKind::Tensor;
+  if (std::is_same_v<T, Tensor> || std::is_same_v<T, tenon::TensorImplPtr>)
+    return ValueKind::Tensor;
   if (std::is_same_v<T, bool>) return ValueKind::Bool;
   if (std::is_floating_point_v<T>) return ValueKind::Double;
   if (is_number_v<T>) return ValueKind::Int;
@@ -163,7 +164,7 @@ inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= siz
 /// Whether the conversion of a T to EValue cannot fail.
 template <class T>
 inline constexpr bool is_safe_value_v = std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr> ||
-                                        std::is_same_v<T, TensorImplPtr> ||
+                                        std::is_same_v<T, tenon::TensorImplPtr> ||
                                         (std::is_arithmetic_v<T> && !may_overflow_v<T>);
 
 }  // namespace detail
