@@ -2,6 +2,8 @@
 // ATen mode: tensors in the making, and how their storages are made, grow and are exchanged.
 #include "tenon/aten/draft.h"
 
+#include <ATen/ops/ones.h>
+
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
