@@ -68,8 +68,8 @@ inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
 TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcept {
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
-TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, Tensor& to) noexcept {
-  return resize_tensor(to, source.layout.sizes());
+TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, const Tensor& to) noexcept {
+  return blame_if("resize_tensor", resize_to(to, source.layout.sizes()));
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
@@ -86,8 +86,7 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
   if (TENON_UNLIKELY(can_never_fit && source.layout.sizes() != target.layout.sizes())) {
-    Tensor handle = to;
-    return resize_like(source, handle);  // which says why not
+    return resize_like(source, to);  // which says why not
   }
   return Error::Ok;
 }
