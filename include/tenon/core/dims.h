@@ -7,6 +7,9 @@
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
+#if !defined(__GLIBCXX__)  // whose <vector> has iterators' functions, without the streams'
+#include <iterator>
+#endif
 
 #include "tenon/config.h"
 #include "tenon/core/array_ref.h"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <utility>
 
 #include "tenon/config.h"

@@ -3,7 +3,6 @@
 // (the optional dtype beside them).
 #pragma once
 
-#include <iterator>
 #include <vector>
 
 #include "tenon/config.h"
