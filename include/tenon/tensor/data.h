@@ -89,8 +89,8 @@ class DataPtr {
   static constexpr bool is_bytes =
       std::is_void_v<T> || std::is_same_v<T, unsigned char> || detail::is_char_or_byte_v<T>;
   template <class T>
-  static constexpr own::ScalarType kType =
-      std::is_void_v<T> ? own::ScalarType::Float : detail::value_type_of<T>();
+  static constexpr own::ScalarType kType = std::is_void_v<T> ? own::ScalarType::Float
+                                                             : detail::value_type_of<T>();
 
   void* pointer_ = nullptr;
   own::ScalarType type_ = own::ScalarType::Float;
