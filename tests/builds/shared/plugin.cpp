@@ -34,7 +34,9 @@ void make(std::vector<tenon::Tensor>& tensors) {
 bool use(tenon::Backend& backend) {
   const tenon::TensorPtr t = tenon::full({3}, 7, backend);
   const tenon::TensorPtr on_heap = tenon::backend_copy(t, tenon::host_backend());
-  return on_heap->const_data_ptr<float>()[2] == 7;
+  tenon::PoolBackend wrapper(backend);
+  const tenon::TensorPtr wrapped = tenon::full({3}, 7, wrapper);
+  return on_heap->const_data_ptr<float>()[2] == 7 && wrapped->const_data_ptr<float>()[2] == 7;
 }
 
 void keep_in_thread() {

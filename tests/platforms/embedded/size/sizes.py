@@ -69,6 +69,7 @@ UNWANTED = {
     "double printf": r"^(_printf_float|_dtoa_r)$",
     "exceptions": r"^(__cxa_throw|__cxa_begin_catch|_Unwind_RaiseException)$",
     "abort": r"^(abort|raise)$",
+    "copies to devices": r"CopyingState",
 }
 # The texts of numbers come from snprintf and strtod, which have these.
 ALLOWED = {"format": {"locale", "stdio", "double printf", "abort"}}
