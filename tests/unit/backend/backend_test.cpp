@@ -3,13 +3,11 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/calls.h"
 #include "tenon/tenon.h"
 
 namespace backend_test {
 
 using namespace tenon;
-using tests::MinimalBackend;
 
 namespace {
 
@@ -32,83 +30,7 @@ struct PlacedBackend final : HostMemoryBackend {
   alignas(64) char memory[64];
 };
 
-// Finds out which device it is by a tensor of its own.
-struct ProbingBackend final : HostMemoryBackend {
-  const char* name() const noexcept override { return "probing"; }
-  Device device() const noexcept override {
-    if (!std::exchange(has_probed, true)) probed = try_zeros({1}, *self).ok();
-    return Device();
-  }
-  void* allocate(size_t nbytes, size_t) noexcept override { return std::malloc(nbytes); }
-  void deallocate(void* p, size_t) noexcept override { std::free(p); }
-  Backend* self = this;
-  mutable bool has_probed = false;
-  mutable bool probed = false;
-};
-
 }  // namespace
-
-TEST_CASE("Backend: what is optional is NotSupported unless it is overridden") {
-  MinimalBackend backend;
-  const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
-  const Generator::State start{};
-  std::string text = "x";
-  char byte = 0;
-  for (const Error error :
-       {backend.copy(view, view, CastMode::Checked), backend.constant(view, &byte),
-        backend.eye(view), backend.iota(view, none), backend.from_binary(view, &byte, 1),
-        backend.to_binary(view, 1, &byte), backend.random_uniform(view, 0, 1, start),
-        backend.random_normal(view, 0, 1, start), backend.random_integers(view, 0, 1, start),
-        backend.inspect(view, 10, text)}) {
-    CHECK(error == Error::NotSupported);
-  }
-  CHECK(text == "x");
-  backend.on_made({nullptr, view.type, view.sizes, view.strides, "zeros"});
-  CHECK(backend.calls.empty());
-  CHECK(&backend.base() == &backend);
-  CHECK(backend.metadata_backend() == nullptr);
-  CHECK(backend.init({}) == Error::Ok);
-  RETURNS(InvalidArgument, "there is no option \"limit\"", backend.init({{"limit", 1}}));
-}
-
-TEST_CASE("Backend: live_blocks counts what was given and has not come back") {
-  MinimalBackend backend;
-  void* const p = take(backend, 100);
-  CHECK(take(backend, 0) == nullptr);
-  CHECK(backend.live_blocks() == 2);
-  CHECK(backend.last_alignment == 64);
-  state_of(backend)->release(p, 100);
-  state_of(backend)->release(nullptr, 0);
-  CHECK(backend.live_blocks() == 0);
-  CHECK(backend.calls["allocate"] == 1);
-  CHECK(backend.calls["deallocate"] == 1);
-  CHECK(backend.faults == 0);
-}
-
-TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, and lets them be") {
-  const tests::Reports told;
-  detail::BackendState* state = nullptr;
-  void* blocks[3] = {};
-  {
-    MinimalBackend backend("a backend with a very long name indeed");
-    state = state_of(backend);
-    for (void*& block : blocks) block = take(backend, 1);
-    state->release(blocks[2], 1);
-    CHECK(told.count() == 0);
-  }
-  CHECK(told.count() == 1);
-  CHECK(told.last() ==
-        "InUse: backend a backend with a very long  was destroyed with 2 of its "
-        "blocks in use");
-  CHECK(state->backend == nullptr);
-  state->release(blocks[0], 1);
-  detail::ReleaseToBackend{state, 1}(blocks[1]);  // frees the state: AddressSanitizer would tell
-  {
-    MinimalBackend backend;
-    state_of(backend)->release(take(backend, 8), 8);
-  }
-  CHECK(told.count() == 1);
-}
 
 TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
   for (bool one_thread : {false, true}) {
@@ -133,86 +55,6 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
   int x = 0;
   RAISES(OutOfMemory, "backend placed has no memory for 0 bytes",
          from_blob(&x, {1}, ScalarType::Int, backend));
-}
-
-TEST_CASE("Backend: one that uses itself when it is asked for its device is not locked out") {
-  ProbingBackend backend;
-  CHECK(try_zeros({4}, backend).ok());
-  CHECK(backend.probed);
-}
-
-TEST_CASE("BackendOptions: find gives the option of a name, the last of several") {
-  const auto check = [](const BackendOptions& options) {
-    CHECK(options.size() == 3);
-    REQUIRE(options.find("limit") != nullptr);
-    CHECK(options.find("limit")->value.to<int64_t>() == 8);
-    CHECK(options.find("limit")->text == nullptr);
-    REQUIRE(options.find("mode") != nullptr);
-    CHECK(std::string(options.find("mode")->text) == "eager");
-    CHECK(options.find("lim") == nullptr);
-    CHECK(options.find("") == nullptr);
-  };
-  check({{"limit", 4}, {"mode", "eager"}, {"limit", 8}});
-  const BackendOptions nothing{};
-  CHECK(nothing.begin() == nothing.end());
-  CHECK(nothing.find("limit") == nullptr);
-}
-
-TEST_CASE("BackendOptions: those in a variable are options as well") {
-  const BackendOptions options = {{"limit", 4}, {"mode", "eager"}};
-  BackendOptions copy = options;
-  copy = {{"limit", 5}};
-  int64_t number = 0;
-  CHECK(options.check_names({"limit", "mode"}) == Error::Ok);
-  CHECK(options.read("limit", 1, number) == Error::Ok);
-  CHECK(number == 4);
-  CHECK(std::string(options.find("mode")->text) == "eager");
-  CHECK(copy.read("limit", 1, number) == Error::Ok);
-  CHECK(number == 5);
-}
-
-TEST_CASE("BackendOptions: read gives a whole number within bounds, else changes nothing") {
-  const auto read = [](const BackendOptions& options, int64_t most = INT64_MAX) {
-    int64_t number = 5;
-    const Error error = options.read("limit", 1, number, most);
-    if (error != Error::Ok) CHECK(number == 5);
-    return error == Error::Ok ? number : -1;
-  };
-  CHECK(read({{"limit", 9}}) == 9);
-  CHECK(read({{"limit", 1}}) == 1);
-  CHECK(read({{"limit", 9}}, 9) == 9);
-  CHECK(read({{"limit", INT64_MAX}}) == INT64_MAX);
-  CHECK(read({{"other", 9}}) == 5);
-  CHECK(read({{"limit", 0}, {"limit", 3}}) == 3);
-  CHECK(read({{"limit", 3}, {"limit", 0}}) == -1);
-  CHECK(read({{"limit", true}}) == -1);
-  int64_t number = 0;
-  const auto refused = [&](const BackendOption& option) {
-    RETURNS(InvalidArgument, "; expected a whole number from 1 to 16",
-            BackendOptions({option}).read("limit", 1, number, 16));
-    return std::string(last_error_message());
-  };
-  CHECK(tests::contains(refused({"limit", 2.5}), "option \"limit\" is the floating value 2.5;"));
-  CHECK(tests::contains(refused({"limit", "many"}), "option \"limit\" is the text many;"));
-  CHECK(tests::contains(refused({"limit", 0}), "option \"limit\" is 0;"));
-  CHECK(tests::contains(refused({"limit", 17}), "option \"limit\" is 17;"));
-  CHECK(tests::contains(refused({"limit", UINT64_MAX}), "is 18446744073709551615;"));
-}
-
-TEST_CASE("BackendOptions: a null name is an empty one") {
-  RETURNS(InvalidArgument, "there is no option \"\"",
-          BackendOptions({{nullptr, 1}}).check_names({"limit"}));
-  CHECK(BackendOptions({{nullptr, 1}}).find("limit") == nullptr);
-}
-
-TEST_CASE("BackendOptions: check_names refuses a name that is not among those given") {
-  const auto check = [](const BackendOptions& options) {
-    return options.check_names({"limit", "mode"});
-  };
-  CHECK(check({}) == Error::Ok);
-  CHECK(check({{"mode", "eager"}, {"limit", 2}}) == Error::Ok);
-  CHECK(check({{"limit", 2}, {"limits", 2}}) == Error::InvalidArgument);
-  CHECK(std::string(last_error_message()) == "there is no option \"limits\"");
 }
 
 }  // namespace backend_test

@@ -100,26 +100,6 @@ TEST_CASE("upload and download: they are the backend's copies, under those names
   CHECK(backend.used() == 0);
 }
 
-TEST_CASE("allocate: without memory it says whose, how much, and what the backend says") {
-  MinimalBackend backend("gpu");
-  backend.room = 100;
-  void* p = &backend;
-  CHECK(detail::known_state(backend)->allocate(101, detail::kDataAlignment, p) ==
-        Error::OutOfMemory);
-  CHECK(p == nullptr);
-  CHECK(last() == "backend gpu has no memory for 101 bytes");
-  backend.refusal = "it has 100";
-  CHECK(detail::known_state(backend)->allocate(102, detail::kDataAlignment, p) ==
-        Error::OutOfMemory);
-  CHECK(last() == "backend gpu has no memory for 102 bytes: it has 100");
-  CHECK(backend.live_blocks() == 0);
-  // Without a state what the backend gave goes back.
-  RETURNS(OutOfMemory, "backend gpu has no memory for 64 bytes",
-          detail::fail_stateless(backend, 64));
-  CHECK(backend.calls["allocate"] == 3);
-  CHECK(backend.used() == 0);
-}
-
 TEST_CASE("metadata: from the heap, aligned for pointers and as large as asked") {
   for (size_t nbytes : {size_t{1}, size_t{16}, size_t{1000}}) {
     void* const p = detail::allocate_metadata(nbytes, nullptr);
