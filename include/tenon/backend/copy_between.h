@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CopyingState: copies between memories of which the host cannot reach one or both, as blocks where
-// they lie alike, else by a backend that can, else through the host.
+// CopyingState: copies between memories of which the host cannot reach one or both, by a backend
+// that can, as blocks, or through the host; CopyingState::copy() has the order.
 #pragma once
 
 #include "tenon/backend/calls.h"
@@ -58,8 +58,8 @@ TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* sr
 /// A plan's source, or its destination, in a backend's memory, on its way through the host's.
 class HostSide {
  public:
-  /// Gives the side host memory, which has the elements, if it is the source, and else what lies
-  /// between them. The plan is to be finished then.
+  /// Puts host memory in place of one side. A source's elements are fetched; a destination's gaps
+  /// are, so that storing the whole range keeps them. The plan is to be finished then.
   TENON_LAZY Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
     const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
@@ -150,7 +150,8 @@ class HostSide {
 
   Backend* backend_ = nullptr;
   HostBuffer buffer_;
-  CopyPlan runs_;  // what to copy from the backend's memory, the innermost dimension first
+  // The innermost dimension first. `src` is the backend's side, also when that is written.
+  CopyPlan runs_;
 };
 
 /// Does what a plan says through host memory.
@@ -189,6 +190,15 @@ TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
   return check_lists(here.view);
 }
 
+/// Whether the source may have elements where the destination has some.
+inline bool may_touch(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+  if (to.backend != from.backend) return false;  // whose addresses are not this one's
+  for (const int64_t size : to.view.sizes) {
+    if (size == 0) return false;  // strides may be too large to multiply
+  }
+  return touch(byte_range(to.view), byte_range(from.view));
+}
+
 /// The state of a backend that is more than host memory, or that nothing is known of.
 /// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
 template <class T>
@@ -212,7 +222,7 @@ struct CopyingState final : BackendState {
     plan_elements(plan, to.view, from.view, mode);
     if (plan.kind == CopyKind::Alias) return Error::Ok;
     const bool is_one = to.backend == from.backend;
-    if (is_one && touch(byte_range(to.view), byte_range(from.view))) {
+    if (may_touch(to, from)) {
       return run_through_host(plan, to.backend, from.backend, cast);
     }
     const bool is_block = plan.kind == CopyKind::Memcpy;
@@ -279,7 +289,7 @@ struct CopyingState final : BackendState {
 
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {
     Backend& base = backend->base();
-    return copy_block_between(&base, dst, &base, src, nbytes);
+    return call_backend(base, "copy_within", [&] { return base.copy_within(dst, src, nbytes); });
   }
 
   Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept override {
@@ -307,9 +317,9 @@ inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& fro
   BackendState& state = *(to.backend != nullptr ? to : from).state;
   return state.copy(to, from, mode, cast);
 }
-/// The copy that every function ends in. Copies elements, by the host or by a backend; the source
-/// is broadcast. Memory of the host's does not overlap, and the destination's elements are
-/// distinct. `cast` may be null where the types are equal.
+/// Copies elements whose checks are done, by the host or by a backend; the source is broadcast.
+/// Memory of the host's does not overlap, and the destination's elements are distinct. `cast` may
+/// be null where the types are equal. copy_any() does the checks, and allows overlap.
 inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                   CastFunction cast) noexcept {
   if (TENON_UNLIKELY(to.backend != nullptr || from.backend != nullptr)) {

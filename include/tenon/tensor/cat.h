@@ -179,7 +179,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
                   device);
     }
     if (batch.out != nullptr && t.layout.numel != 0) {
-      batch.overlaps = batch.overlaps || may_overlap(*batch.out, piece);
+      batch.overlaps = batch.overlaps || may_touch(*batch.out, piece);
     }
     const Dims& sizes = piece.view.sizes;
     if (batch.skips(sizes)) return Error::Ok;

@@ -60,20 +60,11 @@ inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
   return same;
 }
 
-/// Whether the source may have elements where the destination has some.
-inline bool may_overlap(const MemoryLocation& to, const MemoryLocation& from) noexcept {
-  if (to.backend != from.backend) return false;  // whose addresses are not this one's
-  for (const int64_t size : to.view.sizes) {
-    if (size == 0) return false;  // strides may be too large to multiply
-  }
-  return touch(byte_range(to.view), byte_range(from.view));
-}
-
 /// Plans a copy between locations, which may overlap. Its elements can be copied.
 TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                                CopyPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
-  if (!may_overlap(to, from)) return;
+  if (!may_touch(to, from)) return;
   if (is_in_place(plan, to.view, from.view)) {
     plan.kind = CopyKind::Alias;
   } else if (plan.kind != CopyKind::Memcpy || to.backend != nullptr) {
@@ -88,22 +79,6 @@ TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& f
   }
 }
 
-/// Does what a copy between locations that overlap needs no temporary for: nothing for the same
-/// elements, move_block() for a block of the host's. Else `staged` is set, if the policy allows it.
-/// Not inline: the plan would be on the stack while copy() has another one.
-TENON_LAZY TENON_NOINLINE Error move_in_place(const MemoryLocation& to, const MemoryLocation& from,
-                                              CastMode mode, CopyPolicy policy,
-                                              bool& staged) noexcept {
-  CopyPlan plan;
-  plan_locations(to, from, mode, plan);
-  if (plan.kind == CopyKind::Memcpy) move_block(plan.dst, plan.src, plan.nbytes);
-  staged = plan.kind == CopyKind::Staged;
-  if (TENON_UNLIKELY(staged && policy == CopyPolicy::NoTemporary)) {
-    return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
-                plan.temporary_nbytes, " bytes");
-  }
-  return Error::Ok;
-}
 /// Copies inside the host's memory through a temporary.
 TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
@@ -126,8 +101,8 @@ TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from
 /// copy() with all checks of the elements, between locations that may overlap:
 ///
 ///     the same elements, or none        nothing
-///     of the host, apart                run_plan()
 ///     of the host, one block each       move_block(), whether they overlap or not
+///     of the host, apart                run_plan()
 ///     of the host, overlapping else     through a temporary, which the policy has to allow
 ///     a backend's, overlapping          copy_by_backend(), if the policy allows a temporary
 ///     a backend's, apart                copy_by_backend()
@@ -242,7 +217,7 @@ TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const Memory
   plan_normalized(plan, to.view, from.view, normalize, dim, mode);
   if (plan.copy.kind == CopyKind::Alias) return Error::Ok;
   if (to.backend != nullptr || from.backend != nullptr ||
-      (may_overlap(to, from) && !is_in_place(plan.copy, to.view, from.view))) {
+      (may_touch(to, from) && !is_in_place(plan.copy, to.view, from.view))) {
     return normalize_staged(to, from, normalize, dim, mode);
   }
   run_normalized(plan);
