@@ -66,7 +66,7 @@ struct Options {
   void set(ScalarType value) noexcept { plan.type = value; }
   void set(aten::Device value) noexcept {
     plan.device = value;
-    check_memory = &tenon::detail::check_and_name_backend<>;
+    check_memory = &tenon::detail::check_borrowed<>;
   }
   void set(TensorShapeDynamism value) noexcept { plan.dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
@@ -76,8 +76,8 @@ struct Options {
 
   AnyPtr data;
   tenon::detail::Plan plan;
-  // check_and_name_backend() where a device was given.
-  tenon::Error (*check_memory)(tenon::Backend*, tenon::detail::Draft&) noexcept = nullptr;
+  // check_borrowed() where a device was given.
+  tenon::Error (*check_memory)(const tenon::detail::TensorFields&) noexcept = nullptr;
   tenon::Deleter deleter;
   int deleters = 0;
 };
@@ -98,10 +98,10 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
   auto error = options.deleters > 1
                    ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
                                          " deleters; memory is released once")
-                   : tenon::detail::borrow_as(options.data.data(), sizes, dim_order, strides,
-                                              options.plan, &options.deleter, draft);
+                   : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
+                                                   options.plan, &options.deleter, draft);
   if (error == tenon::Error::Ok && options.check_memory != nullptr) {
-    error = options.check_memory(nullptr, draft);
+    error = options.check_memory(tenon::detail::fields(draft));
   }
   return tenon::detail::finish<aten::Tensor>(function, error, draft);
 }

@@ -31,7 +31,7 @@ struct LayoutFields {
   };
   LayoutFields() noexcept {}
 
-  bool is_copied_ = true;
+  bool has_lists_ = true;
   uint8_t rank_ = 0;
   DimOrderType order_[TENON_INLINE_DIMS];
   union {
@@ -78,7 +78,7 @@ class Layout : public detail::LayoutFields {
     if (dim_order != nullptr) made.nest(dim_order, made.lists());
     return Error::Ok;
   }
-  /// make_layout() of lists without errors. None of them is `made`'s.
+  /// make_layout() of lists whose error() is Ok. None of them is `made`'s.
   template <class Dim = int64_t>
   static Error strided(ArrayRef<int64_t> sizes, ArrayRef<Dim> dim_order, ArrayRef<int64_t> strides,
                        size_t element_size, Layout& made) noexcept {
@@ -125,7 +125,7 @@ class Layout : public detail::LayoutFields {
   /// Whether a copy has its lists, and whether its elements, of `element_size`, fit.
   /// Errors: OutOfMemory, InvalidArgument.
   Error check(size_t element_size) const noexcept {
-    if (TENON_UNLIKELY(!is_copied_)) return detail::fail_shape_memory();
+    if (TENON_UNLIKELY(!has_lists_)) return detail::fail_shape_memory();
     return detail::check_nbytes(offsets, element_size);
   }
 
@@ -203,8 +203,8 @@ class Layout : public detail::LayoutFields {
   }
   TENON_COLD void copy_block(const Layout& other) noexcept {
     void* const block = detail::heap_allocate(block_nbytes(rank_));
-    is_copied_ = block != nullptr;
-    if (is_copied_) {
+    has_lists_ = block != nullptr;
+    if (has_lists_) {
       std::memcpy(block, other.block_, block_nbytes(rank_));
       block_ = static_cast<int64_t*>(block);
     } else {
@@ -232,7 +232,7 @@ class Layout : public detail::LayoutFields {
     numel = pass.numel();
     offsets = {0, numel - 1};
     row_major = true;
-    is_copied_ = true;
+    has_lists_ = true;
     return Error::Ok;
   }
   /// Writes the lists of a row-major layout of this rank, whose sizes were checked.

@@ -42,7 +42,7 @@ inline bool multiply_offset(ptrdiff_t a, const int64_t b, ptrdiff_t& product) no
 }
 
 inline int64_t magnitude(int64_t stride) noexcept {
-  // The most negative value has no counterpart; compute_offset_range() rejects it before.
+  // INT64_MIN has no counterpart; compute_offset_range() rejects it later, where it counts.
   return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
 }
 
@@ -79,7 +79,7 @@ struct DensePass {
     overflow |= size != given;
     overflow |= __builtin_mul_overflow(product, size == 0 ? 1 : size, &product);
   }
-  /// Whether the shape is one, of elements that fit the address space.
+  /// Whether no size is negative and the bytes fit the address space.
   bool valid(size_t element_size) noexcept {
     ptrdiff_t nbytes = 0;
     overflow |= __builtin_mul_overflow(product, static_cast<ptrdiff_t>(element_size), &nbytes);
@@ -122,8 +122,8 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t
   return Error::Ok;
 }
 
-/// `count` elements in bytes.
-/// Errors: InvalidArgument when that exceeds PTRDIFF_MAX.
+/// `count` elements, which may be negative, in bytes.
+/// Errors: InvalidArgument when that is beyond PTRDIFF_MAX in either direction.
 inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
   ptrdiff_t product = 0;
   if (TENON_UNLIKELY(

@@ -170,11 +170,13 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
     }
   }
   if (error == Error::Ok) {
-    error = borrow_as(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, plan,
-                      &owners, draft);
+    error = borrow_checked(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, plan,
+                           &owners, draft);
   }
-  if (error == Error::Ok && (has_backend_v<Options...> || !blob.device.is_cpu())) {
-    error = check_and_name_backend(plan.given, draft);
+  if constexpr (has_backend_v<Options...>) {
+    if (error == Error::Ok) error = attach_backend(*plan.given, draft);
+  } else if (error == Error::Ok && !blob.device.is_cpu()) {
+    error = check_borrowed(fields(draft));
   }
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.attach(fields(draft))) {

@@ -145,9 +145,9 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
     Plan all(plan.shape.type, dynamism);
     all.device = plan.device;
     Draft whole;
-    TENON_TRY(borrow_as(DataPtr(from.tensor.data, from.is_readonly()),
-                        {offset + plan.shape.layout.required_span_size()}, {}, {}, all, &release,
-                        whole));
+    TENON_TRY(borrow_checked(DataPtr(from.tensor.data, from.is_readonly()),
+                             {offset + plan.shape.layout.required_span_size()}, {}, {}, all,
+                             &release, whole));
     TENON_TRY(finish_draft(whole, memory, nullptr));
     TENON_TRY(new_impl(draft));
     fields(draft).set_layout(std::move(plan.shape.layout));

@@ -182,8 +182,8 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     Plan plan(type, dynamism);
     plan.device = device;
     Draft draft;
-    TENON_TRY(borrow_as(pointer, Dims(source.sizes()), {}, Dims(source.strides()), plan, &release,
-                        draft));
+    TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), plan,
+                             &release, draft));
     TENON_TRY(finish_draft(draft, tensor, nullptr));
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();

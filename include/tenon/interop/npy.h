@@ -99,7 +99,7 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
     Deleter unmapper;
     if (void* const base = source.file->map(end, unmapper)) {
       void* const data = static_cast<char*>(base) + begin;
-      return borrow_as(data, header.sizes, order, {}, plan, &unmapper, draft);
+      return borrow_checked(data, header.sizes, order, {}, plan, &unmapper, draft);
     }
   }
   TENON_TRY(new_tensor(Strided{header.sizes, order, {}}, plan, false, draft));

@@ -173,8 +173,9 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& ow
   if (base == MAP_FAILED) return file_error("cannot map it", errno);
   segment.base = base;
   segment.length = shm.length;
-  return borrow_as(DataPtr(static_cast<char*>(base) + kShmOffset, readonly), shm.layout.sizes(), {},
-                   shm.layout.strides(), Plan(shm.type), &owner, draft);
+  return borrow_checked(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
+                        shm.layout.sizes(), {}, shm.layout.strides(), Plan(shm.type), &owner,
+                        draft);
 }
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.

@@ -17,8 +17,8 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
   return Error::Ok;
 }
 
-/// Describes memory of the caller's, to a draft that has its layout. Takes `release`, which may be
-/// null, unless it fails.
+/// Describes memory of the caller's, to a draft that has its layout. If it succeeds, it has taken
+/// `release`, which may be null.
 TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
                             ImplFields& made) noexcept {
   made.data = data.get();
@@ -38,7 +38,7 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
   return Error::Ok;
 }
 
-/// A tensor over memory of the caller's. Takes `release`, which may be null, unless it fails.
+/// A tensor over memory of the caller's. If it succeeds, it has taken `release`, which may be null.
 template <class Shape>
 Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter* release,
              Draft& draft) noexcept {
@@ -50,16 +50,16 @@ Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter*
   TENON_TRY(shape.lay_out(elementSize(plan.type), made.layout));
   return set_memory(data, plan, release, made);
 }
-/// borrow() for importers, whose type may not be the pointer's.
-TENON_LAZY Error borrow_as(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
-                           const Dims& strides, const Plan& plan, Deleter* release,
-                           Draft& draft) noexcept {
+/// borrow() of any shape, once the type is checked against the pointer's.
+TENON_LAZY Error borrow_checked(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
+                                const Dims& strides, const Plan& plan, Deleter* release,
+                                Draft& draft) noexcept {
   TENON_TRY(check_pointer_type(data, plan.type));
   return borrow(data, Strided{sizes, dim_order, strides}, plan, release, draft);
 }
 
-/// Has borrowed memory checked by its backend, and counted.
-TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noexcept {
+/// Has borrowed memory checked by the backend that owns it, and counted.
+TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
   if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, 0);
@@ -67,13 +67,13 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
   if (made.metadata == state) {
-    set_backend(*state, made);
+    set_memory_backend(*state, made);
     return Error::Ok;
   }
   void* nothing = nullptr;
   TENON_TRY(state->allocate(0, kDataAlignment, nothing));
   Deleter release(nullptr, ReleaseToBackend{state, 0});
-  set_backend(*state, made);
+  set_memory_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
     return fail_no_memory("the deleter");
@@ -81,19 +81,20 @@ TENON_LAZY TENON_NOINLINE Error name_backend(Backend& backend, Draft& draft) noe
   return Error::Ok;
 }
 
-/// name_backend() where a backend is given; else only the check, by the one that is registered for
-/// the device.
-TENON_LAZY Error check_and_name_backend(Backend* given, Draft& draft) noexcept {
-  if (given != nullptr) return name_backend(*given, draft);
-  const TensorFields& made = fields(draft);
+/// Has borrowed memory checked by the backend that is registered for its device.
+TENON_LAZY Error check_borrowed(const TensorFields& made) noexcept {
   return check_memory(made.device, made.data, made.type, made.layout);
+}
+/// attach_backend() where a backend is given, else check_borrowed().
+TENON_LAZY Error check_and_attach_backend(Backend* given, Draft& draft) noexcept {
+  return given != nullptr ? attach_backend(*given, draft) : check_borrowed(fields(draft));
 }
 
 /// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
 /// device says where it is; the thread's default backend may keep the metadata, no more.
 template <class Out, class Shape, class... Options>
-Out over(const char* function, const DataPtr& data, const Shape& shape, Deleter* release,
-         Options&... options) {
+Out make_over(const char* function, const DataPtr& data, const Shape& shape, Deleter* release,
+              Options&... options) {
   constexpr bool kHasBackend = has_backend_v<Options...>;
   static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
                 "a backend says its device");
@@ -104,9 +105,9 @@ Out over(const char* function, const DataPtr& data, const Shape& shape, Deleter*
   if constexpr (kHasBackend) plan.device = plan.given->device();
   if (error == Error::Ok) error = borrow(data, shape, plan, release, draft);
   if constexpr (kHasBackend) {
-    if (error == Error::Ok) error = name_backend(*plan.given, draft);
+    if (error == Error::Ok) error = attach_backend(*plan.given, draft);
   } else if constexpr (count_of<Options...>(Option::Device) != 0) {
-    if (error == Error::Ok) error = check_and_name_backend(nullptr, draft);
+    if (error == Error::Ok) error = check_borrowed(fields(draft));
   }
   return finish<Out>(function, error, draft);
 }
@@ -119,12 +120,12 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
                              ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
   const OffsetRange& old = from.layout.offsets;
-  const OffsetRange& offsets = made.layout.offsets;  // without elements min, which may be the end
+  const OffsetRange& offsets = made.layout.offsets;
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
   const auto size = static_cast<int64_t>(elementSize(type));
   int64_t start = 0;  // in bytes from the source's element 0, like what follows
   int64_t begin = 0;
-  int64_t end = 0;
+  int64_t end = 0;  // without elements it is `begin`, which may be the source's end
   if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
                      !add(start, offsets.min * size, begin) ||
                      !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
@@ -145,8 +146,8 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   return Error::Ok;
 }
 
-/// Where a view of a tensor, or a handle to it, lies: where its metadata does; if that is the heap,
-/// where the thread's default backend keeps metadata.
+/// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
+/// source's, else the thread's default; null for the heap.
 TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
   BackendState* const own = source.defined() ? metadata_beside(fields(source)) : nullptr;
   return own != nullptr ? own : metadata_in(current_backend());
@@ -165,12 +166,11 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   TENON_TRY(new_impl(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
   const size_t element_size = elementSize(from.type);
-  const bool has_old_sizes = sizes.empty() || sizes == old.sizes();
   const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
   if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
     TENON_TRY(
         Layout::strided(new_sizes, ArrayRef<int64_t>(dim_order), strides, element_size, layout));
-  } else if (has_old_sizes) {
+  } else if (new_sizes == old.sizes()) {
     layout = old;
     TENON_TRY(layout.check(element_size));
   } else {

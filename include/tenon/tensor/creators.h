@@ -106,7 +106,7 @@ template <class Elements, bool kIsFloat, class Shape, class... Value>
 Error new_of_elements(const Shape& shape, Plan& plan, Draft& draft,
                       const Value&... value) noexcept {
   if constexpr (!kIsFloat) TENON_TRY(check_type(plan.type));
-  TENON_TRY(shape.count(plan));
+  TENON_TRY(shape.check(plan));
   TENON_TRY(Elements::template make<kIsFloat>(plan, draft, value...));
   return write_shape(shape, plan, draft);
 }

@@ -31,7 +31,7 @@ TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<s
   if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
   Plan plan(type, TensorShapeDynamism::STATIC);
   plan.device = DeviceType::Template;
-  TENON_TRY(borrow_as(nullptr, sizes, {}, {}, plan, &keep, draft));
+  TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, plan, &keep, draft));
   fields(draft).ownership = Ownership::Owned;
   return Error::Ok;
 }

@@ -25,8 +25,8 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor in the making: its impl, which a creator fills in place.
 using Draft = TensorImplPtr;
 
-/// Makes an impl, in the memory of `metadata` if that is not null. With `room` it owns as many
-/// bytes for elements in the same block, aligned as all data. `draft` is null before.
+/// Makes an impl, in the memory of `metadata` if that is not null. `room` more bytes follow in
+/// the block, for elements. `draft` is null before.
 TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
                           size_t room = 0) noexcept {
   void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata);

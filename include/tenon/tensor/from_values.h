@@ -18,20 +18,21 @@ inline Error check_cast(ScalarType from, ScalarType to,
   return Error::Ok;
 }
 
-/// Checks that the values are as many as the plan says: elements or, as memory, `bytes`.
+/// Checks that the values are as many as the plan says: elements, or bytes to be taken as
+/// elements, if it `reinterprets` them.
 TENON_LAZY Error check_values(const Values& values, const Dims& sizes, const Plan& plan,
-                              bool bytes) noexcept {
+                              bool reinterprets) noexcept {
   if (TENON_UNLIKELY(values.error() != Error::Ok)) {
     return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
   }
   const auto count = static_cast<size_t>(plan.count);
-  const size_t needed = bytes ? plan.nbytes() : count;
+  const size_t needed = reinterprets ? plan.nbytes() : count;
   if (TENON_UNLIKELY(values.count() != needed)) {
     int64_t numel = 1;
     for (const int64_t size : sizes) numel *= size;
     // As many as elements: values were meant.
-    const bool meant = bytes && values.count() == count;
-    return fail(Error::InvalidArgument, values.count(), bytes ? " bytes" : " values",
+    const bool meant = reinterprets && values.count() == count;
+    return fail(Error::InvalidArgument, values.count(), reinterprets ? " bytes" : " values",
                 " were given, sizes ", sizes, numel == plan.count ? "" : " with these strides",
                 " need ", needed,
                 meant ? "; with sizes and a type, bytes are memory of that type: to convert "
@@ -58,7 +59,8 @@ TENON_LAZY Error convert_values(ScalarType type, void* out, const Values& values
   return Error::Ok;
 }
 
-/// A draft without a shape whose elements are the values: in their memory, or in a copy.
+/// A draft without a shape whose elements are the values: in their memory, or in a copy. A
+/// container that is not aligned for its elements is copied.
 TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values& values,
                                                        Draft& draft) noexcept {
   const size_t size = elementSize(plan.type);
@@ -93,15 +95,15 @@ Out of_values(const char* function, Values& values, const Shape& shape, bool is_
   Plan plan = plan_of(values.type(), options...);
   Draft draft;
   Error error = Error::Ok;
-  bool is_memory = false;
+  bool reinterprets = false;
   bool is_cast = false;
   if constexpr (has_type_v<Options...>) {
-    is_memory = values.is_bytes() && !is_flat && plan.has_type;
-    is_cast = !is_memory && plan.type != values.type();
-    error = is_memory ? check_type(plan.type) : check_cast(values.type(), plan.type);
+    reinterprets = values.is_bytes() && !is_flat && plan.has_type;
+    is_cast = !reinterprets && plan.type != values.type();
+    error = reinterprets ? check_type(plan.type) : check_cast(values.type(), plan.type);
   }
-  if (error == Error::Ok) error = shape.count(plan);
-  if (error == Error::Ok) error = check_values(values, shape.sizes, plan, is_memory);
+  if (error == Error::Ok) error = shape.check(plan);
+  if (error == Error::Ok) error = check_values(values, shape.sizes, plan, reinterprets);
   if constexpr (has_type_v<Options...>) {
     if (is_cast && error == Error::Ok) error = convert_to_new(plan, values, draft);
   }

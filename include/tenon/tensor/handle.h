@@ -45,7 +45,8 @@ template <class T>
 Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
     out.reset(new (metadata) Tensor(std::move(draft)));
-    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;  // the text is there
+    // allocate_metadata() left the text.
+    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;
   } else {
     out = T(std::move(draft));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a tensor's elements are, and their values: given by a backend or written by the host.
+// Where a tensor's elements are; and giving a new tensor its values.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -25,7 +25,7 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
-inline void set_backend(Backend& backend, MemoryLocation& location) noexcept {
+inline void set_mover(Backend& backend, MemoryLocation& location) noexcept {
   location.backend = &backend.base();
   location.state = BackendAccess::state(backend);
 }
@@ -33,7 +33,7 @@ inline void set_backend(Backend& backend, MemoryLocation& location) noexcept {
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
   Backend* backend = nullptr;
   TENON_TRY(find_registered(device, role, backend));
-  set_backend(*backend, location);
+  set_mover(*backend, location);
   return Error::Ok;
 }
 
@@ -59,7 +59,7 @@ inline Error find_location(const TensorFields& tensor, const char* role,
   TENON_TRY(find_owner(tensor, role, backend));
   if (!tensor.is_host_accessible()) {
     if (backend == nullptr) TENON_TRY(find_registered(tensor.device, role, backend));
-    set_backend(*backend, location);
+    set_mover(*backend, location);
   }
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
@@ -74,7 +74,7 @@ TENON_LAZY Error find_source(const TensorArg& tensor, const char* role,
   return find_location(fields(tensor), role, location);
 }
 
-/// The location of elements to be written, each by itself.
+/// The location of elements to be written. Refuses read-only memory and elements that share memory.
 TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
                                   MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
@@ -97,11 +97,11 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
   return hold.hold(tensor);
 }
 
-/// Has memory that came as a pointer checked by a backend: the one that is `given`, or else
-/// registered for its device. Memory without either is taken as it is.
+/// Has memory that came as a pointer checked by the backend that is registered for its device.
+/// Without one it is taken as it is.
 TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
-                              const Layout& layout, Backend* given = nullptr) noexcept {
-  Backend* const backend = given != nullptr ? given : find_backend(device);
+                              const Layout& layout) noexcept {
+  Backend* const backend = find_backend(device);
   BackendState* const state = backend == nullptr ? nullptr : BackendAccess::state(*backend);
   return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
 }

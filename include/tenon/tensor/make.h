@@ -4,14 +4,15 @@
 //
 //   from_blob(data, {2, 3})                    make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6})
 //
-//   plan_of       the options                  plan_of            the options
-//   borrow                                     of_values
-//     new_impl    memory for the metadata        RowMajor::count  the sizes, checked: 6 elements
-//     lay_out     the sizes, checked, in place   adopt_or_copy
-//     set_memory  data, deleter                    new_memory     for metadata and elements
-//   finish        a handle, or the error           write_elements the values
-//                                                write_shape      the sizes, in place
-//                                              finish_new         a handle, or the error
+//   make_over                                  of_values
+//     plan_of          the options               plan_of             the options
+//     borrow                                     RowMajor::check     the sizes: 6 elements
+//       new_impl       metadata                  check_values        as many values?
+//       lay_out        the sizes, in place       adopt_or_copy
+//       set_memory     data, deleter               new_memory        metadata and elements
+//     attach_backend,  if one is given             write_elements    the values
+//     check_borrowed   if a device is            write_shape         the sizes, in place
+//     finish           handle or error           finish_new          handle or error
 //
 // In between the tensor is a Draft. One that is not finished is dropped like any other tensor, and
 // so is what it owns: a deleter that it was given runs once.
@@ -28,15 +29,15 @@ namespace detail {
 // --- The shape ----------------------------------------------------------------------------------
 //
 // Each kind of shape is a type, so that a call with sizes alone links nothing of strides. lay_out()
-// is for memory that exists. Other memory is allocated between count(), which checks the shape, and
-// write(): moving a layout there that was just made costs more than a second pass over the sizes.
+// is for memory that exists. Other memory is allocated between check() and write(): moving a layout
+// there that was just made costs more than a second pass over the sizes.
 
 /// Sizes without strides.
 struct RowMajor {
   const Dims& sizes;
 
-  /// How many elements to allocate.
-  Error count(Plan& plan) const noexcept {
+  /// Checks the shape; tells the plan how many elements to allocate.
+  Error check(Plan& plan) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
     int64_t numel = 0;
     TENON_TRY(compute_numel(sizes, elementSize(plan.type), numel));
@@ -59,7 +60,7 @@ struct Strided {
   const Dims& strides;
 
   /// Refuses negative and overlapping strides.
-  TENON_LAZY Error count(Plan& plan) const noexcept {
+  TENON_LAZY Error check(Plan& plan) const noexcept {
     Layout layout;
     TENON_TRY(lay_out(elementSize(plan.type), layout));
     if (TENON_UNLIKELY(!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap()))) {
@@ -82,7 +83,7 @@ struct Strided {
 struct Like {
   const Layout& source;
 
-  TENON_LAZY Error count(Plan& plan) const noexcept {
+  TENON_LAZY Error check(Plan& plan) const noexcept {
     const size_t element_size = elementSize(plan.type);
     TENON_TRY(source.check(element_size));
     plan.count = source.numel;
@@ -115,7 +116,7 @@ inline BackendState* metadata_in(Backend* backend) noexcept {
   return TENON_UNLIKELY(backend != nullptr) ? known_metadata(*backend) : nullptr;
 }
 /// Says that memory is a backend's.
-inline void set_backend(BackendState& state, TensorFields& made) noexcept {
+inline void set_memory_backend(BackendState& state, TensorFields& made) noexcept {
   made.backend = &state;
   made.device = state.device;
   made.opaque = state.opaque;
@@ -140,7 +141,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
     made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
   }
   made.ownership = Ownership::Owned;
-  set_backend(*state, made);
+  set_memory_backend(*state, made);
   return Error::Ok;
 }
 
@@ -176,7 +177,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_memory(const Plan& plan, bool zeroe
 /// A tensor that owns its memory, uninitialised or `zeroed` as new_memory()'s.
 template <class Shape>
 Error new_tensor(const Shape& shape, Plan& plan, bool zeroed, Draft& draft) noexcept {
-  TENON_TRY(shape.count(plan));
+  TENON_TRY(shape.check(plan));
   TENON_TRY(new_memory(plan, zeroed, draft));
   return write_shape(shape, plan, draft);
 }
@@ -279,7 +280,7 @@ TENON_NOINLINE Out finish_new(const char* function, Error error, Draft& draft, B
                               const Afterwards& afterwards = {}) {
   typename ReturnedValue<Out>::type value;
   if (error == Error::Ok) {
-    const TensorFields& made = fields(draft);
+    const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
     error = finish_draft(draft, value, made.metadata);
     if (error == Error::Ok) error = afterwards(value);
     if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {

@@ -15,8 +15,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The options behind a creator's arguments, in any order, each kind once. All creators take the
-/// first three, a backend as an lvalue; those over existing memory take a device, those of random
-/// numbers a generator.
+/// first three, a backend as an lvalue; `from_blob` takes a device too, creators of random numbers
+/// a generator.
 enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, None };
 
 template <class T>
@@ -63,7 +63,7 @@ struct Plan {
   Backend* given = nullptr;        // among the options; may be the host's heap
   Backend* backend = nullptr;      // in whose memory the tensor is; null for the heap
   Generator* generator = nullptr;  // null for the thread's own
-  ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::count()
+  ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::check()
 
   /// Without options: on the heap, whatever BackendScope there is.
   explicit Plan(ScalarType t, TensorShapeDynamism d = TensorShapeDynamism::DYNAMIC_BOUND) noexcept

@@ -102,25 +102,27 @@ struct MakeTensor {
   /// tensor lets go of the memory, or before this returns when it fails.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return detail::over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
+    return detail::make_over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::over<Out>(function, data, RowMajor{sizes}, &release, type, dynamism, options...);
+    return detail::make_over<Out>(function, data, RowMajor{sizes}, &release, type, dynamism,
+                                  options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::over<Out>(function, data, Strided{sizes, dim_order, {}}, nullptr, options...);
+    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, {}}, nullptr,
+                                  options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::over<Out>(function, data, Strided{sizes, dim_order, strides}, nullptr,
-                             options...);
+    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, strides}, nullptr,
+                                  options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
@@ -128,8 +130,8 @@ struct MakeTensor {
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::over<Out>(function, data, Strided{sizes, dim_order, strides}, &release, type,
-                             dynamism, options...);
+    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, strides}, &release,
+                                  type, dynamism, options...);
   }
 
   template <class... DeleterTakesVoidPointer,

@@ -52,13 +52,13 @@ class TensorPtrMaker {
   /// Where the memory is. Nothing is moved there.
   TENON_LAZY TensorPtrMaker&& device(Device device) {
     plan_.take(device);
-    check_ = &detail::check_and_name_backend<>;
+    check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
   TENON_LAZY TensorPtrMaker&& backend(Backend& backend) {
     plan_.take(backend);
-    check_ = &detail::check_and_name_backend<>;
+    check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
   /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
@@ -125,7 +125,7 @@ class TensorPtrMaker {
     }
     plan_.choose_backend();
     if (plan_.given != nullptr) plan_.device = plan_.given->device();
-    TENON_TRY(detail::borrow_as(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
+    TENON_TRY(detail::borrow_checked(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
     return check_ == nullptr ? Error::Ok : check_(plan_.given, draft);
   }
 
@@ -134,7 +134,7 @@ class TensorPtrMaker {
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
-  // check_and_name_backend() once there is a device: 5 KB that others do not link.
+  // check_and_attach_backend() once there is a device: 5 KB that others do not link.
   Error (*check_)(Backend* given, detail::Draft&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
@@ -173,27 +173,27 @@ struct FromBlob {
 
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return detail::over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
+    return detail::make_over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
   }
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::over<Out>(function, data, Strided{sizes, {}, strides}, nullptr, options...);
+    return detail::make_over<Out>(function, data, Strided{sizes, {}, strides}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::over<Out>(function, data, RowMajor{sizes}, &release, type, options...);
+    return detail::make_over<Out>(function, data, RowMajor{sizes}, &release, type, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::over<Out>(function, data, Strided{sizes, {}, strides}, &release, type,
-                             options...);
+    return detail::make_over<Out>(function, data, Strided{sizes, {}, strides}, &release, type,
+                                  options...);
   }
 
   template <class... DeleterTakesVoidPointer,

@@ -27,14 +27,14 @@ TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still 
   }
 }
 
-TEST_CASE("borrow_as: an importer's type must be the pointer's, unless that is to bytes") {
+TEST_CASE("borrow_checked: an importer's type must be the pointer's, unless that is to bytes") {
   float data[1] = {};
   TensorImplPtr impl;
   const detail::Plan plan(ScalarType::Int);
   RETURNS(InvalidType, "the data pointer is to Float, the type given is Int",
-          detail::borrow_as(data, {1}, {}, {}, plan, nullptr, impl));
+          detail::borrow_checked(data, {1}, {}, {}, plan, nullptr, impl));
   void* const bytes = data;
-  CHECK(detail::borrow_as(bytes, {1}, {}, {}, plan, nullptr, impl) == Error::Ok);
+  CHECK(detail::borrow_checked(bytes, {1}, {}, {}, plan, nullptr, impl) == Error::Ok);
 }
 
 }  // namespace borrow_test

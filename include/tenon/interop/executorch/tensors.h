@@ -223,8 +223,8 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   Plan plan(type, static_cast<TensorShapeDynamism>(source->shape_dynamism()));
   if (!source->device().is_cpu()) plan.device = Device(DeviceType::CUDA, index < 0 ? -1 : index);
   Draft draft;
-  TENON_TRY(borrow_as(data, Dims(source->sizes()), dims_of(source->dim_order()),
-                      dims_of(source->strides()), plan, &deleter, draft));
+  TENON_TRY(borrow_checked(data, Dims(source->sizes()), dims_of(source->dim_order()),
+                           dims_of(source->strides()), plan, &deleter, draft));
   return finish_draft(draft, tensor, nullptr);
 }
 

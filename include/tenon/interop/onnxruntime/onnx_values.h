@@ -210,7 +210,7 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   Deleter release(data, [environment = std::move(environment),
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
   Draft draft;
-  TENON_TRY(borrow_as(data, sizes, {}, {}, Plan(type), &release, draft));
+  TENON_TRY(borrow_checked(data, sizes, {}, {}, Plan(type), &release, draft));
   return finish_draft(draft, tensor, nullptr);
 }
 

@@ -203,8 +203,8 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   Plan plan(from.type, args.dynamism);
   plan.device = from.device;
   Draft draft;
-  const Error error =
-      borrow_as(DataPtr(from.data, readonly), from.sizes, {}, from.strides, plan, &release, draft);
+  const Error error = borrow_checked(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
+                                     plan, &release, draft);
   return finish<Result<TensorPtr>>(args.function, error, draft);
 }
 

@@ -38,7 +38,7 @@ struct ShmLayout {
     TENON_TRY(check_type(type));
     Plan plan(type);
     const Strided shape{sizes, {}, strides};
-    TENON_TRY(shape.count(plan));
+    TENON_TRY(shape.check(plan));
     TENON_TRY(shape.lay_out(elementSize(type), layout));
     length = kShmOffset + plan.nbytes();
     return Error::Ok;
