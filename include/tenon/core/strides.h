@@ -238,13 +238,15 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
+  for (const int64_t size : sizes) {
+    if (size == 0) return false;  // before strides, which then may be anything, are used
+  }
   size_t reach = 0;  // of the dimensions inside the current one, in both directions
   size_t count = 0;  // of those
   size_t inner = 0;  // the last of them
   bool overlap = false;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
-    if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
     const auto stride = static_cast<size_t>(detail::magnitude(strides[d]));
     if (stride <= reach && !overlap) {

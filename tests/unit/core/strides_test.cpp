@@ -198,6 +198,7 @@ TEST_CASE("strides: what strides imply: dim order, offsets, contiguity, density 
       {{0, 3}, {99, -5}, {0, 1}, 0, -1, "cd"},
       {{3, 0}, {INT64_MAX, 1}, {0, 1}, 0, -1, "cd"},
       {{3, 0}, {0, 0}, {0, 1}, 0, -1, "cd"},
+      {{0, 2, int64_t{1} << 32 | 1}, {0, 0, int64_t{1} << 32}, {2, 0, 1}, 0, -1, "cd"},
       // The highest offset that there can be.
       {{2}, {kMost - 1}, {0}, 0, kMost - 1, ""},
   };
