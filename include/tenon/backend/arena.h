@@ -33,9 +33,10 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
   /// `buffer` may have any alignment, and may be null if `nbytes` is 0.
+  template <class T = void>  // so that a program without an arena compiles no MemoryState
   ArenaBackend(void* buffer, size_t nbytes) noexcept
       : HostMemoryBackend(
-            detail::make_state<detail::BackendState>(place_for_state(buffer, nbytes), true)) {
+            detail::make_state<detail::MemoryState<T>>(place_for_state(buffer, nbytes), true)) {
     auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
     if (state == nullptr) return;
     const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));

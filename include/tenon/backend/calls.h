@@ -126,25 +126,6 @@ TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept
   return fail_memory(backend, nbytes);
 }
 
-inline Error BackendState::allocate(size_t nbytes, size_t alignment, void*& data) noexcept {
-  data = nullptr;
-  if (TENON_UNLIKELY(find() == nullptr)) {
-    return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
-                "has no memory, the backend that it wraps was destroyed");
-  }
-  const ErrorTextGuard guard;
-  if (nbytes != 0) data = backend->allocate(nbytes, alignment);
-  if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) return fail_memory(*backend, nbytes);
-  guard.put_back();
-  add();
-  return Error::Ok;
-}
-inline void BackendState::release(void* data, size_t nbytes) noexcept {
-  Backend* const alive = data == nullptr ? nullptr : find();
-  if (alive != nullptr) alive->deallocate(data, nbytes);
-  drop_state(this);
-}
-
 /// BackendState::release() as a deleter.
 struct ReleaseToBackend {
   BackendState* state;
@@ -168,12 +149,6 @@ TENON_COLD inline void* fail_metadata() noexcept {
   return nullptr;
 }
 
-inline void* BackendState::allocate_metadata(size_t nbytes) noexcept {
-  const size_t total = sizeof(BlockHeader) + nbytes;
-  void* block = nullptr;
-  if (allocate(total, kMetadataHeader, block) != Error::Ok) return nullptr;
-  return ::new (block) BlockHeader{total, this} + 1;
-}
 /// Apart from allocate_metadata(), which every creator has inline.
 TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes) noexcept {
   return origin.allocate_metadata(nbytes);
@@ -204,25 +179,21 @@ inline void release_metadata(void* p) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, with what never changes filled in; null where there is none. One that
-/// wraps a backend which is gone cannot be asked.
+/// The state of a backend, after learn(); null where there is none.
 inline BackendState* known_state(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();
   return state;
 }
+/// Where a backend's tensors keep their metadata; null for the heap.
 inline BackendState* known_metadata(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   return state == nullptr ? nullptr : state->known_metadata();
 }
 
-inline BackendState* BackendState::known_metadata() noexcept {
-  learn();
-  return kHasOwnTensors && find() != nullptr ? metadata : nullptr;
-}
 inline void BackendState::learn() noexcept {
   if (is_known.get() || find() == nullptr) return;
-  // Asked without the lock: the backend may use itself, and come back here.
+  // Without the lock: these functions may make a tensor in the backend, and come back here.
   const Device new_device = backend->device();
   const bool new_opaque = backend->is_opaque();
   Backend* const keeper = backend->metadata_backend();
@@ -239,27 +210,60 @@ inline void BackendState::learn() noexcept {
   is_known.set(true);
 }
 
-// --- Host memory and no more --------------------------------------------------------------------
+/// The state of a backend that is host memory and no more.
+template <class T>
+struct MemoryState : BackendState {
+  BackendState* known_metadata() noexcept override {
+    learn();
+    return kHasOwnTensors && find() != nullptr ? metadata : nullptr;
+  }
 
-inline Error BackendState::produce(const MemoryLocation& out, const char*, MakeOnBackend,
-                                   MakeOnHost on_host) noexcept {
-  return on_host(out.view);
-}
-inline Error BackendState::write_row(MemoryLocation&& first, int64_t count, const void*,
-                                     MakeRowOnHost on_host) noexcept {
-  return count == 0 ? Error::Ok : on_host(first.view.data);
-}
-inline Error BackendState::check_memory(const void*, ScalarType, const Layout&) noexcept {
-  return Error::Ok;
-}
-// Not reached: the host copies what it reads and writes.
-inline Error BackendState::copy_within(void*, const void*, size_t) noexcept {
-  return Error::NotSupported;
-}
-inline Error BackendState::copy(const MemoryLocation&, const MemoryLocation&, CastMode,
-                                CastFunction) noexcept {
-  return Error::NotSupported;
-}
+  Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {
+    data = nullptr;
+    if (TENON_UNLIKELY(find() == nullptr)) {
+      return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
+                  "has no memory, the backend that it wraps was destroyed");
+    }
+    const ErrorTextGuard guard;
+    if (nbytes != 0) data = backend->allocate(nbytes, alignment);
+    if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) return fail_memory(*backend, nbytes);
+    guard.put_back();
+    add();
+    return Error::Ok;
+  }
+
+  void release(void* data, size_t nbytes) noexcept override {
+    Backend* const alive = data == nullptr ? nullptr : find();
+    if (alive != nullptr) alive->deallocate(data, nbytes);
+    drop_state(this);
+  }
+
+  void* allocate_metadata(size_t nbytes) noexcept override {
+    const size_t total = sizeof(BlockHeader) + nbytes;
+    void* block = nullptr;
+    if (allocate(total, kMetadataHeader, block) != Error::Ok) return nullptr;
+    return ::new (block) BlockHeader{total, this} + 1;
+  }
+
+  Error produce(const MemoryLocation& out, const char*, MakeOnBackend,
+                MakeOnHost on_host) noexcept override {
+    return on_host(out.view);
+  }
+  Error write_row(MemoryLocation&& first, int64_t count, const void*,
+                  MakeRowOnHost on_host) noexcept override {
+    return count == 0 ? Error::Ok : on_host(first.view.data);
+  }
+  Error check_memory(const void*, ScalarType, const Layout&) noexcept override { return Error::Ok; }
+  // Not reached: the host itself copies memory that it reads.
+  Error copy_within(void*, const void*, size_t) noexcept override { return Error::NotSupported; }
+  Error copy(const MemoryLocation&, const MemoryLocation&, CastMode,
+             CastFunction) noexcept override {
+    return Error::NotSupported;
+  }
+
+ protected:
+  ~MemoryState() = default;
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -199,10 +199,12 @@ inline bool may_touch(const MemoryLocation& to, const MemoryLocation& from) noex
   return touch(byte_range(to.view), byte_range(from.view));
 }
 
-/// The state of a backend that is more than host memory, or that nothing is known of.
+/// The state of a backend that is more than host memory.
 /// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
 template <class T>
-struct CopyingState final : BackendState {
+struct CopyingState final : MemoryState<T> {
+  using BackendState::backend;
+
   /// Copies elements between locations that may overlap, at least one of them a backend's, in the
   /// first way that applies:
   ///

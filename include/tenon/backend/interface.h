@@ -116,13 +116,13 @@ struct MadeTensor {
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
 ///
-/// Addresses are of any kind, as long as adding bytes to one gives the address of what lies there:
-/// a view of a tensor is the address of its element 0. Only where device() is one whose memory the
-/// host reads and is_opaque() is false, tenon itself reads and writes it.
+/// An address may be any number, as long as address + n is the address of the byte n further on: a
+/// view's data is the address of its element 0. tenon itself reads and writes the memory if the
+/// host reads memory of device() and is_opaque() is false.
 ///
-/// The nine pure functions are all that is needed. The others are asked before tenon does the same
-/// with those nine, by way of the host; they may return NotSupported, as their defaults do, for
-/// what they do not do, having changed nothing.
+/// The nine pure functions are enough. tenon calls the optional ones first; where one returns
+/// NotSupported, having changed nothing, tenon uses the nine and host memory. The defaults return
+/// NotSupported.
 ///
 /// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
 /// alive, the failure handler is told; dropping them later is safe, but their memory is not
@@ -140,7 +140,7 @@ class TENON_EXPORT Backend {
 
   /// "opencl": for messages. Valid as long as the backend.
   virtual const char* name() const noexcept = 0;
-  /// The same for the backend's whole life.
+  /// Never changes.
   virtual Device device() const noexcept = 0;
   /// Whether the memory can only be reached through the backend.
   virtual bool is_opaque() const noexcept = 0;
@@ -160,7 +160,7 @@ class TENON_EXPORT Backend {
   /// Returns when all that was begun is done.
   virtual Error synchronize() = 0;
 
-  // What follows is optional.
+  // --- Optional functions ---
 
   /// Sets options. The default knows none.
   /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is
@@ -200,12 +200,12 @@ class TENON_EXPORT Backend {
                                const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
-  /// The same, normal with a mean and a standard deviation.
+  /// As random_uniform(), normal with a mean and a standard deviation.
   virtual Error random_normal(const TensorView& /*out*/, double /*mu*/, double /*sigma*/,
                               const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
-  /// The same, each integer from `low` to `last` with the same probability.
+  /// As random_uniform(), each integer from `low` to `last` with equal probability.
   virtual Error random_integers(const TensorView& /*out*/, int64_t /*low*/, int64_t /*last*/,
                                 const Generator::State& /*start*/) {
     return Error::NotSupported;
@@ -215,19 +215,19 @@ class TENON_EXPORT Backend {
     return Error::NotSupported;
   }
 
-  /// Whose memory it hands out: its own, or that of a backend that it wraps, which then is the one
-  /// that is asked to copy and to make values. The same for the backend's whole life.
+  /// The backend whose memory it hands out: itself, or for a wrapper the innermost one. tenon asks
+  /// base() to copy and to make values. Never changes.
   virtual Backend& base() noexcept { return *this; }
-  /// Itself, or the one that it wraps, where that is a DeviceBackend; else null.
+  /// This backend, or the one that it wraps, as a DeviceBackend; null if it is not one.
   virtual DeviceBackend* as_device() noexcept { return nullptr; }
-  /// The backend, itself or one inside of it, in whose memory tensors that it makes keep their
-  /// metadata too, so that they need no heap; so do borrowed tensors that it is given or in scope
-  /// for, and views. Null for the heap. Not in ATen mode.
+  /// The backend whose memory has the metadata of its tensors, so that they need no heap: this one
+  /// or one that it wraps. Borrowed tensors and views made with it do too. Null for the heap. Not
+  /// used in ATen mode.
   virtual Backend* metadata_backend() noexcept { return nullptr; }
   /// Told of each tensor that was made in its memory. For bookkeeping.
   virtual void on_made(const MadeTensor&) noexcept {}
 
-  /// Memory blocks of this backend that tensors hold, those of their metadata included.
+  /// The memory blocks of this backend that tensors hold, for data and for metadata.
   int64_t live_blocks() const noexcept {
     return state_ == nullptr ? 0 : int64_t{state_->get()} - 1 - state_->wrappers.get();
   }
@@ -236,16 +236,16 @@ class TENON_EXPORT Backend {
   // Templates, so that a program compiles and links CopyingState only if it constructs a backend
   // that is more than host memory.
 
-  /// With TENON_HEAP=0 it can make no tensors: use the constructor below.
+  /// With TENON_HEAP=0 the backend cannot make tensors: use the constructor below.
   template <class T = void>
   Backend() noexcept : Backend(detail::make_state<detail::CopyingState<T>>()) {}
-  /// For a backend that uses no heap: `place` is memory for a detail::BackendState that stays as
-  /// long as its tensors and wrappers. If it is null, the backend can make no tensors. With
-  /// `one_thread` all its tensors are made, used and dropped on one thread at a time.
+  /// Without the heap: `place` is memory for a detail::BackendState, and outlives the backend's
+  /// tensors and wrappers. If it is null, the backend cannot make tensors. With `one_thread` all its
+  /// tensors are made, used and dropped on one thread at a time.
   template <class T = void>
   Backend(void* place, bool one_thread) noexcept
       : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}
-  /// With a state that is made; null where the backend can make no tensors.
+  /// With a state from make_state(). If it is null, the backend cannot make tensors.
   explicit Backend(detail::BackendState* state) noexcept : state_(state) {
     if (state == nullptr) return;
     state->backend = this;

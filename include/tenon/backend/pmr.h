@@ -31,7 +31,7 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
   explicit PmrBackend(std::pmr::memory_resource* resource = std::pmr::get_default_resource())
-      : HostMemoryBackend(detail::make_state<detail::BackendState>()), resource_(resource) {
+      : HostMemoryBackend(detail::make_state<detail::MemoryState<void>>()), resource_(resource) {
     TENON_CHECK(resource != nullptr, Error::InvalidArgument,
                 "PmrBackend: the memory resource is null");
   }

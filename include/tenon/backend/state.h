@@ -55,20 +55,20 @@ struct MemoryLocation {
   BackendState* state = nullptr;  // of the one whose memory it is
 };
 
-/// What tensors know of a backend: a small block that stays while they do, so that one that is
-/// destroyed later than its backend finds out. The backend's constructor makes it.
+/// A small block through which tensors refer to a backend. It outlives the backend if tensors do, so
+/// that they find out. The backend's constructor makes it.
 ///
-/// The virtual functions are what the library does with a backend: a program links those of the
-/// backends that it constructs. Here they are those of host memory and no more, as an arena's;
-/// CopyingState has those of all other backends. Nothing here runs once the backend is gone, but
-/// for release().
+/// The virtual functions are all that the library does with a backend, so that a program links only
+/// the code for the backends that it constructs. MemoryState has those of backends that are host
+/// memory and no more, as an arena is; CopyingState those of all others. Once the backend is gone
+/// only release() is called.
 struct BackendState {
   Backend* backend = nullptr;  // null once it is gone
   AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;  // whether all of them are on one thread, so that nobody needs to wait
+  bool one_thread = false;  // whether plain_users counts, without atomics
   bool on_heap = false;
-  int32_t plain_users = 0;  // instead of `users`, on one thread
-  // What never changes, asked when the first tensor is made: a constructor cannot ask.
+  int32_t plain_users = 0;
+  // Set by learn() when the first tensor is made: a constructor cannot call virtual functions.
   AtomicValue<bool> is_known;
   bool opaque = false;
   SpinLock lock;  // held while what follows is filled in
@@ -89,33 +89,34 @@ struct BackendState {
     return at->backend == nullptr ? nullptr : backend;
   }
 
-  /// Fills in what never changes, unless the backend, or one that it wraps, is gone.
+  /// Calls device(), is_opaque(), metadata_backend() and name(), once, and keeps what they return.
+  /// Does nothing if the backend, or one that it wraps, is gone.
   void learn() noexcept;
-  /// The state of metadata_backend(); null for the heap, and when the backend is gone. Learns it.
-  virtual BackendState* known_metadata() noexcept;
+  /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
+  virtual BackendState* known_metadata() noexcept = 0;
   /// Memory for metadata; null when there is none, with a text.
-  virtual void* allocate_metadata(size_t nbytes) noexcept;
+  virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
   /// Memory. With 0 bytes it is null, and counts nevertheless.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
-  virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept;
-  /// Gives it back. It stays allocated when the backend, or one that it wraps, is gone.
-  virtual void release(void* data, size_t nbytes) noexcept;
+  virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept = 0;
+  /// Gives memory back. It stays allocated when the backend, or one that it wraps, is gone.
+  virtual void release(void* data, size_t nbytes) noexcept = 0;
 
-  /// Makes values: by `on_backend`, and where that is null or NotSupported by `on_host`.
+  /// Makes values by `on_backend`, or where that is null or returns NotSupported by `on_host`.
   virtual Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
-                        MakeOnHost on_host) noexcept;
-  /// Writes new memory from the element at `first` on: `element` to all `count` elements or, where
-  /// that is null, those that `on_host` writes.
+                        MakeOnHost on_host) noexcept = 0;
+  /// Writes `count` elements of new memory from `first` on: all of them `element`, or if that is
+  /// null, those that `on_host` writes.
   virtual Error write_row(MemoryLocation&& first, int64_t count, const void* element,
-                          MakeRowOnHost on_host) noexcept;
+                          MakeRowOnHost on_host) noexcept = 0;
   /// Copies bytes inside of the backend's memory, which the host does not reach.
-  virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept;
+  virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
   /// Copies elements between locations, at least one of them in memory that the host does not
   /// reach, this backend's; see CopyingState.
   virtual Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
-                     CastFunction cast) noexcept;
+                     CastFunction cast) noexcept = 0;
   /// Has a DeviceBackend check memory that came as a pointer.
-  virtual Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept;
+  virtual Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept = 0;
 
  protected:
   ~BackendState() = default;
@@ -134,7 +135,7 @@ BackendState* make_state(void* place, bool one_thread) noexcept {
   state->one_thread = one_thread;
   return state;
 }
-/// The same, on the heap.
+/// Makes a state on the heap.
 template <class State>
 BackendState* make_state() noexcept {
   BackendState* const state = make_state<State>(heap_allocate(sizeof(State)), false);
@@ -142,9 +143,11 @@ BackendState* make_state() noexcept {
   return state;
 }
 
-/// BackendState of a backend that is more than host memory, see copy_between.h.
+// Templates: GCC guesses that a virtual function is the only one that it has seen, and links it.
 template <class T>
-struct CopyingState;
+struct MemoryState;  // calls.h
+template <class T>
+struct CopyingState;  // copy_between.h
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -45,6 +45,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
   Backend& inner() const noexcept { return inner_; }
 
  protected:
+  template <class = void>  // so that a program without one compiles no CopyingState
   explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {
     detail::BackendState* const state = detail::BackendAccess::state(*this);
     if (state != nullptr) state->inner = detail::known_state(inner);
