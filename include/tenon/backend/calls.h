@@ -126,11 +126,16 @@ TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept
   return fail_memory(backend, nbytes);
 }
 
-/// BackendState::release() as a deleter.
+/// Gives memory back. Once the backend is gone, so may be the library that has its state's
+/// functions: then the memory only stops counting.
+TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
+  state.backend == nullptr ? drop_state(&state) : state.release(data, nbytes);
+}
+/// The same as a deleter.
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
-  void operator()(void* data) const noexcept { state->release(data, nbytes); }
+  void operator()(void* data) const noexcept { release_to(*state, data, nbytes); }
 };
 
 /// Right before each block lies its BackendState*, null for the heap, and before that a backend's
@@ -156,7 +161,7 @@ TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes
 TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexcept {
   auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
   mark_used(header, header->nbytes);
-  origin.release(header, header->nbytes);
+  release_to(origin, header, header->nbytes);
 }
 
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.

@@ -61,7 +61,7 @@ struct MemoryLocation {
 /// The virtual functions are all that the library does with a backend, so that a program links only
 /// the code for the backends that it constructs. MemoryState has those of backends that are host
 /// memory and no more, as an arena is; CopyingState those of all others. Once the backend is gone
-/// only release() is called.
+/// none of them is called: its library may be closed.
 struct BackendState {
   Backend* backend = nullptr;  // null once it is gone
   AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
