@@ -18,26 +18,27 @@ CALL, MAKE, BACKEND, KERNEL, CORE = 4, 5, 6, 7, 8
 WAYS = [
     ("from_blob(data, {2, 6}, {8, 1})", "#1f5fa8", [
         (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
-        (CALL, 0, 0, "1  reads type, device, deleter\nand backend into one struct"),
-        (MAKE, 0, 0, "2  makes an impl"),
-        (CORE, 0, 0, "3  checks the sizes and strides\nand writes them into the impl"),
-        (MAKE, 1, 0, "4  sets memory and deleter:\nnow the tensor owns them"),
-        (CALL, 0, 1, "5  returns\nthe handle")]),
+        (CALL, 0, 0, "1  make_over() reads the\noptions into a Plan"),
+        (MAKE, 0, 0, "2  new_impl() makes an impl"),
+        (CORE, 0, 0, "3  Layout checks the sizes and\nstrides, and writes them"),
+        (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
+        (BACKEND, 0, 0, "5  checks the memory, if a\nbackend or a device is given"),
+        (CALL, 0, 1, "6  returns\nthe handle")]),
     ("make_tensor_ptr({2, 3}, {1, 2, …})", "#a8501a", [
         (1, "read_npy"), (3, "from_binary")], [
-        (CALL, 0, 0, "1  reads values, type and\nbackend into one struct"),
-        (CORE, 0, 0, "2  checks the sizes: how\nmany bytes"),
-        (MAKE, 0, 0, "3  checks the number of values,\ntakes memory and an impl"),
+        (CALL, 0, 0, "1  of_values() reads the\noptions into a Plan"),
+        (CORE, 0, 0, "2  compute_numel() checks the\nsizes: how many elements"),
+        (MAKE, 0, 0, "3  check_values(): as many?\nnew_memory(), with an impl"),
         (KERNEL, 0, 0, "4  converts and writes\nthe elements"),
-        (MAKE, 1, 0, "5  writes the shape, last"),
+        (MAKE, 1, 0, "5  write_shape(), last"),
         (CALL, 0, 1, "6  returns\nthe handle")]),
     ("copy_(to, from)", "#2f7031", [
         (2, "outputs that were set"), (3, "assign, copy_to, to_binary")], [
-        (CALL, 0, 0, "1  checks both tensors\nand the cast"),
-        (MAKE, 0, 0, "2  describes where both\nsides' elements are"),
-        (MAKE, 1, 0, "3  decides once: does the\nhost reach both?"),
-        (KERNEL, 0, 0, "4  yes: plans the dimensions,\nthen memcpy or loops"),
-        (BACKEND, 0, 0, "4  no: the backend copies,\nor moves whole ranges"),
+        (CALL, 0, 0, "1  copy_tensor(): two blocks of\nthe host are moved at once"),
+        (MAKE, 0, 0, "2  find_location() checks and\ndescribes each side"),
+        (MAKE, 1, 0, "3  copy_any() checks cast and\nsizes, and plans the copy"),
+        (KERNEL, 0, 0, "4  the host reaches both:\nrun_plan(), memcpy or loops"),
+        (BACKEND, 0, 0, "4  else: the backend copies,\nor moves whole ranges"),
         (CALL, 0, 1, "5  returns\nan Error")]),
 ]
 LABEL, COLUMN, LEFT, TOP, GAP = 214, 292, 16, 16, 4
@@ -95,8 +96,8 @@ def main():
                     out.append(f'<path d="{start} H{track} {end}" stroke="{colour}" fill="none" '
                                f'marker-end="url(#arrow{n})"/>')
                     track += 10
-    out += [text(LEFT + 12, height - 18, "A header includes only its own storey and those below it. Grey names take the "
-                 "way below them. A pointer may also be checked, and a list be written, by its backend.", 12, GREY), "</svg>"]
+    out += [text(LEFT + 12, height - 18, "A header includes only its own storey and those below it. Grey names take much of the "
+                 "way below them. A list may also be written by its backend.", 12, GREY), "</svg>"]
     print("\n".join(out))
 
 
