@@ -268,7 +268,8 @@ class Layout : public detail::LayoutFields {
     const Pointers to = lists();
     row_major = false;
     if (given_order.empty()) {
-      bool nests = true;  // as the dimensions come: the usual case
+      // As the dimensions come is the usual case: the sort takes 30 to 70 instructions more.
+      bool nests = true;
       int64_t previous = INT64_MAX;
       for (size_t d = 0; d < rank_; ++d) {
         if (to.sizes[d] == 1) continue;
