@@ -220,7 +220,7 @@ template <class T>
 struct MemoryState : BackendState {
   BackendState* known_metadata() noexcept override {
     learn();
-    return kHasOwnTensors && find() != nullptr ? metadata : nullptr;
+    return find() != nullptr ? metadata : nullptr;
   }
 
   Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {

@@ -111,9 +111,10 @@ Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
 
 // --- Memory -------------------------------------------------------------------------------------
 
-/// Where tensors in a backend's memory keep their metadata; null for the heap.
+/// Where tensors in a backend's memory keep their metadata; null for the heap, as always in ATen
+/// mode.
 inline BackendState* metadata_in(Backend* backend) noexcept {
-  return TENON_UNLIKELY(backend != nullptr) ? known_metadata(*backend) : nullptr;
+  return kHasOwnTensors && TENON_UNLIKELY(backend != nullptr) ? known_metadata(*backend) : nullptr;
 }
 /// Says that memory is a backend's.
 inline void set_memory_backend(BackendState& state, TensorFields& made) noexcept {
@@ -128,7 +129,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
   const size_t nbytes = plan.nbytes();
   BackendState* const state = BackendAccess::state(backend);
   if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
-  BackendState* const metadata = state->known_metadata();
+  BackendState* const known = state->known_metadata();
+  BackendState* const metadata = kHasOwnTensors ? known : nullptr;
   const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
   TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
