@@ -32,14 +32,16 @@ TENON_BEGIN_NAMESPACE
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
-  /// `buffer` may have any alignment, and may be null if `nbytes` is 0.
-  template <class T = void>  // so that a program without an arena compiles no MemoryState
-  ArenaBackend(void* buffer, size_t nbytes) noexcept
-      : HostMemoryBackend(
-            detail::make_state<detail::MemoryState<T>>(place_for_state(buffer, nbytes), true)) {
+  /// `arena_buffer` may have any alignment, and may be null if `nbytes` is 0.
+  // A template, so that a program without an arena compiles no MemoryState. GCC then compares
+  // parameters' names with the program's (-Wshadow): hence a longer one.
+  template <class T = void>
+  ArenaBackend(void* arena_buffer, size_t nbytes) noexcept
+      : HostMemoryBackend(detail::make_state<detail::MemoryState<T>>(
+            place_for_state(arena_buffer, nbytes), true)) {
     auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
     if (state == nullptr) return;
-    const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));
+    const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(arena_buffer));
     first_ = top_ = highest_ = state + kStateSize;
     end_ = state + left / detail::kDataAlignment * detail::kDataAlignment;
     detail::mark_free(first_, capacity());

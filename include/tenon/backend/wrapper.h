@@ -46,9 +46,9 @@ class TENON_EXPORT WrapperBackend : public Backend {
 
  protected:
   template <class = void>  // so that a program without one compiles no CopyingState
-  explicit WrapperBackend(Backend& inner) noexcept : inner_(inner) {
+  explicit WrapperBackend(Backend& wrapped_backend) noexcept : inner_(wrapped_backend) {
     detail::BackendState* const state = detail::BackendAccess::state(*this);
-    if (state != nullptr) state->inner = detail::known_state(inner);
+    if (state != nullptr) state->inner = detail::known_state(wrapped_backend);
     if (state == nullptr || state->inner == nullptr) return;
     state->inner->add();
     state->inner->wrappers.add();
