@@ -32,19 +32,14 @@ TENON_BEGIN_NAMESPACE
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
-  /// `arena_buffer` may have any alignment, and may be null if `nbytes` is 0.
-  // A template, so that a program without an arena compiles no MemoryState. GCC then compares
-  // parameters' names with the program's (-Wshadow): hence a longer one.
+  /// `arena_buffer` may have any alignment, and may be null if `arena_nbytes` is 0.
+  // A template, so that a program without an arena compiles no MemoryState. GCC then compares the
+  // names here with the program's globals (-Wshadow): hence long ones.
   template <class T = void>
-  ArenaBackend(void* arena_buffer, size_t nbytes) noexcept
+  ArenaBackend(void* arena_buffer, size_t arena_nbytes) noexcept
       : HostMemoryBackend(detail::make_state<detail::MemoryState<T>>(
-            place_for_state(arena_buffer, nbytes), true)) {
-    auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
-    if (state == nullptr) return;
-    const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(arena_buffer));
-    first_ = top_ = highest_ = state + kStateSize;
-    end_ = state + left / detail::kDataAlignment * detail::kDataAlignment;
-    detail::mark_free(first_, capacity());
+            place_for_state(arena_buffer, arena_nbytes), true)) {
+    start(arena_buffer, arena_nbytes);
   }
   ~ArenaBackend() override { detail::mark_used(first_, capacity()); }
 
@@ -148,6 +143,15 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     char* const state = static_cast<char*>(detail::align_up(buffer));
     const auto skipped = static_cast<size_t>(state - static_cast<char*>(buffer));
     return buffer == nullptr || nbytes < skipped + kStateSize ? nullptr : state;
+  }
+
+  void start(void* buffer, size_t nbytes) noexcept {
+    auto* const state = reinterpret_cast<char*>(detail::BackendAccess::state(*this));
+    if (state == nullptr) return;
+    const size_t left = nbytes - static_cast<size_t>(state - static_cast<char*>(buffer));
+    first_ = top_ = highest_ = state + kStateSize;
+    end_ = state + left / detail::kDataAlignment * detail::kDataAlignment;
+    detail::mark_free(first_, capacity());
   }
 
   TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {

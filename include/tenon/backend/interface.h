@@ -240,8 +240,8 @@ class TENON_EXPORT Backend {
   template <class T = void>
   Backend() noexcept : Backend(detail::make_state<detail::CopyingState<T>>()) {}
   /// Without the heap: `place` is memory for a detail::BackendState, and outlives the backend's
-  /// tensors and wrappers. If it is null, the backend cannot make tensors. With `one_thread` all its
-  /// tensors are made, used and dropped on one thread at a time.
+  /// tensors and wrappers. If it is null, the backend cannot make tensors. With `one_thread` all
+  /// its tensors are made, used and dropped on one thread at a time.
   template <class T = void>
   Backend(void* place, bool one_thread) noexcept
       : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}

@@ -55,8 +55,8 @@ struct MemoryLocation {
   BackendState* state = nullptr;  // of the one whose memory it is
 };
 
-/// A small block through which tensors refer to a backend. It outlives the backend if tensors do, so
-/// that they find out. The backend's constructor makes it.
+/// A small block through which tensors refer to a backend. It outlives the backend if tensors do,
+/// so that they find out. The backend's constructor makes it.
 ///
 /// The virtual functions are all that the library does with a backend, so that a program links only
 /// the code for the backends that it constructs. MemoryState has those of backends that are host

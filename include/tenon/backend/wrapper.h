@@ -47,11 +47,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
  protected:
   template <class = void>  // so that a program without one compiles no CopyingState
   explicit WrapperBackend(Backend& wrapped_backend) noexcept : inner_(wrapped_backend) {
-    detail::BackendState* const state = detail::BackendAccess::state(*this);
-    if (state != nullptr) state->inner = detail::known_state(wrapped_backend);
-    if (state == nullptr || state->inner == nullptr) return;
-    state->inner->add();
-    state->inner->wrappers.add();
+    count_as_wrapper();
   }
   /// Whether the backend that it wraps is there, for a destructor that gives memory back.
   bool has_inner() const noexcept {
@@ -60,6 +56,14 @@ class TENON_EXPORT WrapperBackend : public Backend {
   }
 
  private:
+  void count_as_wrapper() noexcept {
+    detail::BackendState* const state = detail::BackendAccess::state(*this);
+    if (state != nullptr) state->inner = detail::known_state(inner_);
+    if (state == nullptr || state->inner == nullptr) return;
+    state->inner->add();
+    state->inner->wrappers.add();
+  }
+
   Backend& inner_;
 };
 
