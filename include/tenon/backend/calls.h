@@ -126,10 +126,11 @@ TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept
   return fail_memory(backend, nbytes);
 }
 
-/// Gives memory back. Once the backend is gone, so may be the library that has its state's
-/// functions: then the memory only stops counting.
+/// Gives memory back, and no longer counts it. Once the backend is gone, so may be the library that
+/// has its state's functions.
 TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
-  state.backend == nullptr ? drop_state(&state) : state.release(data, nbytes);
+  if (state.backend != nullptr) state.release(data, nbytes);
+  drop_state(&state);
 }
 /// The same as a deleter.
 struct ReleaseToBackend {
@@ -240,7 +241,6 @@ struct MemoryState : BackendState {
   void release(void* data, size_t nbytes) noexcept override {
     Backend* const alive = data == nullptr ? nullptr : find();
     if (alive != nullptr) alive->deallocate(data, nbytes);
-    drop_state(this);
   }
 
   void* allocate_metadata(size_t nbytes) noexcept override {
