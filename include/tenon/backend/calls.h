@@ -119,20 +119,17 @@ TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
               " bytes", *text == '\0' ? "" : ": ", text);
 }
 /// The error of a backend without a state, with the text that its allocate() leaves.
-TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
-  const ErrorTextGuard guard;
-  void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
-  if (data != nullptr) backend.deallocate(data, nbytes);
-  return fail_memory(backend, nbytes);
+TENON_COLD inline Error fail_stateless(Backend& backend) noexcept {
+  return fail(Error::OutOfMemory, "backend ", backend.name(), " had no memory for its state");
 }
 
-/// Gives memory back, and no longer counts it. Once the backend is gone, so may be the library that
-/// has its state's functions.
+/// Gives memory back. Once the backend is gone, so may be the library that has its state's
+/// functions: then the memory only stops counting.
 TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
-  if (state.backend != nullptr) state.release(data, nbytes);
+  if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
   drop_state(&state);
 }
-/// The same as a deleter.
+/// release_to() as a deleter.
 struct ReleaseToBackend {
   BackendState* state;
   size_t nbytes;
@@ -238,9 +235,8 @@ struct MemoryState : BackendState {
     return Error::Ok;
   }
 
-  void release(void* data, size_t nbytes) noexcept override {
-    Backend* const alive = data == nullptr ? nullptr : find();
-    if (alive != nullptr) alive->deallocate(data, nbytes);
+  void deallocate(void* data, size_t nbytes) noexcept override {
+    if (find() != nullptr) backend->deallocate(data, nbytes);
   }
 
   void* allocate_metadata(size_t nbytes) noexcept override {

@@ -99,8 +99,8 @@ struct BackendState {
   /// Memory. With 0 bytes it is null, and counts nevertheless.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
   virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept = 0;
-  /// Gives memory back. It stays allocated when the backend, or one that it wraps, is gone.
-  virtual void release(void* data, size_t nbytes) noexcept = 0;
+  /// Gives memory back. It stays allocated when a backend that this one wraps is gone.
+  virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
   /// Makes values by `on_backend`, or where that is null or returns NotSupported by `on_host`.
   virtual Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,

@@ -96,7 +96,7 @@ TEST_CASE("upload and download: they are the backend's copies, under those names
           detail::upload(backend, p, &five, 4));
   RETURNS(Internal, "backend gpu failed in copy_to_host: thrown on the way",
           detail::download(backend, &read, p, 4));
-  detail::BackendAccess::state(backend)->release(p, 4);
+  detail::release_to(*detail::BackendAccess::state(backend), p, 4);
   CHECK(backend.used() == 0);
 }
 

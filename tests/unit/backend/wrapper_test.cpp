@@ -71,7 +71,7 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and i
     REQUIRE(detail::known_state(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
     CHECK(wrapper.live_blocks() == 1);
     CHECK(inner.live_blocks() == 0);
-    detail::BackendAccess::state(wrapper)->release(p, 8);
+    detail::release_to(*detail::BackendAccess::state(wrapper), p, 8);
     CHECK(wrapper.live_blocks() == 0);
     CHECK(inner.used() == 0);
   }
@@ -93,7 +93,7 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   CHECK(state->find() == nullptr);
   RETURNS(InvalidState, "has no memory, the backend that it wraps was destroyed",
           state->allocate(8, detail::kDataAlignment, p));
-  state->release(p, 8);  // AddressSanitizer would tell
+  detail::release_to(*state, p, 8);  // AddressSanitizer would tell
   CHECK(outer.live_blocks() == 0);
   CHECK(told.count() == 1);
 }
