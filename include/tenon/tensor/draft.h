@@ -130,9 +130,10 @@ class MemoryHold {
     const size_t size = elementSize(held.type);
     const size_t begin =
         reinterpret_cast<uintptr_t>(held.data) + static_cast<size_t>(layout.offsets.min) * size;
+    // Unsigned: from the lowest offset to the end may be more than a ptrdiff_t.
+    const uintptr_t span = static_cast<uintptr_t>(end) - static_cast<uintptr_t>(layout.offsets.min);
     return made.device == held.device &&
-           (made.layout.numel == 0 || reinterpret_cast<uintptr_t>(made.data) - begin <
-                                          static_cast<size_t>(end - layout.offsets.min) * size);
+           (made.layout.numel == 0 || reinterpret_cast<uintptr_t>(made.data) - begin < span * size);
   }
 
   TensorImplPtr base_;
