@@ -73,7 +73,9 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
-  const ptrdiff_t reach = tensor.layout.required_span_size();
+  const Layout old = tensor.layout;
+  TENON_TRY(old.check(elementSize(tensor.type)));
+  const TensorShapeDynamism dynamism = tensor.dynamism;
   Replacement memory;
   {
     // A backend's code may drop the handle, but neither grow nor deallocate the tensor.
@@ -93,7 +95,9 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
   // copy: so read again.
   auto&& now = resizable(held);
-  if (TENON_UNLIKELY(now.layout.required_span_size() != reach || now.deallocated)) {
+  const bool is_changed = now.layout.sizes() != old.sizes() ||
+                          now.layout.strides() != old.strides() || now.dynamism != dynamism;
+  if (TENON_UNLIKELY(is_changed || now.deallocated)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));

@@ -571,6 +571,24 @@ TEST_CASE("resize: a backend can neither grow nor deallocate the tensor while it
   }
 }
 
+TEST_CASE("resize: a shape that a backend changes while it allocates is an error, and stays") {
+  CallingBackend backend;
+  const auto try_with = [&](const Dims& sizes, const Dims& meanwhile, const Dims& larger) {
+    for (const bool reserve : {false, true}) {
+      auto t = full(sizes, 7, ScalarType::Int, kDynamic, backend);
+      backend.use = [&] { CHECK(resize_tensor_ptr(t, meanwhile) == Error::Ok); };
+      const Error error = reserve ? reserve_tensor_ptr(t, 100000) : resize_tensor_ptr(t, larger);
+      CHECK(error == Error::InvalidState);
+      CHECK(t->sizes() == meanwhile);
+      CHECK(values<int32_t>(t) == Ints(static_cast<size_t>(t->numel()), 7));
+    }
+  };
+  // All of them reach as far as before.
+  try_with({1}, {}, {1000});
+  try_with({2, 3}, {3, 2}, {4, 3});
+  try_with({6}, {6, 1}, {1000});
+}
+
 TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
   CallingBackend backend;
   backend.label = "cuda_managed:1";
