@@ -67,6 +67,12 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   return Error::Ok;
 }
 
+/// The source of a view or an export. No backend has metadata here.
+struct KeptSource {
+  KeptSource(const TensorArg& source, const BackendState*) noexcept : arg(source) {}
+  const TensorArg& arg;
+};
+
 /// Makes `made` a view of `source`, which outlives the draft. Then the at::Tensor shares its
 /// storage.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {

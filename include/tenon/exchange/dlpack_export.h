@@ -75,11 +75,14 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
                 "this is another struct than DLPack's");
   TENON_TRY(check_defined(source, "the tensor"));
-  const TensorFields& from = fields(source);
+  BackendState* const metadata = metadata_beside(fields(source));
+  const KeptSource kept(source, metadata);
+  const TensorFields& from = fields(kept.arg);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
-  const size_t shape_nbytes = 2 * from.layout.rank() * sizeof(int64_t);
-  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_beside(from));
+  const size_t rank = from.layout.rank();
+  const size_t shape_nbytes = 2 * rank * sizeof(int64_t);
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }
@@ -87,7 +90,11 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   std::unique_ptr<Managed, DLPackDeleter> managed(&made.managed);
   managed->manager_ctx = &made;
   managed->deleter = &Export::release;
-  TENON_TRY(made.memory.hold(source));
+  TENON_TRY(made.memory.hold(kept.arg));
+  TENON_TRY(check_not_deallocated(from, "the tensor"));  // by a backend's code, meanwhile
+  if (TENON_UNLIKELY(from.layout.rank() != rank)) {
+    return fail(Error::InvalidState, "the tensor was changed meanwhile");
+  }
   DLTensor described;
   TENON_TRY(describe_export(from, type, made.memory.origin(), reinterpret_cast<int64_t*>(&made + 1),
                             described));

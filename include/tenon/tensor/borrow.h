@@ -119,6 +119,7 @@ Out make_over(const char* function, const DataPtr& data, const Shape& shape, Del
 TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
                              ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
+  TENON_TRY(check_not_deallocated(from, "the source tensor"));  // by a backend's code, meanwhile
   const OffsetRange& old = from.layout.offsets;
   const OffsetRange& offsets = made.layout.offsets;
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
@@ -161,9 +162,11 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  const TensorFields& from = fields(source);
+  BackendState* const metadata = metadata_like(source);
+  const KeptSource kept(source, metadata);
+  TENON_TRY(new_impl(draft, metadata));
+  const TensorFields& from = fields(kept.arg);
   const Layout& old = from.layout;
-  TENON_TRY(new_impl(draft, metadata_like(source)));
   Layout& layout = fields(draft).layout;
   const size_t element_size = elementSize(from.type);
   const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
@@ -176,7 +179,7 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   } else {
     TENON_TRY(Layout::dense(sizes, old.dim_order().data(), element_size, layout));
   }
-  return attach_view(source, from.type, storage_offset, fields(draft));
+  return attach_view(kept.arg, from.type, storage_offset, fields(draft));
 }
 
 }  // namespace detail

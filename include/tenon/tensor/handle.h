@@ -39,6 +39,24 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(base).borrows.add();
 }
 
+/// The source of a view or an export, while the metadata of that is allocated. Where a backend has
+/// it, `arg` is another handle: the backend's code may drop the source.
+class KeptSource {
+ public:
+  KeptSource(const TensorArg& source, const BackendState* metadata) noexcept : arg(source) {
+    if (!TENON_UNLIKELY(metadata != nullptr)) return;
+    kept_ = source.tensor();
+    arg = kept_;
+  }
+  KeptSource(const KeptSource&) = delete;
+  KeptSource& operator=(const KeptSource&) = delete;
+
+  TensorArg arg;
+
+ private:
+  Tensor kept_;
+};
+
 /// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if
 /// there is none, the draft stays as it is.
 template <class T>

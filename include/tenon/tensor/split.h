@@ -42,26 +42,28 @@ TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
 TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
                             std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const ArrayRef<int64_t> sizes = fields(source).layout.sizes();
+  const KeptSource kept(source, metadata_like(source));
+  const TensorFields& from = fields(kept.arg);
   size_t d = 0;
-  TENON_TRY(wrap_dim(dim, sizes.size(), d));
+  TENON_TRY(wrap_dim(dim, from.layout.rank(), d));
+  const int64_t size = from.layout.sizes()[d];
   Cut cut{};
-  TENON_TRY(plan(sizes[d], asked, cut));
+  TENON_TRY(plan(size, asked, cut));
   const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
   if (TENON_UNLIKELY(!is_possible ||
                      !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", cut.count, " views");
   }
   for (int64_t i = 0; i < cut.count; ++i) {
-    ViewShape shape(fields(source));
+    ViewShape shape(from);
     TENON_TRY(shape.check());
-    const int64_t left = sizes[d] - i * cut.length;
+    const int64_t left = size - i * cut.length;
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
     Draft draft;
     Tensor part;
-    TENON_TRY(make_view(source, shape, draft));
+    TENON_TRY(make_view(kept.arg, shape, draft));
     TENON_TRY(finish_draft(draft, part, nullptr));
     parts.push_back(std::move(part));
   }

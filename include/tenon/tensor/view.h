@@ -25,7 +25,9 @@ namespace detail {
 
 /// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
-  TENON_TRY(new_impl(draft, metadata_like(source)));
+  BackendState* const metadata = metadata_like(source);
+  const KeptSource held(source, metadata);
+  TENON_TRY(new_impl(draft, metadata));
   Layout& layout = fields(draft).layout;
   const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
   TENON_TRY(
@@ -41,7 +43,7 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
       layout.set_dim_order(kept);
     }
   }
-  return attach_view(source, shape.type, shape.offset, fields(draft));
+  return attach_view(held.arg, shape.type, shape.offset, fields(draft));
 }
 
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.

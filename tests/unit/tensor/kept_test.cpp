@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What holds while a backend's code runs: a MemoryHold keeps the tensors that it is called for.
+#include <cstdlib>
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
@@ -51,6 +56,62 @@ class CallingBackend : public MinimalBackend {
     if (const auto once = std::exchange(use, nullptr)) once();
   }
 };
+
+/// The host's memory, and metadata in it. Calls `use` once, when it is asked for a block.
+struct MetadataBackend final : HostMemoryBackend {
+  const char* name() const noexcept override { return "metadata"; }
+  void* allocate(size_t nbytes, size_t) noexcept override {
+    if (const auto once = std::exchange(use, nullptr)) once();
+    ++blocks;
+    return std::malloc(nbytes);
+  }
+  void deallocate(void* block, size_t) noexcept override {
+    --blocks;
+    std::free(block);
+  }
+  Backend* metadata_backend() noexcept override { return this; }
+  std::function<void()> use;
+  int blocks = 0;
+};
+
+/// Makes views and exports of a tensor of `ones`, and reads what it gets; the error otherwise.
+const std::vector<std::function<Error(const TensorPtr&)>> kViews = [] {
+  const auto read = [](const auto& view) {
+    const Floats seen = values<float>(view);
+    CHECK(seen == Floats(seen.size(), 1));
+  };
+  const auto take = [read](const auto& made) {
+    if (made.ok()) read(*made);
+    return made.error();
+  };
+  const auto take_parts = [read](const Result<std::vector<Tensor>>& made) {
+    if (!made.ok()) return made.error();
+    for (const Tensor& part : *made) read(part);
+    return Error::Ok;
+  };
+  return std::vector<std::function<Error(const TensorPtr&)>>{
+      [=](const TensorPtr& t) { return take(try_select(t, 0, 0)); },
+      [=](const TensorPtr& t) { return take(try_transpose(t, 0, 1)); },
+      [=](const TensorPtr& t) { return take(try_as_strided(t, {2}, {1})); },
+      [=](const TensorPtr& t) { return take(try_make_tensor(*t)); },
+      [=](const TensorPtr& t) { return take(try_make_tensor_ptr(*t)); },
+      [=](const TensorPtr& t) {
+        return take(try_make_tensor_ptr(t, {2, 1}, {}, {}, 1));
+      },
+      [=](const TensorPtr& t) { return take_parts(try_split(t, 1)); },
+      [=](const TensorPtr& t) { return take_parts(try_unbind(t, 1)); },
+      [=](const TensorPtr& t) {
+        const auto made = try_to_dlpack(t);
+        if (made.ok()) read(from_dlpack(*made));
+        return made.error();
+      },
+      [=](const TensorPtr& t) {
+        const auto made = try_to_blob(t);
+        if (made.ok()) read(from_blob(*made));
+        return made.error();
+      },
+  };
+}();
 
 }  // namespace
 
@@ -147,6 +208,50 @@ TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an er
   use_resized({6, 6}, {2}, print);
   CHECK(backend.faults == 0);
 }
+
+#if !TENON_ATEN_MODE  // where no backend has metadata
+// A promise of docs/guarantees.md.
+TEST_CASE("kept: a backend may drop the tensor of which it allocates a view or an export") {
+  MetadataBackend backend;
+  // More dimensions than lie in a tensor are in a block that goes with it.
+  for (const Dims& sizes : {Dims{2, 3}, Dims{2, 3, 1, 1, 1, 1, 1, 2}}) {
+    for (const auto& view : kViews) {
+      TensorPtr t = ones(sizes, backend);
+      backend.use = [&] { t.reset(); };
+      CHECK(view(t) == Error::Ok);
+      CHECK(t == nullptr);
+      CHECK(backend.blocks == 0);
+    }
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("kept: what a backend does to the source of a view or an export is an error at worst") {
+  MetadataBackend backend;
+  for (const Dims& sizes : {Dims{2, 3}, Dims{2, 3, 1, 1, 1, 1, 1, 2}}) {
+    for (const Dims& meanwhile : {Dims{1, 2}, Dims{1, 1, 1, 1, 2, 3}, Dims{0, 1}}) {
+      for (const auto& view : kViews) {
+        TensorPtr t = ones(sizes, kDynamic, backend);
+        backend.use = [&] { CHECK(resize_tensor_ptr(t, meanwhile) == Error::Ok); };
+        const Error error = view(t);
+        CHECK((error == Error::Ok || error == Error::OutOfBounds || error == Error::InvalidState));
+        CHECK(t->sizes() == meanwhile);
+        t.reset();
+        CHECK(backend.blocks == 0);
+      }
+    }
+    for (const auto& view : kViews) {
+      TensorPtr t = ones(sizes, kDynamic, backend);
+      Deallocation done = Deallocation::Ok;
+      backend.use = [&] { done = backend_deallocate(t); };
+      const Error error = view(t);
+      CHECK(error == (done == Deallocation::Ok ? Error::InvalidState : Error::Ok));
+      t.reset();
+      CHECK(backend.blocks == 0);
+    }
+  }
+}
+#endif
 
 TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be deallocated meanwhile",
           "[plain]") {

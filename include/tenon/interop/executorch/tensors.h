@@ -17,6 +17,7 @@
 #endif
 
 #include <optional>
+#include <utility>
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
@@ -169,8 +170,8 @@ using ExecutorchTensorPtr = std::shared_ptr<TheirTensor>;
 
 /// A tensor of ExecuTorch's with all that it refers to.
 struct ExecutorchExport {
-  explicit ExecutorchExport(const ExecutorchLayout& from) noexcept
-      : layout(from), impl(layout.make_impl()), tensor(&impl) {}
+  ExecutorchExport(const ExecutorchLayout& from, MemoryHold&& held) noexcept
+      : layout(from), impl(layout.make_impl()), tensor(&impl), memory(std::move(held)) {}
 
   ExecutorchLayout layout;
   ::executorch::aten::TensorImpl impl;
@@ -187,13 +188,14 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
   }
+  MemoryHold memory;  // first: the backend's code may drop the source
+  TENON_TRY(memory.hold(source));
   void* const block =
       allocate_metadata(kNodeSize<ExecutorchExport>, metadata_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
-  auto made = make_shared_in<ExecutorchExport>(block, layout);
-  TENON_TRY(made->memory.hold(source));
+  auto made = make_shared_in<ExecutorchExport>(block, layout, std::move(memory));
   auto* const inside = &made->tensor;
   tensor = ExecutorchTensorPtr(std::move(made), inside);
   return Error::Ok;

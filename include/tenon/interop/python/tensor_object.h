@@ -104,11 +104,13 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
   Draft draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
+    const KeptSource kept(source, keeper);
     TENON_TRY(new_impl(draft, keeper));
+    const TensorFields& from = fields(kept.arg);
     ImplFields& view = fields(draft);
-    view.layout = fields(source).layout;
-    TENON_TRY(view.layout.check(elementSize(fields(source).type)));
-    TENON_TRY(attach_view(source, fields(source).type, 0, view));
+    view.layout = from.layout;
+    TENON_TRY(view.layout.check(elementSize(from.type)));
+    TENON_TRY(attach_view(kept.arg, from.type, 0, view));
     view.settle(dynamism);
     return Error::Ok;
   };
