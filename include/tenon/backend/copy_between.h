@@ -229,7 +229,9 @@ struct CopyingState final : MemoryState<T> {
     }
     const bool is_block = plan.kind == CopyKind::Memcpy;
     const bool are_two = !is_one && to.backend != nullptr && from.backend != nullptr;
-    const bool may_copy = is_one || to.view.device != from.view.device;
+    // copy() would take another backend's memory on the CPU for the host's.
+    const bool is_hidden = are_two && (to.view.device.is_cpu() || from.view.device.is_cpu());
+    const bool may_copy = is_one || (to.view.device != from.view.device && !is_hidden);
     if (are_two || (!is_block && may_copy)) {
       TensorView source = from.view;
       TENON_TRY(broadcast_to(to.view.sizes, source));

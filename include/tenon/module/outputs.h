@@ -136,11 +136,12 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   const Dims& sizes = shape.sizes;
-  const Device device = plan.backend != nullptr ? plan.backend->device() : Device();
+  BackendState* const state =
+      plan.backend != nullptr ? BackendAccess::state(*plan.backend) : nullptr;
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == plan.type && last.device == device &&
+    if (last.type == plan.type && last.backend == state &&
         (last.dynamism == plan.dynamism || sizes.empty()) &&
         (last.layout.sizes() == sizes ||
          (plan.dynamism != TensorShapeDynamism::STATIC && resize(kept, sizes) == Error::Ok))) {
