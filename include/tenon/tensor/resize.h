@@ -73,8 +73,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, "the tensor", backend));
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
-  const Layout old = tensor.layout;
-  TENON_TRY(old.check(elementSize(tensor.type)));
+  const ptrdiff_t reach = tensor.layout.required_span_size();
   const TensorShapeDynamism dynamism = tensor.dynamism;
   Replacement memory;
   {
@@ -92,11 +91,10 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     // On bare metal no library is closed.
     if (!TENON_BARE_METAL && backend != nullptr) release_alike(deleter_of(held), memory.release);
   }
-  // It may have resized the tensor within its capacity, or made a view of it. ATen's Resizable is a
-  // copy: so read again.
+  // It may have resized the tensor within its capacity, or made a view of it. Sizes that reach as
+  // far are no matter, but of rank 0 it is STATIC. ATen's Resizable is a copy: so read again.
   auto&& now = resizable(held);
-  const bool is_changed = now.layout.sizes() != old.sizes() ||
-                          now.layout.strides() != old.strides() || now.dynamism != dynamism;
+  const bool is_changed = now.layout.required_span_size() != reach || now.dynamism != dynamism;
   if (TENON_UNLIKELY(is_changed || now.deallocated)) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }

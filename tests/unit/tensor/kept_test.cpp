@@ -57,6 +57,7 @@ class CallingBackend : public MinimalBackend {
   }
 };
 
+#if !TENON_ATEN_MODE  // where no backend has metadata
 /// The host's memory, and metadata in it. Calls `use` once, when it is asked for a block.
 struct MetadataBackend final : HostMemoryBackend {
   const char* name() const noexcept override { return "metadata"; }
@@ -112,6 +113,7 @@ const std::vector<std::function<Error(const TensorPtr&)>> kViews = [] {
       },
   };
 }();
+#endif
 
 }  // namespace
 

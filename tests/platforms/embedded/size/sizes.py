@@ -47,7 +47,7 @@ PROGRAMS = {
     "randn": Row("`randn`"),
     "format": Row("`to_string`"),
     "function_module": Row("`FunctionModule` and `EValue`, an output returned", 14336, 14336 + 5120),
-    "set_output": Row("`FunctionModule` and `EValue`, an output set", 14592, 14592 + 5248),
+    "set_output": Row("`FunctionModule` and `EValue`, an output set", 14336, 14336 + 5184),
 }
 # Bytes of stack, by direct calls, from a function of the program on.
 STACK_LIMITS = {
