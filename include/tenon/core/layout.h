@@ -281,8 +281,8 @@ class Layout : public detail::LayoutFields {
     } else {
       uint64_t seen = 0;
       for (size_t i = 0; i < rank_; ++i) {
-        const Dim d = given_order[i];
-        if (TENON_UNLIKELY(d < 0 || d >= static_cast<Dim>(rank_) || (seen >> d & 1) != 0)) {
+        const int64_t d = given_order[i];
+        if (TENON_UNLIKELY(d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0)) {
           return detail::fail(Error::InvalidArgument, "dim_order ", given_order,
                               " is not a permutation of the ", size_t{rank_}, " dimensions");
         }

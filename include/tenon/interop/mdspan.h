@@ -109,7 +109,7 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
 }
 
 template <class Mapping, size_t... D>
-Mapping make_mapping(ArrayRef<int64_t> sizes, const Dims& strides,
+Mapping make_mapping([[maybe_unused]] ArrayRef<int64_t> sizes, [[maybe_unused]] const Dims& strides,
                      std::index_sequence<D...>) noexcept {
   using Extents = typename Mapping::extents_type;
   using Index = typename Extents::index_type;

@@ -262,10 +262,10 @@ struct DestroyOnly {
 /// Makes a T in a block of kNodeSize<T> bytes or more. Like std::allocate_shared, whose control
 /// block refers to type_info in libstdc++ without RTTI: 1.4 KB on a Cortex-M.
 template <class T, class... Args>
-std::shared_ptr<T> make_shared_in(void* block, const Args&... args) noexcept {
-  static_assert(alignof(T) <= kMetadataHeader &&
-                std::is_nothrow_constructible_v<T, const Args&...>);
-  T* const made = ::new (static_cast<char*>(block) + (kNodeSize<T> - sizeof(T))) T(args...);
+std::shared_ptr<T> make_shared_in(void* block, Args&&... args) noexcept {
+  static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args&&...>);
+  void* const place = static_cast<char*>(block) + (kNodeSize<T> - sizeof(T));
+  T* const made = ::new (place) T(std::forward<Args>(args)...);
   return std::shared_ptr<T>(made, DestroyOnly(), NodeAllocator<T>(block));
 }
 

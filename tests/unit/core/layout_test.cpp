@@ -147,7 +147,7 @@ TEST_CASE("layout: copies and moves have all lists, whatever the target had, and
               (old_rank == 64 ? Error::InvalidArgument : Error::Ok));
       target = layout;
       const Layout copy = layout;
-      REQUIRE(make_layout({3}, {}, {}, 4, layout) == Error::Ok);
+      REQUIRE(make_layout(Vector(1, 3), {}, {}, 4, layout) == Error::Ok);
       const Layout moved = std::move(target);
       for (const Layout* made : {&copy, &moved}) {
         CHECK(made->sizes() == ArrayRef<int64_t>(sizes));
