@@ -119,8 +119,11 @@ TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
               " bytes", *text == '\0' ? "" : ": ", text);
 }
 /// The error of a backend without a state, with the text that its allocate() leaves.
-TENON_COLD inline Error fail_stateless(Backend& backend) noexcept {
-  return fail(Error::OutOfMemory, "backend ", backend.name(), " had no memory for its state");
+TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
+  const ErrorTextGuard guard;
+  void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
+  if (data != nullptr) backend.deallocate(data, nbytes);
+  return fail_memory(backend, nbytes);
 }
 
 /// Gives memory back. Once the backend is gone, so may be the library that has its state's

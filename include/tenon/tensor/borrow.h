@@ -62,7 +62,7 @@ TENON_LAZY Error borrow_checked(const DataPtr& data, const Dims& sizes, const Di
 TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
-  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend);
+  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.

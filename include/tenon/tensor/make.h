@@ -128,7 +128,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
   Backend& backend = *plan.backend;
   const size_t nbytes = plan.nbytes();
   BackendState* const state = BackendAccess::state(backend);
-  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend);
+  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
   BackendState* const known = state->known_metadata();
   BackendState* const metadata = kHasOwnTensors ? known : nullptr;
   const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);

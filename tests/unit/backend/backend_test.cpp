@@ -46,9 +46,14 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
   PlacedBackend backend(nullptr, true);
   CHECK(backend.live_blocks() == 0);
   CHECK(detail::known_state(backend) == nullptr);
-  RAISES(OutOfMemory, "backend placed had no memory for its state", zeros({2}, backend));
+  RETURNS(OutOfMemory, "backend placed has no memory for 8 bytes",
+          detail::fail_stateless(backend, 8));
+  CHECK(backend.deallocations == 1);
+  CHECK(detail::fail_stateless(backend, 0) == Error::OutOfMemory);
+  CHECK(backend.deallocations == 1);
+  RAISES(OutOfMemory, "backend placed has no memory for 8 bytes", zeros({2}, backend));
   int x = 0;
-  RAISES(OutOfMemory, "backend placed had no memory for its state",
+  RAISES(OutOfMemory, "backend placed has no memory for 0 bytes",
          from_blob(&x, {1}, ScalarType::Int, backend));
 }
 

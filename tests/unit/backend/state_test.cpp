@@ -95,6 +95,11 @@ TEST_CASE("allocate: without memory it says whose, how much, and what the backen
         Error::OutOfMemory);
   CHECK(std::string(last_error_message()) == "backend gpu has no memory for 102 bytes: it has 100");
   CHECK(backend.live_blocks() == 0);
+  // Without a state what the backend gave goes back.
+  RETURNS(OutOfMemory, "backend gpu has no memory for 64 bytes",
+          detail::fail_stateless(backend, 64));
+  CHECK(backend.calls["allocate"] == 3);
+  CHECK(backend.used() == 0);
 }
 
 }  // namespace state_test
