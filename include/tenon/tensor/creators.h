@@ -87,7 +87,7 @@ TENON_NOINLINE Error new_full(const Plan& plan, const Scalar& value, Draft& draf
   });
 }
 template <int64_t kValue>
-struct Always {
+struct AllOf {
   template <bool kIsFloat>
   static Error make(const Plan& plan, Draft& draft) noexcept {
     if constexpr (kValue == 0) return new_zeros(plan, draft);
@@ -179,7 +179,7 @@ struct LikeCreator {
 template <class Out>
 using Empty = Creator<Out, detail::Uninitialized>;
 template <class Out, int64_t kValue>
-using Constant = Creator<Out, detail::Always<kValue>>;
+using Constant = Creator<Out, detail::AllOf<kValue>>;
 
 template <class Out>
 struct ScalarTensor {
@@ -216,12 +216,12 @@ TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
 /// full() of 0 and 1. Large zeros are the system's zero pages, untouched.
 /// Source: at::zeros, at::ones.
-TENON_CREATOR(zeros, Creator, detail::Always<0>);
-TENON_CREATOR(zeros_strided, StridedCreator, detail::Always<0>);
-TENON_CREATOR(zeros_like, LikeCreator, detail::Always<0>);
-TENON_CREATOR(ones, Creator, detail::Always<1>);
-TENON_CREATOR(ones_strided, StridedCreator, detail::Always<1>);
-TENON_CREATOR(ones_like, LikeCreator, detail::Always<1>);
+TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
+TENON_CREATOR(zeros_strided, StridedCreator, detail::AllOf<0>);
+TENON_CREATOR(zeros_like, LikeCreator, detail::AllOf<0>);
+TENON_CREATOR(ones, Creator, detail::AllOf<1>);
+TENON_CREATOR(ones_strided, StridedCreator, detail::AllOf<1>);
+TENON_CREATOR(ones_like, LikeCreator, detail::AllOf<1>);
 #undef TENON_CREATOR
 
 inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};

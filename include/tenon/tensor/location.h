@@ -31,8 +31,10 @@ inline void set_mover(Backend& backend, MemoryLocation& location) noexcept {
 }
 /// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
-  Backend* backend = nullptr;
-  TENON_TRY(find_registered(device, role, backend));
+  Backend* const backend = find_backend(device);
+  if (TENON_UNLIKELY(backend == nullptr)) {
+    return fail_reach(role, device, "; no backend is registered for it");
+  }
   set_mover(*backend, location);
   return Error::Ok;
 }
@@ -58,8 +60,11 @@ inline Error find_location(const TensorFields& tensor, const char* role,
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, role, backend));
   if (!tensor.is_host_accessible()) {
-    if (backend == nullptr) TENON_TRY(find_registered(tensor.device, role, backend));
-    set_mover(*backend, location);
+    if (backend != nullptr) {
+      set_mover(*backend, location);
+    } else {
+      TENON_TRY(find_mover(tensor.device, role, location));
+    }
   }
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, role, " is a placeholder without data");

@@ -39,7 +39,7 @@ def main(repository):
              for number in (int(number) for _, number in numbers)}
     if known != table(script, "DEVICES") or {i for i, name in enumerate(names) if name} != named:
         faults.append("the devices are not those of device.h")
-    evalue = pathlib.Path(repository, "include", "tenon", "module", "evalue.h")
+    evalue = pathlib.Path(repository, "include", "tenon", "module", "value_kind.h")
     kinds = re.search(r"enum class ValueKind\b.*?\{(.*?)\}", evalue.read_text(encoding="utf-8"),
                       re.DOTALL).group(1)
     if re.findall(r"^  (\w+)", kinds, re.MULTILINE) != table(script, "VALUE_KINDS"):
