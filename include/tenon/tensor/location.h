@@ -31,12 +31,10 @@ inline void set_mover(Backend& backend, MemoryLocation& location) noexcept {
 }
 /// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
-  Backend* const backend = find_backend(device);
-  if (TENON_UNLIKELY(backend == nullptr)) {
-    return fail_reach(role, device, "; no backend is registered for it");
-  }
-  set_mover(*backend, location);
-  return Error::Ok;
+  Backend* backend = nullptr;
+  const Error error = find_registered(device, role, backend);
+  if (backend != nullptr) set_mover(*backend, location);
+  return error;
 }
 
 /// view_of() in place.
