@@ -174,7 +174,8 @@ class Layout : public detail::LayoutFields {
   bool is_on_heap() const noexcept { return TENON_HEAP && rank_ > TENON_INLINE_DIMS; }
   Pointers lists() noexcept {
     if (TENON_UNLIKELY(is_on_heap())) {
-      return {block_, block_ + rank_, reinterpret_cast<DimOrderType*>(block_ + 2 * rank_)};
+      const size_t rank = rank_;
+      return {block_, block_ + rank, reinterpret_cast<DimOrderType*>(block_ + 2 * rank)};
     }
     return {lists_.sizes, lists_.strides, order_};
   }
@@ -257,7 +258,8 @@ class Layout : public detail::LayoutFields {
       const DimOrderType d = given[i];
       to.order[i] = d;
       to.strides[d] = product;
-      if (to.sizes[d] != 0) product *= static_cast<ptrdiff_t>(to.sizes[d]);
+      const int64_t size = to.sizes[d];
+      if (size != 0) product *= static_cast<ptrdiff_t>(size);
     }
     row_major = false;
   }

@@ -114,7 +114,8 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
 /// Errors: InvalidArgument when a size is negative, or when the product of the nonzero sizes, in
 /// elements or bytes, overflows: strides are such products in shapes without elements too.
 /// Source: c10::multiply_integers, with the checks.
-inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size, int64_t& numel) noexcept {
+inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
+                           ptrdiff_t& numel) noexcept {
   detail::DensePass pass;
   for (int64_t size : sizes) pass.take(size);
   if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);

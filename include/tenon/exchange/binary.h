@@ -79,7 +79,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   const ScalarType type = plan.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
-  int64_t numel = 0;
+  ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const size_t nbytes = static_cast<size_t>(numel) * elementSize(type);
   if (TENON_UNLIKELY(count != nbytes)) {

@@ -78,7 +78,7 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
     TENON_TRY(check_dims("the shape with its elements' bytes", header.sizes));
   }
 
-  int64_t numel = 0;
+  ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
   const size_t nbytes = static_cast<size_t>(numel) * elementSize(header.type);
   if (nbytes > source.size - text.end()) {

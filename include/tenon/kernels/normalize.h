@@ -144,7 +144,7 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   copy.converts = true;
   plan.scale = normalize.scale;
   const auto values_of = [](const FloatList& list, const float* otherwise) noexcept {
-    return ChannelValues{list.size() == 0 ? otherwise : list.data(), list.size() > 1 ? 1 : 0};
+    return ChannelValues{list.empty() ? otherwise : list.data(), list.size() > 1 ? 1 : 0};
   };
   plan.mean = values_of(normalize.mean, kZeroAndOne);
   plan.stddev = values_of(normalize.stddev, kZeroAndOne + 1);

@@ -35,7 +35,8 @@ TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from
 TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan& plan,
                                                    CastMode mode, CastFunction cast,
                                                    Draft& draft) noexcept {
-  const Tensor kept = source.tensor();  // the backend's code may drop the source
+  // The backend's code may drop the source.
+  const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   TENON_TRY(new_like(fields(source), plan, draft));
   const ConstTensorArg from(kept);  // as it is now
   MemoryHold hold;

@@ -39,10 +39,7 @@ struct RowMajor {
   /// Checks the shape; tells the plan how many elements to allocate.
   Error check(Plan& plan) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
-    int64_t numel = 0;
-    TENON_TRY(compute_numel(sizes, elementSize(plan.type), numel));
-    plan.count = static_cast<ptrdiff_t>(numel);
-    return Error::Ok;
+    return compute_numel(sizes, elementSize(plan.type), plan.count);
   }
   Error write(const Plan& plan, Layout& layout) const noexcept {
     return layout.set_sizes(sizes, plan.count);

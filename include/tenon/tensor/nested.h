@@ -102,7 +102,7 @@ struct NestedValues {
     TENON_TRY(add_row_sizes(rows, Dims(), sizes));
     add_missing_sizes<Rows>(0, sizes);
     TENON_TRY(check_dims("sizes", sizes));
-    int64_t count = 0;
+    ptrdiff_t count = 0;
     TENON_TRY(compute_numel(sizes, sizeof(T), count));
     const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
     auto* const buffer = static_cast<T*>(heap_allocate(nbytes + 1));

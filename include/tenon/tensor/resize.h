@@ -111,9 +111,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
   if (sizes == old) return Error::Ok;
-  int64_t count = 0;
-  TENON_TRY(compute_numel(sizes, elementSize(tensor.type), count));
-  const auto numel = static_cast<ptrdiff_t>(count);
+  ptrdiff_t numel = 0;
+  TENON_TRY(compute_numel(sizes, elementSize(tensor.type), numel));
   const ptrdiff_t capacity = tensor.capacity;
   if (numel <= capacity) return replace_sizes(tensor, sizes, numel);
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {

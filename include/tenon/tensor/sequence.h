@@ -116,7 +116,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
   const ScalarType type = plan.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
-  int64_t numel = 0;
+  ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t dim = axis.value_or(0);

@@ -36,7 +36,7 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
     is_unclear = inferred != nullptr;
     inferred = &size;
   }
-  int64_t count = 0;
+  ptrdiff_t count = 0;
   if (inferred == nullptr) {
     TENON_TRY(compute_numel(sizes, element_size, count));
     if (TENON_UNLIKELY(count != numel)) {

@@ -79,7 +79,7 @@ TEST_CASE("layout: set_sizes makes the layout that dense makes, of any valid siz
   for (const Vector& sizes : {Vector{}, Vector{2, 3}, Vector{2, 0, 3}, Vector{0}, Vector{1, 1},
                               Vector(2 * TENON_INLINE_DIMS, 2)}) {
     Layout expected, made;
-    int64_t numel = 0;
+    ptrdiff_t numel = 0;
     REQUIRE(Layout::dense(sizes, nullptr, 4, expected) == Error::Ok);
     REQUIRE(compute_numel(sizes, 4, numel) == Error::Ok);
     REQUIRE(made.set_sizes(sizes, static_cast<ptrdiff_t>(numel)) == Error::Ok);

@@ -108,11 +108,11 @@ TEST_CASE("strides: numel is the product of the sizes, 1 for none and 0 with a 0
   } rows[] = {{{}, 1},  {{7}, 7},       {{2, 3, 4}, 24},  {{2, 0, 4}, 0},
               {{0}, 0}, {{1, 1, 1}, 1}, {{kMost}, kMost}, {{kRoot / 2, kRoot / 2}, kHalf}};
   for (const auto& row : rows) {
-    int64_t numel = -1;
+    ptrdiff_t numel = -1;
     CHECK(compute_numel(row.sizes, 1, numel) == Error::Ok);
     CHECK(numel == row.numel);
   }
-  int64_t numel = -1;
+  ptrdiff_t numel = -1;
   CHECK(compute_numel(Dims{kQuarter - 1}, 4, numel) == Error::Ok);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("strides: a negative size or an overflowing count is an error that say
       {{kMost}, 16, std::to_string(kMost) + " elements of 16 bytes overflow"},
   };
   for (const auto& row : rows) {
-    int64_t numel = 77;
+    ptrdiff_t numel = 77;
     RETURNS(InvalidArgument, row.words, compute_numel(row.sizes, row.element_size, numel));
     CHECK(numel == 77);
   }

@@ -135,7 +135,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
   TENON_TRY(get_buffer(state, from.data.get(), PyBUF_SIMPLE, place, buffer, release));
   lent.data = buffer->buf;
   lent.readonly = buffer->readonly != 0;
-  int64_t numel = 0;
+  ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
   if (TENON_UNLIKELY(static_cast<size_t>(numel) * elementSize(lent.type) >
                      static_cast<size_t>(buffer->len))) {
