@@ -69,7 +69,7 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
 
 /// The source of a view or an export. No backend has metadata here.
 struct KeptSource {
-  KeptSource(const TensorArg& source, const BackendState*) noexcept : arg(source) {}
+  KeptSource(const TensorArg& source, bool) noexcept : arg(source) {}
   const TensorArg& arg;
 };
 

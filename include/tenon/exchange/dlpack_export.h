@@ -76,7 +76,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
                 "this is another struct than DLPack's");
   TENON_TRY(check_defined(source, "the tensor"));
   BackendState* const metadata = metadata_beside(fields(source));
-  const KeptSource kept(source, metadata);
+  const KeptSource kept(source, metadata != nullptr);
   const TensorFields& from = fields(kept.arg);
   DLDataType type{};
   TENON_TRY(check_export(from, type));

@@ -150,8 +150,12 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
 /// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
 /// source's, else the thread's default; null for the heap.
 TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
-  BackendState* const own = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  BackendState* const own = metadata_beside(fields(source));
   return own != nullptr ? own : metadata_in(current_backend());
+}
+/// Whether that may call a backend.
+inline bool asks_for_metadata(const TensorArg& source) noexcept {
+  return fields(source).metadata != nullptr || current_backend() != nullptr;
 }
 
 /// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
@@ -162,9 +166,8 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  BackendState* const metadata = metadata_like(source);
-  const KeptSource kept(source, metadata);
-  TENON_TRY(new_impl(draft, metadata));
+  const KeptSource kept(source, asks_for_metadata(source));
+  TENON_TRY(new_impl(draft, metadata_like(kept.arg)));
   const TensorFields& from = fields(kept.arg);
   const Layout& old = from.layout;
   Layout& layout = fields(draft).layout;

@@ -13,7 +13,7 @@
 // - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
 //   checked again afterwards.
 // - Views and exports: a backend's allocate, for their metadata. The source as it is; a KeptSource
-//   keeps it, and its shape and memory are read afterwards.
+//   keeps it and its memory, and its shape is read afterwards.
 // - Copies, fills, clones and texts: a backend's. A MemoryHold keeps the memory meanwhile.
 // - tell_made(): on_made. The finished tensor, which nobody else has.
 // - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;

@@ -39,14 +39,16 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(base).borrows.add();
 }
 
-/// The source of a view or an export, while the metadata of that is allocated. Where a backend has
-/// it, `arg` is another handle: the backend's code may drop the source.
+/// The source of a view or an export while the metadata of that is allocated. If that asks a
+/// backend, `arg` is another handle, and the memory is held: the backend's code may drop the source,
+/// but neither grow nor deallocate it.
 class KeptSource {
  public:
-  KeptSource(const TensorArg& source, const BackendState* metadata) noexcept : arg(source) {
-    if (!TENON_UNLIKELY(metadata != nullptr)) return;
+  KeptSource(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
+    if (!TENON_UNLIKELY(asks_backend)) return;
     kept_ = source.tensor();
     arg = kept_;
+    hold_.hold(memory_base(arg));
   }
   KeptSource(const KeptSource&) = delete;
   KeptSource& operator=(const KeptSource&) = delete;
@@ -55,6 +57,7 @@ class KeptSource {
 
  private:
   Tensor kept_;
+  MemoryHold hold_;
 };
 
 /// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if

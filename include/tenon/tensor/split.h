@@ -42,7 +42,7 @@ TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
 TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
                             std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const KeptSource kept(source, metadata_like(source));
+  const KeptSource kept(source, asks_for_metadata(source));
   const TensorFields& from = fields(kept.arg);
   size_t d = 0;
   TENON_TRY(wrap_dim(dim, from.layout.rank(), d));

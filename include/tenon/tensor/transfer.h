@@ -113,13 +113,15 @@ struct BackendTransfer {
                  : Error::Ok;
     };
     Error error = detail::check_defined(t, "the source tensor");
-    if (error == Error::Ok && detail::lives_in(detail::fields(t), backend)) {
-      return detail::finish_shared<Out>(function, error, Tensor(t.tensor()),
-                                        detail::metadata_like(t));
-    }
-    if (error == Error::Ok) error = check_unshared(t);
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     const Tensor held = t.tensor();  // the backends' code may drop the handle, or make a view
+    const TensorArg source(held);
+    if (detail::lives_in(detail::fields(source), backend)) {
+      return detail::finish_shared<Out>(function, error, Tensor(held),
+                                        detail::metadata_like(source));
+    }
+    error = check_unshared(source);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     return detail::clone<Out>(function, held, detail::plan_in(backend), CastMode::Checked, {},
                               false, [&](const auto&) noexcept -> Error {
                                 TENON_TRY(check_unshared(held));

@@ -25,9 +25,8 @@ namespace detail {
 
 /// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
-  BackendState* const metadata = metadata_like(source);
-  const KeptSource held(source, metadata);
-  TENON_TRY(new_impl(draft, metadata));
+  const KeptSource kept(source, asks_for_metadata(source));
+  TENON_TRY(new_impl(draft, metadata_like(kept.arg)));
   Layout& layout = fields(draft).layout;
   const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
   TENON_TRY(
@@ -38,12 +37,12 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
     for (size_t d = 0; d < shape.rank; ++d) {
       order[shape.dims[d].order] = static_cast<DimOrderType>(d);
     }
-    const ArrayRef<DimOrderType> kept(order.data(), shape.rank);
-    if (kept != layout.dim_order() && strides_agree_with(layout.sizes(), layout.strides(), kept)) {
-      layout.set_dim_order(kept);
+    const ArrayRef<DimOrderType> old(order.data(), shape.rank);
+    if (old != layout.dim_order() && strides_agree_with(layout.sizes(), layout.strides(), old)) {
+      layout.set_dim_order(old);
     }
   }
-  return attach_view(held.arg, shape.type, shape.offset, fields(draft));
+  return attach_view(kept.arg, shape.type, shape.offset, fields(draft));
 }
 
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.

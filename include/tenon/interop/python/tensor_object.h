@@ -104,7 +104,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
   Draft draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
-    const KeptSource kept(source, keeper);
+    const KeptSource kept(source, keeper != nullptr);
     TENON_TRY(new_impl(draft, keeper));
     const TensorFields& from = fields(kept.arg);
     ImplFields& view = fields(draft);
