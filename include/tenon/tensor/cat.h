@@ -15,17 +15,13 @@ namespace detail {
 /// The argument for a null TensorPtr, without a temporary that Clang would warn of.
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
-/// A tensor in a brace list: its handle, which in ATen mode is described each time that it is used.
-/// Of a TensorPtr that itself, which a backend's code may reset between two uses.
+/// A tensor in a brace list: another handle to it, since a backend's code may drop the caller's. In
+/// ATen mode it is described each time that it is used.
 struct ListedTensor {
-  ListedTensor(const Tensor& t TENON_LIFETIMEBOUND) noexcept : tensor(&t) {}
-  ListedTensor(const TensorPtr& t TENON_LIFETIMEBOUND) noexcept : pointer(&t) {}
-  operator ConstTensorArg() const noexcept {
-    const Tensor* const listed = pointer != nullptr ? pointer->get() : tensor;
-    return listed == nullptr ? no_tensor() : ConstTensorArg(*listed);
-  }
-  const Tensor* tensor = nullptr;
-  const TensorPtr* pointer = nullptr;
+  ListedTensor(const Tensor& t) noexcept : tensor(t) {}
+  ListedTensor(const TensorPtr& t) noexcept : tensor(t != nullptr ? *t : Tensor()) {}
+  operator ConstTensorArg() const noexcept { return tensor; }
+  Tensor tensor;
 };
 
 template <class C>
@@ -50,8 +46,10 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
-/// Ownership: none; it refers to the list or range for the length of the call, so one with a name
-/// cannot be passed. Allocates nothing.
+/// Ownership: it refers to the list or range for the length of the call, so one with a name cannot
+/// be passed. A brace list keeps its tensors. Of a range, a backend's code may drop tensors
+/// meanwhile; it may change the length if the range has random access, else it must not. Allocates
+/// nothing.
 class TensorArgs {
  public:
   using Function = detail::FunctionRef<Error(size_t i, const detail::ConstTensorArg& tensor)>;
@@ -79,13 +77,19 @@ class TensorArgs {
     range_ = std::addressof(range);
     size_ = static_cast<size_t>(std::distance(std::begin(range), std::end(range)));
     at_ = [](const void* r, size_t i) noexcept -> detail::ConstTensorArg {
-      return *std::next(std::begin(*static_cast<const Range*>(r)), static_cast<ptrdiff_t>(i));
+      const auto begin = std::begin(*static_cast<const Range*>(r));
+      const auto at = static_cast<ptrdiff_t>(i);
+      // A backend's code may have made it shorter.
+      if (at >= std::distance(begin, std::end(*static_cast<const Range*>(r)))) {
+        return detail::no_tensor();
+      }
+      return *std::next(begin, at);
     };
     for_each_ = [](const TensorArgs& args, Function f) noexcept -> Error {
       using Iterator = decltype(std::begin(range));
       if constexpr (std::is_base_of_v<std::random_access_iterator_tag,
                                       typename std::iterator_traits<Iterator>::iterator_category>) {
-        // By index: f runs backends' code, which may grow a vector.
+        // By index: f runs backends' code, which may change a vector's length.
         for (size_t i = 0; i < args.size(); ++i) TENON_TRY(f(i, args[i]));
       } else {
         size_t i = 0;

@@ -198,6 +198,77 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
   CHECK(backend.live_blocks() == 0);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("kept: a backend may drop the tensors of a list, and shorten a vector of them",
+          "[plain]") {
+  CallingBackend backend;
+  TensorPtr a;
+  TensorPtr b;
+  TensorPtr out;
+  std::vector<TensorPtr> pointers;
+  std::vector<Tensor> tensors;
+  const auto read = [](const Result<TensorPtr>& made, const Floats& expected) {
+    if (made.ok()) CHECK(values<float>(clone_tensor_ptr(*made, host_backend())) == expected);
+    return made.error();
+  };
+  const Floats row = {1, 1, 2, 2};
+  struct Case {
+    std::function<Error()> call;
+    bool keeps;  // a brace list does
+  };
+  const std::vector<Case> cases = {
+      {[&] {
+         return read(try_cat({*a, *b}), row);
+       },
+       true},
+      {[&] {
+         return read(try_cat({a, b}), row);
+       },
+       true},
+      {[&] {
+         return read(try_stack({*a, b}), row);
+       },
+       true},
+      {[&] {
+         return cat_out(out, {*a, *b});
+       },
+       true},
+      {[&] { return read(try_cat(tensors), row); }, false},
+      {[&] { return read(try_stack(pointers), row); }, false},
+      {[&] { return cat_out(out, pointers); }, false},
+  };
+  for (const Case& at : cases) {
+    bool was_called = true;
+    for (int calls = 0; was_called; ++calls) {
+      a = ones({2}, backend);
+      b = full({2}, 2, backend);
+      out = zeros({4}, backend);
+      tensors = {*ones({2}, backend), *full({2}, 2, backend)};
+      pointers.clear();
+      pointers.push_back(ones({2}, backend));
+      pointers.push_back(full({2}, 2, backend));
+      int left = calls;
+      was_called = false;
+      std::function<void()> step = [&] {
+        if (left-- != 0) {
+          backend.use = step;
+          return;
+        }
+        was_called = true;
+        a.reset();
+        *b = Tensor();
+        pointers.pop_back();
+        tensors.clear();
+      };
+      backend.use = step;
+      const Error error = at.call();
+      backend.use = nullptr;
+      CHECK((error == Error::Ok || (was_called && !at.keeps && error == Error::InvalidState)));
+      CHECK(backend.faults == 0);
+    }
+  }
+}
+
 TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an error at worst",
           "[plain]") {
   CallingBackend backend;
