@@ -34,7 +34,7 @@ DEVICES = {
     1: "cpu", 2: "cuda", 3: "cuda_host", 4: "opencl", 7: "vulkan", 8: "metal", 9: "vpi",
     10: "rocm", 11: "rocm_host", 12: "ext_dev", 13: "cuda_managed", 14: "oneapi", 15: "webgpu",
     16: "hexagon", 17: "maia", 18: "trn", 126: "expr",
-    127: "template"}
+    127: "meta"}
 # Device::is_host_accessible()
 HOST_DEVICES = {"cpu", "cuda_host", "rocm_host", "cuda_managed"}
 
@@ -297,7 +297,7 @@ class Description:
             self.element = None
         self.is_host = self.device.split(":")[0] in HOST_DEVICES and not opaque
         self.notes = list(notes)
-        if self.device == "template:0":
+        if self.device == "meta:0":
             self.notes.insert(0, "template")
         elif self.data == 0 and self.numel != 0 and self.element:
             self.notes.insert(0, "placeholder")
@@ -316,7 +316,7 @@ class Description:
             text += " strides " + braces(self.strides)
         if self.data != 0:
             text += " at 0x%x" % self.data
-        if self.device not in ("cpu", "template:0"):
+        if self.device not in ("cpu", "meta:0"):
             text += " on " + self.device
         if self.notes:
             text += " (%s)" % ", ".join(self.notes)

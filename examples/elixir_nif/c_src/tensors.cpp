@@ -97,7 +97,7 @@ HomePtr get_home(const Call& call, ERL_NIF_TERM term) {
     return *static_cast<Object<Home>*>(resource);
   }
   if (term == enif_make_atom(call.env, "cpu")) return cpu_home();
-  if (term == enif_make_atom(call.env, "template")) return home_of<tenon::TemplateBackend>();
+  if (term == enif_make_atom(call.env, "template")) return home_of<tenon::MetaBackend>();
   if (term == enif_make_atom(call.env, "expr")) return home_of<tenon::ExprBackend>();
   refuse("the backend", term, ":cpu, :template, :expr, or the handle of an arena or a tracker");
 }

@@ -33,7 +33,7 @@ inline constexpr C10Device kC10Devices[] = {
     {DeviceType::OneAPI, c10::DeviceType::XPU},
     {DeviceType::MAIA, static_cast<c10::DeviceType>(8)},  // libtorch 1.13 calls it ORT
     {DeviceType::ExtDev, c10::DeviceType::PrivateUse1},
-    {DeviceType::Template, c10::DeviceType::Meta},
+    {DeviceType::Meta, c10::DeviceType::Meta},
 };
 
 /// Says which of c10's devices tenon has no name for.
@@ -48,7 +48,7 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 }
 
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
-/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta, for Template,
+/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta
 /// have no index.
 /// Errors: NotSupported for what is not in the table above, and for an index that c10's 8 bits
 /// cannot hold.
@@ -58,7 +58,7 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   if (type == DeviceType::CUDAManaged) type = DeviceType::CUDA;
   for (const C10Device& row : kC10Devices) {
     if (row.ours != type) continue;
-    const bool has_index = type != DeviceType::CPU && type != DeviceType::Template;
+    const bool has_index = type != DeviceType::CPU && type != DeviceType::Meta;
     constexpr int32_t most = (std::numeric_limits<c10::DeviceIndex>::max)();
     if (TENON_UNLIKELY(has_index && from.index() > most)) {
       return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",

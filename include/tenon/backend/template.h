@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TemplateBackend: tensors that are a type and a shape, without data.
+// MetaBackend: templates, tensors that are a type and a shape without data.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ TENON_BEGIN_NAMESPACE
 /// Its tensors have a null pointer, and tenon asks it for no memory.
 /// Errors: NotSupported whenever data would be needed.
 /// Threads: any.
-/// Source: Nx.template.
-class TENON_EXPORT TemplateBackend final : public Backend {
+/// Source: Nx.template; the device is c10's Meta.
+class TENON_EXPORT MetaBackend final : public Backend {
  public:
-  const char* name() const noexcept override { return "template"; }
-  Device device() const noexcept override { return Device(DeviceType::Template); }
+  const char* name() const noexcept override { return "meta"; }
+  Device device() const noexcept override { return Device(DeviceType::Meta); }
   bool is_opaque() const noexcept override { return true; }
 
   void* allocate(size_t, size_t) noexcept override {
@@ -56,5 +56,6 @@ class TENON_EXPORT TemplateBackend final : public Backend {
     return set_error(Error::NotSupported, "a template has a type and a shape, no data");
   }
 };
+using TemplateBackend = MetaBackend;
 
 TENON_END_NAMESPACE

@@ -12,7 +12,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Kinds of memory, with DLPack's numbers (DLDeviceType), and Template for tensors without data.
+/// Kinds of memory, with DLPack's numbers (DLDeviceType); Expr and Meta are tenon's own.
 enum class DeviceType : int32_t {
   CPU = 1,
   CUDA = 2,
@@ -29,22 +29,23 @@ enum class DeviceType : int32_t {
   WebGPU = 15,
   Hexagon = 16,
   MAIA = 17,
-  Trn = 18,        ///< AWS Trainium
-  Expr = 126,      ///< expressions instead of data; DLPack has neither this nor the next
-  Template = 127,  ///< shape and type without data
+  Trn = 18,    ///< AWS Trainium
+  Expr = 126,  ///< expressions instead of data
+  Meta = 127,  ///< shape and type without data
+  Template = Meta,
 };
 
 namespace detail {
 
-/// By DLPack's numbers, empty for numbers that it does not use; then Expr and Template.
+/// By DLPack's numbers, empty for numbers that it does not use; then Expr and Meta.
 inline constexpr char kDeviceNames[] =
     "\0cpu\0cuda\0cuda_host\0opencl\0\0\0vulkan\0metal\0vpi\0rocm\0rocm_host\0ext_dev\0"
-    "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0template";
+    "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0meta";
 inline constexpr int32_t kLastNumber = static_cast<int32_t>(DeviceType::Trn);
 /// The name of a kind of memory; empty for no kind.
 constexpr const char* name_of(DeviceType type) noexcept {
   int32_t number = static_cast<int32_t>(type);
-  if (type == DeviceType::Expr || type == DeviceType::Template) {
+  if (type == DeviceType::Expr || type == DeviceType::Meta) {
     number -= static_cast<int32_t>(DeviceType::Expr) - (kLastNumber + 1);
   } else if (number < 0 || number > kLastNumber) {
     number = 0;
@@ -77,15 +78,16 @@ class Device {
                 "Device: index ", index, " of ", toString(type),
                 type == DeviceType::CPU ? "; the CPU has only index 0" : "; expected 0 or more");
   }
-  /// From "cpu", "cuda" or "cuda:1".
+  /// From "cpu", "cuda" or "cuda:1"; "template" is "meta".
   /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
     if (text == nullptr) text = "";
     const char* const colon = std::strchr(text, ':');
     const size_t length = colon == nullptr ? std::strlen(text) : static_cast<size_t>(colon - text);
-    for (int32_t number = 1; number <= static_cast<int32_t>(DeviceType::Template); ++number) {
-      const auto type = static_cast<DeviceType>(number);
-      const char* const name = detail::name_of(type);
+    constexpr auto last = static_cast<int32_t>(DeviceType::Meta);
+    for (int32_t number = 1; number <= last + 1; ++number) {
+      const auto type = static_cast<DeviceType>(number > last ? last : number);
+      const char* const name = number > last ? "template" : detail::name_of(type);
       if (length == 0 || std::strlen(name) != length || std::memcmp(text, name, length) != 0) {
         continue;
       }

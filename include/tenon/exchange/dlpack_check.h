@@ -97,7 +97,7 @@ TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
   return fail(Error::NotSupported, "DLPack has no element type ", type);
 }
 
-/// Whether DLPack has the device type; Expr and Template are tenon's own.
+/// Whether DLPack has the device type; Expr and Meta are tenon's own.
 inline bool is_dlpack_device(int32_t type) noexcept {
   return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
 }

@@ -25,7 +25,7 @@ namespace detail {
 /// Checks that DLPack can describe the tensor.
 TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {
   TENON_TRY(type_to_dlpack(from.type, type));
-  if (TENON_UNLIKELY(from.is_template())) return fail_template(from, "the tensor");
+  if (TENON_UNLIKELY(from.is_meta())) return fail_meta(from, "the tensor");
   const DeviceType device = from.device.type();
   if (TENON_UNLIKELY(!is_dlpack_device(static_cast<int32_t>(device)))) {
     return fail(Error::NotSupported, "DLPack has no device ", from.device);

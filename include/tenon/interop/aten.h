@@ -74,7 +74,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   // Negative strides are left only in dimensions of size 1 and in shapes without elements.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
   const bool placeholder = blob.data == nullptr && offsets.max >= 0;
-  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Template)) {
+  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Meta)) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   // The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
@@ -172,7 +172,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     Device device;
     TENON_TRY(from_c10(source.device(), device));
     void* data = nullptr;
-    if (device.type() != DeviceType::Template) {
+    if (device.type() != DeviceType::Meta) {
       data = writable_data(source, 0);
       TENON_TRY(check_storage(source, data));
     }
@@ -207,7 +207,7 @@ struct ToAten {
   /// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
   /// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
   /// memory is the caller's to keep. Writes show on both sides.
-  /// Devices: detail::to_c10(); a Template tensor becomes one on Meta. Nothing is synchronised.
+  /// Devices: detail::to_c10(); a Meta tensor stays one. Nothing is synchronised.
   /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
   /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
   /// libtorch become one of these.
@@ -233,7 +233,7 @@ struct FromAten {
   const char* function;
 
   /// An at::Tensor's memory as a tensor of the same sizes, strides, dtype and device; a Meta one
-  /// gives a Template tensor. In ATen mode it is the at::Tensor itself, its shape as dynamic as it
+  /// gives a Meta tensor. In ATen mode it is the at::Tensor itself, its shape as dynamic as it
   /// was, whatever it is.
   ///
   /// Ownership: shares the storage and keeps it alive. For that ATen can no longer resize the

@@ -23,7 +23,7 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
                             ImplFields& made) noexcept {
   made.data = data.get();
   if (TENON_UNLIKELY(made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
-                     plan.device.type() != DeviceType::Template)) {
+                     plan.device.type() != DeviceType::Meta)) {
     return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
                 " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }

@@ -10,7 +10,7 @@ namespace detail {
 /// Copies the elements of `from` to a new tensor like it.
 TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const TensorFields& from,
                                             CastMode mode, CastFunction cast) noexcept {
-  if (made.is_template()) return Error::Ok;
+  if (made.is_meta()) return Error::Ok;
   MemoryLocation source;
   MemoryLocation out;
   TENON_TRY(find_location(from, "the source tensor", source));
@@ -53,8 +53,8 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
                 ", which has no backend; host_backend() clones to cpu");
   }
   TENON_TRY(find_backend_like(from, given, backend));
-  const bool has_nothing = from.is_template() || !from.has_data();
-  if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Template)) {
+  const bool has_nothing = from.is_meta() || !from.has_data();
+  if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Meta)) {
     MemoryLocation nowhere;
     return find_location(from, "the source tensor", nowhere);  // which says why
   }
@@ -79,7 +79,7 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
   plan.dynamism = from.dynamism;
   plan.backend = nullptr;
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
-  const bool has_nothing = from.is_template() || !from.has_data();
+  const bool has_nothing = from.is_meta() || !from.has_data();
   if (TENON_UNLIKELY(plan.given != nullptr || from.backend != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
     return find_clone_backend(from, plan.given, same_device, plan.backend);

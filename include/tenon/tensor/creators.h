@@ -24,7 +24,7 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
     return Error::Ok;
   }
   TENON_TRY(find_owner(from, "the source tensor", backend));
-  if (backend != nullptr || from.device.is_cpu() || from.is_template()) return Error::Ok;
+  if (backend != nullptr || from.device.is_cpu() || from.is_meta()) return Error::Ok;
   backend = find_backend(from.device);
   if (backend != nullptr || from.is_host_accessible()) return Error::Ok;
   return find_registered(from.device, "the source tensor", backend);
@@ -50,7 +50,7 @@ TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeho
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   if (plan.type == ScalarType::Undefined) plan.type = from.type;  // a given one too: ExecuTorch's
-  is_placeholder = from.is_template() && from.backend == nullptr && plan.given == nullptr;
+  is_placeholder = from.is_meta() && from.backend == nullptr && plan.given == nullptr;
   plan.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, plan.given, plan.backend);
 }

@@ -30,7 +30,7 @@ TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<s
   Deleter keep;
   if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
   Plan plan(type, TensorShapeDynamism::STATIC);
-  plan.device = DeviceType::Template;
+  plan.device = DeviceType::Meta;
   TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, plan, &keep, draft));
   fields(draft).ownership = Ownership::Owned;
   return Error::Ok;
@@ -42,7 +42,7 @@ template <class Out>
 struct MakeTemplate {
   const char* function;
 
-  /// A STATIC tensor of the Template device: what a model expects, without data. Each dimension may
+  /// A STATIC tensor of the Meta device: what a model expects, without data. Each dimension may
   /// have a name, "" for none; without names none has.
   /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as
   /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.

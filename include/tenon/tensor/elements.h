@@ -19,7 +19,7 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
 /// Element 0, wherever it is; nullptr for a placeholder, but a template says what it is.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
-  if (TENON_UNLIKELY(tensor.is_template() && tensor.ownership == Ownership::Owned)) {
+  if (TENON_UNLIKELY(tensor.is_meta() && tensor.ownership == Ownership::Owned)) {
     raise_if(function, fail_host_access(tensor));
   }
   return tensor.data;

@@ -69,7 +69,7 @@ struct TensorFields {
   bool has_data() const noexcept { return data != nullptr || layout.numel == 0; }
   /// Whether the host may read and write the memory through a pointer.
   bool is_host_accessible() const noexcept { return device.is_host_accessible() && !opaque; }
-  bool is_template() const noexcept { return device.type() == DeviceType::Template; }
+  bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
 /// Where more metadata for a tensor lies: where its own does; null for the heap, and where that
@@ -94,7 +94,7 @@ inline Error check_not_deallocated(const TensorFields& tensor, const char* role)
   return Error::Ok;
 }
 
-TENON_COLD inline Error fail_template(const TensorFields& tensor, const char* role) noexcept {
+TENON_COLD inline Error fail_meta(const TensorFields& tensor, const char* role) noexcept {
   return fail(Error::NotSupported, role, " is a template, ", tensor.type, ' ',
               tensor.layout.sizes(), ", which has no data");
 }
@@ -105,7 +105,7 @@ TENON_COLD inline Error fail_reach(const char* role, const Device& device,
 }
 /// Says why the host cannot read the memory.
 TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
-  if (tensor.is_template()) return fail_template(tensor, "the tensor");
+  if (tensor.is_meta()) return fail_meta(tensor, "the tensor");
   return fail_reach("the tensor", tensor.device);
 }
 
@@ -121,7 +121,7 @@ inline Error check_owner(const TensorFields& tensor, const char* role) noexcept 
 inline Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   TENON_TRY(check_owner(tensor, "the tensor"));
-  if (TENON_UNLIKELY(tensor.is_template())) return fail_host_access(tensor);
+  if (TENON_UNLIKELY(tensor.is_meta())) return fail_host_access(tensor);
   if (TENON_UNLIKELY(!tensor.has_data())) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }

@@ -54,7 +54,7 @@ inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
 inline Error find_location(const TensorFields& tensor, const char* role,
                            MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
-  if (TENON_UNLIKELY(tensor.is_template())) return fail_template(tensor, role);
+  if (TENON_UNLIKELY(tensor.is_meta())) return fail_meta(tensor, role);
   Backend* backend = nullptr;
   TENON_TRY(find_owner(tensor, role, backend));
   if (!tensor.is_host_accessible()) {
@@ -136,7 +136,7 @@ inline constexpr std::nullptr_t kNotAsked = nullptr;
 /// Gives a new tensor in a backend's memory its values.
 TENON_LAZY TENON_COLD Error produce_in_backend(const TensorFields& made, const char* operation,
                                                MakeOnBackend ask, MakeRowOnHost make) noexcept {
-  if (made.layout.numel == 0 || made.is_template()) return Error::Ok;
+  if (made.layout.numel == 0 || made.is_meta()) return Error::Ok;
   MemoryLocation out;
   TENON_TRY(locate_new(made, out));
   return made.backend->produce(out, operation, ask,

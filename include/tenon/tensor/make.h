@@ -135,7 +135,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
   if (is_small) {
     made.data = inline_data(draft);
   } else {
-    const size_t taken = state->device.type() == DeviceType::Template ? 0 : nbytes;
+    const size_t taken = state->device.type() == DeviceType::Meta ? 0 : nbytes;
     TENON_TRY(state->allocate(taken, kDataAlignment, made.data));
     made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
   }
@@ -201,7 +201,7 @@ TENON_LAZY Error new_like(const TensorFields& source, Plan& plan, Draft& draft) 
 
 TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorFields& made,
                                              const void* element, MakeRowOnHost write) noexcept {
-  if (made.is_template()) return Error::Ok;
+  if (made.is_meta()) return Error::Ok;
   return made.backend->write_row(
       {{made.data, public_type(made.type), made.device, {}, {}}, mover_of_new(made), made.backend},
       plan.count, element, write);

@@ -32,7 +32,7 @@ TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count)
 TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t nbytes,
                                Replacement& memory) noexcept {
   if (backend != nullptr) {
-    if (tensor.is_template()) nbytes = 0;
+    if (tensor.is_meta()) nbytes = 0;
     BackendState* const state = tensor.backend;
     TENON_TRY(state->allocate(nbytes, kDataAlignment, memory.data));
     memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});

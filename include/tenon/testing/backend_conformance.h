@@ -68,7 +68,7 @@ inline constexpr BackendCase kCases[] = {
 /// The cases that a backend has to pass; of one of the device "template", which has no data, two.
 inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   const Span<const BackendCase> all = kCases;
-  return {all.data(), backend.device().type() == DeviceType::Template ? 2 : all.size()};
+  return {all.data(), backend.device().type() == DeviceType::Meta ? 2 : all.size()};
 }
 
 /// Runs one case, and returns the report with what is wrong added. All the memory that it takes it

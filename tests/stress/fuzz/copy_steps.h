@@ -102,7 +102,7 @@ inline Error plan_clone(const Program& p, const Slot& source, Backend* given, Ba
   const Error error = Program::check_defined(source);
   if (error != Error::Ok) return error;
   const Impl& from = *source.impl;
-  const bool has_nothing = from.is_template() || from.is_placeholder();
+  const bool has_nothing = from.is_meta() || from.is_placeholder();
   owner = nullptr;
   is_placeholder = false;
   if (given == nullptr && from.owner == nullptr && (from.device.is_cpu() || has_nothing)) {
@@ -117,8 +117,7 @@ inline Error plan_clone(const Program& p, const Slot& source, Backend* given, Ba
     owner = p.registered(from.device);
     if (owner == nullptr) return Error::NotSupported;
   }
-  const bool to_template =
-      owner != nullptr && owner->device().type() == tenon::DeviceType::Template;
+  const bool to_template = owner != nullptr && owner->device().type() == tenon::DeviceType::Meta;
   if (has_nothing && !to_template) return p.check_source(source);
   return to_template ? Error::Ok : p.check_source(source);
 }
@@ -199,7 +198,7 @@ inline void clone_step(Program& p) {
         write(*impl, read(from));
       }
       auto made = tenon::try_contiguous(t);
-      if (source.impl != nullptr && source.impl->is_template() && !made.ok()) {
+      if (source.impl != nullptr && source.impl->is_meta() && !made.ok()) {
         expected = made.error();
       }
       return p.add(expected, std::move(made), impl);

@@ -103,7 +103,7 @@ inline void from_blob_step(Program& p) {
   const size_t which = p.in.choose(3);
   const Impl& from = *source.impl;
   const bool is_null = from.memory == nullptr && from.numel() != 0;
-  Error expected = is_null && !from.is_template() ? Error::InvalidArgument : Error::Ok;
+  Error expected = is_null && !from.is_meta() ? Error::InvalidArgument : Error::Ok;
   auto impl = import_of(source, dynamism);
   if (which == 0) {
     auto made = tenon::try_from_blob(source.blob, dynamism);
@@ -223,7 +223,7 @@ inline void to_dlpack_step(Program& p) {
                                  : owner != nullptr           ? owner->device()
                                                               : tenon::Device();
     const bool is_known =
-        device.type() != tenon::DeviceType::Template && device.type() != tenon::DeviceType::Expr;
+        device.type() != tenon::DeviceType::Meta && device.type() != tenon::DeviceType::Expr;
     if (which == 3 && from.readonly) {
       expected = Error::NotSupported;
     } else if (!is_known) {

@@ -176,7 +176,7 @@ struct Backends {
 #else
   FuzzBackend pmr{"pmr", tenon::Device(), trouble};
 #endif
-  tenon::TemplateBackend templates;
+  tenon::MetaBackend templates;
   tenon::ExprBackend expr;
   FuzzBackend device{"device", tenon::Device(tenon::DeviceType::ExtDev, 0), trouble};
   FuzzBackend other{"other", tenon::Device(tenon::DeviceType::ExtDev, 1), trouble};

@@ -252,11 +252,11 @@ inline void make_like(Program& p) {
     const ScalarType type = has_type ? chosen : from.shape.type;
     value = any_value(p, type);
     Backend* owner = given != nullptr ? p.where(given) : from.owner;
-    if (given == nullptr && owner == nullptr && !from.device.is_cpu() && !from.is_template()) {
+    if (given == nullptr && owner == nullptr && !from.device.is_cpu() && !from.is_meta()) {
       owner = p.registered(from.device);
       if (owner == nullptr) expected = Error::NotSupported;
     }
-    const bool is_placeholder = from.is_template() && from.owner == nullptr && given == nullptr;
+    const bool is_placeholder = from.is_meta() && from.owner == nullptr && given == nullptr;
     impl = p.make_owned(dense_shape(type, from.shape.sizes, Program::order_of(source)), dynamism,
                         owner);
     if (is_placeholder) {
@@ -277,7 +277,7 @@ inline void make_like(Program& p) {
     return has_type ? tenon::try_full_like(source.tensor, value, chosen, dynamism, backend...)
                     : tenon::try_full_like(source.tensor, value, dynamism, backend...);
   });
-  if (impl->is_template() && impl->memory == nullptr && expected == Error::Ok &&
+  if (impl->is_meta() && impl->memory == nullptr && expected == Error::Ok &&
       impl->ownership == Ownership::Borrowed && !made.ok()) {
     expected = made.error();
   }

@@ -77,7 +77,7 @@ struct Impl {
   int borrows = 0;                 // how many are alive
 
   int64_t numel() const { return static_cast<int64_t>(shape.at.size()); }
-  bool is_template() const { return device.type() == tenon::DeviceType::Template; }
+  bool is_meta() const { return device.type() == tenon::DeviceType::Meta; }
   bool is_placeholder() const { return memory == nullptr && numel() != 0; }
 
   /// Elements from element 0 to the end of the highest one.

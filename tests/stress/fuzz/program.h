@@ -152,7 +152,7 @@ class Program {
     impl->shape = std::move(shape);
     impl->settle(dynamism);
     place(*impl, owner);
-    if (!impl->is_template()) impl->memory = new_memory(*impl, impl->reach() * impl->shape.item());
+    if (!impl->is_meta()) impl->memory = new_memory(*impl, impl->reach() * impl->shape.item());
     return impl;
   }
   /// The tensor's dim order, which the model takes as it is.
@@ -171,7 +171,7 @@ class Program {
   Error check_source(const Slot& slot) const {
     if (check_defined(slot) != Error::Ok) return Error::InvalidState;
     const Impl& impl = *slot.impl;
-    if (impl.is_template()) return Error::NotSupported;
+    if (impl.is_meta()) return Error::NotSupported;
     if (!impl.host && impl.owner == nullptr && registered(impl.device) == nullptr) {
       return Error::NotSupported;
     }
@@ -272,7 +272,7 @@ class Program {
     FUZZ_CHECK(t.is_contiguous() == impl.is_contiguous());
     const Shape real = shape_of(shape.type, shape.sizes, list(t.strides()), shape.start);
     FUZZ_CHECK(real.at == shape.at);
-    if (impl.deallocated || impl.is_template()) return;
+    if (impl.deallocated || impl.is_meta()) return;
     const void* const data = t.const_data_ptr();
     if (impl.memory == nullptr) {
       FUZZ_CHECK(data == nullptr);

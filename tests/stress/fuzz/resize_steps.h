@@ -19,7 +19,7 @@ inline Error check_growth(const Impl& impl) {
 /// Moves the model to memory of `capacity` elements, keeping the first `kept`.
 inline void grow(const Program& p, Impl& impl, int64_t capacity, int64_t kept) {
   const int64_t item = impl.shape.item();
-  if (!impl.is_template()) {
+  if (!impl.is_meta()) {
     auto memory = p.new_memory(impl, capacity * item);
     if (impl.memory != nullptr) {
       for (int64_t i = 0; i < kept * item; ++i) {

@@ -109,7 +109,7 @@ struct Shared {
   PoolBackend pool{host_backend()};
   TrackingBackend tracking{host_backend()};
   ExprBackend recorder;
-  TemplateBackend templates;
+  MetaBackend templates;
   Queue queue;
 };
 

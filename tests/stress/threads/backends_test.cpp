@@ -147,10 +147,9 @@ TEST_CASE("backends: tensors of one are made, copied and dropped by all threads"
   CHECK(pool.statistics().live_blocks == 0);
 }
 
-TEST_CASE("TemplateBackend: threads make, read and check templates at once",
-          "[threads][TemplateBackend]") {
+TEST_CASE("MetaBackend: threads make, read and check templates at once", "[threads][MetaBackend]") {
   const TensorPtr shared = make_template({2, 3}, ScalarType::Float, {"rows", "columns"});
-  TemplateBackend backend;
+  MetaBackend backend;
   Counts right(kThreads, 0);
   on_threads(kThreads, [&](int i) {
     for (int n = 0; n < 50; ++n) {

@@ -71,8 +71,8 @@ NOT_FAILING = {
         Text::operator_std::string_view Result::operator*
         Result::operator-> Result::value Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
-        TemplateBackend::device TemplateBackend::is_opaque TemplateBackend::name
-        TemplateBackend::synchronize Tensor::accessor Tensor::const_data_ptr Tensor::data
+        MetaBackend::device MetaBackend::is_opaque MetaBackend::name
+        MetaBackend::synchronize Tensor::accessor Tensor::const_data_ptr Tensor::data
         Tensor::data_ptr Tensor::defined Tensor::impl Tensor::is_alias_of Tensor::is_aligned
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::data TensorAccessor::operator() TensorAccessor::operator[]
@@ -115,7 +115,7 @@ NOT_FAILING = {
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
         EValue::~EValue ExprBackend::deallocate Layout::~Layout PmrBackend::deallocate PoolBackend::trim
         PoolBackend::~PoolBackend Result::~Result TensorImpl::~TensorImpl
-        TemplateBackend::deallocate WrapperBackend::deallocate""",
+        MetaBackend::deallocate WrapperBackend::deallocate""",
     "writes to memory that it is given": """
         ArenaBackend::ArenaBackend ArenaBackend::allocate ArenaBackend::deallocate
         ArenaBackend::reset Device::append EValue::append HostMemoryBackend::copy_from_host
@@ -125,11 +125,11 @@ NOT_FAILING = {
         Backend::constant Backend::copy Backend::eye Backend::from_binary Backend::init
         Backend::inspect Backend::iota Backend::on_made Backend::random_integers
         Backend::random_normal Backend::random_uniform Backend::to_binary
-        TemplateBackend::allocate TemplateBackend::copy_from_host TemplateBackend::copy_to_host
-        TemplateBackend::copy_within""",
+        MetaBackend::allocate MetaBackend::copy_from_host MetaBackend::copy_to_host
+        MetaBackend::copy_within""",
     "is a call of another function that has cases, or of the backend that is wrapped": """
         CpuBackend::allocate Tensor::operator_delete Tensor::operator_new
-        TemplateBackend::inspect WrapperBackend::allocate
+        MetaBackend::inspect WrapperBackend::allocate
         WrapperBackend::copy_from_host WrapperBackend::copy_to_host WrapperBackend::copy_within
         WrapperBackend::on_made WrapperBackend::synchronize operator<<""",
     "is how every case that fails reports it": "Exception::Exception check",

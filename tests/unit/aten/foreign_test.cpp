@@ -110,9 +110,9 @@ TEST_CASE(
                 "has a dtype that tenon does not have: QInt8");
 }
 
-TEST_CASE("foreign tensors: a meta one is of the Template device, without memory") {
+TEST_CASE("foreign tensors: a meta one is of the Meta device, without memory") {
   const at::Tensor t = at::empty({2, 3}, at::TensorOptions(at::kMeta));
-  CHECK(tenon::device(t) == tenon::Device(tenon::DeviceType::Template));
+  CHECK(tenon::device(t) == tenon::Device(tenon::DeviceType::Meta));
   CHECK(tenon::const_data_ptr(t) == nullptr);
   CHECK(tests::sizes(tenon::view(t, {3, 2})) == Vector{3, 2});
   CHECK(tenon::view(t, {3, 2}).is_meta());

@@ -101,7 +101,7 @@ TEST_CASE(
          for_blob(memory, {3}).device(Device(DeviceType::OpenCL, 1)).make_tensor_ptr());
 }
 
-TEST_CASE("ATen mode: pinned memory is the CPU's, managed memory its GPU's, Template is Meta") {
+TEST_CASE("ATen mode: pinned memory is the CPU's, managed memory its GPU's, Meta is Meta") {
   const auto made_on = [](Device device) {
     return for_blob(memory, {3}).device(device).make_tensor_ptr();
   };
@@ -115,9 +115,9 @@ TEST_CASE("ATen mode: pinned memory is the CPU's, managed memory its GPU's, Temp
   RAISES(NotSupported, "the tensor is on cuda:1", tenon::const_data_ptr<float>(cuda));
   CHECK(tenon::device(made_on(Device(DeviceType::CUDAManaged, 2))) == Device(DeviceType::CUDA, 2));
   const TensorPtr shape =
-      for_blob(nullptr, {2, 3}).device(Device(DeviceType::Template)).make_tensor_ptr();
+      for_blob(nullptr, {2, 3}).device(Device(DeviceType::Meta)).make_tensor_ptr();
   CHECK(shape->is_meta());
-  CHECK(tenon::device(shape) == Device(DeviceType::Template));
+  CHECK(tenon::device(shape) == Device(DeviceType::Meta));
   CHECK(shape->storage().nbytes() == 6 * sizeof(float));  // as at::empty's
   const at::Tensor product = shape->matmul(shape->t());   // computes the shape
   CHECK(tests::sizes(product) == Vector{2, 2});

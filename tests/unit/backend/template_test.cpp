@@ -7,10 +7,11 @@ namespace template_test {
 
 using namespace tenon;
 
-TEST_CASE("TemplateBackend: opaque memory of its own device, of which there is none") {
-  TemplateBackend backend;
-  CHECK(std::string(backend.name()) == "template");
-  CHECK(backend.device() == Device("template"));
+TEST_CASE("MetaBackend: opaque memory of its own device, of which there is none") {
+  MetaBackend backend;
+  CHECK(std::string(backend.name()) == "meta");
+  CHECK(backend.device() == Device("meta"));
+  STATIC_REQUIRE(std::is_same_v<TemplateBackend, MetaBackend>);
   CHECK(backend.is_opaque());
   CHECK(&backend.base() == &backend);
   CHECK(backend.metadata_backend() == nullptr);
@@ -28,8 +29,8 @@ TEST_CASE("TemplateBackend: opaque memory of its own device, of which there is n
   RETURNS(InvalidArgument, "there is no option \"limit\"", backend.init({{"limit", 3}}));
 }
 
-TEST_CASE("TemplateBackend: inspect appends the type and the shape") {
-  TemplateBackend backend;
+TEST_CASE("MetaBackend: inspect appends the type and the shape") {
+  MetaBackend backend;
   std::string text = "x: ";
   const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
   CHECK(backend.inspect(view, 1000, text) == Error::Ok);

@@ -336,7 +336,7 @@ TEST_CASE("random programs find a fill and a copy that ignore strides") {
 }
 
 TEST_CASE("templates: creators give the host's shapes, what needs data says that there is none") {
-  TemplateBackend backend;
+  MetaBackend backend;
   for (const auto& [what, make] : kMakers) {
     INFO(what);
     const TensorPtr here = make(host_backend()).value();

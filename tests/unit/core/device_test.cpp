@@ -33,7 +33,7 @@ const Row kRows[] = {
     {DeviceType::Hexagon, 16, "hexagon", false},
     {DeviceType::MAIA, 17, "maia", false},
     {DeviceType::Trn, 18, "trn", false},
-    {DeviceType::Template, 127, "template", false},
+    {DeviceType::Meta, 127, "meta", false},
 };
 
 std::string text_of(Device device) {
@@ -84,6 +84,13 @@ TEST_CASE("device: every name is parsed, with and without an index") {
   }
 }
 
+TEST_CASE("device: Template is the older name of Meta, and is parsed") {
+  STATIC_REQUIRE(DeviceType::Template == DeviceType::Meta);
+  CHECK(Device("template") == Device(DeviceType::Meta));
+  CHECK(Device("template:1") == Device(DeviceType::Meta, 1));
+  RAISES(InvalidArgument, "is not a device", Device("templates"));
+}
+
 TEST_CASE("device: the index is the whole number after the colon") {
   CHECK(Device("cuda:12").index() == 12);
   CHECK(Device("cuda:0").index() == 0);
@@ -113,7 +120,7 @@ TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {
   CHECK(Device(DeviceType::CUDAManaged, 3).to_string() == "cuda_managed:3");
   CHECK(text_of(Device()) == "cpu");
   CHECK(text_of(Device("cuda:12")) == "cuda:12");
-  CHECK(text_of(Device(DeviceType::Template)) == "template:0");
+  CHECK(text_of(Device(DeviceType::Meta)) == "meta:0");
 }
 
 TEST_CASE("device: equal means the same type and index") {

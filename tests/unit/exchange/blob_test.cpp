@@ -353,14 +353,14 @@ TEST_CASE("from_blob, to_blob: memory on a device is described, never touched") 
   CHECK(blob.element_size == 2);
 }
 
-TEST_CASE("from_blob: null data serves for zero elements and Template memory, not for elements") {
+TEST_CASE("from_blob: null data serves for zero elements and the Meta device, not for elements") {
   CHECK(from_blob(Blob{nullptr, {0, 3}})->numel() == 0);
   CHECK_ERROR(Error::InvalidArgument,
               "from_blob: the data is null, but sizes {2, 3} hold 6 elements",
               from_blob(Blob{nullptr, {2, 3}}));
   CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
               from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
-  CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Template})->numel() == 6);
+  CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Meta})->numel() == 6);
 }
 
 namespace {

@@ -181,14 +181,14 @@ TEST_CASE("from_aten and to_aten: a round trip keeps memory, shape and owner") {
   CHECK(calls.count == 1);
 }
 
-TEST_CASE("from_aten: memory on other devices is described, never touched; Meta is a Template") {
+TEST_CASE("from_aten: memory on other devices is described, never touched; Meta stays Meta") {
   const at::Tensor cuda = on_device(at::Device(at::kCUDA, 1), at::DispatchKey::CUDA);
   CHECK(from_aten(cuda).device() == Device(DeviceType::CUDA, 1));
   CHECK(from_aten(cuda).const_data_ptr() == memory);
   RAISES(NotSupported, "from_aten: tenon has no device for libtorch's \"xla\"",
          from_aten(on_device(at::Device(at::kXLA, 0), at::DispatchKey::XLA)));
   const Tensor t = from_aten(at::empty({2, 3}, at::TensorOptions(at::kMeta).dtype(at::kHalf)));
-  CHECK(t.device() == Device(DeviceType::Template));
+  CHECK(t.device() == Device(DeviceType::Meta));
   CHECK(sizes(t) == Vector{2, 3});
   CHECK(t.scalar_type() == ScalarType::Half);
   CHECK(t.const_data_ptr() == nullptr);

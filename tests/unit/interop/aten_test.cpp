@@ -180,10 +180,9 @@ TEST_CASE("to_aten: memory on other devices is described, never touched") {
   }
 }
 
-TEST_CASE("to_aten: a Template tensor becomes one on Meta, with which ATen infers shapes") {
-  const Tensor t = for_blob(nullptr, {2, 3}, ScalarType::Float)
-                       .device(Device(DeviceType::Template))
-                       .make_tensor();
+TEST_CASE("to_aten: a Meta tensor stays one, with which ATen infers shapes") {
+  const Tensor t =
+      for_blob(nullptr, {2, 3}, ScalarType::Float).device(Device(DeviceType::Meta)).make_tensor();
   const at::Tensor a = to_aten(t);
   CHECK(a.is_meta());
   CHECK(a.device() == at::Device(at::kMeta));

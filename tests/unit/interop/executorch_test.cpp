@@ -219,7 +219,7 @@ TEST_CASE("ExecuTorchModule: bytes that are no program's, or where it cannot be,
 }
 
 TEST_CASE("ExecuTorchModule: memory is the host's, in a scope with another default backend too") {
-  TemplateBackend nowhere;
+  MetaBackend nowhere;
   ExecuTorchModule refused(model_path("add.pte"), nowhere);
   RETURNS(NotSupported, "has no memory that the host reads on cpu", refused.run());
   ExecuTorchModule module(model_path("add_unplanned.pte"));

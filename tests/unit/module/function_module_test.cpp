@@ -296,7 +296,7 @@ TEST_CASE("FunctionModule: what a set output holds, a writing callable may add t
   CHECK(item(sum, 0) == 6.0f);
   REQUIRE(module.run("forward", sum) == Error::Ok);
   CHECK(item(sum, 0) == 12.0f);
-  TemplateBackend backend;  // a copy is where the output is, whatever the default
+  MetaBackend backend;  // a copy is where the output is, whatever the default
   const BackendScope scope(backend);
   REQUIRE(module.run("forward", sum) == Error::Ok);
   CHECK(item(sum, 0) == 24.0f);

@@ -260,7 +260,7 @@ TEST_CASE("Module: an input without data is refused before the runtime sees it, 
     const std::vector<Tensor> list = {*image(), bad.value.toTensor()};
     RETURNS(InvalidState, "run: input 0: element 1: " + bad.words, unknown.run("forward", list));
   }
-  TemplateBackend shapes;
+  MetaBackend shapes;
   RETURNS(NotSupported, "run: input 0: the tensor is a template",
           unknown.run("forward", zeros({1, 2}, shapes)));
   CHECK(known.runs + unknown.runs == 0);

@@ -108,11 +108,11 @@ TEST_CASE("clone: an undefined source and device memory are refused") {
   RAISES(NotSupported, "cuda:1", clone_tensor_ptr(device));
 }
 
-TEST_CASE("clone_tensor_ptr: the clone of a Template tensor is one, with elements and without") {
+TEST_CASE("clone_tensor_ptr: the clone of a Meta tensor is one, with elements and without") {
   for (const int64_t size : {3, 0}) {
-    auto shape = for_blob(nullptr, {size}).device("template").make_tensor_ptr();
+    auto shape = for_blob(nullptr, {size}).device("meta").make_tensor_ptr();
     auto clone = clone_tensor_ptr(shape);
-    CHECK(device(clone).type() == DeviceType::Template);
+    CHECK(device(clone).type() == DeviceType::Meta);
     CHECK(clone->size(0) == size);
     CHECK(const_data_ptr(clone) == nullptr);
   }

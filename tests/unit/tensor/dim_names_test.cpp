@@ -16,7 +16,7 @@ TEST_CASE("make_template: type, shape and names, and no data") {
   CHECK(t->scalar_type() == ScalarType::Half);
   CHECK(sizes(*t) == std::vector<int64_t>{1, 8, 8});
   CHECK(shape_dynamism(t) == TensorShapeDynamism::STATIC);
-  CHECK(device(t).type() == DeviceType::Template);
+  CHECK(device(t).type() == DeviceType::Meta);
   CHECK(dim_names(t) == Names{"batch", "rows", "cols"});
 }
 
@@ -55,8 +55,8 @@ TEST_CASE("make_template: names are one for each dimension, each but the empty o
 
 TEST_CASE("make_template: what is like a template is one") {
   const auto t = make_template({2, 3}, ScalarType::Float);
-  CHECK(device(empty_like(t)).type() == DeviceType::Template);
-  CHECK(device(clone_tensor_ptr(t)).type() == DeviceType::Template);
+  CHECK(device(empty_like(t)).type() == DeviceType::Meta);
+  CHECK(device(clone_tensor_ptr(t)).type() == DeviceType::Meta);
   CHECK(values<float>(zeros_like(t, default_backend())) == std::vector<float>(6));
 }
 

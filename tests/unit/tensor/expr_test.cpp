@@ -202,7 +202,7 @@ TEST_CASE("expression: that of a backend which wraps one") {
 }
 
 TEST_CASE("expression: a tensor of another backend is refused by name") {
-  TemplateBackend templates;
+  MetaBackend templates;
   ExprBackend backend;
   RAISES(NotSupported,
          "expression: the tensor is in memory of backend cpu, which keeps no expressions",
@@ -258,7 +258,7 @@ TEST_CASE("materialize: gives what the CPU's creators make, in type, shape and b
 TEST_CASE("materialize: keeps the dynamism; records again, describes, and says what failed") {
   ExprBackend backend;
   ExprBackend other;
-  TemplateBackend templates;
+  MetaBackend templates;
   const TensorPtr t = uniform(0, 1, {2}, TensorShapeDynamism::STATIC, Generator(1), backend);
   CHECK(shape_dynamism(materialize(t, cpu())) == TensorShapeDynamism::STATIC);
   const TensorPtr again = materialize(t, other);

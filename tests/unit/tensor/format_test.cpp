@@ -170,8 +170,8 @@ TEST_CASE("to_string: of placeholders and memory that the host cannot read, the 
   tests::check_texts({
       {to_string(make_tensor_ptr({2, 3}, nullptr)), "Float {2, 3}, a placeholder without data"},
       {to_string(make_tensor_ptr({}, nullptr)), "Float {}, a placeholder without data"},
-      {to_string(for_blob(nullptr, {2}, ScalarType::Int).device("template").make_tensor_ptr()),
-       "Int {2} on template:0, a placeholder without data"},
+      {to_string(for_blob(nullptr, {2}, ScalarType::Int).device("meta").make_tensor_ptr()),
+       "Int {2} on meta:0, a placeholder without data"},
       {to_string(for_blob(address, {2, 3}).device("cuda:1").make_tensor_ptr()),
        "Float {2, 3} on cuda:1, not readable by the host"},
       {to_string(for_blob(address, {2, 3}).strides({1, 2}).device("rocm").make_tensor_ptr()),

@@ -49,7 +49,7 @@ TEST_CASE("create: an error has the function's name, as an Exception or in a Res
 
 TEST_CASE("create: 0 bytes of a backend are none, and count nevertheless; a template has none") {
   MinimalBackend backend;
-  TemplateBackend templates;
+  MetaBackend templates;
   for (Backend* b : {static_cast<Backend*>(&backend), static_cast<Backend*>(&templates)}) {
     const TensorPtr t = empty({b == &backend ? 0 : 1000}, *b);
     CHECK(detail::fields(t).data == nullptr);

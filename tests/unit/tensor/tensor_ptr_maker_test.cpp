@@ -300,9 +300,9 @@ TEST_CASE("from_blob: what has no elements, no data or no DeviceBackend is not c
   CHECK(cuda.calls.empty());
 }
 
-TEST_CASE("for_blob: Template memory needs no data") {
+TEST_CASE("for_blob: the Meta device needs no data") {
   void* const null = nullptr;
-  auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Template).make_tensor_ptr();
+  auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Meta).make_tensor_ptr();
   CHECK(t->numel() == 6);
   CHECK(const_data_ptr(t) == nullptr);
   RAISES(NotSupported, "template", mutable_data_ptr<Half>(t));

@@ -85,7 +85,7 @@ void check_of_readonly(const Function& function) {
 }
 
 void check_keeps_device(const Function& function) {
-  for (const Device device : {Device(DeviceType::CUDA, 3), Device(DeviceType::Template)}) {
+  for (const Device device : {Device(DeviceType::CUDA, 3), Device(DeviceType::Meta)}) {
     // An address that faults on access.
     auto* const address = reinterpret_cast<int32_t*>(uintptr_t{0x100});
     const TensorPtr source = for_blob(address, {2, 1, 3}).device(device).make_tensor_ptr();

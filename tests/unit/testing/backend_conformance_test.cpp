@@ -88,7 +88,7 @@ TEST_CASE("conformance: ArenaBackend, and TrackingBackend over PoolBackend over 
 }
 
 TEST_CASE("conformance: backends without data") {
-  TemplateBackend templates;
+  MetaBackend templates;
   run_all(templates);
   ExprBackend recorder;
   BackendTraits traits;
@@ -180,7 +180,7 @@ TEST_CASE("conformance: what a case throws or keeps is a failure of it") {
 }
 
 TEST_CASE("conformance: of a backend of the device template, which has no data, little is asked") {
-  TemplateBackend without_data;
+  MetaBackend without_data;
   CpuBackend with_data;
   CHECK(testing::backend_cases(without_data).size() == 2);
   CHECK(testing::backend_cases(with_data).size() > 20);

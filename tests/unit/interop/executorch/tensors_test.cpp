@@ -276,7 +276,7 @@ TEST_CASE("ExecutorchLayout: a tensor without memory is refused") {
   RETURNS(InvalidState, "the tensor is undefined", make(TensorPtr()));
   RETURNS(InvalidState, "the tensor is a placeholder without data",
           make(make_tensor_ptr({2, 3}, nullptr)));
-  TemplateBackend templates;
+  MetaBackend templates;
   RETURNS(NotSupported, "is a template", make(empty({2}, templates)));
   TensorPtr gone = zeros({2});
   CHECK(backend_deallocate(gone) == Deallocation::Ok);
