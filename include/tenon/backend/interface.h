@@ -221,8 +221,8 @@ class TENON_EXPORT Backend {
   /// This backend, or the one that it wraps, as a DeviceBackend; null if it is not one.
   virtual DeviceBackend* as_device() noexcept { return nullptr; }
   /// The backend whose memory has the metadata of its tensors, so that they need no heap: this one
-  /// or one that it wraps. Borrowed tensors and views made with it do too. Null for the heap. Not
-  /// used in ATen mode.
+  /// or one that it wraps. Borrowed tensors and views made with it do too. Null for the heap. In
+  /// ATen mode it is used by modules alone.
   virtual Backend* metadata_backend() noexcept { return nullptr; }
   /// Told of each tensor that was made in its memory. For bookkeeping.
   virtual void on_made(const MadeTensor&) noexcept {}

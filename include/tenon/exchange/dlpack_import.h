@@ -190,7 +190,8 @@ struct FromDLPack {
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
   /// the memory is gone, or before this returns if it was copied or refused. If this library
   /// exported the struct: the exported tensor itself, which shares later resizes, if sizes,
-  /// strides, type, device, READ_ONLY and dynamism still match; else a view of it.
+  /// strides, type, device, READ_ONLY and dynamism still match; else a view of it. In ATen mode
+  /// such a struct is like any other.
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
   /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
   /// copy is needed and `copy` is false, for a device without a registered backend to copy to or
