@@ -191,9 +191,11 @@ inline BackendState* known_state(Backend& backend) noexcept {
   if (state != nullptr) state->learn();
   return state;
 }
-/// Where a backend's tensors keep their metadata; null for the heap.
-inline BackendState* known_metadata(Backend& backend) noexcept {
-  BackendState* const state = BackendAccess::state(backend);
+/// Where modules, and tensors that are not ATen's, in a backend's memory keep their metadata; null
+/// for the heap.
+inline BackendState* known_metadata(Backend* backend) noexcept {
+  if (!TENON_UNLIKELY(backend != nullptr)) return nullptr;
+  BackendState* const state = BackendAccess::state(*backend);
   return state == nullptr ? nullptr : state->known_metadata();
 }
 
@@ -202,6 +204,7 @@ inline void BackendState::learn() noexcept {
   // Without the lock: these functions may make a tensor in the backend, and come back here.
   const Device new_device = backend->device();
   const bool new_opaque = backend->is_opaque();
+  Backend& new_base = backend->base();
   Backend* const keeper = backend->metadata_backend();
   BackendState* const new_metadata = keeper == nullptr   ? nullptr
                                      : keeper == backend ? this
@@ -211,6 +214,7 @@ inline void BackendState::learn() noexcept {
   if (is_known.get()) return;
   device = new_device;
   opaque = new_opaque;
+  base = &new_base;
   metadata = new_metadata;
   Message(name, sizeof name).put(new_name);
   is_known.set(true);
@@ -252,10 +256,6 @@ struct MemoryState : BackendState {
   Error produce(const MemoryLocation& out, const char*, MakeOnBackend,
                 MakeOnHost on_host) noexcept override {
     return on_host(out.view);
-  }
-  Error write_row(MemoryLocation&& first, int64_t count, const void*,
-                  MakeRowOnHost on_host) noexcept override {
-    return count == 0 ? Error::Ok : on_host(first.view.data);
   }
   Error check_memory(const void*, ScalarType, const Layout&) noexcept override { return Error::Ok; }
   // Not reached: the host itself copies memory that it reads.

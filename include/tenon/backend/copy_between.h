@@ -204,6 +204,7 @@ inline bool may_touch(const MemoryLocation& to, const MemoryLocation& from) noex
 template <class T>
 struct CopyingState final : MemoryState<T> {
   using BackendState::backend;
+  using BackendState::base;
 
   /// Copies elements between locations that may overlap, at least one of them a backend's, in the
   /// first way that applies:
@@ -266,9 +267,8 @@ struct CopyingState final : MemoryState<T> {
   Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
                 MakeOnHost on_host) noexcept override {
     Error error = Error::Ok;
-    Backend& base = backend->base();
     if (on_backend &&
-        call_optional(base, operation, error, [&] { return on_backend(base, out.view); })) {
+        call_optional(*base, operation, error, [&] { return on_backend(*base, out.view); })) {
       return error;
     }
     if (out.backend == nullptr) return on_host(out.view);
@@ -279,21 +279,8 @@ struct CopyingState final : MemoryState<T> {
     return copy(out, here, CastMode::Checked, nullptr);
   }
 
-  Error write_row(MemoryLocation&& first, int64_t count, const void* element,
-                  MakeRowOnHost on_host) noexcept override {
-    if (count == 0) return Error::Ok;
-    first.view.sizes = {count};
-    first.view.strides = {1};
-    const auto write = [&](const TensorView& out) noexcept { return on_host(out.data); };
-    if (element == nullptr) return produce(first, "constant", nullptr, write);
-    return produce(
-        first, "constant",
-        [&](Backend& base, const TensorView& out) { return base.constant(out, element); }, write);
-  }
-
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {
-    Backend& base = backend->base();
-    return call_backend(base, "copy_within", [&] { return base.copy_within(dst, src, nbytes); });
+    return call_backend(*base, "copy_within", [&] { return base->copy_within(dst, src, nbytes); });
   }
 
   Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept override {

@@ -52,7 +52,7 @@ struct BackendState;
 struct MemoryLocation {
   TensorView view;
   Backend* backend = nullptr;     // base() of the one whose memory it is
-  BackendState* state = nullptr;  // of the one whose memory it is
+  BackendState* state = nullptr;  // of the one whose memory it is; null where `backend` is
 };
 
 /// A small block through which tensors refer to a backend. It outlives the backend if tensors do,
@@ -73,6 +73,7 @@ struct BackendState {
   bool opaque = false;
   SpinLock lock;  // held while what follows is filled in
   Device device;
+  Backend* base = nullptr;           // base(), asked once: its code could drop what it is asked for
   BackendState* metadata = nullptr;  // of metadata_backend()
   BackendState* inner = nullptr;     // of the backend that this one wraps
   AtomicCount wrappers;              // backends that wrap this one
@@ -89,7 +90,8 @@ struct BackendState {
     return at->backend == nullptr ? nullptr : backend;
   }
 
-  /// Calls device(), is_opaque(), metadata_backend() and name(), once, and keeps what they return.
+  /// Calls device(), is_opaque(), base(), metadata_backend() and name(), once, and keeps what they
+  /// return.
   /// Does nothing if the backend, or one that it wraps, is gone.
   void learn() noexcept;
   /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
@@ -105,10 +107,6 @@ struct BackendState {
   /// Makes values by `on_backend`, or where that is null or returns NotSupported by `on_host`.
   virtual Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
                         MakeOnHost on_host) noexcept = 0;
-  /// Writes `count` elements of new memory from `first` on: all of them `element`, or if that is
-  /// null, those that `on_host` writes.
-  virtual Error write_row(MemoryLocation&& first, int64_t count, const void* element,
-                          MakeRowOnHost on_host) noexcept = 0;
   /// Copies bytes inside of the backend's memory, which the host does not reach.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
   /// Copies elements between locations, at least one of them in memory that the host does not

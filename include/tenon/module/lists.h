@@ -152,11 +152,6 @@ class ListArg {
 
 namespace detail {
 
-/// Where a module allocates: the state of a backend that keeps metadata; null for the heap.
-inline BackendState* storage_of(Backend* backend) noexcept {
-  return backend == nullptr ? nullptr : known_metadata(*backend);
-}
-
 struct DropStored {
   template <class T>
   void operator()(T* stored) const noexcept {

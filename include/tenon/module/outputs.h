@@ -345,9 +345,9 @@ class Outputs {
   Backend* memory_;
   Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::storage_of(memory_)};  // of the last run
-  detail::StoredArray<Tensor> set_{detail::storage_of(memory_)};
-  detail::StoredArray<Tensor> own_{detail::storage_of(memory_)};  // by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::known_metadata(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::known_metadata(memory_)};
+  detail::StoredArray<Tensor> own_{detail::known_metadata(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

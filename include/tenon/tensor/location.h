@@ -25,16 +25,21 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
-inline void set_mover(Backend& backend, MemoryLocation& location) noexcept {
-  location.backend = &backend.base();
-  location.state = BackendAccess::state(backend);
+/// Says that a backend copies the elements: one that learn() was called for.
+inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
+  location.backend = state.base;
+  location.state = &state;
 }
 /// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
   Backend* backend = nullptr;
-  const Error error = find_registered(device, role, backend);
-  if (backend != nullptr) set_mover(*backend, location);
-  return error;
+  TENON_TRY(find_registered(device, role, backend));
+  BackendState& state = *known_state(*backend);  // register_backend() refuses one without
+  if (TENON_UNLIKELY(state.find() == nullptr)) {
+    return fail_reach(role, device, "; the backend that its backend wraps was destroyed");
+  }
+  set_mover(state, location);
+  return Error::Ok;
 }
 
 /// view_of() in place.
@@ -55,11 +60,10 @@ inline Error find_location(const TensorFields& tensor, const char* role,
                            MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (TENON_UNLIKELY(tensor.is_meta())) return fail_meta(tensor, role);
-  Backend* backend = nullptr;
-  TENON_TRY(find_owner(tensor, role, backend));
+  TENON_TRY(check_owner(tensor, role));
   if (!tensor.is_host_accessible()) {
-    if (backend != nullptr) {
-      set_mover(*backend, location);
+    if (tensor.backend != nullptr) {
+      set_mover(*tensor.backend, location);
     } else {
       TENON_TRY(find_mover(tensor.device, role, location));
     }
@@ -105,19 +109,14 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
 TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
                               const Layout& layout) noexcept {
   Backend* const backend = find_backend(device);
-  BackendState* const state = backend == nullptr ? nullptr : BackendAccess::state(*backend);
+  BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
   return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
 }
 
-/// The backend that moves elements of a tensor that was just made; null for the host.
-inline Backend* mover_of_new(const TensorFields& made) noexcept {
-  return made.is_host_accessible() ? nullptr : &made.backend->backend->base();
-}
 /// The location of a tensor that was just made.
 /// Errors: OutOfMemory.
 inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
-  location.backend = mover_of_new(made);
-  location.state = made.backend;
+  if (!made.is_host_accessible()) set_mover(*made.backend, location);
   return set_view(made, location.view);
 }
 

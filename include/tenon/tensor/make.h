@@ -111,7 +111,7 @@ Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
 /// Where tensors in a backend's memory keep their metadata; null for the heap, as always in ATen
 /// mode.
 inline BackendState* metadata_in(Backend* backend) noexcept {
-  return kHasOwnTensors && TENON_UNLIKELY(backend != nullptr) ? known_metadata(*backend) : nullptr;
+  return kHasOwnTensors ? known_metadata(backend) : nullptr;
 }
 /// Says that memory is a backend's.
 inline void set_memory_backend(BackendState& state, TensorFields& made) noexcept {
@@ -201,10 +201,15 @@ TENON_LAZY Error new_like(const TensorFields& source, Plan& plan, Draft& draft) 
 
 TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorFields& made,
                                              const void* element, MakeRowOnHost write) noexcept {
-  if (made.is_meta()) return Error::Ok;
-  return made.backend->write_row(
-      {{made.data, public_type(made.type), made.device, {}, {}}, mover_of_new(made), made.backend},
-      plan.count, element, write);
+  if (plan.count == 0 || made.is_meta()) return Error::Ok;
+  MemoryLocation row{{made.data, public_type(made.type), made.device, {plan.count}, {1}}};
+  if (!made.is_host_accessible()) set_mover(*made.backend, row);
+  const auto constant = [&](Backend& base, const TensorView& out) {
+    return base.constant(out, element);
+  };
+  return made.backend->produce(
+      row, "constant", element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
+      [&](const TensorView& out) noexcept { return write(out.data); });
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.
