@@ -114,7 +114,7 @@ inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
   // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
   const bool resizable =
       made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
-      made.backend == nullptr &&
+      made.owner == nullptr &&
       (made.ownership == Ownership::Owned || made.ownership == Ownership::Adopted);
   return c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
                       release_with_impl(std::move(draft), device),
@@ -225,7 +225,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   TENON_TRY(new_impl(draft));
   ImplFields& made = fields(draft);
   made.data = memory.data;
-  made.backend = tensor.backend;
+  made.owner = tensor.owner;
   made.deleter.fill(std::move(memory.release));
   if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
   const c10::Storage& storage = tensor.impl->unsafe_storage();

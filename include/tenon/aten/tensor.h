@@ -144,9 +144,9 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
     }
     made.data = memory == nullptr ? nullptr : memory + offset;
     const ImplFields* const held = fields_behind(storage);
-    made.backend = held == nullptr ? nullptr : held->backend;
-    if (TENON_UNLIKELY(made.backend != nullptr)) {
-      Backend* const backend = made.backend->find();
+    made.owner = held == nullptr ? nullptr : held->owner;
+    if (TENON_UNLIKELY(made.owner != nullptr)) {
+      Backend* const backend = made.owner->find();
       made.opaque = backend == nullptr || backend->is_opaque();
     }
     if (const ManagedImpl* const managed = as_managed(impl)) {

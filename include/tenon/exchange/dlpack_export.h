@@ -31,7 +31,7 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
     return fail(Error::NotSupported, "DLPack has no device ", from.device);
   }
   if (TENON_UNLIKELY(
-          from.backend != nullptr &&
+          from.owner != nullptr &&
           (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible())))) {
     return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
                 " that only its backend reaches, which DLPack cannot say");

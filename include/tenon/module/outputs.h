@@ -141,7 +141,7 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == plan.type && last.backend == state &&
+    if (last.type == plan.type && last.owner == state &&
         (last.dynamism == plan.dynamism || sizes.empty()) &&
         (last.layout.sizes() == sizes ||
          (plan.dynamism != TensorShapeDynamism::STATIC && resize(kept, sizes) == Error::Ok))) {

@@ -67,13 +67,13 @@ TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) n
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
   if (made.metadata == state) {
-    set_memory_backend(*state, made);
+    set_owner(*state, made);
     return Error::Ok;
   }
   void* nothing = nullptr;
   TENON_TRY(state->allocate(0, kDataAlignment, nothing));
   Deleter release(nullptr, ReleaseToBackend{state, 0});
-  set_memory_backend(*state, made);
+  set_owner(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
     return fail_no_memory("the deleter");
@@ -139,7 +139,7 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   made.type = type;
   made.device = from.device;
   made.opaque = from.opaque;
-  made.backend = from.backend;
+  made.owner = from.owner;
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
   made.settle(from.dynamism);

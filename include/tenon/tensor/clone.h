@@ -47,7 +47,7 @@ TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan
 /// Finds the clone's backend when the source or the options involve one.
 TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* given,
                                                bool same_device, Backend*& backend) noexcept {
-  if (same_device && given == nullptr && from.backend == nullptr && from.is_host_accessible() &&
+  if (same_device && given == nullptr && from.owner == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
@@ -80,7 +80,7 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
   plan.backend = nullptr;
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
-  if (TENON_UNLIKELY(plan.given != nullptr || from.backend != nullptr ||
+  if (TENON_UNLIKELY(plan.given != nullptr || from.owner != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
     return find_clone_backend(from, plan.given, same_device, plan.backend);
   }
@@ -102,7 +102,7 @@ Out clone(const char* function, const TensorArg& source, Plan plan = Plan(Scalar
   const TensorFields& from = fields(source);
   if (TENON_UNLIKELY(is_placeholder)) {
     error = new_placeholder(from, plan, draft);
-  } else if (plan.backend == nullptr && from.backend == nullptr && from.device.is_cpu()) {
+  } else if (plan.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
     error = new_like(from, plan, draft);
     if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
     clear_after_baseline();  // after the copy of the layout GCC does not with -Og

@@ -25,7 +25,7 @@ namespace detail {
 inline bool is_host_block(const TensorFields& tensor) noexcept {
   return tensor.layout.row_major && tensor.data != nullptr && tensor.layout.numel != 0 &&
          tensor.is_host_accessible() &&
-         (tensor.backend == nullptr || tensor.backend->find() != nullptr);
+         (tensor.owner == nullptr || tensor.owner->find() != nullptr);
 }
 /// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
 /// may overlap. False, with nothing done, in any other case.

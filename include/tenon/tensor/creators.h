@@ -50,7 +50,7 @@ TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeho
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   if (plan.type == ScalarType::Undefined) plan.type = from.type;  // a given one too: ExecuTorch's
-  is_placeholder = from.is_meta() && from.backend == nullptr && plan.given == nullptr;
+  is_placeholder = from.is_meta() && from.owner == nullptr && plan.given == nullptr;
   plan.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, plan.given, plan.backend);
 }

@@ -115,7 +115,7 @@ class MemoryHold {
     if (!kHasOwnTensors || base_ == nullptr || can_grow || !contains(made)) return false;
     made.ownership = Ownership::View;
     made.opaque = fields(base_).opaque;
-    made.backend = fields(base_).backend;
+    made.owner = fields(base_).owner;
     made.base = std::move(base_);
     return true;
   }

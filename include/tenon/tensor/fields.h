@@ -48,7 +48,7 @@ struct TensorFields {
   bool readonly : 1;
   bool opaque : 1;                   // only the backend reaches the memory, whatever the device
   bool deallocated : 1;              // by backend_deallocate(): the metadata is all that is left
-  BackendState* backend = nullptr;   // whose memory it is, where it is not the host's heap
+  BackendState* owner = nullptr;     // whose memory it is, where it is not the host's heap
   BackendState* metadata = nullptr;  // where this lies, if a backend keeps it; counted there
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false) {}
@@ -111,11 +111,11 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
 
 /// Whether the backend that gave the memory is there; its memory may be gone with it.
 inline Error check_owner(const TensorFields& tensor, const char* role) noexcept {
-  if (tensor.backend == nullptr || tensor.backend->find() != nullptr) return Error::Ok;
+  if (tensor.owner == nullptr || tensor.owner->find() != nullptr) return Error::Ok;
   return fail(Error::InvalidState, role, " is in memory of backend ",
-              static_cast<const char*>(tensor.backend->name),
-              tensor.backend->backend == nullptr ? ", which was destroyed"
-                                                 : ", and the backend that it wraps was destroyed");
+              static_cast<const char*>(tensor.owner->name),
+              tensor.owner->backend == nullptr ? ", which was destroyed"
+                                               : ", and the backend that it wraps was destroyed");
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {

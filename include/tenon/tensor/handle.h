@@ -121,7 +121,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   ImplFields& dropped = fields(tensor);
   mark_inline_data_free(dropped);
   dropped.data = nullptr;
-  dropped.backend = nullptr;
+  dropped.owner = nullptr;
   dropped.capacity = 0;
   dropped.deallocated = true;
   const TensorImplPtr base = std::move(dropped.base);

@@ -13,7 +13,7 @@ namespace detail {
 /// pointer.
 /// Errors: InvalidState when it is gone.
 inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
-  backend = tensor.backend == nullptr ? nullptr : tensor.backend->find();
+  backend = tensor.owner == nullptr ? nullptr : tensor.owner->find();
   return check_owner(tensor, role);
 }
 
@@ -62,8 +62,8 @@ inline Error find_location(const TensorFields& tensor, const char* role,
   if (TENON_UNLIKELY(tensor.is_meta())) return fail_meta(tensor, role);
   TENON_TRY(check_owner(tensor, role));
   if (!tensor.is_host_accessible()) {
-    if (tensor.backend != nullptr) {
-      set_mover(*tensor.backend, location);
+    if (tensor.owner != nullptr) {
+      set_mover(*tensor.owner, location);
     } else {
       TENON_TRY(find_mover(tensor.device, role, location));
     }
@@ -100,7 +100,7 @@ TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
 inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
                                MemoryHold& hold) noexcept {
   const TensorFields& t = fields(tensor);
-  if (t.backend == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
+  if (t.owner == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
   return hold.hold(tensor);
 }
 
@@ -116,7 +116,7 @@ TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
 /// The location of a tensor that was just made.
 /// Errors: OutOfMemory.
 inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
-  if (!made.is_host_accessible()) set_mover(*made.backend, location);
+  if (!made.is_host_accessible()) set_mover(*made.owner, location);
   return set_view(made, location.view);
 }
 
@@ -125,7 +125,7 @@ inline Error locate_new(const TensorFields& made, MemoryLocation& location) noex
 template <class Ask, class Make>
 Error produce(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
               const Ask& ask, const Make& make) noexcept {
-  BackendState* const state = tensor.backend != nullptr ? tensor.backend : out.state;
+  BackendState* const state = tensor.owner != nullptr ? tensor.owner : out.state;
   return state == nullptr ? make(out.view) : state->produce(out, operation, ask, make);
 }
 
@@ -138,8 +138,8 @@ TENON_LAZY TENON_COLD Error produce_in_backend(const TensorFields& made, const c
   if (made.layout.numel == 0 || made.is_meta()) return Error::Ok;
   MemoryLocation out;
   TENON_TRY(locate_new(made, out));
-  return made.backend->produce(out, operation, ask,
-                               [&](const TensorView& view) noexcept { return make(view.data); });
+  return made.owner->produce(out, operation, ask,
+                             [&](const TensorView& view) noexcept { return make(view.data); });
 }
 
 /// Gives a new tensor its values: by the backend's `ask(backend, out)`, and where it has none by
@@ -147,7 +147,7 @@ TENON_LAZY TENON_COLD Error produce_in_backend(const TensorFields& made, const c
 template <class Ask, class Make>
 Error produce_new(const TensorFields& made, const char* operation, const Ask& ask,
                   const Make& make) noexcept {
-  if (made.backend == nullptr) return make(made.data);
+  if (made.owner == nullptr) return make(made.data);
   return produce_in_backend(made, operation, ask, make);
 }
 

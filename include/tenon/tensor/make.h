@@ -114,8 +114,8 @@ inline BackendState* metadata_in(Backend* backend) noexcept {
   return kHasOwnTensors ? known_metadata(backend) : nullptr;
 }
 /// Says that memory is a backend's.
-inline void set_memory_backend(BackendState& state, TensorFields& made) noexcept {
-  made.backend = &state;
+inline void set_owner(BackendState& state, TensorFields& made) noexcept {
+  made.owner = &state;
   made.device = state.device;
   made.opaque = state.opaque;
 }
@@ -140,7 +140,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
     made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
   }
   made.ownership = Ownership::Owned;
-  set_memory_backend(*state, made);
+  set_owner(*state, made);
   return Error::Ok;
 }
 
@@ -203,13 +203,13 @@ TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorField
                                              const void* element, MakeRowOnHost write) noexcept {
   if (plan.count == 0 || made.is_meta()) return Error::Ok;
   MemoryLocation row{{made.data, public_type(made.type), made.device, {plan.count}, {1}}};
-  if (!made.is_host_accessible()) set_mover(*made.backend, row);
+  if (!made.is_host_accessible()) set_mover(*made.owner, row);
   const auto constant = [&](Backend& base, const TensorView& out) {
     return base.constant(out, element);
   };
-  return made.backend->produce(
-      row, "constant", element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
-      [&](const TensorView& out) noexcept { return write(out.data); });
+  return made.owner->produce(row, "constant",
+                             element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
+                             [&](const TensorView& out) noexcept { return write(out.data); });
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.

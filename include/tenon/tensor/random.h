@@ -91,7 +91,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   const int64_t numel = layout.numel;
   if (numel == 0 || tensor.is_meta()) return Error::Ok;
   const Generator::State start = generator.state();
-  if (TENON_UNLIKELY(tensor.backend != nullptr || !tensor.is_host_accessible())) {
+  if (TENON_UNLIKELY(tensor.owner != nullptr || !tensor.is_host_accessible())) {
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
     const TensorView view = view_of(tensor);

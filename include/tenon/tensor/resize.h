@@ -18,7 +18,7 @@ TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count)
     why = "the tensor is a view";
   } else if (tensor.layout.offsets.min < 0) {
     why = "strides reach below element 0";
-  } else if (tensor.backend == nullptr && !tensor.device.is_cpu()) {
+  } else if (tensor.owner == nullptr && !tensor.device.is_cpu()) {
     why = "it is neither the host's nor given by a backend";
   } else if (is_borrowed(tensor)) {
     error = Error::InUse;
@@ -33,7 +33,7 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
                                Replacement& memory) noexcept {
   if (backend != nullptr) {
     if (tensor.is_meta()) nbytes = 0;
-    BackendState* const state = tensor.backend;
+    BackendState* const state = tensor.owner;
     TENON_TRY(state->allocate(nbytes, kDataAlignment, memory.data));
     memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
     return Error::Ok;
@@ -61,7 +61,7 @@ TENON_LAZY Error keep_elements(const Resizable& tensor, ptrdiff_t kept, void* da
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
   }
-  return tensor.backend->copy_within(data, tensor.data, nbytes);
+  return tensor.owner->copy_within(data, tensor.data, nbytes);
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first

@@ -106,7 +106,7 @@ class Tensor : public TensorMetadata<Tensor> {
     detail::ImplFields& fields = impl_->fields_;
     fields.data = data;
     fields.ownership = Ownership::Borrowed;  // so that it does not grow
-    fields.backend = nullptr;
+    fields.owner = nullptr;
     fields.readonly = false;
     fields.opaque = false;
     // What was reserved was in the old memory; a bound is a promise for any.

@@ -42,7 +42,7 @@ TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noe
 
 /// Whether a tensor lives in `backend`'s memory.
 TENON_LAZY bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
-  if (tensor.backend != nullptr) return tensor.backend->backend == &backend;
+  if (tensor.owner != nullptr) return tensor.owner->backend == &backend;
   return tensor.device.is_cpu()
              ? BackendAccess::is_host_heap(backend)
              : tensor.device == backend.device() && find_backend(tensor.device) == &backend;
