@@ -169,7 +169,7 @@ runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& t
   } else {
     return TensorAccessor<T, N>(tensor.accessor<T, static_cast<size_t>(N)>());
   }
-  return runtime::internal::error_of(tenon::detail::blame("make_tensor_accessor", error));
+  return runtime::internal::error_of(tenon::detail::add_context("make_tensor_accessor", error));
 }
 
 }  // namespace extension

@@ -338,7 +338,7 @@ inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Devic
     if (tensor->sizes().size() != sizes.size()) {
       error = tenon::detail::fail(Error::NotSupported, "sizes ", sizes, " are not of ",
                                   tensor->dim(), " dimensions");
-      return runtime::internal::error_of(tenon::detail::blame("resize_tensor_ptr", error));
+      return runtime::internal::error_of(tenon::detail::add_context("resize_tensor_ptr", error));
     }
   }
   aten::Tensor none;

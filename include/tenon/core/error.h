@@ -3,8 +3,8 @@
 // checks.
 //
 // Inner functions return Error and leave their text with fail(); the public function that the user
-// called puts its own name in front with blame(). That keeps one text, in one place, whether it
-// ends as an Exception, a Result or a returned Error, with exceptions and without.
+// called puts its own name in front with add_context(). One text serves an Exception, a Result and a
+// returned Error, with exceptions and without.
 #pragma once
 
 #include <cstring>
@@ -148,13 +148,13 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
 }
 
 /// Puts "function: " in front of the message that fail() left. Returns `error`.
-TENON_COLD inline Error blame(const char* function, Error error) noexcept {
+TENON_COLD inline Error add_context(const char* function, Error error) noexcept {
   return fail(error, function, ": ", last_error().text);
 }
 
-/// As above, for an error that may be Ok.
-inline Error blame_if(const char* function, Error error) noexcept {
-  return TENON_UNLIKELY(error != Error::Ok) ? blame(function, error) : error;
+/// The same for an error that may be Ok.
+inline Error add_context_if(const char* function, Error error) noexcept {
+  return TENON_UNLIKELY(error != Error::Ok) ? add_context(function, error) : error;
 }
 
 /// Throws Exception, or calls the failure handler and ends the program. The message may be the
@@ -200,7 +200,7 @@ template <class... Parts>
 /// Raises the error of an inner function, other than Ok, under the name of the one that was called.
 inline void raise_if(const char* function, Error error) {
   if (TENON_UNLIKELY(error != Error::Ok)) {
-    error = blame(function, error);
+    error = add_context(function, error);
     raise_message(error, last_error_message());
   }
 }

@@ -139,8 +139,8 @@ TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbyte
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
-  return detail::blame_if("assign",
-                          detail::assign_blob(out, blob, mode, &detail::cast_elements<>, true));
+  return detail::add_context_if(
+      "assign", detail::assign_blob(out, blob, mode, &detail::cast_elements<>, true));
 }
 
 /// Fills as above and normalises on the way: see Normalize and copy_() with one.
@@ -148,7 +148,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
                            CastMode mode = CastMode::Checked) noexcept {
-  return detail::blame_if("assign", detail::assign_normalized(out, blob, normalize, mode));
+  return detail::add_context_if("assign", detail::assign_normalized(out, blob, normalize, mode));
 }
 
 /// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
@@ -156,7 +156,7 @@ template <class = void>
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  return detail::blame_if("assign", detail::assign_bytes(out, data, nbytes, true));
+  return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes, true));
 }
 
 /// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
@@ -165,12 +165,12 @@ template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
   const Error error = detail::assign_blob(out, blob, mode, nullptr, false);
-  return detail::blame_if("can_assign", error) == Error::Ok;
+  return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
   const Error error = detail::assign_bytes(out, data, nbytes, false);
-  return detail::blame_if("can_assign", error) == Error::Ok;
+  return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 
 /// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
@@ -178,15 +178,15 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
-  return detail::blame_if("copy_to",
-                          detail::copy_to_blob(tensor, blob, mode, &detail::cast_elements<>));
+  return detail::add_context_if("copy_to",
+                                detail::copy_to_blob(tensor, blob, mode, &detail::cast_elements<>));
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
 /// Errors: as assign().
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
-  return detail::blame_if("copy_to", detail::copy_to_bytes(tensor, data, nbytes));
+  return detail::add_context_if("copy_to", detail::copy_to_bytes(tensor, data, nbytes));
 }
 
 TENON_END_NAMESPACE

@@ -63,7 +63,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     program_.reset();
     file_.reset();
     buffer_.reset();
-    return is_in_memory_ ? error : detail::FilePath(path_).blame(error);
+    return is_in_memory_ ? error : detail::FilePath(path_).add_context(error);
   }
   size_t count_methods() const noexcept override { return methods_.size(); }
   const char* name_of(size_t method) const noexcept override {

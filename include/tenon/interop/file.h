@@ -51,7 +51,7 @@ class FilePath {
     return Error::Ok;
   }
   /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
-  Error blame(Error error) const noexcept {
+  Error add_context(Error error) const noexcept {
     constexpr size_t kShown = 200;
     const size_t size = std::strlen(path_);
     const bool is_long = size > kShown;

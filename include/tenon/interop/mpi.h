@@ -71,7 +71,8 @@ class Communicator {
                                        Check check = Check::None) noexcept {
     Communicator made{Empty()};
     const Error error = made.ranks_.make(comm, check == Check::Shapes);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("Communicator::try_make", error);
+    if (TENON_UNLIKELY(error != Error::Ok))
+      return detail::add_context("Communicator::try_make", error);
     return made;
   }
 
@@ -87,21 +88,21 @@ class Communicator {
   /// receiver takes them. To MPI_PROC_NULL it does nothing.
   /// Source: MPI_Send.
   Error send(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
-    return detail::blame_if("send", detail::send_message(ranks_, t, destination, tag));
+    return detail::add_context_if("send", detail::send_message(ranks_, t, destination, tag));
   }
   /// Receives a message of as many elements. `source` may be MPI_ANY_SOURCE or MPI_PROC_NULL, which
   /// leaves the tensor as it is, `tag` MPI_ANY_TAG.
   /// Errors: InvalidArgument for a longer or a shorter message too.
   /// Source: MPI_Recv.
   Error recv(TensorArg t, int source, int tag = 0) const noexcept {
-    return detail::blame_if("recv", detail::receive_message(ranks_, t, source, tag));
+    return detail::add_context_if("recv", detail::receive_message(ranks_, t, source, tag));
   }
   /// Begins to send. The tensor must not be changed until the Request is done.
   /// Source: MPI_Isend.
   Result<Request> isend(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
     Request made;
     const Error error = made.begin(ranks_, t, destination, tag, false);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("isend", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("isend", error);
     return made;
   }
   /// Begins to receive. The tensor must not be read or changed until the Request is done, whose
@@ -110,7 +111,7 @@ class Communicator {
   Result<Request> irecv(TensorArg t, int source, int tag = 0) const noexcept {
     Request made;
     const Error error = made.begin(ranks_, t, source, tag, true);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("irecv", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("irecv", error);
     return made;
   }
 
@@ -119,34 +120,34 @@ class Communicator {
   /// Sends the root's elements to all.
   /// Source: MPI_Bcast.
   Error bcast(TensorArg t, int root = 0) const noexcept {
-    return detail::blame_if("bcast", detail::broadcast(ranks_, t, root));
+    return detail::add_context_if("bcast", detail::broadcast(ranks_, t, root));
   }
   /// Gives each rank its part() of `dim` of the root's `source`, in `t`.
   /// Source: MPI_Scatterv.
   Error scatter(detail::ConstTensorArg source, TensorArg t, int root = 0,
                 int64_t dim = 0) const noexcept {
-    return detail::blame_if(
+    return detail::add_context_if(
         "scatter", detail::cut_or_join(ranks_, detail::MpiCall::Scatter, source, t, root, dim));
   }
   /// Puts all ranks' `t`, each its part() of `dim`, together in the root's `out`.
   /// Source: MPI_Gatherv.
   Error gather(detail::ConstTensorArg t, TensorArg out, int root = 0,
                int64_t dim = 0) const noexcept {
-    return detail::blame_if(
+    return detail::add_context_if(
         "gather", detail::cut_or_join(ranks_, detail::MpiCall::Gather, out, t, root, dim));
   }
   /// Likewise, in every rank's `out`.
   /// Source: MPI_Allgatherv.
   Error allgather(detail::ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
-    return detail::blame_if("allgather",
-                            detail::cut_or_join(ranks_, detail::MpiCall::Allgather, out, t,
-                                                detail::MpiRecord::kNone, dim));
+    return detail::add_context_if("allgather",
+                                  detail::cut_or_join(ranks_, detail::MpiCall::Allgather, out, t,
+                                                      detail::MpiRecord::kNone, dim));
   }
   /// Combines the elements of all ranks' tensors, one by one, in place.
   /// Errors: InvalidType for Min and Max of complex elements.
   /// Source: MPI_Allreduce.
   Error allreduce(TensorArg t, Op op = Op::Sum) const noexcept {
-    return detail::blame_if("allreduce", detail::reduce(ranks_, t, op));
+    return detail::add_context_if("allreduce", detail::reduce(ranks_, t, op));
   }
   /// Combines the elements of all ranks' `source`, and gives each rank its part() of `dim`, in
   /// `out`.
@@ -154,7 +155,8 @@ class Communicator {
   /// Source: MPI_Reduce_scatter.
   Error reduce_scatter(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum,
                        int64_t dim = 0) const noexcept {
-    return detail::blame_if("reduce_scatter", detail::reduce_parts(ranks_, source, out, op, dim));
+    return detail::add_context_if("reduce_scatter",
+                                  detail::reduce_parts(ranks_, source, out, op, dim));
   }
 
   /// Makes a Window over each rank's tensor: memory of the host, from its lowest element to its
@@ -165,7 +167,7 @@ class Communicator {
   Result<Window> window(TensorArg t) const noexcept {
     Window made;
     const Error error = made.make(ranks_, t);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("window", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("window", error);
     return made;
   }
 

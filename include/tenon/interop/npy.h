@@ -227,7 +227,7 @@ struct ReadNpy {
         const size_t begin = offset != nullptr ? *offset : 0;
         error = detail::read_npy({&file, nullptr, file.size(), begin}, memory, type, end, draft);
       }
-      if (error != Error::Ok) error = path.blame(error);
+      if (error != Error::Ok) error = path.add_context(error);
     }
     return detail::finish_npy<Out>(function, error, draft, offset, end);
   }
@@ -291,9 +291,9 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
                                         {image.data, image.nbytes}};
     if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks);
     if (error == Error::Ok) return error;
-    error = path.blame(error);
+    error = path.add_context(error);
   }
-  return detail::blame("write_npy", error);
+  return detail::add_context("write_npy", error);
 }
 
 /// The bytes of the file that write_npy() writes.

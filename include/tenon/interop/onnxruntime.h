@@ -56,7 +56,7 @@ struct OnnxPorts {
         spec = ValueSpec(name, ValueKind::None);
         spec.is_optional = is_optional;
       } else {
-        TENON_TRY(blame_unless_ok(role, at, name.c_str(), error));
+        TENON_TRY(add_context_if(role, at, name.c_str(), error));
       }
       spec.is_optional = spec.is_optional || has_default;
       TENON_TRY(check_spec(spec.tensor));  // of which there may be no more than a name
@@ -87,7 +87,7 @@ struct OnnxPorts {
         return fail(Error::OutOfBounds, "output ", i, " is out of range, expected below ",
                     specs.size());
       }
-      TENON_TRY(blame_unless_ok("output", i, name(i), refuse(i)));
+      TENON_TRY(add_context_if("output", i, name(i), refuse(i)));
       chosen.specs.push_back(specs[i]);
     }
     *this = std::move(chosen);
@@ -171,7 +171,8 @@ class TENON_EXPORT OnnxModule final : public Module {
         error = detail::check_onnx(detail::onnx_api()->CreateSession(
             environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
       }
-      return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).blame(error) : error;
+      return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).add_context(error)
+                                                : error;
     }
     const TensorArg arg(model_);
     TENON_TRY(detail::check_defined(arg, "the model"));
@@ -223,7 +224,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         error = input.isTensor() ? given.lend(at, *host_, input.toTensor())
                                  : given.lend(at, *host_, input.toTensorList());
       }
-      TENON_TRY(detail::blame_unless_ok("input", i, inputs_.name(i), error));
+      TENON_TRY(detail::add_context_if("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));
     }
     std::vector<const char*> output_names;  // of those that are asked for
@@ -234,7 +235,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       asked.push_back(i);
     }
     if (TENON_UNLIKELY(asked.empty())) {
-      return detail::blame_unless_ok("output", 0, outputs_.name(0), outputs_.refuse(0));
+      return detail::add_context_if("output", 0, outputs_.name(0), outputs_.refuse(0));
     }
     detail::OnnxValues made(asked.size());
     for (size_t k = 0; k < asked.size(); ++k) {
@@ -242,7 +243,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       const Tensor* const target = outputs.target(i);
       if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
       TENON_TRY(
-          detail::blame_unless_ok("output", i, outputs_.name(i), made.lend(k, *host_, *target)));
+          detail::add_context_if("output", i, outputs_.name(i), made.lend(k, *host_, *target)));
     }
     TENON_TRY(detail::check_onnx(detail::onnx_api()->Run(
         session_.get(), nullptr, input_names.data(), given.data(), input_names.size(),
@@ -251,7 +252,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       if (made.is_lent(k)) continue;
       const size_t i = asked[k];
       EValue value;
-      TENON_TRY(detail::blame_unless_ok(
+      TENON_TRY(detail::add_context_if(
           "output", i, outputs_.name(i),
           detail::take_from_onnx(made.take(k), outputs_.specs[i].kind, environment_, value)));
       const Tensor tensor = value.isTensor() ? value.toTensor() : Tensor();
@@ -271,17 +272,17 @@ class TENON_EXPORT OnnxModule final : public Module {
 
  private:
   Error select(const std::vector<std::string>& names, std::initializer_list<size_t> indices) {
-    return detail::blame_if("select_outputs", detail::call_safely([&] {
-                              if (is_described_)
-                                return detail::fail(Error::InvalidState,
-                                                    "forward has been used already");
-                              if (names.empty() && indices.size() == 0)
-                                return detail::fail(Error::InvalidArgument, "no output is named");
-                              std::vector<std::string> copy = names;
-                              selected_indices_ = indices;
-                              selected_names_.swap(copy);
-                              return Error::Ok;
-                            }));
+    return detail::add_context_if(
+        "select_outputs", detail::call_safely([&] {
+          if (is_described_)
+            return detail::fail(Error::InvalidState, "forward has been used already");
+          if (names.empty() && indices.size() == 0)
+            return detail::fail(Error::InvalidArgument, "no output is named");
+          std::vector<std::string> copy = names;
+          selected_indices_ = indices;
+          selected_names_.swap(copy);
+          return Error::Ok;
+        }));
   }
   /// Whether the library may write an output to this tensor.
   bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {

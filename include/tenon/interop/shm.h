@@ -84,8 +84,8 @@ class ShmName {
                 " characters; expected \"/\" and 1 to 255 others, none of them '/' or zero");
   }
   /// Puts the path in front of an error's message.
-  Error blame_if(Error error) const noexcept {
-    return error == Error::Ok ? error : FilePath(path_).blame(error);
+  Error add_context_if(Error error) const noexcept {
+    return error == Error::Ok ? error : FilePath(path_).add_context(error);
   }
 
  private:
@@ -311,7 +311,7 @@ struct ShmCreate {
                  const Dims& strides = {}, mode_t mode = 0600) const {
     detail::Draft draft;
     const Error error = detail::create_shm(&name, sizes, type, strides, mode, draft);
-    return detail::finish<Out>(function, name.blame_if(error), draft);
+    return detail::finish<Out>(function, name.add_context_if(error), draft);
   }
 
   /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
@@ -348,7 +348,7 @@ struct ShmAttach {
   Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
     detail::Draft draft;
     const Error error = detail::attach_shm(name, access, draft);
-    return detail::finish<Out>(function, name.blame_if(error), draft);
+    return detail::finish<Out>(function, name.add_context_if(error), draft);
   }
 
   /// As above, by a descriptor of memory without a name.

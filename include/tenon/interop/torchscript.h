@@ -77,7 +77,7 @@ class TorchScriptMethod {
     std::vector<c10::IValue> leaves;
     size_t parts = 0;
     if (c10::IValue result = method_(std::move(stack)); returns_) {
-      TENON_TRY(blame_if("the result", flatten(result, leaves, parts)));
+      TENON_TRY(add_context_if("the result", flatten(result, leaves, parts)));
     }
     if (!knows_outputs_) TENON_TRY(outputs.resize(leaves.size()));
     refusals_.clear();
@@ -86,10 +86,10 @@ class TorchScriptMethod {
       const Error error = from_ivalue(leaves[i], made);
       if (error == Error::NotSupported && !outputs.is_set(i)) {
         refusals_.emplace(i, message_of(error));
-        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) return refuse_output(0);
+        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) return fail_output(0);
         made = EValue();
       } else {
-        TENON_TRY(blame_unless_ok("output", i, output_name(i), error));
+        TENON_TRY(add_context_if("output", i, output_name(i), error));
       }
       TENON_TRY(outputs.put(i, std::move(made)));
     }
@@ -112,8 +112,8 @@ class TorchScriptMethod {
       const c10::Argument& argument = schema.arguments()[i];
       const auto& otherwise = argument.default_value();
       size_t parts = 0;
-      TENON_TRY(blame_unless_ok("input", specs_.inputs.size(), argument.name().c_str(),
-                                check_nesting(*argument.real_type(), parts)));
+      TENON_TRY(add_context_if("input", specs_.inputs.size(), argument.name().c_str(),
+                               check_nesting(*argument.real_type(), parts)));
       inputs_.emplace_back();
       if (otherwise.has_value()) inputs_.back().otherwise = *otherwise;
       TENON_TRY(add_input(argument.name(), argument.real_type(), false, inputs_.back()));
@@ -126,13 +126,13 @@ class TorchScriptMethod {
     TENON_TRY(specs_.outputs.resize(0));
     const c10::Type& type = *schema.returns().at(0).real_type();
     size_t parts = 0;
-    TENON_TRY(blame_if("the result", check_nesting(type, parts)));
+    TENON_TRY(add_context_if("the result", check_nesting(type, parts)));
     knows_outputs_ = !varies(type);
     returns_ = type.kind() != c10::TypeKind::NoneType;
     return knows_outputs_ && returns_ ? add_output("", type) : Error::Ok;
   }
-  Error refuse_output(size_t i) const noexcept {
-    return blame_unless_ok("output", i, output_name(i), explain_none(i));
+  Error fail_output(size_t i) const noexcept {
+    return add_context_if("output", i, output_name(i), explain_none(i));
   }
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
@@ -232,7 +232,7 @@ class TorchScriptMethod {
       } else {
         error = to_ivalue(value, to);
       }
-      return blame_unless_ok("input", input.first, specs_.inputs[input.first].name(), error);
+      return add_context_if("input", input.first, specs_.inputs[input.first].name(), error);
     }
     std::vector<c10::IValue> parts(input.parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -316,15 +316,15 @@ class TENON_EXPORT TorchScriptModule final : public Module {
   }
   [[nodiscard]] Error split_input(std::string_view method, std::string_view input,
                                   std::vector<std::string> elements) {
-    return detail::blame_if("split_input", detail::call_libtorch([&] {
-                              TENON_TRY(load());
-                              for (detail::TorchScriptMethod& made : methods_) {
-                                if (detail::is_name(method, made.name()))
-                                  return made.split(input, std::move(elements));
-                              }
-                              return detail::fail(Error::NotFound, "there is no method \"", method,
-                                                  '"');
-                            }));
+    return detail::add_context_if("split_input", detail::call_libtorch([&] {
+                                    TENON_TRY(load());
+                                    for (detail::TorchScriptMethod& made : methods_) {
+                                      if (detail::is_name(method, made.name()))
+                                        return made.split(input, std::move(elements));
+                                    }
+                                    return detail::fail(Error::NotFound, "there is no method \"",
+                                                        method, '"');
+                                  }));
   }
 
   /// The module itself: its parameters, its mode. Loads it if nothing has yet.
@@ -347,7 +347,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
           return Error::Ok;
         });
       }
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::FilePath(path_).blame(error);
+      if (TENON_UNLIKELY(error != Error::Ok)) return detail::FilePath(path_).add_context(error);
       is_loaded_ = true;
     }
     if (!methods_.empty()) return Error::Ok;

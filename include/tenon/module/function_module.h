@@ -209,12 +209,12 @@ class TENON_EXPORT FunctionModule final : public Module {
   /// Nothing is added then.
   template <class F>
   [[nodiscard]] Error add_method(std::string_view name, F f) {
-    return detail::blame_if("add_method", add(name, std::move(f)));
+    return detail::add_context_if("add_method", add(name, std::move(f)));
   }
   template <class F>
   [[nodiscard]] Error add_method(std::string_view name, F f, ValueSpecs inputs,
                                  ValueSpecs outputs = none) {
-    return detail::blame_if("add_method", add(name, std::move(f), inputs, outputs));
+    return detail::add_context_if("add_method", add(name, std::move(f), inputs, outputs));
   }
 
  protected:
@@ -243,7 +243,7 @@ class TENON_EXPORT FunctionModule final : public Module {
       } else if (TENON_UNLIKELY(value.isTensor() && !value.toTensor().defined())) {
         error = detail::fail(Error::InvalidState, "the tensor is undefined");
       }
-      TENON_TRY(detail::blame_unless_ok("output", i, name, error));
+      TENON_TRY(detail::add_context_if("output", i, name, error));
     }
     return Error::Ok;
   }

@@ -16,7 +16,7 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   TENON_TRY(to.resize(specs.size()));
   for (size_t i = 0; i < specs.size(); ++i) {
     to[i] = specs[i];
-    TENON_TRY(blame_unless_ok(role, i, to[i].name(), check_spec(to[i].tensor)));
+    TENON_TRY(add_context_if(role, i, to[i].name(), check_spec(to[i].tensor)));
   }
   return Error::Ok;
 }
@@ -30,7 +30,7 @@ inline Error check_tensors(const EValue& value) noexcept {
     if (!tensor.defined() && value.isOptionalTensorList()) continue;
     Error error = check_metadata(tensor, "the tensor");
     if (error == Error::Ok) error = check_has_data(fields(tensor));
-    TENON_TRY(value.isTensor() ? error : blame_unless_ok("element", i, "", error));
+    TENON_TRY(value.isTensor() ? error : add_context_if("element", i, "", error));
   }
   return Error::Ok;
 }
@@ -54,7 +54,7 @@ struct Method {
     return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
   }
   Error check_input(const EValue& value, size_t index) const noexcept {
-    if (!meta.knows_inputs) return blame_unless_ok("input", index, "", check_tensors(value));
+    if (!meta.knows_inputs) return add_context_if("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
     Error error = Error::Ok;
     if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
@@ -63,7 +63,7 @@ struct Method {
       error = check_value(spec, value);
       if (error == Error::Ok) error = check_tensors(value);
     }
-    return blame_unless_ok("input", index, spec.name(), error);
+    return add_context_if("input", index, spec.name(), error);
   }
   /// Sets inputs: all of them or none.
   Error put_inputs(Span<const EValue> values, size_t first) noexcept {
@@ -89,8 +89,8 @@ struct Method {
     }
     if (meta.knows_outputs) {
       const ValueSpec& spec = meta.outputs[index];
-      TENON_TRY(blame_unless_ok("output", index, spec.name(),
-                                check_value(spec, EValue(tensor->tensor()))));
+      TENON_TRY(add_context_if("output", index, spec.name(),
+                               check_value(spec, EValue(tensor->tensor()))));
     }
     return outputs.set(index, tensor->tensor());
   }
@@ -108,7 +108,7 @@ struct Method {
     StoredArray<ValueSpec> made(where);
     TENON_TRY(store_specs("input", specs, made));
     for (size_t i = 0; i < made.size() && meta.knows_inputs; ++i) {
-      TENON_TRY(blame_unless_ok("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
+      TENON_TRY(add_context_if("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
     }
     described = std::move(made);
     meta.inputs = described;
@@ -235,7 +235,7 @@ class TENON_EXPORT Module {
       value = m.outputs.values()[index];
       if (!value.isNone()) return Error::Ok;
       const char* const name = m.meta.knows_outputs ? m.meta.outputs[index].name() : "";
-      return detail::blame_unless_ok("output", index, name, explain_none(m.number, index));
+      return detail::add_context_if("output", index, name, explain_none(m.number, index));
     });
     if (TENON_UNLIKELY(error != Error::Ok)) return error;
     return value;
@@ -252,7 +252,7 @@ class TENON_EXPORT Module {
       for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("method_names", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("method_names", error);
     return names;
   }
   /// What a method takes and gives.
@@ -317,7 +317,7 @@ class TENON_EXPORT Module {
   Error change(const char* function, std::string_view name, const F& f) noexcept {
     Method* method = nullptr;
     const Error error = find(name, method);
-    return detail::blame_if(function, error == Error::Ok ? f(*method) : error);
+    return detail::add_context_if(function, error == Error::Ok ? f(*method) : error);
   }
   Error put_inputs(std::string_view name, const EValues& values) noexcept {
     return change("set_inputs", name, [&](Method& m) { return m.put_inputs(values, 0); });

@@ -69,7 +69,7 @@ TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcep
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
 TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, const Tensor& to) noexcept {
-  return blame_if("resize_tensor", resize_to(to, source.layout.sizes()));
+  return add_context_if("resize_tensor", resize_to(to, source.layout.sizes()));
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
@@ -152,7 +152,7 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   Draft draft;
   Error error = new_tensor(shape, plan, false, draft);
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
-  TENON_TRY(blame_if("empty", error));
+  TENON_TRY(add_context_if("empty", error));
   if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;
 }
@@ -256,9 +256,9 @@ class Outputs {
       plan.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-    TENON_TRY(blamed(i, spec.name(), detail::check_type(plan.type)));
-    TENON_TRY(
-        blamed(i, spec.name(), detail::renew(own_[i], detail::Strided{sizes, order, {}}, plan)));
+    TENON_TRY(add_context_if(i, spec.name(), detail::check_type(plan.type)));
+    TENON_TRY(add_context_if(i, spec.name(),
+                             detail::renew(own_[i], detail::Strided{sizes, order, {}}, plan)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -266,7 +266,7 @@ class Outputs {
   /// Errors: OutOfMemory; NotSupported (memory on a device for which no backend is registered).
   template <class = void>
   Error save(size_t i) {
-    return blamed(i, "", save_silently(i));
+    return add_context_if(i, "", save_silently(i));
   }
   /// Copies outputs to the tensors that were set for them, which become the outputs.
   Error deliver() { return deliver_ == nullptr ? Error::Ok : deliver_(*this); }
@@ -276,7 +276,7 @@ class Outputs {
   Error copy_to_set() {
     size_t i = 0;
     const Error error = copy_each(i);
-    return blamed(i, "", error);
+    return add_context_if(i, "", error);
   }
   /// After an error `i` is the output that it is of. Inline, to keep `i` in a register.
   template <class = void>
@@ -313,8 +313,8 @@ class Outputs {
     return values_[i].copy_tensors(
         [&](const Tensor& from, Tensor& to) { return copy_aside(from, to); });
   }
-  static Error blamed(size_t i, const char* name, Error error) noexcept {
-    return detail::blame_unless_ok("output", i, name, error);
+  static Error add_context_if(size_t i, const char* name, Error error) noexcept {
+    return detail::add_context_if("output", i, name, error);
   }
   /// Whether output i is still to be copied to the tensor that was set for it.
   bool is_pending(size_t i) const noexcept {

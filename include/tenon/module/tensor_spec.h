@@ -68,7 +68,7 @@ struct ValueSpec {
 
   /// Errors: InvalidType (another kind), and those of TensorSpec::check().
   [[nodiscard]] Error check(const EValue& value) const noexcept {
-    return detail::blame_if("check", detail::check_value(*this, value));
+    return detail::add_context_if("check", detail::check_value(*this, value));
   }
 
  private:
@@ -200,13 +200,13 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
 }
 
 /// Puts "input 0 (image): " in front of a check's message.
-TENON_COLD inline Error blame_value(const char* role, size_t index, const char* name,
+TENON_COLD inline Error add_context(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
   return fail(error, role, ' ', Numbered{index, name}, ": ", message_of(error));
 }
-inline Error blame_unless_ok(const char* role, size_t index, const char* name,
-                             Error error) noexcept {
-  return TENON_UNLIKELY(error != Error::Ok) ? blame_value(role, index, name, error) : error;
+inline Error add_context_if(const char* role, size_t index, const char* name,
+                            Error error) noexcept {
+  return TENON_UNLIKELY(error != Error::Ok) ? add_context(role, index, name, error) : error;
 }
 
 /// Narrows `spec`, a user's valid description, to values that also meet the module's, `own`, whose
@@ -262,7 +262,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
 }  // namespace detail
 
 inline Error TensorSpec::check(const TensorArg& tensor) const noexcept {
-  return detail::blame_if("check", detail::check_tensor(*this, tensor));
+  return detail::add_context_if("check", detail::check_tensor(*this, tensor));
 }
 
 TENON_END_NAMESPACE

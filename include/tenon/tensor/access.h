@@ -109,7 +109,7 @@ T item(const detail::ConstTensorArg& t) {
 [[nodiscard]] inline Error set_data(const TensorArg& t, void* data) noexcept {
   Error error = detail::check_defined(t, "the tensor");
   if (error == Error::Ok) error = detail::bind_memory(t, data);
-  return detail::blame_if("set_data", error);
+  return detail::add_context_if("set_data", error);
 }
 
 TENON_END_NAMESPACE

@@ -344,7 +344,7 @@ TENON_LAZY Result<TensorPtr> try_stack(TensorArgs tensors, int64_t dim = 0) {
 template <class = void>
 [[nodiscard]] Error cat_out(TensorArg out, TensorArgs tensors, int64_t dim = 0) noexcept {
   detail::Batch batch{tensors, false};
-  return detail::blame_if("cat_out", detail::join_to(out, batch, dim));
+  return detail::add_context_if("cat_out", detail::join_to(out, batch, dim));
 }
 /// stack() to a tensor that is there, else as cat_out(): a batch of camera images, say.
 ///
@@ -352,7 +352,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error stack_out(TensorArg out, TensorArgs tensors, int64_t dim = 0) noexcept {
   detail::Batch batch{tensors, true};
-  return detail::blame_if("stack_out", detail::join_to(out, batch, dim));
+  return detail::add_context_if("stack_out", detail::join_to(out, batch, dim));
 }
 
 TENON_END_NAMESPACE

@@ -321,8 +321,8 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
                           CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
-  return detail::blame_if("copy_",
-                          detail::copy_tensor(dst, src, mode, policy, &detail::cast_elements<>));
+  return detail::add_context_if(
+      "copy_", detail::copy_tensor(dst, src, mode, policy, &detail::cast_elements<>));
 }
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
@@ -347,7 +347,7 @@ template <class = void>
   detail::MemoryHold holds[2];
   Error error = detail::find_both(dst, src, to, from, holds);
   if (error == Error::Ok) error = detail::copy_normalized(to, from, normalize, mode);
-  return detail::blame_if("copy_", error);
+  return detail::add_context_if("copy_", error);
 }
 
 /// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception.
@@ -371,7 +371,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
 /// Source: at::Tensor::fill_, where values that do not fit wrap.
 template <class = void>
 [[nodiscard]] Error fill_(TensorArg tensor, const Scalar& value) noexcept {
-  return detail::blame_if("fill_", detail::fill_with(tensor, value));
+  return detail::add_context_if("fill_", detail::fill_with(tensor, value));
 }
 
 /// Writes zero to all elements.
@@ -379,7 +379,7 @@ template <class = void>
 /// Source: at::Tensor::zero_.
 template <class = void>
 [[nodiscard]] Error zero_(TensorArg tensor) noexcept {
-  return detail::blame_if("zero_", detail::zero(tensor));
+  return detail::add_context_if("zero_", detail::zero(tensor));
 }
 
 /// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same

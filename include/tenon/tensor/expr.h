@@ -485,7 +485,7 @@ TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& 
                                          Backend& backend) {
   ExpressionPtr found;
   const Error error = find_expression(tensor, found);
-  if (error != Error::Ok) return blame(function, error);
+  if (error != Error::Ok) return add_context(function, error);
   Result<TensorPtr> made = repeat(*found, tensor, backend);
   return made.ok() ? std::move(made) : fail(made.error(), function, ": ", made.message());
 }

@@ -236,7 +236,7 @@ struct ReturnedValue<Result<T>> {
 template <class Out, class T>
 Out finish_value(const char* function, Error error, T&& value) {
   if constexpr (IsResult<Out>::value) {
-    if (TENON_UNLIKELY(error != Error::Ok)) return blame(function, error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(function, error);
   } else {
     raise_if(function, error);
   }

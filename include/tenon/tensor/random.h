@@ -179,7 +179,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   if (error == Error::Ok) error = hold_while_asking(tensor, false, hold);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   clear_after_baseline();  // the plan may have passed through them, also where no kernel ran
-  return blame_if(function, error);
+  return add_context_if(function, error);
 }
 
 }  // namespace detail

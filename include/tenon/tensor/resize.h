@@ -180,11 +180,11 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
 template <class = void>
 [[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
-  return detail::blame_if("resize_tensor", detail::resize_to(tensor, sizes));
+  return detail::add_context_if("resize_tensor", detail::resize_to(tensor, sizes));
 }
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(const TensorPtr& tensor, const Dims& sizes) noexcept {
-  return detail::blame_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
+  return detail::add_context_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
 }
 
 /// Makes room for `nbytes` bytes of elements at once, so that later resizes within them move no
@@ -194,11 +194,11 @@ template <class = void>
 /// less room.
 template <class = void>
 [[nodiscard]] Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
-  return detail::blame_if("reserve_tensor", detail::reserve(tensor, nbytes));
+  return detail::add_context_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
 template <class = void>
 [[nodiscard]] Error reserve_tensor_ptr(const TensorPtr& tensor, size_t nbytes) noexcept {
-  return detail::blame_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
+  return detail::add_context_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
 }
 
 TENON_END_NAMESPACE

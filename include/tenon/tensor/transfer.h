@@ -164,7 +164,7 @@ template <class = void>
 [[nodiscard]] Error synchronize(Backend& backend) noexcept {
   const Error error =
       detail::call_backend(backend, "synchronize", [&] { return backend.synchronize(); });
-  return detail::blame_if("synchronize", error);
+  return detail::add_context_if("synchronize", error);
 }
 
 TENON_END_NAMESPACE

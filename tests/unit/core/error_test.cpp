@@ -12,7 +12,7 @@ namespace error_test {
 
 using namespace tenon;
 using namespace tests;
-using detail::blame;
+using detail::add_context;
 using detail::fail;
 using detail::kMessageCapacity;
 
@@ -39,7 +39,7 @@ TEST_CASE("error: fail() leaves its parts as the last message, which may be a pa
   CHECK(fail(Error::NotFound, "load: ", last_error_message(), last_error_message()) ==
         Error::NotFound);
   CHECK(std::string(last_error_message()) == "load: index 7 of 3.5!index 7 of 3.5!");
-  CHECK(blame("zeros", fail(Error::InvalidArgument, "size -1")) == Error::InvalidArgument);
+  CHECK(add_context("zeros", fail(Error::InvalidArgument, "size -1")) == Error::InvalidArgument);
   CHECK(std::string(last_error_message()) == "zeros: size -1");
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("error: a message beyond the capacity is cut") {
   const std::string text(600, 'x');
   CHECK(fail(Error::Internal, text.c_str()) == Error::Internal);
   CHECK(std::string(last_error_message()) == std::string(kMost, 'x'));
-  CHECK(blame("f", Error::Internal) == Error::Internal);
+  CHECK(add_context("f", Error::Internal) == Error::Internal);
   CHECK(std::string(last_error_message()) == "f: " + std::string(kMost - 3, 'x'));
 }
 

@@ -55,7 +55,8 @@ TEST_CASE("file: a path may be a literal, a string or a std::filesystem::path") 
 TEST_CASE("file: an error shows the end of a long path, and the reason after it") {
   const std::string path = std::string(1000, 'x') + "/the_name.npy";
   const std::string shown = "..." + path.substr(path.size() - 200) + ": full";
-  RETURNS(AccessFailed, shown, FilePath(path).blame(detail::fail(Error::AccessFailed, "full")));
+  RETURNS(AccessFailed, shown,
+          FilePath(path).add_context(detail::fail(Error::AccessFailed, "full")));
   CHECK(std::string(last_error_message()) == shown);
 }
 

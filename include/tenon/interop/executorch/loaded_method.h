@@ -194,15 +194,15 @@ class ExecutorchMethod {
   /// Inputs have been checked by their specs.
   Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      TENON_TRY(blame_unless_ok("input", i, specs_.inputs[i].name(), set_input(i, inputs[i])));
+      TENON_TRY(add_context_if("input", i, specs_.inputs[i].name(), set_input(i, inputs[i])));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i].impl != nullptr) TENON_TRY(bind_output(i, outputs));
     }
     TENON_TRY(check_executorch(method_->execute(), "method ", name));
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      TENON_TRY(blame_unless_ok("output", i, specs_.outputs[i].name(),
-                                take_output(i, outputs.values()[i])));
+      TENON_TRY(add_context_if("output", i, specs_.outputs[i].name(),
+                               take_output(i, outputs.values()[i])));
     }
     return Error::Ok;
   }
@@ -262,7 +262,7 @@ class ExecutorchMethod {
       spec = ValueKind::None;
       return Error::Ok;
     }
-    TENON_TRY(blame_unless_ok(role, i, "", error));
+    TENON_TRY(add_context_if(role, i, "", error));
     TENON_TRY(check_executorch(tag, role, ' ', i));
     if (spec.kind != ValueKind::Tensor) return Error::Ok;
     TENON_TRY(check_executorch(info.error(), role, ' ', i));

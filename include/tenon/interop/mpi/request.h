@@ -97,10 +97,10 @@ class Request {
   /// Errors: of a receive InvalidArgument, when the message is longer or shorter than the tensor,
   /// which may have been written to; what a backend reports that copies to the tensor; AccessFailed
   /// with MPI's text.
-  Error wait() noexcept { return detail::blame_if("wait", complete(true)); }
+  Error wait() noexcept { return detail::add_context_if("wait", complete(true)); }
   /// As wait(), but returns false at once if it is not done yet.
   Result<bool> test() noexcept {
-    TENON_TRY(detail::blame_if("test", complete(false)));
+    TENON_TRY(detail::add_context_if("test", complete(false)));
     return is_done();
   }
 

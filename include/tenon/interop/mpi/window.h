@@ -72,12 +72,12 @@ class Window {
   /// Writes the tensor's elements to the target's memory.
   /// Source: MPI_Put.
   Error put(detail::ConstTensorArg t, int target, int64_t displacement = 0) noexcept {
-    return detail::blame_if("put", access(Kind::Put, t, target, displacement));
+    return detail::add_context_if("put", access(Kind::Put, t, target, displacement));
   }
   /// Reads the tensor's elements from the target's memory.
   /// Source: MPI_Get.
   Error get(TensorArg t, int target, int64_t displacement = 0) noexcept {
-    return detail::blame_if("get", access(Kind::Get, t, target, displacement));
+    return detail::add_context_if("get", access(Kind::Get, t, target, displacement));
   }
   /// Combines the tensor's elements with those in the target's memory, each in one piece, so that
   /// several ranks may do it at once, all with the same Op.
@@ -86,27 +86,28 @@ class Window {
   /// Source: MPI_Accumulate.
   Error accumulate(detail::ConstTensorArg t, int target, int64_t displacement = 0,
                    Op op = Op::Sum) noexcept {
-    return detail::blame_if("accumulate", access(Kind::Accumulate, t, target, displacement, op));
+    return detail::add_context_if("accumulate",
+                                  access(Kind::Accumulate, t, target, displacement, op));
   }
 
   /// Collective: ends what was begun by all ranks, and begins the next.
   /// Source: MPI_Win_fence.
-  Error fence() noexcept { return detail::blame_if("fence", end(kAll, &MPI_Win_fence)); }
+  Error fence() noexcept { return detail::add_context_if("fence", end(kAll, &MPI_Win_fence)); }
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
     const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
     Error error = check_target(target);
     if (error == Error::Ok) error = detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
-    return detail::blame_if("lock", error);
+    return detail::add_context_if("lock", error);
   }
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
-    return detail::blame_if("unlock", end(target, &MPI_Win_unlock));
+    return detail::add_context_if("unlock", end(target, &MPI_Win_unlock));
   }
   /// Ends what was begun with the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
-    return detail::blame_if("flush", end(target, &MPI_Win_flush));
+    return detail::add_context_if("flush", end(target, &MPI_Win_flush));
   }
 
  private:

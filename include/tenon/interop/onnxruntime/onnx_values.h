@@ -177,7 +177,7 @@ class OnnxValues {
     }
     OnnxValues elements(sources.size());
     for (size_t k = 0; k < sources.size(); ++k) {
-      TENON_TRY(blame_unless_ok("element", k, "", elements.lend(k, host, sources[k])));
+      TENON_TRY(add_context_if("element", k, "", elements.lend(k, host, sources[k])));
     }
     TENON_TRY(check_onnx(
         onnx_api()->CreateValue(elements.data(), sources.size(), ONNX_TYPE_SEQUENCE, &values_[i])));
@@ -236,8 +236,8 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
     OnnxHandle<OrtValue> element;
     TENON_TRY(check_onnx(
         onnx_api()->GetValue(value.get(), static_cast<int>(i), allocator, MadeOnnx(element))));
-    TENON_TRY(blame_unless_ok("element", i, "",
-                              adopt_from_onnx(std::move(element), environment, tensors[i])));
+    TENON_TRY(add_context_if("element", i, "",
+                             adopt_from_onnx(std::move(element), environment, tensors[i])));
   }
   to = EValue(tensors);
   return Error::Ok;

@@ -83,7 +83,7 @@ Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) n
   if (error == Error::Ok && PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) {
     error = fail_as_python();
   }
-  if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+  if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
   Deleter release(nullptr, ReleaseFromPython<Managed>{managed});
   return import_planned<Result<TensorPtr>>(args.function, contents, plan, args.dynamism, release);
 }
@@ -108,7 +108,7 @@ inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& arg
     error = fail(Error::InvalidType, "the capsule's name is \"", name == nullptr ? "" : name,
                  "\", expected \"dltensor\" or \"dltensor_versioned\"");
   }
-  return blame(args.function, error);
+  return add_context(args.function, error);
 }
 
 /// The tensor, or null with Python's error set: what Python raised, or else that of `made`.

@@ -153,7 +153,7 @@ struct PythonImport {
     LentBuffer lent;
     Deleter release;
     const Error error = read_buffer(state, object, lent, release);
-    if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
     return make_from_lent(lent, release, args);
   }
 
@@ -175,7 +175,7 @@ struct PythonImport {
     Deleter release;
     const Error error = read(state, object, dict.get(), lent, release);
     has_type = lent.type != ScalarType::Undefined;
-    if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
     ImportArgs asked = args;
     if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return make_from_lent(lent, release, asked);
@@ -207,7 +207,7 @@ struct PythonImport {
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
-      if (TENON_UNLIKELY(error != Error::Ok)) return blame(args.function, error);
+      if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
     }
     if (api == nullptr) {  // what is most frequent, aside, where it costs a tenth less
       Result<TensorPtr> made = by_buffer();
@@ -225,7 +225,7 @@ struct PythonImport {
       if (made.ok()) {
         if (*made != nullptr) return made;
         if (PyErr_Occurred() == nullptr) continue;
-        made = blame(args.function, fail_as_python());
+        made = add_context(args.function, fail_as_python());
       }
       if (must_stop()) return made;
       if (way == &PythonImport::by_array_interface && !reason.ok() && !has_type) break;
@@ -233,16 +233,17 @@ struct PythonImport {
       reason_of_python = TakenPythonError::take();
     }
     if (reason.ok() && !may_convert) {
-      reason =
-          blame(args.function, fail(Error::InvalidType, "__array__() returned a '",
-                                    Py_TYPE(object)->tp_name, "' object, which is not an array"));
+      reason = add_context(args.function,
+                           fail(Error::InvalidType, "__array__() returned a '",
+                                Py_TYPE(object)->tp_name, "' object, which is not an array"));
     } else if (reason.ok()) {
       Result<TensorPtr> made = by_array();
       if (!made.ok() || *made != nullptr) return made;
-      if (PyErr_Occurred() != nullptr) return blame(args.function, fail_as_python());
-      reason = blame(args.function, fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
-                                         "' object has neither __dlpack__ nor the buffer protocol "
-                                         "nor an array interface nor __array__"));
+      if (PyErr_Occurred() != nullptr) return add_context(args.function, fail_as_python());
+      reason =
+          add_context(args.function, fail(Error::InvalidType, "'", Py_TYPE(object)->tp_name,
+                                          "' object has neither __dlpack__ nor the buffer protocol "
+                                          "nor an array interface nor __array__"));
     }
     reason_of_python.restore();
     return reason;
@@ -268,7 +269,7 @@ inline Result<TensorPtr> import_own(const Tensor& tensor, const ImportArgs& args
 inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args) noexcept {
   return stay_at_end([&]() -> Result<TensorPtr> {
     const PythonState* const state = python_state();
-    if (TENON_UNLIKELY(state == nullptr)) return blame(args.function, fail_as_python());
+    if (TENON_UNLIKELY(state == nullptr)) return add_context(args.function, fail_as_python());
     if (Py_TYPE(object) == state->tensor_type) {
       return import_own(python_tensor(object).tensor(), args);
     }

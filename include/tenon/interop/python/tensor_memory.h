@@ -109,7 +109,7 @@ inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize
     return export_as_asked(python_tensor(self).tensor(), values, positional, names, capsule);
   });
   if (error != Error::Ok && PyErr_Occurred() == nullptr) {
-    set_python_error(blame("__dlpack__", error), last_error_message());
+    set_python_error(add_context("__dlpack__", error), last_error_message());
   }
   return capsule;
 }

@@ -182,7 +182,7 @@ PyObject* make_text(const Make& make) noexcept {
 /// A C function's status: -1, with Python's error set, if it failed; else 0.
 inline int finish_status(Error error) noexcept {
   if (error == Error::Ok) return 0;
-  set_python_error(blame(kForPython, error), last_error_message());
+  set_python_error(add_context(kForPython, error), last_error_message());
   return -1;
 }
 

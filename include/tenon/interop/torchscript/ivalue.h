@@ -119,7 +119,7 @@ inline Error to_ivalue_list(ArrayRef<Tensor> tensors, bool has_none, c10::IValue
   for (size_t i = 0; i < tensors.size(); ++i) {
     at::Tensor made;
     if (!has_none || TensorArg(tensors[i]).defined()) {
-      TENON_TRY(blame_unless_ok("element", i, "", make_aten(tensors[i], made)));
+      TENON_TRY(add_context_if("element", i, "", make_aten(tensors[i], made)));
     }
     list.push_back(made.defined() ? c10::IValue(std::move(made)) : c10::IValue());
   }
