@@ -19,7 +19,7 @@ WAYS = [
     ("from_blob(data, {2, 6}, {8, 1})", "#1f5fa8", [
         (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
         (CALL, 0, 0, "1  make_over() reads the\noptions into a Plan"),
-        (MAKE, 0, 0, "2  new_impl() makes an impl"),
+        (MAKE, 0, 0, "2  make_impl() makes an impl"),
         (CORE, 0, 0, "3  Layout checks the sizes and\nstrides, and writes them"),
         (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
         (BACKEND, 0, 0, "5  checks the memory, if a\nbackend or a device is given"),

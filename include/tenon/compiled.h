@@ -58,8 +58,8 @@ TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, co
                                              Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const Plan&, Deleter*,
                                             Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error new_in_backend<void>(const Plan&, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error new_memory<void>(const Plan&, bool, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error make_memory_in_backend<void>(const Plan&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error make_memory<void>(const Plan&, bool, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error adopt_or_copy<void>(const Plan&, Values&, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const Plan&, Draft&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,

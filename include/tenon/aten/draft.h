@@ -59,11 +59,11 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
     hold(kept->base);
     return Error::Ok;
   }
-  Draft keeper;
-  TENON_TRY(new_impl(keeper));
-  fields(keeper).data = const_storage_data(storage);
-  fields(keeper).deleter.emplace(nullptr, KeepStorage{storage});
-  hold(keeper);
+  Draft holder;
+  TENON_TRY(make_impl(holder));
+  fields(holder).data = const_storage_data(storage);
+  fields(holder).deleter.emplace(nullptr, KeepStorage{storage});
+  hold(holder);
   return Error::Ok;
 }
 
@@ -222,7 +222,7 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
   Draft draft;
-  TENON_TRY(new_impl(draft));
+  TENON_TRY(make_impl(draft));
   ImplFields& made = fields(draft);
   made.data = memory.data;
   made.owner = tensor.owner;

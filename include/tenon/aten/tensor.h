@@ -163,8 +163,8 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
         made.capacity = most;
       }
     } else {
-      made.settle(storage.resizable() ? TensorShapeDynamism::DYNAMIC_UNBOUND
-                                      : TensorShapeDynamism::DYNAMIC_BOUND);
+      made.finalize(storage.resizable() ? TensorShapeDynamism::DYNAMIC_UNBOUND
+                                        : TensorShapeDynamism::DYNAMIC_BOUND);
       made.ownership = Ownership::Adopted;
       made.deallocated = memory == nullptr && made.layout.numel != 0 && !impl->device().is_meta();
       if (made.dynamism != TensorShapeDynamism::STATIC && storage.nbytes() >= offset) {

@@ -52,7 +52,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   // TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // More could not be rounded up.
-    if (TENON_UNLIKELY(nbytes > capacity())) return refuse(nbytes, alignment);
+    if (TENON_UNLIKELY(nbytes > capacity())) return fail_memory(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
@@ -66,7 +66,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     }
     const auto left = static_cast<size_t>(end_ - top_);
     const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
-    if (TENON_UNLIKELY(size > left || padding > left - size)) return refuse(nbytes, alignment);
+    if (TENON_UNLIKELY(size > left || padding > left - size)) return fail_memory(nbytes, alignment);
     char* const p = top_ + padding;
     if (TENON_UNLIKELY(padding != 0)) holes_ = ::new (top_) Hole{holes_, p};
     top_ = p + size;
@@ -154,7 +154,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     detail::mark_free(first_, capacity());
   }
 
-  TENON_COLD void* refuse(size_t nbytes, size_t alignment) const noexcept {
+  TENON_COLD void* fail_memory(size_t nbytes, size_t alignment) const noexcept {
     static_cast<void>(
         detail::fail(Error::OutOfMemory, capacity() - used(), " of ", capacity(),
                      " bytes are free, ", nbytes, " are needed, at a multiple of ", alignment,

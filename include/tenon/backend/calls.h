@@ -193,10 +193,10 @@ inline BackendState* known_state(Backend& backend) noexcept {
 }
 /// Where modules, and tensors that are not ATen's, in a backend's memory keep their metadata; null
 /// for the heap.
-inline BackendState* known_metadata(Backend* backend) noexcept {
+inline BackendState* find_keeper(Backend* backend) noexcept {
   if (!TENON_UNLIKELY(backend != nullptr)) return nullptr;
   BackendState* const state = BackendAccess::state(*backend);
-  return state == nullptr ? nullptr : state->known_metadata();
+  return state == nullptr ? nullptr : state->find_keeper();
 }
 
 inline void BackendState::learn() noexcept {
@@ -205,17 +205,17 @@ inline void BackendState::learn() noexcept {
   const Device new_device = backend->device();
   const bool new_opaque = backend->is_opaque();
   Backend& new_base = backend->base();
-  Backend* const keeper = backend->metadata_backend();
-  BackendState* const new_metadata = keeper == nullptr   ? nullptr
-                                     : keeper == backend ? this
-                                                         : known_state(*keeper);
+  Backend* const metadata = backend->metadata_backend();
+  BackendState* const new_keeper = metadata == nullptr   ? nullptr
+                                   : metadata == backend ? this
+                                                         : known_state(*metadata);
   const char* const new_name = backend->name();
   const LockGuard<SpinLock> guard(lock);
   if (is_known.get()) return;
   device = new_device;
   opaque = new_opaque;
   base = &new_base;
-  metadata = new_metadata;
+  keeper = new_keeper;
   Message(name, sizeof name).put(new_name);
   is_known.set(true);
 }
@@ -223,9 +223,9 @@ inline void BackendState::learn() noexcept {
 /// The state of a backend that is host memory and no more.
 template <class T>
 struct MemoryState : BackendState {
-  BackendState* known_metadata() noexcept override {
+  BackendState* find_keeper() noexcept override {
     learn();
-    return find() != nullptr ? metadata : nullptr;
+    return find() != nullptr ? keeper : nullptr;
   }
 
   Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {

@@ -72,12 +72,12 @@ class BackendOptions {
       number = value.to<int64_t>();
       return Error::Ok;
     }
-    const auto refuse = [&](const char* kind, const auto& given) noexcept {
+    const auto fail_kind = [&](const char* kind, const auto& given) noexcept {
       return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", kind, given,
                           "; expected a whole number from ", least, " to ", most);
     };
-    if (option->text != nullptr) return refuse("the text ", option->text);
-    return refuse(value.isFloatingPoint() ? "the floating value " : "", value);
+    if (option->text != nullptr) return fail_kind("the text ", option->text);
+    return fail_kind(value.isFloatingPoint() ? "the floating value " : "", value);
   }
 
   /// Errors: InvalidArgument for an option that none of `names` is.

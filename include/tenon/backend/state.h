@@ -73,11 +73,11 @@ struct BackendState {
   bool opaque = false;
   SpinLock lock;  // held while what follows is filled in
   Device device;
-  Backend* base = nullptr;           // base(), asked once: its code could drop what it is asked for
-  BackendState* metadata = nullptr;  // of metadata_backend()
-  BackendState* inner = nullptr;     // of the backend that this one wraps
-  AtomicCount wrappers;              // backends that wrap this one
-  char name[28] = {};                // of a backend that is gone
+  Backend* base = nullptr;         // base(), asked once: its code could drop what it is asked for
+  BackendState* keeper = nullptr;  // metadata_backend()'s: it keeps the tensors' metadata
+  BackendState* inner = nullptr;   // of the backend that this one wraps
+  AtomicCount wrappers;            // backends that wrap this one
+  char name[28] = {};              // of a backend that is gone
 
   void add() noexcept { one_thread ? static_cast<void>(++plain_users) : users.add(); }
   int32_t remove() noexcept { return one_thread ? --plain_users : users.remove(); }
@@ -95,7 +95,7 @@ struct BackendState {
   /// Does nothing if the backend, or one that it wraps, is gone.
   void learn() noexcept;
   /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
-  virtual BackendState* known_metadata() noexcept = 0;
+  virtual BackendState* find_keeper() noexcept = 0;
   /// Memory for metadata; null when there is none, with a text.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
   /// Memory. With 0 bytes it is null, and counts nevertheless.

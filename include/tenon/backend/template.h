@@ -56,6 +56,6 @@ class TENON_EXPORT MetaBackend final : public Backend {
     return set_error(Error::NotSupported, "a template has a type and a shape, no data");
   }
 };
-using TemplateBackend = MetaBackend;
+using MetaBackend = MetaBackend;
 
 TENON_END_NAMESPACE

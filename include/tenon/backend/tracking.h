@@ -256,7 +256,7 @@ inline TrackingBackend::~TrackingBackend() {
     const size_t shown = (std::min)(all.size(), size_t{10});
     for (size_t i = 0; i < shown; ++i) text += "\n" + detail::block_text(all[i]);
     if (shown < all.size()) text += "\nand " + std::to_string(all.size() - shown) + " more";
-    detail::hand_over(Error::InUse, text.c_str());
+    detail::notify_handler(Error::InUse, text.c_str());
   });
 }
 

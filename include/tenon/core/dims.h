@@ -137,7 +137,7 @@ class InlineArray {
   /// data() of a new list that was resized to `n` values, by their number: GCC warns of a pointer
   /// that on_heap_ guards.
   T* new_data(size_t n) noexcept { return !TENON_HEAP || n <= kInline ? inline_ : heap_; }
-  void refuse(Error error) noexcept {
+  void fail(Error error) noexcept {
     error_ = error;
     size_ = 0;
   }
@@ -177,7 +177,7 @@ class InlineArray {
     if (n <= (is_on_heap() ? heap_room(size_) : kInline)) return true;
     T* block = n <= kMost ? static_cast<T*>(heap_allocate(heap_room(n) * sizeof(T))) : nullptr;
     if (block == nullptr) {
-      refuse(kMost == kMaxDims && n > kMost ? Error::InvalidArgument : Error::OutOfMemory);
+      fail(kMost == kMaxDims && n > kMost ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
     }
     std::memcpy(block, data(), size_ * sizeof(T));
@@ -257,11 +257,11 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
       *out++ = v.value;
       fit &= v.fits;
     }
-    if (TENON_UNLIKELY(!fit)) refuse(Error::OutOfBounds);
+    if (TENON_UNLIKELY(!fit)) fail(Error::OutOfBounds);
   }
   void append(detail::AnyInteger v) noexcept {
     push_back(v.value);
-    if (TENON_UNLIKELY(!v.fits)) refuse(Error::OutOfBounds);
+    if (TENON_UNLIKELY(!v.fits)) fail(Error::OutOfBounds);
   }
 };
 

@@ -90,7 +90,7 @@ TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
 }
 
 /// Gives a message to the failure handler, or where there is none to stderr, if there is that.
-TENON_COLD inline void hand_over(Error error, const char* message) noexcept {
+TENON_COLD inline void notify_handler(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) return handler(error, message);
 #if !TENON_BARE_METAL
   std::fputs(message, stderr);
@@ -123,7 +123,7 @@ TENON_COLD inline void report_parts(Error error, uint32_t kinds, ...) noexcept {
   va_start(parts, kinds);
   append_parts(message, kinds, parts);
   va_end(parts);
-  hand_over(error, text);
+  notify_handler(error, text);
 }
 
 /// Writes the calling thread's message, the parts one after another, and returns `error`.
@@ -141,7 +141,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
 template <class... Parts>
 TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
   if constexpr (TENON_ERROR_TEXT == 0) {
-    hand_over(error, toString(error));
+    notify_handler(error, toString(error));
   } else {
     report_parts(error, kPartKinds<Parts...>, pass(part(parts))...);
   }
@@ -163,7 +163,7 @@ inline Error add_context_if(const char* function, Error error) noexcept {
 #if TENON_HAS_EXCEPTIONS
   throw Exception(error, message);
 #else
-  hand_over(error, message);
+  notify_handler(error, message);
 #if TENON_BARE_METAL
   __builtin_trap();
 #else

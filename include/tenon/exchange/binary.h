@@ -89,7 +89,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(new_row_major(sizes, plan, false, draft));
+  TENON_TRY(make_row_major(sizes, plan, false, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
       fields(draft), "from_binary",

@@ -166,7 +166,7 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
                                          blob.strides, plan.dynamism, blob.readonly, draft)) {
-      return finish_shared<Out>(function, Error::Ok, draft, metadata_in(plan.backend));
+      return finish_shared<Out>(function, Error::Ok, draft, keeper_in(plan.backend));
     }
   }
   if (error == Error::Ok) {

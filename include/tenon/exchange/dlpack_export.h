@@ -75,14 +75,14 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
                 "this is another struct than DLPack's");
   TENON_TRY(check_defined(source, "the tensor"));
-  BackendState* const metadata = metadata_beside(fields(source));
-  const KeptSource kept(source, metadata != nullptr);
+  BackendState* const keeper = keeper_beside(fields(source));
+  const KeptSource kept(source, keeper != nullptr);
   const TensorFields& from = fields(kept.arg);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
   const size_t rank = from.layout.rank();
   const size_t shape_nbytes = 2 * rank * sizeof(int64_t);
-  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata);
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, keeper);
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }

@@ -93,7 +93,7 @@ TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
   made.type = plan.shape.type;
   made.device = plan.device;
   made.readonly = from.is_readonly();
-  made.settle(dynamism);
+  made.finalize(dynamism);
 }
 
 /// A tensor over the memory, which `release` releases. If this library exported the struct: the
@@ -108,7 +108,7 @@ TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
                       layout.strides(), dynamism, from.is_readonly(), draft)) {
     return Error::Ok;
   }
-  TENON_TRY(new_impl(draft));
+  TENON_TRY(make_impl(draft));
   describe_import(from, plan, dynamism, fields(draft));
   if (from.own != nullptr && from.own->attach(fields(draft))) return Error::Ok;
   fields(draft).ownership = Ownership::Adopted;
@@ -125,7 +125,7 @@ TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
   Plan copy(source.type, dynamism);
   Draft draft;
   Error error = find_backend_like(source, plan.target, copy.backend);
-  if (error == Error::Ok) error = new_like(source, copy, draft);
+  if (error == Error::Ok) error = make_like(source, copy, draft);
   if (error == Error::Ok) {
     error = copy_to_new(fields(draft), source, CastMode::Checked, nullptr);
   }
@@ -149,7 +149,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
                              {offset + plan.shape.layout.required_span_size()}, {}, {}, all,
                              &release, whole));
     TENON_TRY(finish_draft(whole, memory, nullptr));
-    TENON_TRY(new_impl(draft));
+    TENON_TRY(make_impl(draft));
     fields(draft).set_layout(std::move(plan.shape.layout));
     return attach_view(memory, plan.shape.type, offset, fields(draft));
   };

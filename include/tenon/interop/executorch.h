@@ -157,7 +157,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
   detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
-      detail::known_metadata(&memory_)};
+      detail::find_keeper(&memory_)};
 };
 
 TENON_END_NAMESPACE

@@ -102,7 +102,7 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
       return borrow_checked(data, header.sizes, order, {}, plan, &unmapper, draft);
     }
   }
-  TENON_TRY(new_tensor(Strided{header.sizes, order, {}}, plan, false, draft));
+  TENON_TRY(make_owned(Strided{header.sizes, order, {}}, plan, false, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);
@@ -153,7 +153,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   image.data = from.data;
   image.nbytes = from.nbytes();
   if (!contiguous && !fortran_order) {
-    TENON_TRY(new_row_major(sizes, Plan(from.type, from.dynamism), false, image.copy));
+    TENON_TRY(make_row_major(sizes, Plan(from.type, from.dynamism), false, image.copy));
     MemoryLocation here;
     TENON_TRY(locate_new(fields(image.copy), here));
     TENON_TRY(copy(here, there));

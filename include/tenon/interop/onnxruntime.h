@@ -28,7 +28,7 @@ struct OnnxPorts {
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
   /// Fails with why EValue cannot hold port i; Ok if it can.
-  Error refuse(size_t i) const noexcept {
+  Error explain_none(size_t i) const noexcept {
     const auto found = refusals.find(i);
     return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
   }
@@ -87,7 +87,7 @@ struct OnnxPorts {
         return fail(Error::OutOfBounds, "output ", i, " is out of range, expected below ",
                     specs.size());
       }
-      TENON_TRY(add_context_if("output", i, name(i), refuse(i)));
+      TENON_TRY(add_context_if("output", i, name(i), explain_none(i)));
       chosen.specs.push_back(specs[i]);
     }
     *this = std::move(chosen);
@@ -219,7 +219,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       const size_t at = input_names.size();
       const EValue& input = inputs[i];
       if (input.isNone() && inputs_.specs[i].is_optional) continue;
-      Error error = inputs_.refuse(i);
+      Error error = inputs_.explain_none(i);
       if (error == Error::Ok) {
         error = input.isTensor() ? given.lend(at, *host_, input.toTensor())
                                  : given.lend(at, *host_, input.toTensorList());
@@ -235,7 +235,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       asked.push_back(i);
     }
     if (TENON_UNLIKELY(asked.empty())) {
-      return detail::add_context_if("output", 0, outputs_.name(0), outputs_.refuse(0));
+      return detail::add_context_if("output", 0, outputs_.name(0), outputs_.explain_none(0));
     }
     detail::OnnxValues made(asked.size());
     for (size_t k = 0; k < asked.size(); ++k) {
@@ -267,7 +267,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
   Error explain_none(size_t, size_t output) const noexcept override {
-    return outputs_.refuse(output);
+    return outputs_.explain_none(output);
   }
 
  private:

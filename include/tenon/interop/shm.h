@@ -220,8 +220,8 @@ inline Error name_shm(int fd, const char* path) noexcept {
 }
 
 /// Makes shared memory, of this name unless that is null, and a tensor over it.
-inline Error create_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
-                        const Dims& strides, mode_t mode, Draft& draft) noexcept {
+inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
+                      const Dims& strides, mode_t mode, Draft& draft) noexcept {
   const KeepErrno keep;
   if (name != nullptr) TENON_TRY(name->check());
   ShmLayout shm;
@@ -310,7 +310,7 @@ struct ShmCreate {
   Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
                  const Dims& strides = {}, mode_t mode = 0600) const {
     detail::Draft draft;
-    const Error error = detail::create_shm(&name, sizes, type, strides, mode, draft);
+    const Error error = detail::make_shm(&name, sizes, type, strides, mode, draft);
     return detail::finish<Out>(function, name.add_context_if(error), draft);
   }
 
@@ -324,7 +324,7 @@ struct ShmCreate {
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
     detail::Draft draft;
-    const Error error = detail::create_shm(nullptr, sizes, type, strides, 0, draft);
+    const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, draft);
     return detail::finish<Out>(function, error, draft);
   }
 };

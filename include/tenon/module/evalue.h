@@ -268,7 +268,7 @@ class EValue {
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
       const Type text = value;  // GCC 11 warns where an array is compared
-      if (TENON_UNLIKELY(text == nullptr)) refuse_null("text");
+      if (TENON_UNLIKELY(text == nullptr)) raise_null("text");
       put_list<kKind>(std::string_view(text));
     } else if constexpr (kKind != ValueKind::None) {
       put_list<kKind>(value);
@@ -285,7 +285,7 @@ class EValue {
                          !detail::IsResult<Type>::value) {
       if (!pointer) return set<ValueKind::Tensor>(Tensor());
     } else if constexpr (!detail::IsResult<Type>::value) {
-      if (TENON_UNLIKELY(!pointer)) refuse_null("pointer");
+      if (TENON_UNLIKELY(!pointer)) raise_null("pointer");
     }
     if constexpr (std::is_same_v<P, TensorPtr>) {
       put(std::move(*pointer));
@@ -299,13 +299,13 @@ class EValue {
     if constexpr (std::is_same_v<C, Dims>) {
       detail::raise_if("EValue", detail::check_dims("the list", values));
     }
-    auto* const elements = new_list<K>(static_cast<size_t>(std::size(values)));
+    auto* const elements = make_list<K>(static_cast<size_t>(std::size(values)));
     size_t i = 0;
     for (const auto& value : values) elements[i++] = element<detail::ElementOf<K>>(value);
   }
   /// Stores a list of `count` elements T(); this is None before.
   template <ValueKind K>
-  detail::ElementOf<K>* new_list(size_t count) {
+  detail::ElementOf<K>* make_list(size_t count) {
     using T = detail::ElementOf<K>;
     std::shared_ptr<detail::ValueList<T>> list;
     const Error error = detail::call_safely([&] {
@@ -330,7 +330,7 @@ class EValue {
   static Error copy_list(EValue& list, const detail::CopyTensor& copy) {
     const EValue from = list;
     EValue to;
-    Tensor* const copies = to.new_list<K>(from.list_->size);
+    Tensor* const copies = to.make_list<K>(from.list_->size);
     for (size_t i = 0; i < from.list_->size; ++i) {
       const Tensor& tensor = from.stored<K>()[i];
       if (tensor.defined()) TENON_TRY(copy(tensor, copies[i]));
@@ -354,7 +354,7 @@ class EValue {
       return *from;
     }
   }
-  [[noreturn]] TENON_COLD static void refuse_null(const char* what) {
+  [[noreturn]] TENON_COLD static void raise_null(const char* what) {
     detail::raise(Error::InvalidState, "EValue: the ", what, " is null");
   }
 

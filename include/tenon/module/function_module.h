@@ -178,10 +178,10 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  public:
   /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
-  FunctionModule() noexcept : functions_(detail::known_metadata(nullptr)) {}
+  FunctionModule() noexcept : functions_(detail::find_keeper(nullptr)) {}
   template <class B, IfBackend<B> = 0>
   explicit FunctionModule(B& memory) noexcept
-      : Module(&memory), functions_(detail::known_metadata(&memory)) {}
+      : Module(&memory), functions_(detail::find_keeper(&memory)) {}
   template <class F, IfCallable<F> = 0>
   explicit FunctionModule(F f) : FunctionModule() {
     add_forward(std::move(f));

@@ -150,7 +150,7 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   }
   kept = Tensor();
   Draft draft;
-  Error error = new_tensor(shape, plan, false, draft);
+  Error error = make_owned(shape, plan, false, draft);
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(add_context_if("empty", error));
   if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");
@@ -345,9 +345,9 @@ class Outputs {
   Backend* memory_;
   Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::known_metadata(memory_)};  // of the last run
-  detail::StoredArray<Tensor> set_{detail::known_metadata(memory_)};
-  detail::StoredArray<Tensor> own_{detail::known_metadata(memory_)};  // by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::find_keeper(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::find_keeper(memory_)};
+  detail::StoredArray<Tensor> own_{detail::find_keeper(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

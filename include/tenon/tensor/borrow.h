@@ -30,7 +30,7 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
   made.type = plan.type;
   made.device = plan.device;
   made.readonly = data.is_readonly();
-  made.settle(plan.dynamism);
+  made.finalize(plan.dynamism);
   if (release != nullptr && *release) {
     made.ownership = Ownership::Adopted;
     made.deleter.fill(std::move(*release));
@@ -45,7 +45,7 @@ Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter*
   if (TENON_UNLIKELY(release != nullptr && release->error() != Error::Ok)) {
     return fail_no_memory("the deleter");
   }
-  TENON_TRY(new_impl(draft, metadata_in(plan.backend)));
+  TENON_TRY(make_impl(draft, keeper_in(plan.backend)));
   ImplFields& made = fields(draft);
   TENON_TRY(shape.lay_out(elementSize(plan.type), made.layout));
   return set_memory(data, plan, release, made);
@@ -66,7 +66,7 @@ TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) n
   ImplFields& made = fields(draft);
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
-  if (made.metadata == state) {
+  if (made.keeper == state) {
     set_owner(*state, made);
     return Error::Ok;
   }
@@ -142,20 +142,20 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   made.owner = from.owner;
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
-  made.settle(from.dynamism);
+  made.finalize(from.dynamism);
   keep_memory(source, made);
   return Error::Ok;
 }
 
 /// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
 /// source's, else the thread's default; null for the heap.
-TENON_LAZY BackendState* metadata_like(const TensorArg& source) noexcept {
-  BackendState* const own = metadata_beside(fields(source));
-  return own != nullptr ? own : metadata_in(current_backend());
+TENON_LAZY BackendState* keeper_like(const TensorArg& source) noexcept {
+  BackendState* const own = keeper_beside(fields(source));
+  return own != nullptr ? own : keeper_in(current_backend());
 }
 /// Whether that may call a backend.
 inline bool asks_for_metadata(const TensorArg& source) noexcept {
-  return fields(source).metadata != nullptr || current_backend() != nullptr;
+  return fields(source).keeper != nullptr || current_backend() != nullptr;
 }
 
 /// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
@@ -167,7 +167,7 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
   const KeptSource kept(source, asks_for_metadata(source));
-  TENON_TRY(new_impl(draft, metadata_like(kept.arg)));
+  TENON_TRY(make_impl(draft, keeper_like(kept.arg)));
   const TensorFields& from = fields(kept.arg);
   const Layout& old = from.layout;
   Layout& layout = fields(draft).layout;

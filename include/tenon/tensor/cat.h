@@ -292,7 +292,7 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
   Error error = plan_batch(dim, batch);
   Plan plan(batch.type);
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, plan.backend);
-  if (error == Error::Ok) error = new_row_major(batch.sizes, plan, false, draft);
+  if (error == Error::Ok) error = make_row_major(batch.sizes, plan, false, draft);
   MemoryLocation out;
   if (error == Error::Ok) error = locate_new(fields(draft), out);
   if (error == Error::Ok) error = copy_batch(batch, out);

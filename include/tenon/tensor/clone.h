@@ -37,7 +37,7 @@ TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan
                                                    Draft& draft) noexcept {
   // The backend's code may drop the source.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  TENON_TRY(new_like(fields(source), plan, draft));
+  TENON_TRY(make_like(fields(source), plan, draft));
   const ConstTensorArg from(kept);  // as it is now
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
@@ -101,9 +101,9 @@ Out clone(const char* function, const TensorArg& source, Plan plan = Plan(Scalar
   if (TENON_UNLIKELY(error != Error::Ok)) return finish_failed<Out>(function, error);
   const TensorFields& from = fields(source);
   if (TENON_UNLIKELY(is_placeholder)) {
-    error = new_placeholder(from, plan, draft);
+    error = make_placeholder(from, plan, draft);
   } else if (plan.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
-    error = new_like(from, plan, draft);
+    error = make_like(from, plan, draft);
     if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
     clear_after_baseline();  // after the copy of the layout GCC does not with -Og
   } else {

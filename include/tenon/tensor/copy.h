@@ -267,7 +267,7 @@ TENON_LAZY Error make_contiguous(const TensorArg& source, const Plan& plan, Draf
   TENON_TRY(find_location(fields(source), "the source tensor", from));
   MemoryHold hold;
   TENON_TRY(hold.hold(source));
-  TENON_TRY(new_row_major(from.view.sizes, plan, false, draft));
+  TENON_TRY(make_row_major(from.view.sizes, plan, false, draft));
   MemoryLocation to;
   TENON_TRY(locate_new(fields(draft), to));
   return copy(to, from);
@@ -286,7 +286,7 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   Error error = plan_like(source, plan, is_placeholder);
   if (error == Error::Ok) {
     plan.dynamism = fields(source).dynamism;
-    error = is_placeholder ? new_placeholder(fields(source), plan, draft)
+    error = is_placeholder ? make_placeholder(fields(source), plan, draft)
                            : make_contiguous(source, plan, draft);
   }
   return finish_new<Out>(function, error, draft, plan.backend);

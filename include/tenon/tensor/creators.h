@@ -31,16 +31,16 @@ inline Error find_backend_like(const TensorFields& from, Backend* given,
 }
 
 /// A tensor without data like `from`, on its device.
-TENON_LAZY TENON_COLD Error new_placeholder(const TensorFields& from, const Plan& plan,
-                                            Draft& draft) noexcept {
+TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, const Plan& plan,
+                                             Draft& draft) noexcept {
   TENON_TRY(check_type(plan.type));
-  TENON_TRY(new_impl(draft));
+  TENON_TRY(make_impl(draft));
   ImplFields& made = fields(draft);
   made.layout = from.layout;
   TENON_TRY(made.layout.check(elementSize(plan.type)));
   made.type = plan.type;
   made.device = from.device;
-  made.settle(plan.dynamism);
+  made.finalize(plan.dynamism);
   return Error::Ok;
 }
 
@@ -63,11 +63,11 @@ inline constexpr unsigned char kZeroElement[16] = {};
 struct Uninitialized {
   template <bool kIsFloat>
   static Error make(const Plan& plan, Draft& draft) noexcept {
-    return new_memory(plan, false, draft);
+    return make_memory(plan, false, draft);
   }
 };
 TENON_LAZY Error new_zeros(const Plan& plan, Draft& draft) noexcept {
-  TENON_TRY(new_memory(plan, true, draft));
+  TENON_TRY(make_memory(plan, true, draft));
   if (plan.backend == nullptr) return Error::Ok;
   return write_elements(plan, draft, kZeroElement, [&](void* out) noexcept {
     std::memset(out, 0, plan.nbytes());
@@ -80,7 +80,7 @@ TENON_NOINLINE Error new_full(const Plan& plan, const Scalar& value, Draft& draf
   unsigned char element[16] = {};
   TENON_TRY(store_scalar<kIsFloat>(plan.type, value, element));
   if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(plan, draft);
-  TENON_TRY(new_memory(plan, false, draft));
+  TENON_TRY(make_memory(plan, false, draft));
   return write_elements(plan, draft, element, [&](void* out) noexcept {
     fill_elements(out, plan.count, element, elementSize(plan.type));
     return Error::Ok;
@@ -103,8 +103,8 @@ struct Filled {
 
 /// Makes a tensor of a shape with its elements.
 template <class Elements, bool kIsFloat, class Shape, class... Value>
-Error new_of_elements(const Shape& shape, Plan& plan, Draft& draft,
-                      const Value&... value) noexcept {
+Error make_of_elements(const Shape& shape, Plan& plan, Draft& draft,
+                       const Value&... value) noexcept {
   if constexpr (!kIsFloat) TENON_TRY(check_type(plan.type));
   TENON_TRY(shape.check(plan));
   TENON_TRY(Elements::template make<kIsFloat>(plan, draft, value...));
@@ -126,7 +126,7 @@ struct Creator {
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
     detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
     detail::Draft draft;
-    const Error error = detail::new_of_elements<Elements, !detail::has_type_v<Options...>>(
+    const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
         detail::RowMajor{sizes}, plan, draft, value...);
     return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
@@ -146,7 +146,7 @@ struct StridedCreator {
                  Options&&... options) const {
     detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
     detail::Draft draft;
-    const Error error = detail::new_of_elements<Elements, !detail::has_type_v<Options...>>(
+    const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
         detail::Strided{sizes, {}, strides}, plan, draft, value...);
     return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
@@ -169,8 +169,8 @@ struct LikeCreator {
       const Layout kept = detail::keep_layout(from, plan);
       const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
       error = TENON_UNLIKELY(is_placeholder)
-                  ? detail::new_placeholder(from, plan, draft)
-                  : detail::new_of_elements<Elements, false>(shape, plan, draft, value...);
+                  ? detail::make_placeholder(from, plan, draft)
+                  : detail::make_of_elements<Elements, false>(shape, plan, draft, value...);
     }
     return detail::finish_new<Out>(function, error, draft, plan.backend);
   }

@@ -25,15 +25,14 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor in the making: its impl, which a creator fills in place.
 using Draft = TensorImplPtr;
 
-/// Makes an impl, in the memory of `metadata` if that is not null. `room` more bytes follow in
+/// Makes an impl, in the memory of `keeper` if that is not null. `room` more bytes follow in
 /// the block, for elements. `draft` is null before.
-TENON_LAZY Error new_impl(Draft& draft, BackendState* metadata = nullptr,
-                          size_t room = 0) noexcept {
-  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata);
+TENON_LAZY Error make_impl(Draft& draft, BackendState* keeper = nullptr, size_t room = 0) noexcept {
+  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, keeper);
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
-  fields(draft).metadata = metadata;
+  fields(draft).keeper = keeper;
   return Error::Ok;
 }
 /// The room that `nbytes` bytes need, and where they are in it.
@@ -151,7 +150,7 @@ TENON_LAZY Error make_owner(const TensorArg& source, std::shared_ptr<const void>
   const void* const held = release.hold.tensor();
   if (held == nullptr) return Error::Ok;
   constexpr size_t kSize = kControlSize + sizeof(ReleaseHold);
-  void* const block = allocate_metadata(kSize, metadata_beside(fields(source)));
+  void* const block = allocate_metadata(kSize, keeper_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;

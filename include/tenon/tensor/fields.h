@@ -46,10 +46,10 @@ struct TensorFields {
   Ownership ownership = Ownership::Borrowed;
   // Bits, so that a TensorImpl takes 160 bytes on bare metal.
   bool readonly : 1;
-  bool opaque : 1;                   // only the backend reaches the memory, whatever the device
-  bool deallocated : 1;              // by backend_deallocate(): the metadata is all that is left
-  BackendState* owner = nullptr;     // whose memory it is, where it is not the host's heap
-  BackendState* metadata = nullptr;  // where this lies, if a backend keeps it; counted there
+  bool opaque : 1;                 // only the backend reaches the memory, whatever the device
+  bool deallocated : 1;            // by backend_deallocate(): the metadata is all that is left
+  BackendState* owner = nullptr;   // whose memory it is, where it is not the host's heap
+  BackendState* keeper = nullptr;  // in whose memory this lies, if not the heap's; counted there
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false) {}
 
@@ -58,7 +58,7 @@ struct TensorFields {
     ::new (static_cast<void*>(&layout)) Layout(std::move(made));
   }
   /// Derives the rest once layout, data and type are there.
-  void settle(TensorShapeDynamism asked) noexcept {
+  void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
     // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
     capacity =
@@ -74,8 +74,8 @@ struct TensorFields {
 
 /// Where more metadata for a tensor lies: where its own does; null for the heap, and where that
 /// backend is gone.
-inline BackendState* metadata_beside(const TensorFields& tensor) noexcept {
-  BackendState* const keeper = tensor.metadata;
+inline BackendState* keeper_beside(const TensorFields& tensor) noexcept {
+  BackendState* const keeper = tensor.keeper;
   return keeper == nullptr || keeper->find() == nullptr ? nullptr : keeper;
 }
 

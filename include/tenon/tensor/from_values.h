@@ -66,7 +66,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values&
   const size_t size = elementSize(plan.type);
   if (values.is_adoptable() && plan.backend == nullptr &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
-    TENON_TRY(new_impl(draft));
+    TENON_TRY(make_impl(draft));
     ImplFields& made = fields(draft);
     made.type = plan.type;
     made.data = const_cast<void*>(values.data());
@@ -74,7 +74,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values&
     made.deleter.fill(std::move(values.owner()));
     return Error::Ok;
   }
-  TENON_TRY(new_memory(plan, false, draft));
+  TENON_TRY(make_memory(plan, false, draft));
   return write_elements(plan, draft, nullptr, [&](void* out) noexcept {
     if (plan.count != 0) std::memcpy(out, values.data(), plan.nbytes());  // data() may be null
     return Error::Ok;
@@ -82,7 +82,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values&
 }
 TENON_LAZY TENON_NOINLINE Error convert_to_new(const Plan& plan, const Values& values,
                                                Draft& draft) noexcept {
-  TENON_TRY(new_memory(plan, false, draft));
+  TENON_TRY(make_memory(plan, false, draft));
   return write_elements(plan, draft, nullptr,
                         [&](void* out) noexcept { return convert_values(plan.type, out, values); });
 }
@@ -115,8 +115,8 @@ Out of_values(const char* function, Values& values, const Shape& shape, bool is_
 /// A 0-d tensor of the element in the 16 bytes at `element`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const Plan& plan,
                                                     Draft& draft) noexcept {
-  TENON_TRY(new_memory(plan, false, draft));
-  fields(draft).settle(TensorShapeDynamism::STATIC);  // its layout is that of no dimensions
+  TENON_TRY(make_memory(plan, false, draft));
+  fields(draft).finalize(TensorShapeDynamism::STATIC);  // its layout is that of no dimensions
   return write_elements(plan, draft, element, [&](void* out) noexcept {
     std::memcpy(out, element, elementSize(plan.type));
     return Error::Ok;

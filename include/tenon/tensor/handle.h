@@ -60,12 +60,12 @@ class KeptSource {
   MemoryHold hold_;
 };
 
-/// Moves a draft to what holds it. A handle lies in the memory of `metadata`, or on the heap; if
+/// Moves a draft to what holds it. A handle lies in the memory of `keeper`, or on the heap; if
 /// there is none, the draft stays as it is.
 template <class T>
-Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata) noexcept {
+Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* keeper) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
-    out.reset(new (metadata) Tensor(std::move(draft)));
+    out.reset(new (keeper) Tensor(std::move(draft)));
     // allocate_metadata() left the text.
     if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;
   } else {
@@ -76,8 +76,8 @@ Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* metadata
 
 /// Another handle to a tensor, see finish_draft().
 template <class T>
-Error make_handle(Tensor&& tensor, T& out, BackendState* metadata) noexcept {
-  return finish_draft(impl_of(tensor), out, metadata);
+Error make_handle(Tensor&& tensor, T& out, BackendState* keeper) noexcept {
+  return finish_draft(impl_of(tensor), out, keeper);
 }
 
 /// A tensor whose shape and memory may change.

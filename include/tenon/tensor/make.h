@@ -7,9 +7,9 @@
 //   make_over                                  of_values
 //     plan_of          the options               plan_of             the options
 //     borrow                                     RowMajor::check     the sizes: 6 elements
-//       new_impl       metadata                  check_values        as many values?
+//       make_impl      metadata                  check_values        as many values?
 //       lay_out        the sizes, in place       adopt_or_copy
-//       set_memory     data, deleter               new_memory        metadata and elements
+//       set_memory     data, deleter               make_memory       metadata and elements
 //     attach_backend,  if one is given             write_elements    the values
 //     check_borrowed   if a device is            write_shape         the sizes, in place
 //     finish           handle or error           finish_new          handle or error
@@ -102,7 +102,7 @@ template <class Shape>
 Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
   ImplFields& made = fields(draft);
   TENON_TRY(shape.write(plan, made.layout));
-  made.settle(plan.dynamism);
+  made.finalize(plan.dynamism);
   return Error::Ok;
 }
 
@@ -110,8 +110,8 @@ Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
 
 /// Where tensors in a backend's memory keep their metadata; null for the heap, as always in ATen
 /// mode.
-inline BackendState* metadata_in(Backend* backend) noexcept {
-  return kHasOwnTensors ? known_metadata(backend) : nullptr;
+inline BackendState* keeper_in(Backend* backend) noexcept {
+  return kHasOwnTensors ? find_keeper(backend) : nullptr;
 }
 /// Says that memory is a backend's.
 inline void set_owner(BackendState& state, TensorFields& made) noexcept {
@@ -120,16 +120,17 @@ inline void set_owner(BackendState& state, TensorFields& made) noexcept {
   made.opaque = state.opaque;
 }
 
-/// new_memory() of a backend.
-TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft& draft) noexcept {
+/// make_memory() of a backend.
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan,
+                                                                Draft& draft) noexcept {
   Backend& backend = *plan.backend;
   const size_t nbytes = plan.nbytes();
   BackendState* const state = BackendAccess::state(backend);
   if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
-  BackendState* const known = state->known_metadata();
-  BackendState* const metadata = kHasOwnTensors ? known : nullptr;
-  const bool is_small = metadata != nullptr && metadata == state && is_inline_size(nbytes);
-  TENON_TRY(new_impl(draft, metadata, is_small ? inline_room(nbytes) : 0));
+  BackendState* const known = state->find_keeper();
+  BackendState* const keeper = kHasOwnTensors ? known : nullptr;
+  const bool is_small = keeper != nullptr && keeper == state && is_inline_size(nbytes);
+  TENON_TRY(make_impl(draft, keeper, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
   made.type = plan.type;
   if (is_small) {
@@ -146,9 +147,9 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_in_backend(const Plan& plan, Draft&
 
 /// A draft with memory for the plan's elements, without a shape. Few bytes lie in one block with
 /// the metadata. Only memory of the heap can be had `zeroed`.
-TENON_COMPILED_ONCE TENON_NOINLINE Error new_memory(const Plan& plan, bool zeroed,
-                                                    Draft& draft) noexcept {
-  if (TENON_UNLIKELY(plan.backend != nullptr)) return new_in_backend(plan, draft);
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zeroed,
+                                                     Draft& draft) noexcept {
+  if (TENON_UNLIKELY(plan.backend != nullptr)) return make_memory_in_backend(plan, draft);
   const size_t nbytes = plan.nbytes();
   const bool is_small = is_inline_size(nbytes);
   Allocation memory{nullptr, nullptr};
@@ -156,7 +157,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_memory(const Plan& plan, bool zeroe
     memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
     if (TENON_UNLIKELY(memory.base == nullptr)) return fail_memory(nbytes);
   }
-  const Error error = new_impl(draft, nullptr, is_small ? inline_room(nbytes) : 0);
+  const Error error = make_impl(draft, nullptr, is_small ? inline_room(nbytes) : 0);
   if (TENON_UNLIKELY(error != Error::Ok)) {
     heap_release(memory.base);
     return error;
@@ -173,17 +174,17 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error new_memory(const Plan& plan, bool zeroe
   return Error::Ok;
 }
 
-/// A tensor that owns its memory, uninitialised or `zeroed` as new_memory()'s.
+/// A tensor that owns its memory, uninitialised or `zeroed` as make_memory()'s.
 template <class Shape>
-Error new_tensor(const Shape& shape, Plan& plan, bool zeroed, Draft& draft) noexcept {
+Error make_owned(const Shape& shape, Plan& plan, bool zeroed, Draft& draft) noexcept {
   TENON_TRY(shape.check(plan));
-  TENON_TRY(new_memory(plan, zeroed, draft));
+  TENON_TRY(make_memory(plan, zeroed, draft));
   return write_shape(shape, plan, draft);
 }
-/// new_tensor() of sizes alone, for a plan whose type is not checked yet.
-TENON_LAZY Error new_row_major(const Dims& sizes, Plan plan, bool zeroed, Draft& draft) noexcept {
+/// make_owned() of sizes alone, for a plan whose type is not checked yet.
+TENON_LAZY Error make_row_major(const Dims& sizes, Plan plan, bool zeroed, Draft& draft) noexcept {
   TENON_TRY(check_type(plan.type));
-  return new_tensor(RowMajor{sizes}, plan, zeroed, draft);
+  return make_owned(RowMajor{sizes}, plan, zeroed, draft);
 }
 /// A copy of a tensor's layout where a backend gives the memory for one like it: the backend's code
 /// may change or drop that tensor. Else none is needed.
@@ -192,9 +193,9 @@ inline Layout keep_layout(const TensorFields& source, const Plan& plan) noexcept
 }
 /// A new tensor like `source`, uninitialised: of its layout, or where that is not dense, of a dense
 /// one in its dim order; of the plan's type, dynamism and backend.
-TENON_LAZY Error new_like(const TensorFields& source, Plan& plan, Draft& draft) noexcept {
+TENON_LAZY Error make_like(const TensorFields& source, Plan& plan, Draft& draft) noexcept {
   const Layout kept = keep_layout(source, plan);
-  return new_tensor(Like{plan.backend != nullptr ? kept : source.layout}, plan, false, draft);
+  return make_owned(Like{plan.backend != nullptr ? kept : source.layout}, plan, false, draft);
 }
 
 // --- Elements -----------------------------------------------------------------------------------
@@ -247,22 +248,22 @@ Out finish_value(const char* function, Error error, T&& value) {
 template <class Out>
 TENON_NOINLINE Out finish(const char* function, Error error, Draft& draft) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).metadata);
+  if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).keeper);
   return finish_value<Out>(function, error, std::move(value));
 }
 /// finish() of what may be the impl of a tensor that exists. A handle lies in the memory of
-/// `metadata`, or on the heap.
+/// `keeper`, or on the heap.
 template <class Out>
-Out finish_shared(const char* function, Error error, Draft& draft, BackendState* metadata) {
+Out finish_shared(const char* function, Error error, Draft& draft, BackendState* keeper) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, metadata);
+  if (error == Error::Ok) error = finish_draft(draft, value, keeper);
   return finish_value<Out>(function, error, std::move(value));
 }
 /// The same of a tensor that exists.
 template <class Out>
-Out finish_shared(const char* function, Error error, Tensor&& shared, BackendState* metadata) {
+Out finish_shared(const char* function, Error error, Tensor&& shared, BackendState* keeper) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = make_handle(std::move(shared), value, metadata);
+  if (error == Error::Ok) error = make_handle(std::move(shared), value, keeper);
   return finish_value<Out>(function, error, std::move(value));
 }
 
@@ -285,7 +286,7 @@ TENON_NOINLINE Out finish_new(const char* function, Error error, Draft& draft, B
   typename ReturnedValue<Out>::type value;
   if (error == Error::Ok) {
     const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
-    error = finish_draft(draft, value, made.metadata);
+    error = finish_draft(draft, value, made.keeper);
     if (error == Error::Ok) error = afterwards(value);
     if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {
       tell_made(*backend, made, function);

@@ -161,7 +161,7 @@ Out make_random(const char* function, const Shape& shape, bool zeroed, Plan& pla
   RandomPlan random;
   Draft draft;
   Error error = Kind::plan(random, plan.type, arguments...);
-  if (error == Error::Ok) error = new_tensor(shape, plan, zeroed, draft);
+  if (error == Error::Ok) error = make_owned(shape, plan, zeroed, draft);
   return finish_new<Out>(function, error, draft, plan.backend, [&](const TensorArg& made) noexcept {
     return fill_random(made, random,
                        plan.generator != nullptr ? *plan.generator : default_generator());
@@ -227,7 +227,7 @@ struct RandomLike {
     const detail::TensorFields& from = detail::fields(source);
     if (TENON_UNLIKELY(is_placeholder)) {
       detail::Draft draft;
-      return detail::finish<Out>(function, detail::new_placeholder(from, plan, draft), draft);
+      return detail::finish<Out>(function, detail::make_placeholder(from, plan, draft), draft);
     }
     const Layout kept = detail::keep_layout(from, plan);
     const detail::Like shape{plan.backend != nullptr ? kept : from.layout};

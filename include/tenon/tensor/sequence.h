@@ -78,7 +78,7 @@ Error make_range(Number start, Number end, Number step, const Plan& plan, Draft&
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(new_row_major({count}, plan, false, draft));
+  TENON_TRY(make_row_major({count}, plan, false, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     // The step is exact, so no error accumulates.
     store_numbers<Number>(type, out, count,
@@ -138,7 +138,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(new_row_major(sizes, plan, false, draft));
+  TENON_TRY(make_row_major(sizes, plan, false, draft));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
@@ -161,7 +161,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
 TENON_LAZY Error make_eye(const Dims& sizes, const Plan& plan, Draft& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(plan.type, 1, one));
-  TENON_TRY(new_row_major(sizes, plan, true, draft));
+  TENON_TRY(make_row_major(sizes, plan, true, draft));
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
   const bool is_zero = plan.backend == nullptr;

@@ -110,7 +110,7 @@ class Tensor : public TensorMetadata<Tensor> {
     fields.readonly = false;
     fields.opaque = false;
     // What was reserved was in the old memory; a bound is a promise for any.
-    if (fields.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) fields.settle(fields.dynamism);
+    if (fields.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) fields.finalize(fields.dynamism);
   }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
@@ -167,8 +167,8 @@ class Tensor : public TensorMetadata<Tensor> {
       detail::raise(Error::OutOfMemory, "Tensor: " TENON_OUT_OF_MEMORY " for a handle");
     return p;
   }
-  static void* operator new(size_t size, detail::BackendState* metadata) noexcept {
-    return detail::allocate_metadata(size, metadata);
+  static void* operator new(size_t size, detail::BackendState* keeper) noexcept {
+    return detail::allocate_metadata(size, keeper);
   }
   static void* operator new(size_t, void* place) noexcept { return place; }
   static void operator delete(void* p) noexcept { detail::release_metadata(p); }

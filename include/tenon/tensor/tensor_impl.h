@@ -137,7 +137,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                                            list(strides, rank), element_size, layout));
     fields_.data = data;
     fields_.type = type;
-    fields_.settle(dynamism);
+    fields_.finalize(dynamism);
   }
   /// The same over memory that is only read, such as constants in flash: a read-only tensor. A
   /// template, so that nullptr is no mistake.

@@ -200,9 +200,9 @@ struct MakeTensor {
                                   is_flat, options...);
   }
   Out share(Tensor shared, Error error) const {
-    detail::BackendState* metadata = nullptr;
-    if (error == Error::Ok) metadata = detail::metadata_like(detail::ConstTensorArg(shared));
-    return detail::finish_shared<Out>(function, error, std::move(shared), metadata);
+    detail::BackendState* keeper = nullptr;
+    if (error == Error::Ok) keeper = detail::keeper_like(detail::ConstTensorArg(shared));
+    return detail::finish_shared<Out>(function, error, std::move(shared), keeper);
   }
 };
 

@@ -117,8 +117,7 @@ struct BackendTransfer {
     const Tensor held = t.tensor();  // the backends' code may drop the handle, or make a view
     const TensorArg source(held);
     if (detail::lives_in(detail::fields(source), backend)) {
-      return detail::finish_shared<Out>(function, error, Tensor(held),
-                                        detail::metadata_like(source));
+      return detail::finish_shared<Out>(function, error, Tensor(held), detail::keeper_like(source));
     }
     error = check_unshared(source);
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);

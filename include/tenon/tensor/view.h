@@ -26,7 +26,7 @@ namespace detail {
 /// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
   const KeptSource kept(source, asks_for_metadata(source));
-  TENON_TRY(new_impl(draft, metadata_like(kept.arg)));
+  TENON_TRY(make_impl(draft, keeper_like(kept.arg)));
   Layout& layout = fields(draft).layout;
   const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
   TENON_TRY(

@@ -19,7 +19,7 @@ TEST_CASE("fields: the capacity is what lies from element 0 upward, at most one 
     INFO("row " << &row - rows);
     detail::TensorFields fields;
     REQUIRE(make_layout(row.sizes, {}, row.strides, sizeof(float), fields.layout) == Error::Ok);
-    fields.settle(TensorShapeDynamism::DYNAMIC_BOUND);
+    fields.finalize(TensorShapeDynamism::DYNAMIC_BOUND);
     CHECK(fields.capacity == row.capacity);
     CHECK((fields.dynamism == TensorShapeDynamism::STATIC) == row.sizes.empty());
     CHECK(fields.has_data() == (fields.layout.numel == 0));

@@ -22,7 +22,7 @@ constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
 TEST_CASE("handle: a draft that is finished is the handle's, with its memory") {
   detail::Draft draft;
   const detail::Plan plan(own::ScalarType::Float, DYNAMIC);
-  REQUIRE(detail::new_row_major({2, 3}, plan, true, draft) == Error::Ok);
+  REQUIRE(detail::make_row_major({2, 3}, plan, true, draft) == Error::Ok);
   const void* const memory = detail::fields(draft).data;
   TensorPtr t;
   REQUIRE(detail::finish_draft(draft, t, nullptr) == Error::Ok);

@@ -190,8 +190,7 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   }
   MemoryHold memory;  // first: the backend's code may drop the source
   TENON_TRY(memory.hold(source));
-  void* const block =
-      allocate_metadata(kNodeSize<ExecutorchExport>, metadata_beside(fields(source)));
+  void* const block = allocate_metadata(kNodeSize<ExecutorchExport>, keeper_beside(fields(source)));
   if (TENON_UNLIKELY(block == nullptr)) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }

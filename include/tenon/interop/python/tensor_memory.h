@@ -7,8 +7,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Refuses an attribute of a tensor, which hasattr() then says it has not. Null.
-inline PyObject* refuse_attribute(const TensorFields& tensor, const char* name) noexcept {
+/// Sets the AttributeError of a tensor without the attribute, and returns null.
+inline PyObject* raise_attribute_error(const TensorFields& tensor, const char* name) noexcept {
   return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no %s",
                       python_type(tensor.type).name, toString(tensor.device.type()), name);
 }
@@ -28,7 +28,7 @@ inline PyObject* make_interface(PythonTensor& object, const TensorFields& tensor
 
 inline PyObject* array_interface(PythonTensor& object, const TensorFields& tensor) {
   if (python_type(tensor.type).kind == '\0' || check_shareable(tensor) != Error::Ok) {
-    return refuse_attribute(tensor, "__array_interface__");
+    return raise_attribute_error(tensor, "__array_interface__");
   }
   return make_interface(object, tensor, object.address());
 }
@@ -40,7 +40,7 @@ inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& 
   const bool is_cuda =
       type == DeviceType::CUDA || (type == DeviceType::CUDAManaged && !tensor.opaque);
   if (!is_cuda || python_type(tensor.type).kind == '\0' || check_has_data(tensor) != Error::Ok) {
-    return refuse_attribute(tensor, "__cuda_array_interface__");
+    return raise_attribute_error(tensor, "__cuda_array_interface__");
   }
   DeviceBackend* device = nullptr;
   if (finish_status(find_streams(tensor, device)) != 0) return nullptr;

@@ -100,18 +100,18 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
 /// A view of all of `source`. Its layout is copied: make_view() would compute it again.
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
-  BackendState* const keeper = source.defined() ? metadata_beside(fields(source)) : nullptr;
+  BackendState* const keeper = source.defined() ? keeper_beside(fields(source)) : nullptr;
   Draft draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
     const KeptSource kept(source, keeper != nullptr);
-    TENON_TRY(new_impl(draft, keeper));
+    TENON_TRY(make_impl(draft, keeper));
     const TensorFields& from = fields(kept.arg);
     ImplFields& view = fields(draft);
     view.layout = from.layout;
     TENON_TRY(view.layout.check(elementSize(from.type)));
     TENON_TRY(attach_view(kept.arg, from.type, 0, view));
-    view.settle(dynamism);
+    view.finalize(dynamism);
     return Error::Ok;
   };
   return finish<Out>(function, make(), draft);

@@ -157,7 +157,7 @@ PyObject* make(PyObject*, PyObject* args, PyObject* keywords) {
 
 // shm_create(name, shape, dtype, strides): a tensor in shared memory, and its descriptor. The name is
 // None for memory without one.
-PyObject* create_shm(PyObject*, PyObject* args) {
+PyObject* make_shm(PyObject*, PyObject* args) {
   const char* name = nullptr;
   const char* type_name = nullptr;
   PyObject* shape = nullptr;
@@ -675,7 +675,7 @@ PyMethodDef methods[] = {
     {"capsule", &capsule, METH_VARARGS, nullptr},
     {"take_capsule", with_keywords(&take<true>), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
-    {"shm_create", &create_shm, METH_VARARGS, nullptr},
+    {"shm_create", &make_shm, METH_VARARGS, nullptr},
     {"shm_attach", &attach_shm, METH_VARARGS, nullptr},
     {"as_strided", &as_strided, METH_VARARGS, nullptr},
     {"fill", &fill, METH_VARARGS, nullptr},
