@@ -72,8 +72,8 @@ class BackendOptions {
       number = value.to<int64_t>();
       return Error::Ok;
     }
-    const auto fail_kind = [&](const char* kind, const auto& given) noexcept {
-      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", kind, given,
+    const auto fail_kind = [&](const char* kind, const auto& found) noexcept {
+      return detail::fail(Error::InvalidArgument, "option \"", name, "\" is ", kind, found,
                           "; expected a whole number from ", least, " to ", most);
     };
     if (option->text != nullptr) return fail_kind("the text ", option->text);

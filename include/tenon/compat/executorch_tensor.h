@@ -307,7 +307,7 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
                           const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {},
                           F deleter = nullptr) {
   const aten::Tensor tensor = internal::Source(source).tensor;
-  // Not mutable_data(): that refuses a read-only source, before the deleter has an owner.
+  // Not mutable_data(): that refuses a read-only source, before the deleter is taken over.
   void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
   tenon::Deleter release(data, std::move(deleter));
   aten::Tensor view =

@@ -118,7 +118,7 @@ class Layout : public detail::LayoutFields {
     return row_major || tenon::is_dense(sizes(), strides(), dim_order());
   }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes(), strides(), dim_order()); }
-  /// Elements from element 0 to the end of the highest one: what an owner of the memory allocates,
+  /// Elements from element 0 to the end of the highest one: what an owning tensor allocates,
   /// and what a shape laid from element 0 upward may use.
   /// Source: std::layout_stride::mapping::required_span_size.
   ptrdiff_t required_span_size() const noexcept { return offsets.max + 1; }
@@ -219,15 +219,15 @@ class Layout : public detail::LayoutFields {
                                  size_t element_size, bool& is_same) noexcept {
     const size_t rank = sizes.size();
     TENON_TRY(set_rank(rank));
-    const int64_t* const given = sizes.data();
+    const int64_t* const from = sizes.data();
     const Pointers to = lists();
     detail::DensePass pass;
     for (size_t d = rank; d-- > 0;) {
       if (strides != nullptr) is_same &= strides[d] == pass.product;
-      to.sizes[d] = given[d];
+      to.sizes[d] = from[d];
       to.strides[d] = pass.product;
       to.order[d] = static_cast<DimOrderType>(d);
-      pass.take(given[d]);
+      pass.take(from[d]);
     }
     if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
     numel = pass.numel();
@@ -252,10 +252,10 @@ class Layout : public detail::LayoutFields {
   }
 
   /// Nests the dimensions in another order.
-  void nest(const DimOrderType* given, Pointers to) noexcept {
+  void nest(const DimOrderType* order, Pointers to) noexcept {
     ptrdiff_t product = 1;
     for (size_t i = rank_; i-- > 0;) {
-      const DimOrderType d = given[i];
+      const DimOrderType d = order[i];
       to.order[i] = d;
       to.strides[d] = product;
       const int64_t size = to.sizes[d];
@@ -265,42 +265,42 @@ class Layout : public detail::LayoutFields {
   }
   /// Takes a dim order and strides of any kind. One of them may be empty.
   template <class Dim>
-  TENON_NOINLINE Error restride(ArrayRef<Dim> given_order, ArrayRef<int64_t> given,
+  TENON_NOINLINE Error restride(ArrayRef<Dim> new_order, ArrayRef<int64_t> new_strides,
                                 size_t element_size) noexcept {
     const Pointers to = lists();
     row_major = false;
-    if (given_order.empty()) {
+    if (new_order.empty()) {
       // As the dimensions come is the usual case: the sort takes 30 to 70 instructions more.
       bool nests = true;
       int64_t previous = INT64_MAX;
       for (size_t d = 0; d < rank_; ++d) {
         if (to.sizes[d] == 1) continue;
-        const int64_t stride = detail::magnitude(given[d]);
+        const int64_t stride = detail::magnitude(new_strides[d]);
         nests &= stride <= previous;
         previous = stride;
       }
-      if (!nests) dim_order_from_strides(sizes(), given, {to.order, rank_});
+      if (!nests) dim_order_from_strides(sizes(), new_strides, {to.order, rank_});
     } else {
       uint64_t seen = 0;
       for (size_t i = 0; i < rank_; ++i) {
-        const int64_t d = given_order[i];
+        const int64_t d = new_order[i];
         if (TENON_UNLIKELY(d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0)) {
-          return detail::fail(Error::InvalidArgument, "dim_order ", given_order,
+          return detail::fail(Error::InvalidArgument, "dim_order ", new_order,
                               " is not a permutation of the ", size_t{rank_}, " dimensions");
         }
         seen |= uint64_t{1} << d;
         to.order[i] = static_cast<DimOrderType>(d);
       }
       nest(to.order, to);
-      if (given.empty() || given == strides()) return Error::Ok;
-      if (TENON_UNLIKELY(!strides_agree_with(sizes(), given, dim_order()))) {
-        return detail::fail(Error::InvalidArgument, "strides ", given,
-                            " do not nest in the order of dim_order ", given_order, " for sizes ",
+      if (new_strides.empty() || new_strides == strides()) return Error::Ok;
+      if (TENON_UNLIKELY(!strides_agree_with(sizes(), new_strides, dim_order()))) {
+        return detail::fail(Error::InvalidArgument, "strides ", new_strides,
+                            " do not nest in the order of dim_order ", new_order, " for sizes ",
                             sizes());
       }
     }
-    for (size_t d = 0; d < rank_; ++d) to.strides[d] = given[d];
-    TENON_TRY(compute_offset_range(sizes(), given, offsets));
+    for (size_t d = 0; d < rank_; ++d) to.strides[d] = new_strides[d];
+    TENON_TRY(compute_offset_range(sizes(), new_strides, offsets));
     return detail::check_nbytes(offsets, element_size);
   }
 };

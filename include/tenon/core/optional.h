@@ -17,14 +17,14 @@ inline constexpr None none{};
 /// A T or `none`. Unlike std::optional, a flag takes only a bool and a number only an integer.
 template <class T>
 class Optional {
-  using Given = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;
+  using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;
 
  public:
   constexpr Optional(None) noexcept {}
   template <class V, std::enable_if_t<std::is_same_v<T, bool> ? std::is_same_v<V, bool>
-                                                              : std::is_convertible_v<V, Given>,
+                                                              : std::is_convertible_v<V, Accepted>,
                                       int> = 0>
-  constexpr Optional(V value) : value_(static_cast<Given>(value)), given_(true) {}
+  constexpr Optional(V value) : value_(static_cast<Accepted>(value)), given_(true) {}
 
   constexpr bool has_value() const noexcept { return given_; }
   constexpr T value_or(T otherwise) const noexcept { return given_ ? value_ : otherwise; }

@@ -72,11 +72,11 @@ struct DensePass {
   ptrdiff_t signs = 0;  // negative when a size is
   bool overflow = false;
 
-  TENON_ALWAYS_INLINE void take(const int64_t given) noexcept {
-    const auto size = static_cast<ptrdiff_t>(given);
+  TENON_ALWAYS_INLINE void take(const int64_t value) noexcept {
+    const auto size = static_cast<ptrdiff_t>(value);
     signs |= size;
     count *= static_cast<size_t>(size);
-    overflow |= size != given;
+    overflow |= size != value;
     overflow |= __builtin_mul_overflow(product, size == 0 ? 1 : size, &product);
   }
   /// Whether no size is negative and the bytes fit the address space.

@@ -156,10 +156,10 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   Draft draft;
   Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
-    const Device device = plan.given->device();
+    const Device device = plan.requested->device();
     if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
       error = fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
-                   plan.given->name(), " on ", device);
+                   plan.requested->name(), " on ", device);
     }
   }
   constexpr bool kTakesBack = kKnowsOwners && !has_backend_v<Options...>;
@@ -174,7 +174,7 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
                            &owners, draft);
   }
   if constexpr (has_backend_v<Options...>) {
-    if (error == Error::Ok) error = attach_backend(*plan.given, draft);
+    if (error == Error::Ok) error = attach_backend(*plan.requested, draft);
   } else if (error == Error::Ok && !blob.device.is_cpu()) {
     error = check_borrowed(fields(draft));
   }

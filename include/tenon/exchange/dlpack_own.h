@@ -55,10 +55,10 @@ struct DLPackExport : DLPackBlock {
   }
   /// The memory of a struct that this library made; null for any other. A library with hidden
   /// symbols has its own release().
-  static MemoryHold* memory_of(const Managed& given) noexcept {
-    if (given.deleter != &release) return nullptr;
-    auto* const made = static_cast<DLPackExport*>(given.manager_ctx);
-    return &made->managed == &given ? &made->memory : nullptr;
+  static MemoryHold* memory_of(const Managed& exported) noexcept {
+    if (exported.deleter != &release) return nullptr;
+    auto* const made = static_cast<DLPackExport*>(exported.manager_ctx);
+    return &made->managed == &exported ? &made->memory : nullptr;
   }
 };
 

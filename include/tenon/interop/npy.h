@@ -49,7 +49,7 @@ struct NpySource {
 
 /// Reads the array that begins at source.begin, and says where it ends. A given type, unless
 /// Undefined, is what the bytes are taken as.
-inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size_t& end,
+inline Error read_npy(NpySource source, NpyMemory memory, ScalarType requested, size_t& end,
                       Draft& draft) noexcept {
   if (source.begin > source.size) {
     return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
@@ -71,7 +71,7 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType given, size
   if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
   NpyHeader header;
   TENON_TRY(source.read(text.begin, characters, text.size));
-  TENON_TRY(NpyParser({characters, text.size}, given).parse(header));
+  TENON_TRY(NpyParser({characters, text.size}, requested).parse(header));
   const size_t rank = header.sizes.size();
   if (header.per_item != 1) {
     header.sizes.push_back(static_cast<int64_t>(header.per_item));

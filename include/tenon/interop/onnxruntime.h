@@ -213,7 +213,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
-    detail::OnnxValues given(inputs.size());
+    detail::OnnxValues passed(inputs.size());
     std::vector<const char*> input_names;  // of those that are given
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t at = input_names.size();
@@ -221,8 +221,8 @@ class TENON_EXPORT OnnxModule final : public Module {
       if (input.isNone() && inputs_.specs[i].is_optional) continue;
       Error error = inputs_.explain_none(i);
       if (error == Error::Ok) {
-        error = input.isTensor() ? given.lend(at, *host_, input.toTensor())
-                                 : given.lend(at, *host_, input.toTensorList());
+        error = input.isTensor() ? passed.lend(at, *host_, input.toTensor())
+                                 : passed.lend(at, *host_, input.toTensorList());
       }
       TENON_TRY(detail::add_context_if("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));
@@ -246,7 +246,7 @@ class TENON_EXPORT OnnxModule final : public Module {
           detail::add_context_if("output", i, outputs_.name(i), made.lend(k, *host_, *target)));
     }
     TENON_TRY(detail::check_onnx(detail::onnx_api()->Run(
-        session_.get(), nullptr, input_names.data(), given.data(), input_names.size(),
+        session_.get(), nullptr, input_names.data(), passed.data(), input_names.size(),
         output_names.data(), asked.size(), made.data())));
     for (size_t k = 0; k < asked.size(); ++k) {
       if (made.is_lent(k)) continue;

@@ -141,18 +141,18 @@ struct ShmSegment {
   }
 };
 
-/// Opens the file of a name and becomes one of its owners, whose duties `owner` takes. NotFound for
+/// Opens the file of a name and becomes one of its owners, by `deleter`. NotFound for
 /// a name that was abandoned, which is removed.
 inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
-                        Deleter& owner) noexcept {
-  for (int attempt = 0; attempt < kShmAttempts; ++attempt, owner.reset()) {
+                        Deleter& deleter) noexcept {
+  for (int attempt = 0; attempt < kShmAttempts; ++attempt, deleter.reset()) {
     const int fd = open_shm(path, access);
     if (fd < 0 && errno == ENOENT) return fail(Error::NotFound, "there is no such memory");
     if (fd < 0) return file_error("cannot open it", errno);
-    owner.emplace(nullptr, ShmSegment{fd});
+    deleter.emplace(nullptr, ShmSegment{fd});
     struct stat file;
     TENON_TRY(read_shm(fd, file, shm));
-    char* const copy = owner.stored<ShmSegment>()->path = ::strdup(path);
+    char* const copy = deleter.stored<ShmSegment>()->path = ::strdup(path);
     if (copy == nullptr) return file_error("cannot open it", ENOMEM);
     if (remove_abandoned(fd, file, path)) {
       return fail(Error::NotFound, "it was abandoned by processes that ended");
@@ -163,18 +163,18 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
   return fail(Error::InUse, "another process keeps it locked");
 }
 
-/// Maps an open segment and makes the tensor, which takes over from `owner`.
-inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& owner,
+/// Maps an open segment and makes the tensor, which takes over from `deleter`.
+inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& deleter,
                              Draft& draft) noexcept {
   const bool readonly = access == ShmAccess::ReadOnly;
   const int protection = readonly ? PROT_READ : PROT_READ | PROT_WRITE;
-  ShmSegment& segment = *owner.stored<ShmSegment>();
+  ShmSegment& segment = *deleter.stored<ShmSegment>();
   void* const base = ::mmap(nullptr, shm.length, protection, MAP_SHARED, segment.fd, 0);
   if (base == MAP_FAILED) return file_error("cannot map it", errno);
   segment.base = base;
   segment.length = shm.length;
   return borrow_checked(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
-                        shm.layout.sizes(), {}, shm.layout.strides(), Plan(shm.type), &owner,
+                        shm.layout.sizes(), {}, shm.layout.strides(), Plan(shm.type), &deleter,
                         draft);
 }
 
@@ -236,9 +236,9 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
                      ? ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, mode | S_IRUSR)
                      : ::memfd_create("tenon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return file_error("cannot make shared memory", errno);
-  Deleter owner(nullptr, ShmSegment{fd});
+  Deleter deleter(nullptr, ShmSegment{fd});
   if (name != nullptr) {
-    char* const copy = owner.stored<ShmSegment>()->path = ::strdup(name->path());
+    char* const copy = deleter.stored<ShmSegment>()->path = ::strdup(name->path());
     if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
     struct stat status;  // the umask may have cleared what the last owner needs to find that it is
     if (::fstat(fd, &status) != 0 || ::fchmod(fd, status.st_mode | S_IRUSR) != 0) {
@@ -254,7 +254,7 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
                        : ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) != 0) {
     return file_error("cannot make shared memory", errno);
   }
-  TENON_TRY(make_shm_tensor(shm, ShmAccess::ReadWrite, owner, draft));
+  TENON_TRY(make_shm_tensor(shm, ShmAccess::ReadWrite, deleter, draft));
   return name != nullptr ? name_shm(fd, name->path()) : Error::Ok;
 }
 
@@ -262,10 +262,10 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
 inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noexcept {
   const KeepErrno keep;
   TENON_TRY(name.check());
-  Deleter owner;
+  Deleter deleter;
   ShmLayout shm;
-  TENON_TRY(open_named(name.path(), access, shm, owner));
-  return make_shm_tensor(shm, access, owner, draft);
+  TENON_TRY(open_named(name.path(), access, shm, deleter));
+  return make_shm_tensor(shm, access, deleter, draft);
 }
 
 /// As above, for a descriptor.
@@ -273,7 +273,7 @@ inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return file_error("cannot duplicate it", errno);
-  Deleter owner(nullptr, ShmSegment{fd});
+  Deleter deleter(nullptr, ShmSegment{fd});
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return fail(Error::InvalidArgument,
@@ -282,7 +282,7 @@ inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept
   struct stat file;
   ShmLayout shm;
   TENON_TRY(read_shm(fd, file, shm));
-  return make_shm_tensor(shm, access, owner, draft);
+  return make_shm_tensor(shm, access, deleter, draft);
 }
 
 }  // namespace detail

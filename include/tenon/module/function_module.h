@@ -282,9 +282,9 @@ class TENON_EXPORT FunctionModule final : public Module {
     TENON_TRY(detail::store_specs("input", inputs, function.specs.inputs));
     return detail::store_specs("output", outputs, function.specs.outputs);
   }
-  Error check_name(const Text& given) const noexcept {
-    const char* const name = given.c_str();
-    if (TENON_UNLIKELY(!detail::is_name(given, name))) {
+  Error check_name(const Text& text) const noexcept {
+    const char* const name = text.c_str();
+    if (TENON_UNLIKELY(!detail::is_name(text, name))) {
       return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");
     }
     for (const auto& other : functions_) {

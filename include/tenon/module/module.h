@@ -131,12 +131,12 @@ struct Method {
     }
     passed = values;
     if (!complete) {
-      TENON_TRY(given.resize(count));
+      TENON_TRY(arguments.resize(count));
       for (size_t i = 0; i < count; ++i) {
         const bool is_given = i < values.size() && !values[i].isNone();
-        if (is_given || i < inputs.size()) given[i] = is_given ? values[i] : inputs[i];
+        if (is_given || i < inputs.size()) arguments[i] = is_given ? values[i] : inputs[i];
       }
-      passed = given;
+      passed = arguments;
     }
     for (size_t i = 0; i < count; ++i) TENON_TRY(check_input(passed[i], i));
     return Error::Ok;
@@ -149,7 +149,7 @@ struct Method {
   BackendState* where;
   StoredArray<ValueSpec> described{where};  // the inputs, if describe_inputs() added to them
   StoredArray<EValue> inputs{where};        // those that were set
-  StoredArray<EValue> given{where};         // a run's, if some of them were set
+  StoredArray<EValue> arguments{where};     // a run's, if some of them were set
   Outputs outputs;
 };
 
@@ -391,7 +391,7 @@ inline Error Module::start(Method& method, const EValues& inputs) noexcept {
   }
   const auto drop_values = [&method] {
     if (!method.has_run) method.outputs.clear();
-    for (EValue& value : method.given) value = EValue();  // they were for this run
+    for (EValue& value : method.arguments) value = EValue();  // they were for this run
   };
   if (error == Error::Ok) {
     drop_values();

@@ -86,8 +86,8 @@ TENON_LAZY Error check_borrowed(const TensorFields& made) noexcept {
   return check_memory(made.device, made.data, made.type, made.layout);
 }
 /// attach_backend() where a backend is given, else check_borrowed().
-TENON_LAZY Error check_and_attach_backend(Backend* given, Draft& draft) noexcept {
-  return given != nullptr ? attach_backend(*given, draft) : check_borrowed(fields(draft));
+TENON_LAZY Error check_and_attach_backend(Backend* requested, Draft& draft) noexcept {
+  return requested != nullptr ? attach_backend(*requested, draft) : check_borrowed(fields(draft));
 }
 
 /// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
@@ -102,10 +102,10 @@ Out make_over(const char* function, const DataPtr& data, const Shape& shape, Del
   Draft draft;
   Error error = Error::Ok;
   if constexpr (has_type_v<Options...>) error = check_pointer_type(data, plan.type);
-  if constexpr (kHasBackend) plan.device = plan.given->device();
+  if constexpr (kHasBackend) plan.device = plan.requested->device();
   if (error == Error::Ok) error = borrow(data, shape, plan, release, draft);
   if constexpr (kHasBackend) {
-    if (error == Error::Ok) error = attach_backend(*plan.given, draft);
+    if (error == Error::Ok) error = attach_backend(*plan.requested, draft);
   } else if constexpr (count_of<Options...>(Option::Device) != 0) {
     if (error == Error::Ok) error = check_borrowed(fields(draft));
   }

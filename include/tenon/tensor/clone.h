@@ -45,14 +45,14 @@ TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan
 }
 
 /// Finds the clone's backend when the source or the options involve one.
-TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* given,
+TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* requested,
                                                bool same_device, Backend*& backend) noexcept {
-  if (same_device && given == nullptr && from.owner == nullptr && from.is_host_accessible() &&
+  if (same_device && requested == nullptr && from.owner == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
-  TENON_TRY(find_backend_like(from, given, backend));
+  TENON_TRY(find_backend_like(from, requested, backend));
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Meta)) {
     MemoryLocation nowhere;
@@ -80,9 +80,9 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
   plan.backend = nullptr;
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
-  if (TENON_UNLIKELY(plan.given != nullptr || from.owner != nullptr ||
+  if (TENON_UNLIKELY(plan.requested != nullptr || from.owner != nullptr ||
                      !(from.device.is_cpu() || has_nothing))) {
-    return find_clone_backend(from, plan.given, same_device, plan.backend);
+    return find_clone_backend(from, plan.requested, same_device, plan.backend);
   }
   is_placeholder = has_nothing;
   return Error::Ok;

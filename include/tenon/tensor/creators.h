@@ -17,10 +17,10 @@ namespace detail {
 
 /// The backend for a tensor like `from`: the one that was given, else that of its memory, else the
 /// one that is registered for its device; null for the host's heap.
-inline Error find_backend_like(const TensorFields& from, Backend* given,
+inline Error find_backend_like(const TensorFields& from, Backend* requested,
                                Backend*& backend) noexcept {
-  if (given != nullptr) {
-    backend = null_if_heap(given);
+  if (requested != nullptr) {
+    backend = null_if_heap(requested);
     return Error::Ok;
   }
   TENON_TRY(find_owner(from, "the source tensor", backend));
@@ -50,9 +50,9 @@ TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeho
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   if (plan.type == ScalarType::Undefined) plan.type = from.type;  // a given one too: ExecuTorch's
-  is_placeholder = from.is_meta() && from.owner == nullptr && plan.given == nullptr;
+  is_placeholder = from.is_meta() && from.owner == nullptr && plan.requested == nullptr;
   plan.backend = nullptr;
-  return is_placeholder ? Error::Ok : find_backend_like(from, plan.given, plan.backend);
+  return is_placeholder ? Error::Ok : find_backend_like(from, plan.requested, plan.backend);
 }
 
 // The elements of a new tensor: make() makes a draft that has them, and no shape. kIsFloat: see

@@ -213,8 +213,8 @@ class Values {
       : type_(detail::value_type_of<detail::RangeElementOf<C>>()),
         bytes_(detail::is_byte_container_v<std::remove_reference_t<C>>),
         container_(const_cast<Container*>(std::addressof(container))),
-        take_([](Values& self, void* given) {
-          self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(given)));
+        take_([](Values& self, void* source) {
+          self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(source)));
         }) {}
 
   /// Takes the container; called by the creator. Before, only type() and is_bytes() are valid for a
@@ -233,9 +233,9 @@ class Values {
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
-  Deleter& owner() noexcept { return owner_; }
+  Deleter& deleter() noexcept { return deleter_; }
   /// OutOfMemory when there was none to gather or keep the elements: data() must not be read.
-  Error error() const noexcept { return error_ != Error::Ok ? error_ : owner_.error(); }
+  Error error() const noexcept { return error_ != Error::Ok ? error_ : deleter_.error(); }
 
  private:
   template <class C>
@@ -268,7 +268,7 @@ class Values {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
           }
           if (moved.data() == data_ && !is_view) {
-            owner_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
+            deleter_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
           } else {
             gather(moved);
@@ -331,7 +331,7 @@ class Values {
     }
     if (count_ != 0) std::memcpy(buffer, data_, count_ * sizeof(T));
     data_ = buffer;
-    owner_.own_block(buffer);  // which frees the old one
+    deleter_.own_block(buffer);  // which frees the old one
     return true;
   }
 
@@ -343,8 +343,8 @@ class Values {
   bool adoptable_ = false;
   Error error_ = Error::Ok;
   void* container_ = nullptr;  // which `take_` takes, once
-  void (*take_)(Values& self, void* given) = nullptr;
-  Deleter owner_;
+  void (*take_)(Values& self, void* source) = nullptr;
+  Deleter deleter_;
 };
 
 TENON_END_NAMESPACE

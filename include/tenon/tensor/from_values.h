@@ -71,7 +71,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const Plan& plan, Values&
     made.type = plan.type;
     made.data = const_cast<void*>(values.data());
     made.ownership = Ownership::Adopted;
-    made.deleter.fill(std::move(values.owner()));
+    made.deleter.fill(std::move(values.deleter()));
     return Error::Ok;
   }
   TENON_TRY(make_memory(plan, false, draft));

@@ -95,7 +95,7 @@ template <class T>
 struct NestedValues {
   Dims sizes;
   Span<const T> values;
-  Deleter owner;
+  Deleter deleter;
 
   template <class Rows>
   Error gather(const Rows& rows) {
@@ -109,7 +109,7 @@ struct NestedValues {
     if (TENON_UNLIKELY(buffer == nullptr)) {
       return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " to keep ", count, " values");
     }
-    owner = Deleter(buffer, &heap_release);
+    deleter = Deleter(buffer, &heap_release);
     T* out = buffer;
     copy_rows(rows, out, buffer + count);
     values = Span<const T>(buffer, static_cast<size_t>(out - buffer));

@@ -60,7 +60,7 @@ struct Plan {
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option says the type
   Device device;                   // of existing memory
-  Backend* given = nullptr;        // among the options; may be the host's heap
+  Backend* requested = nullptr;    // among the options; may be the host's heap
   Backend* backend = nullptr;      // in whose memory the tensor is; null for the heap
   Generator* generator = nullptr;  // null for the thread's own
   ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::check()
@@ -78,9 +78,9 @@ struct Plan {
   void take(TensorShapeDynamism option) noexcept { dynamism = option; }
   void take(Device option) noexcept { device = option; }
   void take(Generator& option) noexcept { generator = &option; }
-  void take(Backend& option) noexcept { given = &option; }
+  void take(Backend& option) noexcept { requested = &option; }
   void choose_backend() noexcept {
-    backend = null_if_heap(given != nullptr ? given : current_backend());
+    backend = null_if_heap(requested != nullptr ? requested : current_backend());
   }
 };
 

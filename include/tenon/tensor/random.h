@@ -69,15 +69,16 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
   TENON_TRY(find_location(tensor, "the tensor", out));
   const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
   const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
-  const double* const given = plan.arguments;
+  const double* const arguments = plan.arguments;
   constexpr const char* kNames[] = {"random_uniform", "random_normal", "random_integers"};
   return produce(
       tensor, out, kNames[static_cast<size_t>(plan.distribution)],
       [&](Backend& backend, const auto& view) {
         switch (plan.distribution) {
           case Distribution::Uniform:
-            return backend.random_uniform(view, given[0], given[1], start);
-          case Distribution::Normal: return backend.random_normal(view, given[0], given[1], start);
+            return backend.random_uniform(view, arguments[0], arguments[1], start);
+          case Distribution::Normal:
+            return backend.random_normal(view, arguments[0], arguments[1], start);
           default: return backend.random_integers(view, plan.low, last_integer(plan), start);
         }
       },

@@ -149,10 +149,10 @@ class Tensor : public TensorMetadata<Tensor> {
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
-  /// Whether both describe memory of the same owner: the same impl, or views of one. Memory that
+  /// Whether both describe the same memory: they share the impl, or are views of one. Memory that
   /// the caller lends is not looked at: two tensors over one pointer are no aliases, as in ATen.
   bool is_alias_of(const Tensor& other) const noexcept {
-    return defined() && other.defined() && owner() == other.owner();
+    return defined() && other.defined() && memory_base() == other.memory_base();
   }
 
   // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted
@@ -188,7 +188,7 @@ class Tensor : public TensorMetadata<Tensor> {
     TENON_CHECK(impl_ != nullptr, Error::InvalidState, function, ": the tensor is undefined");
     return impl_->fields_;
   }
-  const TensorImpl* owner() const noexcept {
+  const TensorImpl* memory_base() const noexcept {
     return impl_->fields_.base != nullptr ? impl_->fields_.base.get() : impl_.get();
   }
 

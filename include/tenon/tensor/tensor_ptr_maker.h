@@ -124,9 +124,9 @@ class TensorPtrMaker {
       return detail::fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the deleter or owner");
     }
     plan_.choose_backend();
-    if (plan_.given != nullptr) plan_.device = plan_.given->device();
+    if (plan_.requested != nullptr) plan_.device = plan_.requested->device();
     TENON_TRY(detail::borrow_checked(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
-    return check_ == nullptr ? Error::Ok : check_(plan_.given, draft);
+    return check_ == nullptr ? Error::Ok : check_(plan_.requested, draft);
   }
 
   DataPtr data_;
@@ -135,7 +135,7 @@ class TensorPtrMaker {
   Dims strides_;
   Dims dim_order_;
   // check_and_attach_backend() once there is a device: 5 KB that others do not link.
-  Error (*check_)(Backend* given, detail::Draft&) noexcept = nullptr;
+  Error (*check_)(Backend* requested, detail::Draft&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
   Deleter release_;

@@ -9,11 +9,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// `dim` as an index, a negative one counted from the end. `owner` is what has `rank` dimensions.
-inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* owner = "tensor") noexcept {
+/// `dim` as an index, a negative one counted from the end. `kind` is what has `rank` dimensions.
+inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* kind = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
   if (TENON_UNLIKELY(dim < -n || dim >= n)) {
-    return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", owner, " of ",
+    return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", kind, " of ",
                 rank, " dimensions");
   }
   d = static_cast<size_t>(dim < 0 ? dim + n : dim);

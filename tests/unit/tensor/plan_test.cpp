@@ -26,7 +26,7 @@ TEST_CASE("plan: each option may be given, in any order") {
   CHECK(nothing.type == kFloat);
   CHECK_FALSE(nothing.has_type);
   CHECK(nothing.dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(nothing.given == nullptr);
+  CHECK(nothing.requested == nullptr);
   MinimalBackend backend;
   const ScalarType type = ScalarType::Int;
   for (const detail::Plan& plan :
@@ -35,7 +35,7 @@ TEST_CASE("plan: each option may be given, in any order") {
     CHECK(plan.type == detail::ScalarType::Int);
     CHECK(plan.has_type);
     CHECK(plan.dynamism == kStatic);
-    CHECK(plan.given == &backend);
+    CHECK(plan.requested == &backend);
   }
   CHECK(plan_of(kFloat, type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
 }
@@ -46,7 +46,7 @@ TEST_CASE("plan: the backend given comes before the thread's, the host's heap to
   const BackendScope scope(current);
   CHECK(plan_of(kFloat, backend).backend == &backend);
   CHECK(plan_of(kFloat).backend == &current);
-  CHECK(plan_of(kFloat).given == nullptr);
+  CHECK(plan_of(kFloat).requested == nullptr);
   CHECK(plan_of(kFloat, host_backend()).backend == nullptr);
   CHECK(detail::Plan(kFloat).backend == nullptr);
 }
@@ -70,7 +70,7 @@ TEST_CASE("plan: a generator besides, else the thread's own") {
   const ScalarType type = ScalarType::Int;
   const detail::Plan plan = plan_of(kFloat, type, generator, backend);
   CHECK(plan.generator == &generator);
-  CHECK(plan.given == &backend);
+  CHECK(plan.requested == &backend);
   CHECK(plan_of(kFloat).generator == nullptr);
 }
 

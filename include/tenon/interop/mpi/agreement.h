@@ -98,29 +98,29 @@ inline Error check_rank(const char* what, int r, int ranks) noexcept {
 
 /// The ranks of a communicator.
 struct MpiRanks {
-  MpiOwner<MPI_Comm, &MPI_Comm_free> comm;
+  MpiHandle<MPI_Comm, &MPI_Comm_free> comm;
   int rank = 0;
   int size = 0;
   std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
   std::unique_ptr<MpiRecord[]> records;  // of each rank; null where shapes are not checked
 
   /// Duplicates `given` and reads its ranks. Collective.
-  Error make(MPI_Comm given, bool checks) noexcept {
+  Error make(MPI_Comm parent, bool checks) noexcept {
     TENON_TRY(check_mpi_runs());
-    if (TENON_UNLIKELY(given == MPI_COMM_NULL)) {
+    if (TENON_UNLIKELY(parent == MPI_COMM_NULL)) {
       return fail(Error::InvalidArgument, "the communicator is MPI_COMM_NULL");
     }
     int is_between = 0;
-    TENON_TRY(check_mpi(MPI_Comm_test_inter(given, &is_between)));
+    TENON_TRY(check_mpi(MPI_Comm_test_inter(parent, &is_between)));
     if (TENON_UNLIKELY(is_between != 0)) {
       return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
     }
     MPI_Comm made = MPI_COMM_NULL;
-    TENON_TRY(check_mpi(MPI_Comm_dup(given, &made)));
+    TENON_TRY(check_mpi(MPI_Comm_dup(parent, &made)));
     MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-    comm = MpiOwner<MPI_Comm, &MPI_Comm_free>(made);
-    MPI_Comm_rank(given, &rank);
-    MPI_Comm_size(given, &size);
+    comm = MpiHandle<MPI_Comm, &MPI_Comm_free>(made);
+    MPI_Comm_rank(parent, &rank);
+    MPI_Comm_size(parent, &size);
     const auto n = static_cast<size_t>(size);
     parts.reset(new (std::nothrow) int[2 * n]);
     if (checks) records.reset(new (std::nothrow) MpiRecord[n]);

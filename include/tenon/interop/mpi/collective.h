@@ -29,17 +29,17 @@ struct MpiParts {
   MpiBuffer whole;
   MpiBuffer part;
 
-  /// `given` is null where the rank has none. `cuts` says that the parts are made of the whole,
+  /// `source` is null where the rank has none. `cuts` says that the parts are made of the whole,
   /// else the whole is made of the parts.
-  Error prepare(const MpiRanks& ranks, const TensorArg* given, const TensorArg& piece, int64_t dim,
+  Error prepare(const MpiRanks& ranks, const TensorArg* source, const TensorArg& piece, int64_t dim,
                 bool cuts, MpiForm form = MpiForm::Contiguous) noexcept {
     TENON_TRY(put_dim_first(piece, "the part", dim, mine));
     TENON_TRY(part.find(mine, "the part", cuts ? MpiUse::Write : MpiUse::Read, form));
     // MPICH looks at addresses only, and an empty part may have the whole's.
     if (part.numel == 0) part.data = nullptr;
-    if (given == nullptr) return Error::Ok;
-    TENON_TRY(put_dim_first(*given, "the whole", dim, all));
-    TENON_TRY(check_part(*given, piece, dim, ranks.size, ranks.rank));
+    if (source == nullptr) return Error::Ok;
+    TENON_TRY(put_dim_first(*source, "the whole", dim, all));
+    TENON_TRY(check_part(*source, piece, dim, ranks.size, ranks.rank));
     TENON_TRY(whole.find(all, "the whole", cuts ? MpiUse::Read : MpiUse::Write, form));
     if (TENON_UNLIKELY(whole.numel > INT_MAX)) {
       return fail(Error::NotSupported, whole.numel, " elements are more than MPI counts");

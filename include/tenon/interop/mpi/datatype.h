@@ -89,18 +89,18 @@ inline MPI_Datatype mpi_element(ScalarType type) noexcept {
 
 /// Owns a handle of MPI's.
 template <class Handle, int (*kFree)(Handle*)>
-class MpiOwner {
+class MpiHandle {
  public:
-  MpiOwner() noexcept = default;
-  explicit MpiOwner(Handle made) noexcept : handle_(made), owns_(true) {}
-  MpiOwner(MpiOwner&& other) noexcept
+  MpiHandle() noexcept = default;
+  explicit MpiHandle(Handle made) noexcept : handle_(made), owns_(true) {}
+  MpiHandle(MpiHandle&& other) noexcept
       : handle_(other.handle_), owns_(std::exchange(other.owns_, false)) {}
-  MpiOwner& operator=(MpiOwner other) noexcept {
+  MpiHandle& operator=(MpiHandle other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(owns_, other.owns_);
     return *this;
   }
-  ~MpiOwner() { static_cast<void>(free()); }
+  ~MpiHandle() { static_cast<void>(free()); }
   /// Frees it, if it owns one, unless MPI refuses: then false.
   bool free() noexcept {
     return !std::exchange(owns_, false) || is_mpi_finalized() || kFree(&handle_) == MPI_SUCCESS;
@@ -112,7 +112,7 @@ class MpiOwner {
   Handle handle_{};
   bool owns_ = false;
 };
-using MpiType = MpiOwner<MPI_Datatype, &MPI_Type_free>;
+using MpiType = MpiHandle<MPI_Datatype, &MPI_Type_free>;
 
 /// How many elements lie one after another at a layout's element 0, in row-major order: the
 /// elements of its dimensions from `first` on.

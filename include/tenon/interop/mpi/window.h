@@ -145,7 +145,7 @@ class Window {
     const MPI_Aint nbytes = mine.reach * element + mine.offset;
     MPI_Win made = MPI_WIN_NULL;
     TENON_TRY(detail::check_mpi(MPI_Win_create(base, nbytes, 1, MPI_INFO_NULL, comm, &made)));
-    window_ = detail::MpiOwner<MPI_Win, &MPI_Win_free>(made);
+    window_ = detail::MpiHandle<MPI_Win, &MPI_Win_free>(made);
     return detail::check_mpi(MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN));
   }
   /// Keeps this rank's tensor, and describes its memory, which begins at `base`.
@@ -235,7 +235,7 @@ class Window {
   int ranks_ = 0;
   std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
   std::unique_ptr<detail::MpiKept> kept_;
-  detail::MpiOwner<MPI_Win, &MPI_Win_free> window_;  // goes first
+  detail::MpiHandle<MPI_Win, &MPI_Win_free> window_;  // goes first
 };
 
 }  // namespace mpi

@@ -208,8 +208,8 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
 /// Reads the dict. With a type, elements of another dtype are taken as their bytes.
 class NpyParser {
  public:
-  explicit NpyParser(std::string_view text, ScalarType given = ScalarType::Undefined) noexcept
-      : rest_(text), given_(given) {}
+  explicit NpyParser(std::string_view text, ScalarType requested = ScalarType::Undefined) noexcept
+      : rest_(text), requested_(requested) {}
 
   Error parse(NpyHeader& header) noexcept {
     constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
@@ -246,7 +246,7 @@ class NpyParser {
     std::string_view descr = rest_.substr(0, rest_.find(", 'fortran_order'"));
     NpyCode code;
     if (first == '[') {
-      if (given_ == ScalarType::Undefined) return unsupported(descr, "Byte");
+      if (requested_ == ScalarType::Undefined) return unsupported(descr, "Byte");
       TENON_TRY(parse_fields(code.item_size, 0));
     } else if (first == '(' || first == '{') {
       return unsupported(descr, nullptr);
@@ -254,7 +254,7 @@ class NpyParser {
       TENON_TRY(parse_string("a dtype", descr));
       code = read_npy_code(descr);
     }
-    header.type = given_ != ScalarType::Undefined ? given_ : code.type;
+    header.type = requested_ != ScalarType::Undefined ? requested_ : code.type;
     if (code.type == ScalarType::Undefined) {
       if (header.type == ScalarType::Undefined || code.item_size == 0) {
         return unsupported(descr, hint(descr, code.item_size));
@@ -398,7 +398,7 @@ class NpyParser {
   }
 
   std::string_view rest_;
-  ScalarType given_;
+  ScalarType requested_;
 };
 
 /// Writes the header that numpy.save writes, byte for byte: version 1.0, the elements at a multiple

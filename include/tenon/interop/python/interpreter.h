@@ -323,9 +323,9 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
     state.names[i] = PyUnicode_InternFromString(kTypeAttributes[i]);
     has_names = state.names[i] != nullptr;
   }
-  const PyRef owner(has_names ? PyCapsule_New(&state, nullptr, end) : nullptr);
-  const PyRef key(owner ? PyLong_FromVoidPtr(&state) : nullptr);
-  state.is_alive = key && PyDict_SetItem(dict, key.get(), owner.get()) == 0;
+  const PyRef capsule(has_names ? PyCapsule_New(&state, nullptr, end) : nullptr);
+  const PyRef key(capsule ? PyLong_FromVoidPtr(&state) : nullptr);
+  state.is_alive = key && PyDict_SetItem(dict, key.get(), capsule.get()) == 0;
   if (state.is_alive) return &state;
   for (PyObject*& name : state.names) Py_CLEAR(name);
   if (PyErr_Occurred() == nullptr) PyErr_NoMemory();

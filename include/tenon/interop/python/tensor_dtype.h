@@ -28,16 +28,16 @@ inline PyObject* numpy_dtype(ScalarType type) {
                         "NumPy has no %s; torch.from_dlpack(tensor) takes the tensor", name);
   }
   const PyRef numpy(import_module("numpy"));
-  const PyRef owner(numpy ? import_module(library) : nullptr);
-  const PyRef named(!owner                  ? nullptr
-                    : is_of_ml_dtypes(type) ? PyObject_GetAttrString(owner.get(), name)
+  const PyRef module(numpy ? import_module(library) : nullptr);
+  const PyRef named(!module                 ? nullptr
+                    : is_of_ml_dtypes(type) ? PyObject_GetAttrString(module.get(), name)
                                             : PyUnicode_FromString(name));
   if (named) return PyObject_CallMethod(numpy.get(), "dtype", "O", named.get());
   if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0 ||
       PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
     PyErr_Clear();
     return PyErr_Format(PyExc_TypeError, "a dtype for %s needs %s, which %s", name,
-                        numpy ? library : "numpy", owner ? "is too old" : "is not installed");
+                        numpy ? library : "numpy", module ? "is too old" : "is not installed");
   }
   return nullptr;
 }

@@ -33,8 +33,8 @@ struct ShmLayout {
   size_t length;  // of the mapping, in bytes
 
   /// As a tensor that owns its memory can be: distinct elements at positive strides.
-  Error set(ScalarType given, const Dims& sizes, const Dims& strides) noexcept {
-    type = given;
+  Error set(ScalarType new_type, const Dims& sizes, const Dims& strides) noexcept {
+    type = new_type;
     TENON_TRY(check_type(type));
     Plan plan(type);
     const Strided shape{sizes, {}, strides};
