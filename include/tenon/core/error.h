@@ -3,8 +3,8 @@
 // checks.
 //
 // Inner functions return Error and leave their text with fail(); the public function that the user
-// called puts its own name in front with add_context(). One text serves an Exception, a Result and a
-// returned Error, with exceptions and without.
+// called puts its own name in front with add_context(). One text serves an Exception, a Result and
+// a returned Error, with exceptions and without.
 #pragma once
 
 #include <cstring>

@@ -39,9 +39,9 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(base).borrows.add();
 }
 
-/// The source of a view or an export while the metadata of that is allocated. If that asks a
-/// backend, `arg` is another handle, and the memory is held: the backend's code may drop the source,
-/// but neither grow nor deallocate it.
+/// The source of a view or an export while the metadata of that is allocated. If a backend may
+/// allocate it, `arg` is another handle and the memory is held: the backend's code may drop the
+/// source, but neither grow nor deallocate it.
 class KeptSource {
  public:
   KeptSource(const TensorArg& source, bool asks_backend) noexcept : arg(source) {

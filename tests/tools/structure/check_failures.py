@@ -90,7 +90,7 @@ NOT_FAILING = {
         TrackingBackend::live_count TrackingBackend::name TrackingBackend::peak_bytes
         TrackingBackend::refused_count TrackingBackend::total_bytes TrackingBackend::total_count
         TrackingBackend::untracked_count ValueSpec::name Values::count Values::data Values::error
-        Values::is_adoptable Values::is_bytes Values::is_checked Values::owner Values::type
+        Values::is_adoptable Values::is_bytes Values::is_checked Values::deleter Values::type
         WrapperBackend::as_device WrapperBackend::base WrapperBackend::device
         WrapperBackend::inner WrapperBackend::is_opaque WrapperBackend::metadata_backend
         as_mdspan backend_for can_assign check_dlpack const_data_ptr data default_backend
