@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The large functions that are not templates in the user's eyes, declared to be elsewhere: in the
-// library tenon::compiled, whose one file defines TENON_COMPILING. Nothing without TENON_COMPILED,
-// which linking to tenon::compiled defines. Whether they use OpenMP, that library's options say.
+// Declares the large functions that the library tenon::compiled has; its one file defines
+// TENON_COMPILING. Empty without TENON_COMPILED, which linking to tenon::compiled defines. That
+// library's options say whether they use OpenMP.
 // The library has them for plain mode with exceptions and error texts. Files in another mode, whose
 // inline namespace is another one, compile their own.
 #pragma once

@@ -128,19 +128,19 @@
 #define TENON_HAS_AVX2 0
 #endif
 
-// Variants of kernels for AVX2 that only save time are not for small code.
+// At -Os kernels have no AVX2 variants that only save time.
 #if TENON_HAS_AVX2 && !defined(__OPTIMIZE_SIZE__)
 #define TENON_HAS_VARIANTS 1
 #else
 #define TENON_HAS_VARIANTS 0
 #endif
 
-// A function whose loops GCC is to vectorise at -O2 as well, as Clang does by itself, but for small
-// code. In an _EXACT one, a * b + c stays two operations even where the target has one for it, so
-// that results are the same everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION
-// in each function that has such an expression. GCC inlines into all of these only what is always
-// inlined. TENON_CALLS_ALIKE is for calls through a function type whose parameters are other types
-// of the same layout, as in C.
+// Vectorises a function's loops at -O2 too, as Clang does, but not at -Os. In an _EXACT one, a * b
+// + c stays two operations even where the target has one for it, so that results are the same
+// everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION in each function that has
+// such an expression. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE
+// is for calls through a function type whose parameters are other types of the same layout, as in
+// C.
 #if defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
@@ -167,8 +167,8 @@
 #define TENON_NO_CONTRACTION
 #define TENON_CALLS_ALIKE
 #endif
-// The same for loops whose count is known to be a multiple of a vector's: GCC 12 vectorises those
-// at -O2, with less code.
+// For loops whose count is known to be a multiple of a vector's size: GCC 12 vectorises those at
+// -O2, with less code.
 #if __GNUC__ < 12
 #define TENON_VECTORIZE_WHOLE TENON_VECTORIZE
 #else
@@ -227,7 +227,7 @@
   template <class = void> \
   inline
 
-// The same for a large function. Not inline: tenon::compiled has it, see compiled.h.
+// For a large function. Not inline: tenon::compiled has it, see compiled.h.
 #define TENON_COMPILED_ONCE template <class = void>
 
 // Identity across shared libraries. A library with hidden symbols has its own copy of every
@@ -297,10 +297,9 @@
 #endif
 #endif
 
-// What the data of tensors that own their memory is aligned to, in bytes. 64: a cache line, and an
-// AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro. A
-// larger value only costs RAM, except for DMA buffers on a core with a data cache: 32 on a
-// Cortex-M7.
+// The alignment of data that a tensor owns, in bytes. 64: a cache line, and an AVX-512 register. On
+// bare metal 16, the widest vector register, as in TensorFlow Lite Micro. A larger value only costs
+// RAM, except for DMA buffers on a core with a data cache: 32 on a Cortex-M7.
 #if !defined(TENON_DATA_ALIGNMENT)
 #if TENON_BARE_METAL
 #define TENON_DATA_ALIGNMENT 16

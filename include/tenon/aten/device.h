@@ -48,8 +48,7 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 }
 
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
-/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta
-/// have no index.
+/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta have no index.
 /// Errors: NotSupported for what is not in the table above, and for an index that c10's 8 bits
 /// cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
@@ -70,9 +69,8 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   return fail(Error::NotSupported, "libtorch has no device for ", from);
 }
 
-/// The same for a tensor with strides, which libtorch does not have on every device that it can
-/// name: there may be no dispatch key, or opaque images.
-/// Errors: also NotSupported for OpenCL and Vulkan.
+/// to_c10() for a strided tensor.
+/// Errors: also NotSupported for OpenCL and Vulkan: libtorch has no dispatch key, or opaque images.
 inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));
   if (TENON_UNLIKELY(to.type() == c10::DeviceType::OPENCL ||

@@ -35,7 +35,7 @@ inline const c10::Storage& storage_of(const TensorArg& tensor) noexcept {
   return tensor.tensor().unsafeGetTensorImpl()->unsafe_storage();
 }
 
-/// Whether others would lose memory that the storage lets go of.
+/// Whether another tensor or export uses the storage's memory.
 inline bool is_shared(const c10::Storage& storage) noexcept {
   const ImplFields* const kept = fields_behind(storage);
   return storage.use_count() > 1 || (kept != nullptr && kept->borrows.any());
@@ -46,13 +46,13 @@ struct KeepStorage {
   c10::Storage storage;
   void operator()(void*) const noexcept {}
 };
-/// In place of a deleter: of which tensor a draft is to be a view.
+/// In place of a deleter: the tensor that a draft is to be a view of.
 struct ViewOf {
   const at::Tensor* source;
   void operator()(void*) const noexcept {}
 };
 
-/// A storage of ATen's is kept by an impl that is made for that.
+/// An impl that is made for this keeps ATen's own storage.
 inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   const c10::Storage& storage = storage_of(source);
   if (const ImplFields* const kept = fields_behind(storage)) {
@@ -79,7 +79,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.deleter.emplace(nullptr, ViewOf{&source.tensor()});
 }
 
-/// Whether ATen has such tensors.
+/// Checks that ATen has such tensors.
 inline Error check_for_aten(const TensorFields& made) noexcept {
   if (TENON_UNLIKELY(made.readonly)) {
     return fail(Error::NotSupported,
@@ -97,7 +97,7 @@ inline Error check_for_aten(const TensorFields& made) noexcept {
   return Error::Ok;
 }
 
-/// The memory of a draft, which lives as long as that.
+/// The memory of a draft, valid as long as the draft.
 inline c10::DataPtr release_with_impl(Draft&& draft, c10::Device device) noexcept {
   ImplFields& kept = fields(draft);
   kept.base = std::move(draft);
@@ -111,7 +111,7 @@ inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
       made.data == nullptr && !device.is_meta()
           ? 0
           : static_cast<size_t>(made.layout.required_span_size()) * elementSize(made.type);
-  // What cannot grow here cannot there: at::Tensor::resize_() looks at the storage.
+  // A tensor that cannot grow in tenon must not grow in ATen: at::Tensor::resize_() checks this.
   const bool resizable =
       made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
       made.owner == nullptr &&
@@ -156,7 +156,7 @@ inline Error make_aten_impl(Draft& draft, AtenImplPtr& impl) {
   int64_t offset = 0;
   TENON_TRY(compute_offset(made, storage, offset));
   impl = c10::make_intrusive<ManagedImpl>(std::move(storage), keys, made, offset);
-  // What is written through a view, autograd notices in its source.
+  // Autograd then notices in the source what is written through the view.
   if (!source.is_inference() && !impl->is_inference()) {
     impl->set_version_counter(source.unsafeGetTensorImpl()->version_counter());
   }
@@ -173,7 +173,7 @@ Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
   return Error::Ok;
 }
 
-/// Makes a draft what is returned.
+/// Moves a draft to the returned handle.
 /// Errors: NotSupported for what ATen does not have, OutOfMemory.
 template <class T>
 Error finish_draft(Draft& draft, T& out, BackendState*) noexcept {
@@ -201,11 +201,11 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
   return is_shared(tensor.impl->unsafe_storage());
 }
 
-/// There is no short way here.
+/// ATen mode has no fast path.
 inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
-/// Gives the tensor other sizes, of `numel` elements, for which there is, or will be, room.
-/// Errors: OutOfMemory; then it is as it was.
+/// Gives the tensor other sizes, of `numel` elements, which fit its memory or will.
+/// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   Layout& layout = tensor.layout;
   TENON_TRY(layout.resize(sizes, numel));
@@ -255,7 +255,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   });
 }
 
-/// What releases a tensor's own memory; null for a view, and for a storage of ATen's.
+/// The deleter of a tensor's own memory; null for a view, and for ATen's own storage.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   ImplFields* const kept = fields_behind(storage_of(tensor));
   return kept == nullptr || fields(tensor).ownership == Ownership::View ? nullptr : &kept->deleter;
@@ -270,7 +270,7 @@ inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
                                                                                    : &kept->deleter;
 }
 
-/// Whether others would lose memory that the tensor lets go of.
+/// Whether another tensor or export uses the memory.
 inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }

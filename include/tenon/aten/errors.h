@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What libtorch throws, as tenon's errors.
+// Turns libtorch's exceptions into tenon's errors.
 #pragma once
 
 #include "tenon/config.h"

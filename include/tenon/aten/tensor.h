@@ -72,8 +72,8 @@ TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
   };
   return function;
 }
-/// What tenon keeps behind a storage: whose memory it is and what releases it. Views of ATen's own
-/// find it too. Null for a storage that tenon did not make.
+/// The impl that tenon keeps behind a storage, with the owner and the deleter of the memory. ATen's
+/// own views find it too. Null for a storage that tenon did not make.
 inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
   const c10::DataPtr& data = storage.data_ptr();
   if (data.get_deleter() != release_impl()) return nullptr;
@@ -89,8 +89,8 @@ inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
 inline void* const_storage_data(const c10::Storage& storage) {
   return const_cast<void*>(static_cast<const void*>(storage.data()));
 }
-/// The same for writing, which makes a lazy clone copy. libtorch 1.13 has neither lazy clones nor
-/// the function.
+/// For writing, which makes a lazy clone copy. libtorch 1.13 has neither lazy clones nor the
+/// function.
 template <class Storage>
 auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {
   return storage.mutable_data();
@@ -100,7 +100,7 @@ void* storage_data(const Storage& storage, long) {
   return storage.data();
 }
 
-/// Why a tensor is none that tenon can work on: two pieces of text.
+/// Why tenon cannot use a tensor: two pieces of text.
 struct Refusal {
   Error error = Error::Ok;
   const char* reason = "";
@@ -184,8 +184,8 @@ class ConstTensorArg;
 
 }  // namespace detail
 
-/// What functions on tensors take: a Tensor or a TensorPtr, which may be null. Since a handle's
-/// constness is not the memory's, functions that write take it too, a temporary view included.
+/// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
+/// make the memory const, so functions that write take it too, a temporary view included.
 ///
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
@@ -212,7 +212,7 @@ class TensorArg {
 
 namespace detail {
 
-/// A TensorArg that is only asked and read.
+/// A TensorArg for reading, which leaves a lazy clone lazy.
 class ConstTensorArg : public TensorArg {
  public:
   ConstTensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, false) {}
@@ -226,7 +226,7 @@ struct ArgAccess {
   static const TensorFields& fields(const TensorArg& tensor) noexcept { return tensor.fields_; }
 };
 
-/// Whether the tensor is undefined or one that tenon can work on.
+/// Whether the tensor is undefined or tenon can use it.
 inline bool is_described(const TensorArg& tensor) noexcept {
   return ArgAccess::refusal(tensor).error == Error::Ok;
 }
@@ -243,7 +243,7 @@ inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept 
   return Error::Ok;
 }
 
-/// What is known of a tensor that passed check_metadata().
+/// The fields of a tensor that passed check_metadata().
 inline const TensorFields& fields(const TensorArg& tensor) noexcept {
   return ArgAccess::fields(tensor);
 }

@@ -15,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 /// Hands out the caller's buffer from its beginning to its end. Tensors made in the arena keep
 /// their data and their metadata there, and need no heap. Borrowed tensors, views and handles made
-/// with the arena given or in its BackendScope keep their metadata there.
+/// with the arena, or in its BackendScope, keep their metadata there.
 ///
 /// A released block is handed out again where it is large enough; released neighbours are merged. A
 /// tensor that stays should be made before those that come and go, which otherwise may leave gaps.
@@ -26,8 +26,8 @@ TENON_BEGIN_NAMESPACE
 /// takes a block for its handle, and one for its metadata with up to 1024 bytes of data.
 /// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
 /// is.
-/// Threads: not synchronised. Whatever has data or metadata here, exports included, is used and
-/// dropped on one thread at a time.
+/// Threads: not synchronised. Use and drop tensors with data or metadata here, exports included, on
+/// one thread at a time.
 /// Cost: a few instructions, and a walk over the gaps where there are any.
 /// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
@@ -56,7 +56,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
-      char* const p = (*at)->to - size;  // at its end: the rest stays where it is
+      char* const p = (*at)->to - size;  // at its end, so that its node stays in place
       if ((reinterpret_cast<uintptr_t>(p) & (alignment - 1)) != 0) continue;
       (*at)->to = p;
       if (p == begin_of(*at)) *at = (*at)->below;
@@ -105,7 +105,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   Backend* metadata_backend() noexcept override { return this; }
 
   /// Makes sure that the whole buffer is free, as it is whenever no tensor is alive.
-  /// Errors: InUse while some of its memory is; nothing is changed.
+  /// Errors: InUse while a block is in use; nothing is changed.
   Error reset() noexcept {
     if (TENON_UNLIKELY(live_ != 0)) {
       return detail::fail(Error::InUse, "reset: ", live_, live_ == 1 ? " block" : " blocks",
@@ -114,12 +114,12 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     return Error::Ok;
   }
 
-  /// Bytes that are not free: all up to the end of the last block in use.
+  /// Bytes up to the end of the last block in use.
   size_t used() const noexcept { return static_cast<size_t>(top_ - first_); }
   /// The most that used() ever was: the capacity that would have been enough.
   size_t high_water() const noexcept { return static_cast<size_t>(highest_ - first_); }
-  /// Bytes that can be used: the buffer without the state at its beginning and what is cut off both
-  /// ends for the alignment.
+  /// Usable bytes: without the state at the buffer's beginning, and the bytes that alignment costs
+  /// at both ends.
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:

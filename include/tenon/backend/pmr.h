@@ -25,8 +25,8 @@ TENON_BEGIN_NAMESPACE
 /// Memory from any std::pmr::memory_resource.
 /// Ownership: borrows the resource, which outlives the tensors in its memory.
 /// Errors: InvalidArgument for a null resource. Exceptions of the resource become OutOfMemory.
-/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones are for
-/// one at a time, which then is where tensors are dropped, too.
+/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones allow one
+/// at a time, where tensors must be dropped too.
 /// Source: std::pmr::polymorphic_allocator.
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
@@ -38,9 +38,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "pmr"; }
 
-  // A resource has to be given back the alignment that it was asked for, which deallocate() does
-  // not know: so it is always the same. And the size is a multiple of it: from libstdc++'s pools an
-  // odd one, 70 bytes say, is in a pool of blocks of 80, which are not aligned.
+  // deallocate() must pass the alignment of the allocation, which it does not know: so it is always
+  // the same. The size is a multiple of it: libstdc++'s pools put 70 bytes, say, in a block of 80,
+  // which is not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (TENON_UNLIKELY(alignment > detail::kDataAlignment || nbytes > kLargest)) {
       static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,

@@ -53,14 +53,14 @@ struct PoolStatistics {
 /// for.
 ///
 /// Sizes are rounded up to one of four in each doubling, which adds less than a quarter, and to 64
-/// bytes at least. When the backend has no memory, what is kept is given back and it is asked once
+/// bytes at least. When the backend has no memory, kept blocks are given back and it is asked once
 /// more.
 ///
 /// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
 /// it keeps.
 /// Errors: an allocation that the backend refuses twice is OutOfMemory, with the backend's text.
-/// Threads: those that the backend allows: it is called by whichever thread needs memory, without
-/// the pool's lock. A pool in front of an ArenaBackend is for one thread, as the arena is.
+/// Threads: those that the backend allows. Any thread that needs memory calls it, without the
+/// pool's lock. A pool in front of an ArenaBackend is for one thread, as the arena is.
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
@@ -128,9 +128,9 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     inner().deallocate(p, size);
   }
 
-  // Tensors' metadata stays on the heap where it is there: malloc is as fast for small blocks, and
-  // those of a backend are counted besides. Where it is in the backend's memory it is pooled too:
-  // an arena gives back little as long as the pool keeps blocks of it.
+  // If the backend leaves metadata on the heap, it stays there: malloc is as fast for small blocks.
+  // If the backend keeps metadata, the pool does too: an arena reuses little memory while the pool
+  // keeps blocks of it.
   Backend* metadata_backend() noexcept override {
     Backend* const keeper = inner().metadata_backend();
     return keeper != nullptr && is_host_memory() ? this : keeper;

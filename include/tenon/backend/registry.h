@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which backend: the one registered for a device, and the thread's default for creators.
+// The backends registered for devices, and the thread's default backend.
 #pragma once
 
 #include <utility>
@@ -32,7 +32,7 @@ inline Backend* find_backend(Device device) noexcept {
   const LockGuard<SpinLock> guard(registry.lock);
   return find_locked(registry, device);
 }
-/// False where one is registered for the device already.
+/// False if the device has one already.
 inline bool add_to_registry(Backend& backend, Device device) noexcept {
   BackendRegistry& registry = backend_registry();
   const LockGuard<SpinLock> guard(registry.lock);
@@ -49,11 +49,11 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Makes a backend the one for memory on its device: that of tensors which came as a pointer, and
-/// of blobs. Tensors that a backend made know it anyway.
+/// Registers a backend for its device's memory that comes as a pointer or a blob. Tensors that a
+/// backend made know it anyway.
 ///
-/// There is one registry in a program, shared by its shared libraries. For the CPU there is always
-/// one; it cannot be replaced.
+/// A program and its shared libraries have one registry. The CPU's backend is always registered and
+/// cannot be replaced.
 /// Ownership: borrows; a backend that is destroyed is unregistered.
 /// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory
 /// when the backend can make no tensors.
@@ -83,8 +83,8 @@ inline Backend& backend_for(Device device) {
   return *found;
 }
 
-/// The backend of the calling thread's creators when they are given none: the innermost
-/// BackendScope's, else the CPU's.
+/// The backend that the calling thread's creators use by default: the innermost BackendScope's,
+/// else the CPU's.
 inline Backend& default_backend() noexcept {
   Backend* const current = detail::current_backend();
   return current != nullptr ? *current : host_backend();

@@ -70,8 +70,8 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 /// Passes everything on to another backend, and records its memory: bytes in use and their peak, by
 /// tag, the blocks left at the end, and when each was allocated and deallocated.
 ///
-/// Counts are of blocks, in the bytes that tensors ask for: what a pool or an arena below rounds up
-/// to is not in them. A resize that moves a tensor is a new block.
+/// Counts are in the bytes that tensors ask for, before a pool or an arena below rounds them up. A
+/// resize that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
 /// The timeline takes some 100 bytes an event, up to 100 MB by default; see init().
 /// Threads: those that the backend allows; one mutex, held while a report copies its blocks.
@@ -83,15 +83,15 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 
-  /// Lists what is still in use, the largest blocks first, to the failure handler.
+  /// Lists blocks still in use to the failure handler, the largest first.
   ~TrackingBackend() override;
 
   const char* name() const noexcept override { return "tracking"; }
 
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
-  /// default, 0 for none; each allocation takes the room of its deallocation with it, and the first
-  /// one without room is where the timeline ends. "stack_depth", how many return addresses each
-  /// allocation keeps, from 0, the default, to 16: that costs microseconds each.
+  /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
+  /// at the first allocation without room. "stack_depth", how many return addresses each allocation
+  /// keeps, from 0, the default, to 16: that costs microseconds each.
   /// Errors: InvalidArgument; NotSupported for a "stack_depth" where there is no backtrace().
   Error init(const BackendOptions& options) override;
 
@@ -106,8 +106,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   int64_t total_count() const noexcept { return read(counts_.total_count); }
   /// Allocations that a NoAllocationScope refused.
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
-  /// Allocations for whose record there was no memory: they are in the counts above, and nowhere
-  /// else.
+  /// Allocations that could not be recorded for lack of memory: only the counts above have them.
   int64_t untracked_count() const noexcept { return read(untracked_); }
   /// Events that found no room on the timeline.
   int64_t dropped_events() const noexcept { return read(dropped_); }
@@ -177,8 +176,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::deque<detail::TrackedBlock> dead_;  // those on the timeline
 };
 
-/// Tags what the calling thread allocates from the backend for as long as it lives. The innermost
-/// one counts; one of the same tag elsewhere counts under the same.
+/// While it lives, tags the calling thread's allocations from the backend. The innermost scope
+/// counts; scopes with equal tags share the counts.
 ///
 /// Reports name the scope's line; for a temporary that is the call's:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
@@ -193,7 +192,7 @@ class TrackingScope {
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
   ~TrackingScope() {
-    // One of the other kind may have begun in between and still be there.
+    // A scope of the other kind may have begun later and be alive.
     detail::TrackingLink** at = &detail::innermost_tracking_link();
     while (*at != nullptr && *at != &link_) at = &(*at)->outer;
     if (*at != nullptr) *at = link_.outer;
@@ -215,11 +214,10 @@ class TrackingScope {
   detail::TrackingLink link_;
 };
 
-/// Refuses all allocations from the backend on the calling thread for as long as it lives: they
-/// fail with OutOfMemory, and a text that says where the scope is, and the innermost TrackingScope.
+/// While it lives, refuses the calling thread's allocations from the backend: they fail with
+/// OutOfMemory, and a text with the places of this scope and of the innermost TrackingScope.
 ///
-/// It does not abort: the error reaches the caller as errors of memory do anyway, with the name of
-/// the function that asked.
+/// It does not abort: the caller gets the error as any OutOfMemory, with the function's name.
 /// Ownership, threads: as for TrackingScope.
 class NoAllocationScope {
  public:

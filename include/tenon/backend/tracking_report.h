@@ -26,7 +26,7 @@ TENON_BEGIN_NAMESPACE
 struct MemoryLeak {
   const void* address = nullptr;
   size_t nbytes = 0;
-  ScalarType type = ScalarType::Undefined;  ///< of a block of which no tensor is known
+  ScalarType type = ScalarType::Undefined;  ///< if the block's tensor is unknown
   Dims sizes;
   const char* function = "";   ///< that made the tensor, "zeros"
   const char* tag = "";        ///< of the innermost TrackingScope
@@ -37,7 +37,7 @@ struct MemoryLeak {
 
 /// Counts of the allocations under one tag.
 struct TagCounts {
-  std::string tag;  ///< "" for what was under none
+  std::string tag;  ///< "" for allocations without a tag
   uint64_t live_bytes = 0;
   uint64_t peak_bytes = 0;
   uint64_t total_bytes = 0;
@@ -89,7 +89,7 @@ inline std::string count_text(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// "Float {32, 32}"; "" for a block of which no tensor is known.
+/// "Float {32, 32}"; "" if the block's tensor is unknown.
 inline std::string tensor_text(const MemoryLeak& block) {
   if (block.type == tenon::ScalarType::Undefined) return "";
   std::string text = std::string(toString(own_type(block.type))) + " {";

@@ -10,9 +10,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Passes memory, copies of bytes and on_made() on to the backend that it wraps. Copies of elements
-/// and creators are asked of base(); options are its own. A class derived from it overrides what it
-/// is for: name(), and allocate() and deallocate(), which come in pairs.
+/// Passes memory, copies of bytes and on_made() on to the backend that it wraps. base() copies
+/// elements and makes values; options are the wrapper's. A derived class overrides name(), and
+/// allocate() and deallocate() as a pair.
 /// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure
 /// handler is told; dropping the wrapper's tensors is safe then, but their memory is not released.
 /// Threads: as the wrapped backend allows.
@@ -49,7 +49,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
   explicit WrapperBackend(Backend& wrapped_backend) noexcept : inner_(wrapped_backend) {
     count_as_wrapper();
   }
-  /// Whether the backend that it wraps is there, for a destructor that gives memory back.
+  /// Whether the wrapped backend still exists; for a destructor that gives memory back.
   bool has_inner() const noexcept {
     const detail::BackendState* const state = detail::BackendAccess::state(*this);
     return state == nullptr || state->find() != nullptr;

@@ -42,8 +42,7 @@ inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const Container>::type> &&
     !std::is_const_v<typename ContiguousElement<Container>::type>;
 
-/// For a container that owns its elements, or does not, if a Span<T> can refer to a const one's.
-/// Not for Span<T>, which is copied.
+/// Enabled if C owns its elements or not, as `owned` says, and a Span<T> can refer to a const C's.
 template <class C, class T, bool owned>
 using IfElements = std::enable_if_t<
     std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&

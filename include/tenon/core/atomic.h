@@ -18,8 +18,8 @@ namespace detail {
 
 #if TENON_HAS_THREADS
 
-/// Whether the calling thread is known to be the only one of the process. A plain step is as good
-/// as an atomic one then, and some 5 ns faster; std::shared_ptr counts in the same way.
+/// Whether the calling thread is known to be the only one of the process. Then a plain increment is
+/// enough, and some 5 ns faster; std::shared_ptr does the same.
 inline bool is_single_threaded() noexcept {
 #if TENON_HAS_SINGLE_THREADED
   return ::__libc_single_threaded != 0;

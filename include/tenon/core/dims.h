@@ -168,7 +168,7 @@ class InlineArray {
     other.size_ = 0;
     other.on_heap_ = false;
   }
-  /// How many values there is room for in the heap block of a list of `n`.
+  /// The capacity of the heap block of a list of `n` values.
   static constexpr size_t heap_room(size_t n) noexcept {
     return kMost == kMaxDims || n < kMaxDims ? kMaxDims : n;
   }
@@ -200,8 +200,8 @@ class InlineArray {
 /// For lists of any length.
 inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
-/// An entry for each dimension while a function runs: on the stack, but on bare metal, where that
-/// may be all of it, as in a Dims.
+/// A local array with an entry for each dimension: on the stack; on bare metal, where the stack is
+/// small, as in a Dims.
 template <class T>
 using DimArray = InlineArray<T, TENON_BARE_METAL ? TENON_INLINE_DIMS : kMaxDims>;
 

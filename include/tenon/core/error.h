@@ -60,20 +60,20 @@ class TENON_EXPORT Exception : public std::runtime_error {
 };
 #endif
 
-/// Called with the error and its message before the program ends, in builds without exceptions:
-/// with abort(), on bare metal with __builtin_trap(). And, in every build, to report misuse found
-/// where nothing can be thrown (a destructor).
+/// Without exceptions, called with the error and its message before the program ends by abort(), on
+/// bare metal by __builtin_trap(). In every build, also called for misuse that is found where
+/// nothing can be thrown, such as a destructor.
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
 
-/// On bare metal less, where the two buffers are a good part of the memory.
+/// Smaller on bare metal, where the two buffers are a good part of the memory.
 inline constexpr size_t kMessageCapacity = !TENON_ERROR_TEXT ? 1 : TENON_BARE_METAL ? 256 : 512;
 
 struct LastError {
   char text[kMessageCapacity];  // always "" without TENON_ERROR_TEXT
-  // Where a message is written, of which the last one may be a part: not on the stack, of which
-  // threads and microcontrollers have little.
+  // A message is composed here, as it may quote `text`. Not on the stack, which is small in some
+  // threads and on microcontrollers.
   char draft[kMessageCapacity];
   Error error;
 };
@@ -89,7 +89,7 @@ TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
   return handler;
 }
 
-/// Gives a message to the failure handler, or where there is none to stderr, if there is that.
+/// Calls the failure handler with a message; without one prints it to stderr, if there is one.
 TENON_COLD inline void notify_handler(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) return handler(error, message);
 #if !TENON_BARE_METAL
@@ -152,7 +152,7 @@ TENON_COLD inline Error add_context(const char* function, Error error) noexcept 
   return fail(error, function, ": ", last_error().text);
 }
 
-/// The same for an error that may be Ok.
+/// add_context() for an error that may be Ok.
 inline Error add_context_if(const char* function, Error error) noexcept {
   return TENON_UNLIKELY(error != Error::Ok) ? add_context(function, error) : error;
 }
@@ -205,7 +205,7 @@ inline void raise_if(const char* function, Error error) {
   }
 }
 
-/// An Error by conversion, so that whatever takes the Error itself is preferred.
+/// Converts from Error, so that a user's own check(Error) wins overload resolution.
 struct Returned {
   constexpr Returned(Error returned) noexcept : error(returned) {}
   Error error;

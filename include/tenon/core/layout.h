@@ -17,7 +17,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// What a Layout holds, to be copied as bytes: faster than only the entries that are in use.
+/// The fields of a Layout, copied as bytes: faster than copying only the entries in use.
 struct LayoutFields {
   ptrdiff_t numel = 1;
   OffsetRange offsets{0, 0};
@@ -147,7 +147,7 @@ class Layout : public detail::LayoutFields {
     write_row_major(sizes.data(), count);
     return Error::Ok;
   }
-  /// The same in the dim order that there is, unless the rank changes.
+  /// Sets sizes and keeps the dim order, unless the rank changes.
   Error resize(ArrayRef<int64_t> sizes, ptrdiff_t count) noexcept {
     if (row_major || sizes.size() != rank_) return set_sizes(sizes, count);
     const Pointers to = lists();

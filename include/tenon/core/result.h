@@ -88,7 +88,7 @@ class [[nodiscard]] Result {
             std::enable_if_t<
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>
   operator UseValueOrCheckOk() const
-      TENON_MISTAKE("a Result is no value: use .value(), which raises its error, or check ok()");
+      TENON_MISTAKE("a Result is not a value: use .value(), which raises its error, or check ok()");
   T* operator->() TENON_LIFETIMEBOUND { return &value(); }
   const T* operator->() const TENON_LIFETIMEBOUND { return &value(); }
 

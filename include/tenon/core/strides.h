@@ -34,8 +34,8 @@ template <class T>
 bool add(T a, T b, T& sum) noexcept {
   return !__builtin_add_overflow(a, b, &sum);
 }
-/// The same in ptrdiff_t, times a size or stride. `b` is const, like others that are cast so: where
-/// both types are one, GCC's -Wuseless-cast warns of the rest.
+/// Multiplies an offset by a size or stride. `b` is const, as GCC's -Wuseless-cast warns of a cast
+/// of a variable where both types are one.
 inline bool multiply_offset(ptrdiff_t a, const int64_t b, ptrdiff_t& product) noexcept {
   const auto factor = static_cast<ptrdiff_t>(b);
   return factor == b && multiply(a, factor, product);

@@ -38,13 +38,13 @@ struct Blob {
   /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
   /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
   /// Ownership: none; set `owner`.
-  /// Errors: InvalidArgument for a stride that is no multiple of the element's size; InvalidType
+  /// Errors: InvalidArgument for a stride that is not a multiple of the element's size; InvalidType
   /// for a pointer to elements of another type; those of as_view().
   template <class T>
   static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                         ScalarType dtype, Device device = {}) noexcept;
 
-  /// The same memory as a view, without `owner` and `readonly`; empty strides become dense ones.
+  /// The memory as a view, without `owner` and `readonly`; empty strides become dense ones.
   /// `data` may be null.
   /// Ownership: none; valid as long as the memory is.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an

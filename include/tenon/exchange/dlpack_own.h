@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tenon's own DLPack structs: how they are released, and known again when they come back.
+// DLPack structs that tenon makes: their release, and how an import recognises them.
 #pragma once
 
 #include "tenon/exchange/dlpack_types.h"

@@ -111,10 +111,10 @@ struct OnnxPorts {
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
 /// an earlier output; all others are copied there. Where none was set, it is a tensor over memory
-/// of the library's, Adopted. What is handed out is never memory that a later run writes to, but
-/// the tensors that were set. A sequence of tensors is a TensorList, of copies; an optional value
-/// that is not there is None. Any other output, such as texts or maps, is None; get_output() says
-/// what it is, and a model that has no others cannot be run.
+/// of the library's, Adopted. A later run writes only to outputs that were set. A sequence of
+/// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
+/// output, such as texts or maps, is None; get_output() names it, and a model whose outputs are all
+/// such cannot be run.
 /// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
 /// memory is shared until then; with options, as long as the module. The options, null for the
 /// library's defaults, are the caller's to keep until the model is open. Outputs outlive the

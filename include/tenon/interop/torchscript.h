@@ -289,11 +289,11 @@ class TorchScriptMethod {
 /// neither known beforehand nor prevented. Outputs that share its memory are read-only. In ATen
 /// mode inputs and outputs are the at::Tensors themselves.
 /// Gradients: none are recorded. Outputs do not require them.
-/// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is no TorchScript;
+/// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is not TorchScript;
 /// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot
 /// be multiplied (2x3 and 4x5)"), NotSupported (types, as above; an operator that this libtorch or
 /// device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
-/// Threads: as Module's; several modules, several threads. libtorch computes on threads of its own.
+/// Threads: as Module's; several modules, several threads. libtorch computes on its own threads.
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
  public:

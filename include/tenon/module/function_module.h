@@ -37,7 +37,7 @@ struct Function {
   MethodSpecs specs;
 };
 
-// What a callable may return: outputs, one output, or a Result of either.
+// A callable may return outputs, one output, or a Result of either.
 template <class = void>
 Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
   if (!function.knows_outputs) TENON_TRY(outputs.resize(values.size()));

@@ -255,7 +255,7 @@ class TENON_EXPORT Module {
     if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("method_names", error);
     return names;
   }
-  /// What a method takes and gives.
+  /// Describes a method's inputs and outputs.
   Result<MethodMeta> method_meta(std::string_view method = "forward") {
     MethodMeta meta;
     const Error error = change("method_meta", method, [&](Method& m) {
@@ -276,7 +276,7 @@ class TENON_EXPORT Module {
   [[nodiscard]] Error describe_inputs(std::string_view method, ValueSpecs specs) {
     return describe(method, specs);
   }
-  /// Gets a method ready, which its first use does otherwise.
+  /// Prepares a method; without this its first use does.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
     return change("load_method", method, [](Method&) { return Error::Ok; });
   }
@@ -286,8 +286,8 @@ class TENON_EXPORT Module {
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
   explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
-  // What a runtime implements. Errors are reported by detail::fail(Error::X, text), and what is
-  // thrown becomes one.
+  // A runtime implements these. They report errors by detail::fail(Error::X, text); an exception
+  // becomes an error.
 
   /// Opens the model. Called before all others, until it succeeds.
   virtual Error load() { return Error::Ok; }
@@ -295,8 +295,8 @@ class TENON_EXPORT Module {
   virtual size_t count_methods() const noexcept = 0;
   /// The name of one, which stays as it is.
   virtual const char* name_of(size_t method) const noexcept = 0;
-  /// Gets a method ready, once, and describes it; what `meta` refers to lives as long as the
-  /// module. Its name is set.
+  /// Prepares a method, once, and describes it. Lists that `meta` refers to live as long as the
+  /// module. The name in `meta` is set already.
   virtual Error prepare(size_t method, MethodMeta& meta) = 0;
   /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
   /// where there is a tensor for it, outputs.target(i), into that.

@@ -15,7 +15,7 @@ namespace detail {
 /// The limit of an index where a module does not know its count.
 inline constexpr size_t kMaxValues = 4096;
 
-/// What a runtime knows of a method.
+/// A runtime's description of a method.
 struct MethodSpecs {
   explicit MethodSpecs(BackendState* where = nullptr) noexcept : inputs(where), outputs(where) {}
 
@@ -163,8 +163,8 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
 /// makes. When the runtime is done, they are copied to the tensors that were set, as if all at
 /// once: one that an earlier copy would overwrite is copied aside first.
 ///
-/// Ownership: shares tensors. What it makes itself is in the module's memory, and is used again in
-/// the next run unless it is still shared.
+/// Ownership: shares tensors. Tensors that it makes are in the module's memory, and the next run
+/// reuses them unless they are still shared.
 /// Threads: as for Module. An output that other threads hold is written again once they drop it.
 class Outputs {
  public:
@@ -278,7 +278,7 @@ class Outputs {
     const Error error = copy_each(i);
     return add_context_if(i, "", error);
   }
-  /// After an error `i` is the output that it is of. Inline, to keep `i` in a register.
+  /// On error `i` is the output that failed. Inline, to keep `i` in a register.
   template <class = void>
   TENON_ALWAYS_INLINE Error copy_each(size_t& i) {
     for (i = 0; i < values_.size(); ++i) {

@@ -21,7 +21,7 @@ TENON_BEGIN_NAMESPACE
 #pragma GCC diagnostic ignored "-Wshadow"  // GCC takes ValueKind::Tensor for a second Tensor
 #endif
 
-/// What an EValue holds.
+/// The kinds of values of an EValue.
 /// Source: executorch::runtime::Tag.
 enum class ValueKind : uint8_t {
   None,

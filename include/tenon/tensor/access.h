@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a tensor is asked, as functions: for at::Tensor, which lacks these members or checks less,
-// and for code that is compiled in both modes.
+// Accessors as functions: for at::Tensor, which lacks these members or checks less, and for code
+// that is compiled in both modes.
 //
 // Errors of all: InvalidState for an undefined tensor, and in ATen mode those of taking an
 // at::Tensor that has no strided memory, see docs/aten.md.
@@ -15,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The argument of what gives elements as T, which is const to read them.
+/// The argument of a function that gives elements as T; T is const for reading.
 template <class T>
 using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
 
@@ -64,7 +64,7 @@ template <class T>
 const T* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
-/// The same for writing.
+/// For writing.
 /// Errors: InvalidState for a read-only tensor.
 inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));

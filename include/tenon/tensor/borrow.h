@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors over memory that exists: the caller's, or another tensor's, of which they are views.
+// Tensors over existing memory: the caller's, or another tensor's (views).
 #pragma once
 
 #include "tenon/tensor/make.h"
@@ -17,8 +17,8 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
   return Error::Ok;
 }
 
-/// Describes memory of the caller's, to a draft that has its layout. If it succeeds, it has taken
-/// `release`, which may be null.
+/// Gives a draft with a layout its memory, which is the caller's. On success it takes `release`,
+/// which may be null.
 TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
                             ImplFields& made) noexcept {
   made.data = data.get();
@@ -38,7 +38,7 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
   return Error::Ok;
 }
 
-/// A tensor over memory of the caller's. If it succeeds, it has taken `release`, which may be null.
+/// A tensor over the caller's memory. On success it takes `release`, which may be null.
 template <class Shape>
 Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter* release,
              Draft& draft) noexcept {
@@ -58,7 +58,7 @@ TENON_LAZY Error borrow_checked(const DataPtr& data, const Dims& sizes, const Di
   return borrow(data, Strided{sizes, dim_order, strides}, plan, release, draft);
 }
 
-/// Has borrowed memory checked by the backend that owns it, and counted.
+/// Lets the backend that owns borrowed memory check it and count it.
 TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);

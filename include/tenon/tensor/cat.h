@@ -29,8 +29,7 @@ using IteratorOf = std::enable_if_t<std::is_same_v<decltype(std::begin(std::decl
                                                    decltype(std::end(std::declval<const C&>()))>,
                                     decltype(std::begin(std::declval<const C&>()))>;
 
-/// Whether C is a range of tensors that stay when the iterator goes, not of ones that it makes or
-/// holds.
+/// Whether C is a range of tensors whose iterators refer to them, rather than make or hold them.
 template <class C, class = void>
 struct IsTensorRange : std::false_type {};
 template <class C>
@@ -125,7 +124,7 @@ struct Batch {
   }
 };
 
-/// The list with `value` put in before `at`.
+/// The list with `value` inserted before `at`.
 TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
   Dims out(list.begin(), list.begin() + at);
   out.push_back(value);

@@ -20,7 +20,7 @@ TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const Tens
   }
   return copy(out, source, mode, cast);
 }
-/// The same on the heap.
+/// copy_to_new() for host memory.
 TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from, CastMode mode,
                               CastFunction cast) noexcept {
   if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
@@ -64,7 +64,7 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
 /// The plan of a clone in a backend's memory, or on the heap for the host's.
 inline Plan plan_in(Backend& backend) noexcept { return plan_of(ScalarType::Undefined, backend); }
 
-/// What a clone of another type needs; null in one that keeps its source's, which does not link it.
+/// The functions that a clone to another type needs. Null in other clones, which do not link them.
 struct Casting {
   CastFunction cast = nullptr;
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;

@@ -129,7 +129,7 @@ TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocatio
   return Error::Ok;
 }
 
-/// The locations of two tensors, whose memory `holds` keep while a backend's code may run.
+/// Finds the locations of two tensors. `holds` keep their memory while a backend's code may run.
 TENON_LAZY Error find_both(const TensorArg& dst, const TensorArg& src, MemoryLocation& to,
                            MemoryLocation& from, MemoryHold (&holds)[2]) noexcept {
   TENON_TRY(find_destination(dst, "the destination", to));
@@ -143,7 +143,7 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
   MemoryLocation to;
   MemoryLocation from;
   TENON_TRY(check_metadata(dst, "the destination"));
-  if (TENON_UNLIKELY(!src.defined())) {  // the destination's faults are told first
+  if (TENON_UNLIKELY(!src.defined())) {  // the destination's errors come first
     TENON_TRY(find_destination(dst, "the destination", to));
   }
   TENON_TRY(check_metadata(src, "the source"));
@@ -153,7 +153,7 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
   return copy_any(to, from, mode, policy, cast);
 }
 
-/// Checks a list of a Normalize, of which `name` is the name.
+/// Checks the list `name` of a Normalize.
 TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t dim,
                                 int64_t channels) noexcept {
   if (TENON_UNLIKELY(list.error() != Error::Ok)) {
@@ -164,7 +164,7 @@ TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t
               " of the destination has ", channels);
 }
 
-/// Checks what a normalising copy has besides another, and finds the dimension of the channels.
+/// Checks the arguments of a normalising copy, and finds the dimension of the channels.
 TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
                                  const Normalize& normalize, CastMode mode, size_t& dim) noexcept {
   const ScalarType from = own_type(src.type);
@@ -188,8 +188,8 @@ TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
   return check_broadcast(src.sizes, sizes);
 }
 
-/// Copies and normalises memories that overlap, or that a backend has: through a temporary for the
-/// source, one for the result, or both.
+/// Copies and normalises memories that overlap or are a backend's, through temporaries for the
+/// source, the result, or both.
 TENON_LAZY TENON_COLD Error normalize_staged(const MemoryLocation& to, const MemoryLocation& from,
                                              const Normalize& normalize, size_t dim,
                                              CastMode mode) noexcept {

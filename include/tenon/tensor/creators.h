@@ -201,7 +201,7 @@ struct ScalarTensor {
   inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
   inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
-/// Uninitialised memory, not even touched.
+/// Uninitialised memory, which is not touched.
 /// Source: at::empty, at::empty_strided, at::empty_like.
 TENON_CREATOR(empty, Creator, detail::Uninitialized);
 TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
@@ -214,7 +214,7 @@ TENON_CREATOR(full, Creator, detail::Filled, Scalar);
 TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
 TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
-/// full() of 0 and 1. Large zeros are the system's zero pages, untouched.
+/// full() of 0 and 1. Large zeros are zero pages of the system, which are not touched.
 /// Source: at::zeros, at::ones.
 TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
 TENON_CREATOR(zeros_strided, StridedCreator, detail::AllOf<0>);

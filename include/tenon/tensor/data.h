@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What creators take: DataPtr (memory of the caller's), Values (lists and containers), and TypeArg
-// (the optional dtype beside them).
+// The arguments of creators: DataPtr (the caller's memory), Values (lists and containers), and
+// TypeArg (the optional dtype).
 #pragma once
 
 #include <vector>
@@ -101,8 +101,8 @@ class DataPtr {
 
 namespace detail {
 
-// begin() and end() as a range-based for finds them: members, else free ones; of an object that is
-// not const too.
+// begin() and end() as a range-based for finds them: members, else free functions. The range may be
+// non-const.
 namespace range_access {
 using std::begin;
 using std::end;
@@ -133,7 +133,7 @@ constexpr auto last(C& range) -> decltype(range_access::find_last(range, 0)) {
 }
 }  // namespace range_access
 
-/// The element type of any range, without references and cv; void for what is no range.
+/// The element type of any range, without references and cv; void if C is not a range.
 template <class C, class = void>
 struct RangeElement {
   using type = void;
@@ -170,7 +170,7 @@ inline constexpr bool is_byte_container_v =
     is_container_v<C> && (std::is_same_v<typename RangeElement<C>::type, uint8_t> ||
                           is_char_or_byte_v<typename RangeElement<C>::type>);
 
-/// An element of a list of several types, which is refused.
+/// For the error about a list of several types.
 struct ValuesNeedOneType {
   template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
   ValuesNeedOneType(T);
@@ -226,15 +226,14 @@ class Values {
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
   own::ScalarType type() const noexcept { return type_; }
-  /// Whether each value must fit the dtype asked for, as what was written in source must.
+  /// Whether each value must fit the dtype, as literals must.
   bool is_checked() const noexcept { return checked_; }
-  /// Whether they are a container of uint8_t, char or std::byte, which sizes and a dtype
-  /// reinterpret.
+  /// Whether it is a container of uint8_t, char or std::byte, which sizes and a dtype reinterpret.
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
   Deleter& deleter() noexcept { return deleter_; }
-  /// OutOfMemory when there was none to gather or keep the elements: data() must not be read.
+  /// OutOfMemory if gathering or keeping the elements failed; data() must not be read then.
   Error error() const noexcept { return error_ != Error::Ok ? error_ : deleter_.error(); }
 
  private:
@@ -318,7 +317,7 @@ class Values {
       static_cast<T*>(const_cast<void*>(data_))[count_++] = *it;
     }
   }
-  /// Moves what was gathered to a block for `room` elements. False when there is none.
+  /// Moves the gathered elements to a block for `room` elements. False when memory is out.
   template <class T>
   bool make_room(size_t room) noexcept {
     // A range may compute its elements: more than memory can hold.

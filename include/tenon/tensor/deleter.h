@@ -66,7 +66,7 @@ struct HasBoolOperator<F, std::void_t<decltype(std::declval<const F&>().operator
     : std::true_type {};
 
 /// A null function pointer or an empty std::function. A lambda without captures also converts to
-/// bool, by way of a function pointer, and is never empty: hence the look for a member operator.
+/// bool, through a function pointer, but is never empty: hence the check for a member operator.
 template <class F>
 bool is_empty_callable(const F& f) noexcept {
   if constexpr (std::is_pointer_v<F> || HasBoolOperator<F>::value) return !static_cast<bool>(f);
@@ -145,7 +145,7 @@ class Deleter {
     }
   }
 
-  /// Takes over from another, for one that is empty.
+  /// Takes over from another; this is empty before.
   void fill(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);

@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a template keeps where others keep their deleter.
+/// The names of a template's dimensions, kept as its deleter's callable.
 struct DimNames {
   std::vector<std::string> names;
   void operator()(void*) const noexcept {}

@@ -40,15 +40,15 @@ constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlig
 inline void* inline_data(const Draft& draft) noexcept {
   return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
-/// For a tensor that is about to give up its data: data in the metadata's block stays allocated,
-/// but is free. inline_room() has allocated the rest of the last 8 bytes too.
+/// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
+/// as free. inline_room() has allocated the rest of the last 8 bytes too.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter) return;
   const size_t nbytes = static_cast<size_t>(tensor.capacity) * elementSize(tensor.type);
   mark_free(tensor.data, (nbytes + 7) / 8 * 8);
 }
 
-/// Gives `made` a block of the heap's.
+/// Makes `made` own a heap block.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
@@ -61,8 +61,8 @@ struct Replacement {
   Deleter release;
 };
 
-/// Keeps a tensor's memory: it stays alive, and the tensor can neither grow nor let it go. Of a
-/// handle over a raw TensorImpl* it keeps nothing: that memory is the caller's.
+/// Keeps a tensor's memory alive; meanwhile the tensor can neither grow nor be deallocated. Keeps
+/// nothing of a handle over a raw TensorImpl*, whose memory is the caller's.
 class MemoryHold {
  public:
   MemoryHold() noexcept = default;
@@ -92,7 +92,7 @@ class MemoryHold {
   // For imports of tenon's own exports: a round trip adds no owner. Not in ATen mode, where a
   // tensor is not the impl.
 
-  /// Makes `draft` the tensor whose memory is held, where that is still all as described.
+  /// Makes `draft` the tensor whose memory is held if it still matches the description.
   bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
              const Dims& strides, TensorShapeDynamism dynamism, bool readonly,
              Draft& draft) const noexcept {
@@ -107,7 +107,7 @@ class MemoryHold {
     return is_alike;
   }
   /// Makes `made` a view of the held memory and empties this hold. False, with nothing changed, for
-  /// a tensor that can grow, and for one of other memory: who got a blob or a struct may edit it.
+  /// a tensor that can grow, and for other memory: the user may have edited a blob or a struct.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();

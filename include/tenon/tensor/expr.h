@@ -22,7 +22,7 @@ TENON_BEGIN_NAMESPACE
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // Empty beside tenon::Empty
 
-/// What made the elements.
+/// The creator that made the elements.
 enum class ExpressionKind : uint8_t {
   Empty,     ///< never written; reads as zeros
   Constant,  ///< one value
@@ -43,8 +43,7 @@ constexpr const char* toString(ExpressionKind kind) noexcept {
   return index < sizeof kNames / sizeof *kNames ? kNames[index] : "unknown";
 }
 
-/// How the elements of a tensor came about: row-major elements of a type, and the creator that made
-/// them. Immutable.
+/// The creator call that made a tensor's elements, which are row-major. Immutable.
 /// Ownership: keeps its bytes alive, no tensor.
 /// Source: Nx.Defn.Expr.
 struct Expression {
@@ -71,7 +70,7 @@ using ExpressionPtr = std::shared_ptr<const Expression>;
 
 namespace detail {
 
-/// Addresses that no memory has, where there are such: 64-bit processors fault on these.
+/// The first of the made-up addresses: 64-bit processors fault on them.
 inline constexpr bool kWideAddresses = sizeof(void*) == 8;
 inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
 inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0x7fff0000u;
@@ -130,7 +129,6 @@ TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
   return Error::Ok;
 }
 
-/// What a generator drew.
 constexpr bool is_random(ExpressionKind kind) noexcept {
   return kind == ExpressionKind::Uniform || kind == ExpressionKind::Normal;
 }
@@ -313,7 +311,7 @@ class TENON_EXPORT ExprBackend : public Backend {
       return Error::Ok;
     }
     const ExpressionKind kind = node.kind;
-    // The same but for type, sizes and where it begins.
+    // Whether only type, sizes and the first element differ.
     const bool is_flat_iota = kind == ExpressionKind::Iota && !node.axis.has_value();
     const bool is_same =
         kind == ExpressionKind::Empty || (kind == ExpressionKind::Data && is_row_major) ||
@@ -376,7 +374,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     std::memcpy(out, &elements[range.offset % size], range.nbytes);
     return Error::Ok;
   }
-  /// Gives the block bytes of its own: what it holds, unless all of it is to be overwritten.
+  /// Gives the block its own bytes, and fills them with its elements unless all are overwritten.
   static Error prepare_write(const Range& range) {
     Block& block = *range.block;
     if (block.own != nullptr) return Error::Ok;
@@ -443,7 +441,8 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
   });
 }
 
-/// The same, with the bytes of Data, and the error under a function's name.
+/// find_expression(), which raises errors under the name of `function` and copies the bytes of
+/// Data.
 TENON_LAZY ExpressionPtr get_expression(const char* function, const TensorArg& tensor) {
   ExpressionPtr found;
   raise_if(function, find_expression(tensor, found));
@@ -492,9 +491,9 @@ TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& 
 
 }  // namespace detail
 
-/// How a tensor of an ExprBackend came about. Of a view, what it sees.
+/// The expression of a tensor of an ExprBackend; of a view, that of the elements it shows.
 ///
-/// Ownership: the expression stays as it is, whatever becomes of the tensor.
+/// Ownership: the expression does not change when the tensor does.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (a tensor
 /// of another backend), OutOfMemory.
 TENON_LAZY ExpressionPtr expression(const TensorArg& tensor) {

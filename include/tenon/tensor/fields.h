@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every tensor has, in either mode, and what is computed from it.
+// TensorFields: a tensor's metadata in both modes, and checks of it.
 #pragma once
 
 #include <new>
@@ -60,7 +60,7 @@ struct TensorFields {
   /// Derives the rest once layout, data and type are there.
   void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
-    // A shape is laid from element 0 upward: memory below it, or shared by stride 0, is no room.
+    // A new shape starts at element 0: memory below it, or shared by stride 0, does not count.
     capacity =
         layout.required_span_size() < layout.numel ? layout.required_span_size() : layout.numel;
   }
@@ -72,8 +72,8 @@ struct TensorFields {
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// Where more metadata for a tensor lies: where its own does; null for the heap, and where that
-/// backend is gone.
+/// The keeper of more metadata for a tensor, of a view's, say; null for the heap, and when the
+/// keeper is gone.
 inline BackendState* keeper_beside(const TensorFields& tensor) noexcept {
   BackendState* const keeper = tensor.keeper;
   return keeper == nullptr || keeper->find() == nullptr ? nullptr : keeper;
@@ -109,7 +109,7 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   return fail_reach("the tensor", tensor.device);
 }
 
-/// Whether the backend that gave the memory is there; its memory may be gone with it.
+/// Checks that the backend that owns the memory still exists.
 inline Error check_owner(const TensorFields& tensor, const char* role) noexcept {
   if (tensor.owner == nullptr || tensor.owner->find() != nullptr) return Error::Ok;
   return fail(Error::InvalidState, role, " is in memory of backend ",
@@ -139,7 +139,7 @@ TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }
 
-/// Whether the memory may be exchanged for other memory of the caller's.
+/// Checks that the memory is borrowed and may be replaced.
 inline Error check_can_bind(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.ownership != Ownership::Borrowed)) {

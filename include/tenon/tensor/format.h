@@ -48,7 +48,7 @@ struct TensorText {
     if (type == ScalarType::Bool && tensor.layout.rank() != 0) word_width = 5;
   }
 
-  /// Of a dimension's indices, how many are shown; less than there are where it is shortened.
+  /// How many indices of dimension d are shown: fewer than its size if it is shortened.
   int64_t shown(size_t d) const noexcept {
     const int64_t size = tensor.layout.sizes()[d];
     const int64_t most = 2 * static_cast<int64_t>(options.edge_items);
@@ -61,7 +61,7 @@ struct TensorText {
   bool shortened = false;
   const void* data = nullptr;  // element 0
   ArrayRef<int64_t> strides;
-  bool is_compact = false;  // whether it holds nothing but what is shown
+  bool is_compact = false;  // whether `data` has the shown elements only
   Pass pass = Pass::LookAt;
   FloatColumn real;  // all floating numbers, where they are not complex
   FloatColumn imaginary;
@@ -111,7 +111,7 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
   }
 }
 
-/// Writes what stands between two elements of dimension d.
+/// Writes the separator between two elements of dimension d.
 TENON_LAZY void write_separator(TensorText& t, size_t d) {
   const size_t rank = t.tensor.layout.rank();
   if (d + 1 == rank) {
@@ -123,8 +123,8 @@ TENON_LAZY void write_separator(TensorText& t, size_t d) {
   t.out.append(d + 1, ' ');
 }
 
-/// Moves what was written since `begin` to a line of its own, if it stands behind others and does
-/// not fit beside them and the closing brackets.
+/// Moves the text written since `begin` to a new line if the line already has other elements and
+/// becomes too long with it and the closing brackets.
 TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
   const size_t rank = t.tensor.layout.rank();
   const bool fits = t.out.size() - t.line + rank <= static_cast<size_t>(t.options.width);
@@ -176,7 +176,7 @@ TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuff
   MemoryLocation there{{whole.data, whole.type, whole.device, {}, {}}, from.backend, from.state};
   MemoryLocation here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
   const auto add = [&](int64_t n, int64_t from_stride, int64_t to_stride) {
-    if (n == 1) return;  // so that there are no more than kMaxDims
+    if (n == 1) return;  // keeps the rank within kMaxDims
     for (Dims* dims : {&there.view.sizes, &here.view.sizes}) dims->push_back(n);
     there.view.strides.push_back(from_stride);
     here.view.strides.push_back(to_stride);
@@ -248,10 +248,9 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 ///
 /// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
 /// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
-/// which says so. What is in a backend's memory is fetched from there, unless its inspect() shows
-/// it: the elements shown, and what lies between them where there is little of it. Of the host's
-/// memory nothing else is read, and memory is taken for the text alone. Does not depend on the C
-/// locale.
+/// which says so. Elements in a backend's memory are fetched, unless its inspect() shows it: the
+/// elements shown, and what lies between them where there is little of it. Of the host's memory
+/// nothing else is read, and memory is taken for the text alone. Does not depend on the C locale.
 /// Source: numpy.array2string, of 2.3 and later. Differences: with 0 edge items a shortened
 /// dimension shows none, where NumPy shows the last; a power of two of Double may have a digit
 /// more, beyond the 15th, where its fewest digits are not the nearest.

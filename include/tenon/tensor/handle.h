@@ -19,8 +19,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The tensor whose memory it is: what `source` views, or itself. Null for a handle over a raw
-/// TensorImpl*, which has nothing to keep: that memory is the caller's.
+/// The tensor that `source` is a view of, or `source` itself. Null for a handle over a raw
+/// TensorImpl*, whose memory the caller keeps.
 inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
   const TensorImplPtr& base = fields(source).base;
   return base != nullptr ? base : source.tensor().impl();
@@ -94,8 +94,8 @@ inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
-/// Gives the tensor other sizes, of `numel` elements, for which there is, or will be, room.
-/// Errors: OutOfMemory; then it is as it was.
+/// Gives the tensor other sizes, of `numel` elements, which fit its memory or will.
+/// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   TENON_TRY(tensor.layout.resize(sizes, numel));
   if (sizes.empty()) tensor.dynamism = TensorShapeDynamism::STATIC;
@@ -130,7 +130,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   return Error::Ok;
 }
 
-/// What releases a tensor's own memory; null for a view.
+/// The deleter of a tensor's own memory; null for a view.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   ImplFields& holder = fields(tensor);
   return holder.base == nullptr ? &holder.deleter : nullptr;
@@ -145,10 +145,10 @@ inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   return base.use_count() == 1 ? &fields(base).deleter : nullptr;
 }
 
-/// Whether others would lose memory that the tensor lets go of.
+/// Whether another tensor or export uses the memory.
 inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   const ImplFields& held = fields(tensor);
-  // What a view keeps alive is in use by its source as long as there are handles to that.
+  // The source of a view uses the memory too, as long as it has handles.
   return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
 }
 

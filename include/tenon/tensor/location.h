@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a tensor's elements are; and giving a new tensor its values.
+// Finds the location of a tensor's elements; gives a new tensor its values.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -25,7 +25,7 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
-/// Says that a backend copies the elements: one that learn() was called for.
+/// Sets the backend that copies the elements; learn() was called for it.
 inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
   location.backend = state.base;
   location.state = &state;
@@ -104,8 +104,8 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
   return hold.hold(tensor);
 }
 
-/// Has memory that came as a pointer checked by the backend that is registered for its device.
-/// Without one it is taken as it is.
+/// Lets the backend that is registered for a device check memory that came as a pointer. Without a
+/// backend it is not checked.
 TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
                               const Layout& layout) noexcept {
   Backend* const backend = find_backend(device);
@@ -129,7 +129,7 @@ Error produce(const TensorFields& tensor, const MemoryLocation& out, const char*
   return state == nullptr ? make(out.view) : state->produce(out, operation, ask, make);
 }
 
-/// For what a backend is not asked to do.
+/// For values that no backend makes.
 inline constexpr std::nullptr_t kNotAsked = nullptr;
 
 /// Gives a new tensor in a backend's memory its values.

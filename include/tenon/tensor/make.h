@@ -259,7 +259,7 @@ Out finish_shared(const char* function, Error error, Draft& draft, BackendState*
   if (error == Error::Ok) error = finish_draft(draft, value, keeper);
   return finish_value<Out>(function, error, std::move(value));
 }
-/// The same of a tensor that exists.
+/// finish_shared() of another handle to a tensor.
 template <class Out>
 Out finish_shared(const char* function, Error error, Tensor&& shared, BackendState* keeper) {
   typename ReturnedValue<Out>::type value;

@@ -77,10 +77,10 @@ void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
   if constexpr (!is_row_v<Rows>) add_missing_sizes<RowOf<Rows>>(depth + 1, sizes);
 }
 
-/// Copies elements until `end`, which a range that changes could pass.
+/// Copies elements, at most until `end`: the range may have grown.
 template <class T, class Rows>
 void copy_rows(const Rows& rows, T*& out, const T* end) {
-  for (const auto& row : rows) {  // by value where a std::vector<bool> gives objects
+  for (const auto& row : rows) {  // a std::vector<bool> gives values
     if constexpr (is_row_v<Rows>) {
       if (out == end) return;
       *out++ = row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plan: what a creator's options ask for, in one struct; and the options' types.
+// Plan: a creator's options in one struct, and the types of options.
 #pragma once
 
 #include <cstddef>
@@ -41,13 +41,13 @@ inline constexpr bool has_backend_v = count_of<Options...>(Option::Backend) != 0
 template <class T>
 inline constexpr bool is_option_v = option_of<T>() <= Option::Backend;
 
-/// Whether a parameter `T&&` is an option up to `kLast`. A backend is kept: not a temporary one.
+/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue: it is kept.
 template <class T, Option kLast>
 inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
                                              !(option_of<T>() == Option::Backend &&
                                                (std::is_rvalue_reference_v<T&&> ||
                                                 std::is_const_v<std::remove_reference_t<T>>));
-/// For a creator's parameter pack, which then takes nothing else.
+/// Restricts a creator's parameter pack to options.
 template <class... Options>
 using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options, Option::Backend>), int>;
 template <class... Options>

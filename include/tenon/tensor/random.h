@@ -16,7 +16,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Random elements to strided memory, by way of chunks in row-major order.
+/// Writes random elements to strided memory, through chunks in row-major order.
 TENON_LAZY Error random_strided(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                 const int64_t numel, const TensorView& dst) noexcept {
   alignas(16) char chunk[16 * kShortChunk];
@@ -53,7 +53,7 @@ TENON_LAZY Error random_strided(const RandomPlan& plan, uint64_t seed, uint64_t 
   return Error::Ok;
 }
 
-/// To host memory, where the elements may lie one after the other.
+/// Writes random elements to host memory.
 TENON_LAZY Error random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
                            bool is_row, const TensorView& dst) noexcept {
   if (!is_row) return random_strided(plan, start.seed, start.offset, numel, dst);
@@ -61,7 +61,7 @@ TENON_LAZY Error random_to(const RandomPlan& plan, const Generator::State& start
   return Error::Ok;
 }
 
-/// For memory that the host does not reach, or of which a backend is to be asked first.
+/// For memory that the host does not reach, or whose backend is asked first.
 TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tensor,
                                                        const RandomPlan& plan,
                                                        const Generator::State& start) noexcept {
@@ -121,8 +121,8 @@ struct UnitFloats {
     return Error::Ok;
   }
 };
-/// Distributions: how to plan them, which only files that use them compile, the type of their
-/// elements unless one is given, and what stands for them without arguments and a type.
+/// Distributions: plan(), which only files that use it compile, the default type, and the
+/// distribution that stands for it without arguments and a type.
 struct UniformKind {
   using Plain = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;

@@ -91,8 +91,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     // On bare metal no library is closed.
     if (!TENON_BARE_METAL && backend != nullptr) release_alike(deleter_of(held), memory.release);
   }
-  // It may have resized the tensor within its capacity, or made a view of it. Sizes that reach as
-  // far are no matter, but of rank 0 it is STATIC. ATen's Resizable is a copy: so read again.
+  // The backend may have resized the tensor within its capacity, or made a view of it. Other sizes
+  // of the same span are fine, but rank 0 is STATIC. ATen's Resizable is a copy: read it again.
   auto&& now = resizable(held);
   const bool is_changed = now.layout.required_span_size() != reach || now.dynamism != dynamism;
   if (TENON_UNLIKELY(is_changed || now.deallocated)) {
@@ -102,7 +102,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   return replace_memory(tensor, sizes, needed, std::move(memory), wanted);
 }
 
-/// What resize_in_place() leaves: another rank, a strided or STATIC tensor, growth, an error.
+/// All cases but resize_in_place()'s: another rank, a strided or STATIC tensor, growth, an error.
 TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
                                                        ArrayRef<int64_t> sizes) noexcept {
   const ArrayRef<int64_t> old = tensor.layout.sizes();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // arange, iota and eye: tensors whose values follow from their position.
 //
-// As in creators.h: function objects with try_ twins, memory of their own, the same errors.
+// As in creators.h: function objects with try_ twins, which make tensors that own their memory.
 #pragma once
 
 #include "tenon/tensor/creators.h"

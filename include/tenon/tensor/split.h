@@ -15,7 +15,7 @@ struct Cut {
   int64_t count;
   int64_t length;  // of each part but the last; -1 for one index each, without the dimension
 };
-/// Says how to cut a dimension of `size`, by what a function was asked for.
+/// Computes the cut of a dimension of `size` from the size or count that was `asked` for.
 using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
 
 TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
@@ -38,7 +38,7 @@ TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
   return Error::Ok;
 }
 
-/// Makes the views that a dimension is cut to.
+/// Makes the views.
 TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
                             std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));

@@ -51,8 +51,8 @@ class Tensor : public TensorMetadata<Tensor> {
   Tensor(const Tensor&) noexcept = default;
   Tensor(Tensor&&) noexcept = default;
   ~Tensor() = default;
-  /// What it held is dropped last, since a deleter may use this handle. The assignment of
-  /// std::shared_ptr does not promise that order.
+  /// Drops the old tensor last, since its deleter may use this handle. std::shared_ptr's assignment
+  /// does not promise that order.
   Tensor& operator=(const Tensor& other) noexcept {  // NOLINT(bugprone-unhandled-self-assignment)
     TensorImplPtr(other.impl_).swap(impl_);
     return *this;
@@ -109,7 +109,7 @@ class Tensor : public TensorMetadata<Tensor> {
     fields.owner = nullptr;
     fields.readonly = false;
     fields.opaque = false;
-    // What was reserved was in the old memory; a bound is a promise for any.
+    // Reserved room was in the old memory. A DYNAMIC_BOUND tensor keeps its bound.
     if (fields.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) fields.finalize(fields.dynamism);
   }
 
@@ -149,8 +149,8 @@ class Tensor : public TensorMetadata<Tensor> {
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
-  /// Whether both describe the same memory: they share the impl, or are views of one. Memory that
-  /// the caller lends is not looked at: two tensors over one pointer are no aliases, as in ATen.
+  /// Whether both describe the same memory: they share the impl, or are views of one. Pointers are
+  /// not compared: two tensors over one pointer of the caller's are not aliases, as in ATen.
   bool is_alias_of(const Tensor& other) const noexcept {
     return defined() && other.defined() && memory_base() == other.memory_base();
   }

@@ -13,8 +13,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What functions on tensors take: a Tensor or a TensorPtr, which may be null. Since a handle's
-/// constness is not the memory's, functions that write take it too, a temporary view included.
+/// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
+/// make the memory const, so functions that write take it too, a temporary view included.
 ///
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
@@ -34,13 +34,13 @@ class TensorArg {
 
 namespace detail {
 
-/// One that is only asked and read. A type of its own in ATen mode, where lazy clones stay lazy.
+/// A TensorArg for reading: another type in ATen mode, where it leaves a lazy clone lazy.
 using ConstTensorArg = TensorArg;
 
 /// The internals of a defined tensor.
 inline ImplFields& fields(const TensorArg& tensor) noexcept { return tensor.impl().fields_; }
 
-/// Whether the tensor is not one that tenon does not have, as in ATen mode one may be.
+/// Whether tenon can use the tensor: false for some in ATen mode.
 inline bool is_described(const TensorArg&) noexcept { return true; }
 
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".

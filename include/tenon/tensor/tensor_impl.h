@@ -35,7 +35,7 @@ namespace detail {
 using own::TensorImpl;
 using own::TensorImplPtr;
 
-/// What a TensorImpl holds.
+/// The fields of a TensorImpl.
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
   // Whose memory it is, for a view; counted there as a borrow. Behind a c10::Storage: itself.
@@ -46,7 +46,7 @@ struct ImplFields : TensorFields {
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
-/// Says that an impl is one of the internals', to be filled in.
+/// Selects the constructor of an impl that is filled in later.
 struct ImplKey {};
 
 }  // namespace detail
@@ -139,8 +139,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     fields_.type = type;
     fields_.finalize(dynamism);
   }
-  /// The same over memory that is only read, such as constants in flash: a read-only tensor. A
-  /// template, so that nullptr is no mistake.
+  /// Makes a read-only tensor, over constants in flash, say. A template, so that nullptr is not
+  /// ambiguous.
   template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data,
              const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,

@@ -166,9 +166,9 @@ struct MakeTensor {
     return share(error == Error::Ok ? *tensor : Tensor(), error);
   }
 
-  /// A view: metadata of its own over the memory of `source`, which it keeps alive. Empty lists
-  /// stand for the source's; `storage_offset` is in elements, from the source's element 0. The view
-  /// has the source's dynamism, but cannot grow, and while it lives the source cannot either.
+  /// A view: new metadata over the memory of `source`, which it keeps alive. Empty lists stand for
+  /// the source's; `storage_offset` is in elements, from the source's element 0. The view has the
+  /// source's dynamism, but cannot grow, and while it lives the source cannot either.
   /// Errors: OutOfBounds when it would reach beyond the source's elements, InvalidState for an
   /// undefined source.
   template <class S,
@@ -213,7 +213,7 @@ inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_imp
 /// Returns Tensor by value, which spares the handle's allocation.
 inline constexpr MakeTensor<Tensor> make_tensor{"make_tensor"};
 
-/// The same without throwing: a Result with the error and its message.
+/// Do not throw: they return a Result with the error and its message.
 inline constexpr MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
 inline constexpr MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
     "try_make_tensor_impl_ptr"};

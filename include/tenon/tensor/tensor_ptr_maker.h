@@ -228,7 +228,8 @@ struct FromBlob {
   /// Options: a dynamism, and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
   /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
-  /// as above. A null pointer is no placeholder here: it needs zero elements, or a Meta device.
+  /// as above. A null pointer does not make a placeholder: it needs zero elements, or a Meta
+  /// device.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
   /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before

@@ -165,8 +165,8 @@ TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLoc
 }  // namespace detail
 
 /// Whether two tensors have the same sizes, dtype and values, whatever their strides and devices.
-/// As numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is true. What the host
-/// cannot reach is fetched through its backend. The try_ form returns a Result.
+/// As numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is true. Memory that
+/// the host cannot reach is fetched through its backend. The try_ form returns a Result.
 ///
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
 /// that nobody can reach), OutOfMemory (for a copy of what is strided or fetched), and the

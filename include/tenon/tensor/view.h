@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Views: other sizes, strides and types over the memory of a tensor.
 //
-// What holds for all of them:
+// For all of them:
 //
-// Nothing is copied; there is one allocation, for the metadata: where the source's metadata is; if
-// that is the heap, in the memory of the backend in scope, if it keeps metadata, as an arena does.
-// More dimensions than TENON_INLINE_DIMS take more of the heap. A view keeps the source's memory
-// alive, not the tensors in between, and is a borrower: while it lives the source cannot grow. Over
-// a TensorImpl that the caller keeps there is nothing to keep alive. Device, read-only flag and
-// dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
-// placeholder is a placeholder.
-// A negative dimension counts from the end. The dim order is the source's, renumbered, where it
-// still nests the strides, else the one that the strides imply.
-// Each has a try_ form, which returns a Result.
+// Nothing is copied. One allocation holds the metadata: in the memory of the backend that keeps the
+// source's metadata, else of the backend in scope if it keeps metadata, as an arena does, else on
+// the heap. More dimensions than TENON_INLINE_DIMS take more of the heap. A view keeps the source's
+// memory alive, not the tensors in between, and is a borrower: while it lives the source cannot
+// grow. Over a TensorImpl that the caller keeps there is nothing to keep alive. Device, read-only
+// flag and dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
+// placeholder is a placeholder. A negative dimension counts from the end. The dim order is the
+// source's, renumbered, where it still nests the strides, else the one that the strides imply. Each
+// has a try_ form, which returns a Result.
 // Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
 // not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
@@ -89,7 +88,8 @@ TENON_VIEW(reshape, (detail::ConstTensorArg t, const Dims& sizes), view(sizes))
 TENON_VIEW(flatten, (detail::ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
            flatten(start_dim, end_dim))
 
-/// What is at `index` of a dimension, without that dimension. A negative index counts from the end.
+/// The elements at `index` of a dimension, without that dimension. A negative index counts from the
+/// end.
 ///
 /// Errors: OutOfBounds for the index too.
 /// Source: at::select.
@@ -134,8 +134,8 @@ TENON_VIEW(squeeze, (detail::ConstTensorArg t, int64_t dim), squeeze(dim))
 /// Source: at::unsqueeze.
 TENON_VIEW(unsqueeze, (detail::ConstTensorArg t, int64_t dim), unsqueeze(dim))
 
-/// Dimensions of size 1 repeated to the sizes given, without memory of their own: stride 0. A -1
-/// keeps a size; there may be more dimensions than the tensor has, to the left of those.
+/// Repeats dimensions of size 1 to the given sizes without copying: their stride becomes 0. A -1
+/// keeps a size. New dimensions may be added on the left.
 ///
 /// Errors: InvalidArgument (fewer dimensions; another size for a dimension that is not of size 1; a
 /// negative size, -1 to the left included).
@@ -164,8 +164,8 @@ TENON_VIEW(as_strided,
 /// With elements of the same size, sizes and strides stay. Otherwise the last dimension, which is
 /// contiguous, has as many times more or fewer elements as they are smaller or larger.
 /// Errors: InvalidType for Undefined, InvalidArgument (element sizes that differ with rank 0 or a
-/// last dimension of another stride than 1; a last dimension or a stride that is no multiple of the
-/// larger element; data that is not aligned for the type).
+/// last dimension of another stride than 1; a last dimension or a stride that is not a multiple of
+/// the larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
 TENON_VIEW(view_as_type, (detail::ConstTensorArg t, ScalarType type),
            view_as_type(detail::own_type(type)))

@@ -20,7 +20,7 @@ inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* kind = "t
   return Error::Ok;
 }
 
-/// The same where, as in ATen, a tensor of rank 0 may pass for one of rank 1.
+/// wrap_dim() where, as in ATen, a tensor of rank 0 may pass for one of rank 1.
 inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
   const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
   return wrap_dim(dim, is_scalar ? 1 : rank, d);

@@ -124,7 +124,7 @@ inline void blocks_are_apart(Trial& trial) {
     }
     for (const auto& [other, bytes] : blocks) {
       trial.check(made.end() <= other.begin() || other.end() <= made.begin(), "allocate(", nbytes,
-                  ", 64): expected memory of its own, found it within a block of ", other.size(),
+                  ", 64): expected a separate block, found it within a block of ", other.size(),
                   " bytes that is in use");
     }
     blocks.emplace_back(std::move(made), random_bytes(nbytes, i));

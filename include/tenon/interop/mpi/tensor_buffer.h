@@ -66,7 +66,7 @@ struct MpiBuffer : MpiElements {
     Backend* const backend = location.backend;
     bool reaches = backend == nullptr;
     if (!reaches && t.device.is_cuda() && !t.opaque && is_mpi_cuda_aware()) {
-      // What was enqueued comes first: MPI knows nothing of the backend's streams.
+      // MPI does not know the backend's streams: wait for enqueued work.
       TENON_TRY(call_backend(*backend, "synchronize", [&] { return backend->synchronize(); }));
       reaches = true;
     }

@@ -17,7 +17,7 @@ namespace detail {
 /// Errors: Python's stays set where it comes from an integer.
 inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
-    return fail(Error::InvalidType, what, " is no tuple");
+    return fail(Error::InvalidType, what, " is not a tuple");
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
@@ -184,7 +184,7 @@ inline Error read_cuda_array_interface(const PythonState& state, PyObject* objec
   TENON_TRY(from.read_layout(object, lent));
   if (TENON_UNLIKELY(!from.has_address())) {
     return fail(Error::NotSupported,
-                "__cuda_array_interface__'s data is no pair of an address and whether it is "
+                "__cuda_array_interface__'s data is not a pair of an address and whether it is "
                 "read-only");
   }
   TENON_TRY(from.read_address(lent));
