@@ -114,55 +114,6 @@ TEST_CASE("arena: a buffer too small for the arena itself makes nothing, and say
   CHECK(contains(last_error_message(), "0 of 0 bytes are free"));
 }
 
-TEST_CASE("arena: the last block is free again at once, and then the one before it") {
-  Arena<1024> arena;
-  constexpr size_t nbytes = 2 * kUnit - 9;
-  void* const keep = arena.take(nbytes);
-  void* const a = arena.take(nbytes);
-  void* const b = arena->allocate(10, 8);
-  arena->deallocate(b, 10);
-  CHECK(arena->used() == 4 * kUnit);
-  CHECK(arena.take(5 * kUnit) == b);
-  arena->deallocate(b, 5 * kUnit);
-  arena->deallocate(a, nbytes);
-  CHECK(arena->used() == 2 * kUnit);
-  CHECK(arena.take(10) == a);
-  arena->deallocate(a, 10);
-  arena->deallocate(keep, nbytes);
-  CHECK(arena->used() == 0);
-  CHECK(arena->high_water() == 9 * kUnit);
-}
-
-TEST_CASE("arena: neighbours at the end are free again in whatever order they are released") {
-  std::array<size_t, 3> order{0, 1, 2};
-  do {
-    Arena<1024> arena;
-    void* const keep = arena.take(64);
-    void* const blocks[3] = {arena->allocate(32, 8), arena->allocate(200, 8), arena.take(96)};
-    const size_t nbytes[3] = {32, 200, 96};
-    for (size_t i : order) arena->deallocate(blocks[i], nbytes[i]);
-    INFO(order[0] << order[1] << order[2]);
-    CHECK(arena->used() == 64);
-    CHECK(arena.take(960) == arena.first() + 64);
-    arena->deallocate(arena.first() + 64, 960);
-    arena->deallocate(keep, 64);
-  } while (std::next_permutation(order.begin(), order.end()));
-}
-
-TEST_CASE("arena: a block below others stays taken until all that came after it is released") {
-  Arena<1024> arena;
-  void* blocks[8];
-  for (void*& block : blocks) block = arena.take(64);
-  const size_t order[] = {1, 3, 5, 7, 6, 4, 2, 0};
-  const size_t used[] = {512, 512, 512, 448, 320, 192, 64, 0};
-  for (size_t i = 0; i < 8; ++i) {
-    arena->deallocate(blocks[order[i]], 64);
-    INFO(order[i]);
-    CHECK(arena->used() == used[i]);
-  }
-  CHECK(arena.take(1024) == arena.first());
-}
-
 TEST_CASE("arena: blocks that are alive never overlap, whatever is released when") {
   Arena<8192> arena;
   struct Block {
@@ -237,15 +188,6 @@ TEST_CASE("arena: a tensor's handle, impl and data lie in the buffer, and are gi
   CHECK(tests::values<float>(keep) == tests::Floats(3, 0.0f));
 }
 
-TEST_CASE("arena: a tensor for which there is no room is OutOfMemory, with the numbers") {
-  Arena<4096> arena;
-  RAISES(OutOfMemory,
-         "empty: backend arena has no memory for 40000 bytes: ", empty({10000}, *arena));
-  CHECK(contains(last_error_message(), "bytes are free, 40000 are needed"));
-  CHECK(arena->used() == 0);
-  CHECK(arena->live_blocks() == 0);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, at any address") {
   constexpr size_t kRoom = 2048;
@@ -279,32 +221,6 @@ TEST_CASE("arena: filled with tensors nothing outside of the buffer is written, 
     CHECK(std::count(bytes, begin, 0xa5) == begin - bytes);
     CHECK(std::count(end, bytes + sizeof bytes, 0xa5) == bytes + sizeof bytes - end);
   }
-}
-
-TEST_CASE("arena: elements go to devices and back, whether it is named as itself or as a backend") {
-  Arena<16384> arena;
-  tests::MinimalBackend device;
-  const tests::Floats values{1, 2, 3, 4, 5, 6};
-  {
-    const TensorPtr t = make_tensor_ptr({2, 3}, values, *arena);
-    const TensorPtr there = backend_copy(t, device);
-    const TensorPtr other = zeros_like(t);
-    REQUIRE(copy_(*other, *there) == Error::Ok);
-    CHECK(tests::values<float>(other) == values);
-    CHECK(tests::values<float>(clone_tensor_ptr(there, *arena)) == values);
-    CHECK(tests::values<float>(clone_tensor_ptr(permute(t, {1, 0}))) ==
-          tests::Floats{1, 4, 2, 5, 3, 6});
-    CHECK(tests::values<float>(backend_copy(there, *arena)) == values);
-  }
-  {
-    TrackingBackend tracking(*arena);
-    CHECK(tests::values<float>(make_tensor_ptr({6}, values, tracking)) == values);
-  }
-  Arena<4096> other;
-  Backend& any = *other;
-  CHECK(tests::values<float>(make_tensor_ptr({6}, values, any)) == values);
-  CHECK(device.faults == 0);
-  CHECK(arena->used() == 0);
 }
 
 // A promise of docs/guarantees.md.
@@ -386,20 +302,6 @@ TEST_CASE("metadata: that of a view or handle is where the source's is, else in 
     CHECK(other->used() == 0);
   }
   CHECK_FALSE(arena.holds(tensor_from_blob(data, {6}).impl().get()));
-}
-
-TEST_CASE("metadata: a loop that keeps the last frame needs no more room") {
-  Arena<4096> arena;
-  const BackendScope scope(*arena);
-  float data[6] = {};
-  TensorPtr last;
-  Tensor row;
-  for (int i = 0; i < 1000; ++i) {
-    last = from_blob(data, {2, 3});
-    row = select(last, 0, i % 2);
-  }
-  CHECK(arena->live_blocks() == 3);
-  CHECK(arena->high_water() < 3072);
 }
 
 TEST_CASE("metadata: what is exported is where the tensor's is, never in the scope") {

@@ -320,21 +320,6 @@ TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave 
   CHECK(device.faults == 0);
 }
 
-TEST_CASE("random programs find a fill and a copy that ignore strides") {
-  struct Fills final : tests::HonestBackend {
-    Error constant(const View& out, const void* element) override {
-      return HonestBackend::constant(without_strides(out), element);
-    }
-  };
-  struct Copies final : tests::HonestBackend {
-    Error copy(const View& dst, const View& src, CastMode mode) override {
-      return HonestBackend::copy(without_strides(dst), src, mode);
-    }
-  };
-  CHECK_FOUND("expected", Fills, programs_run_alike);
-  CHECK_FOUND("expected", Copies, programs_run_alike);
-}
-
 TEST_CASE("templates: creators give the host's shapes, what needs data says that there is none") {
   MetaBackend backend;
   for (const auto& [what, make] : kMakers) {

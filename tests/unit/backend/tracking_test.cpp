@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <future>
-#include <optional>
 #include <thread>
 
 #include "backend/helpers.h"
@@ -322,18 +321,6 @@ TEST_CASE("tracking: files that cannot be written are an error that names them")
 #endif
 }
 
-TEST_CASE("tracking: over an arena it counts what tensors ask for, and the memory is the arena's") {
-  alignas(64) static unsigned char buffer[8192];
-  ArenaBackend arena(buffer, sizeof buffer);
-  TrackingBackend tracking(arena);
-  const TensorPtr a = zeros({10}, tracking);
-  const auto* const p = static_cast<const unsigned char*>(a->const_data_ptr());
-  CHECK((p >= buffer && p < buffer + sizeof buffer));
-  check(tracking, 40, 1, 40, 40, 1);
-  RAISES(OutOfMemory, "backend tracking has no memory for 40000 bytes", zeros({10000}, tracking));
-  check(tracking, 40, 1, 40, 40, 1);
-}
-
 TEST_CASE("tracking: a report has what was there when it began, and allocations go on beside it") {
   CpuBackend cpu;
   TrackingBackend tracking(cpu);
@@ -357,17 +344,6 @@ TEST_CASE("tracking: a report has what was there when it began, and allocations 
     tracking.deallocate(const_cast<void*>(leak.address), 8);
   }
   CHECK(tracking.live_count() == 0);
-}
-
-TEST_CASE("tracking: a std::optional holds one, and one may wrap another, but not copy it") {
-  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<TrackingBackend>);
-  CpuBackend cpu;
-  std::optional<TrackingBackend> tracking;
-  tracking.emplace(cpu);
-  TrackingBackend outer(*tracking);
-  const TensorPtr t = zeros({3}, outer);
-  CHECK(tracking->live_count() == 1);
-  CHECK(outer.live_count() == 1);
 }
 
 }  // namespace tracking_test
