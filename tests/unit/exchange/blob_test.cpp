@@ -56,34 +56,6 @@ void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
 }  // namespace
 
-TEST_CASE("blob: what is left out is Float on the CPU, contiguous, writable, without an owner") {
-  float data[6] = {0, 1, 2, 3, 4, 5};
-  const Blob blob{data, {2, 3}};
-  CHECK(blob.data == data);
-  CHECK(list_of(blob.sizes) == Vector{2, 3});
-  CHECK(blob.strides.empty());
-  CHECK(blob.dtype == ScalarType::Float);
-  CHECK(blob.device == Device());
-  CHECK(blob.element_size == 0);
-  CHECK_FALSE(blob.readonly);
-  CHECK(blob.owner == nullptr);
-  CHECK(Blob().data == nullptr);
-}
-
-TEST_CASE(
-    "blob: its members come in the order data, sizes, strides, dtype, device, element_size, "
-    "readonly, owner") {
-  double data[2] = {};
-  auto owner = std::make_shared<int>(1);
-  const Blob blob{data, {2}, {1}, ScalarType::Double, DeviceType::CUDAHost, 8, true, owner};
-  CHECK(list_of(blob.strides) == Vector{1});
-  CHECK(blob.dtype == ScalarType::Double);
-  CHECK(blob.device == Device(DeviceType::CUDAHost));
-  CHECK(blob.element_size == 8);
-  CHECK(blob.readonly);
-  CHECK(blob.owner == owner);
-}
-
 // as_view
 
 TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
@@ -341,18 +313,6 @@ TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[pla
   CHECK(values<int32_t>(t) == Ints{0, 1});
 }
 
-TEST_CASE("from_blob, to_blob: memory on a device is described, never touched") {
-  const TensorPtr t =
-      from_blob(Blob{kDevicePointer, {1 << 20}, {}, ScalarType::BFloat16, "cuda:1"});
-  CHECK(t->device() == Device("cuda:1"));
-  CHECK(const_data_ptr(t) == kDevicePointer);
-  CHECK(sizes(t) == Vector{1 << 20});
-  const Blob blob = to_blob(t);
-  CHECK(blob.device == Device("cuda:1"));
-  CHECK(blob.data == kDevicePointer);
-  CHECK(blob.element_size == 2);
-}
-
 TEST_CASE("from_blob: null data serves for zero elements and the Meta device, not for elements") {
   CHECK(from_blob(Blob{nullptr, {0, 3}})->numel() == 0);
   CHECK_ERROR(Error::InvalidArgument,
@@ -513,17 +473,6 @@ TEST_CASE("to_blob: host memory that only its backend reaches is an error, which
 
 // accessor
 
-TEST_CASE("accessor: of a blob reads and writes through any strides, also empty ones") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto a = accessor<int32_t, 2>(Blob{data, {2, 3}, {}, ScalarType::Int});
-  CHECK(a[1][2] == 5);
-  a(0, 1) = 10;
-  CHECK(data[1] == 10);
-  auto reversed = accessor<int32_t, 1>(Blob{data + 5, {6}, {-1}, ScalarType::Int});
-  CHECK(reversed[5] == 0);
-  CHECK_ERROR(Error::OutOfBounds, "accessor: index 6", reversed[6]);
-}
-
 TEST_CASE("accessor: of a blob checks dtype, rank, alignment, device, data and read-only") {
   int32_t data[6] = {};
   Blob blob{data, {2, 3}, {}, ScalarType::Int};
@@ -566,12 +515,6 @@ struct Named {
 struct LargeNamed : Named {
   using Named::Named;
   std::array<char, 100> padding{};
-};
-
-// The same, aligned as malloc's memory is not.
-struct alignas(64) AlignedNamed : Named {
-  using Named::Named;
-  bool aligned() const { return reinterpret_cast<uintptr_t>(this) % 64 == 0; }
 };
 
 // The same, whose n-th move throws; a throwing move leaves the source as it was.
@@ -721,20 +664,6 @@ TEST_CASE("from_blob: an owner with a call operator for everything is kept, and 
   CHECK(*kept + calls == 0);
 }
 
-TEST_CASE("from_blob: an owner keeps its alignment") {
-  std::string log;
-  struct Watching : AlignedNamed {
-    Watching(std::string& l, bool& o) : AlignedNamed("a", l), ok(&o) {}
-    Watching(Watching&& other) noexcept : AlignedNamed(std::move(other)), ok(other.ok) {}
-    ~Watching() { *ok = *ok && aligned(); }
-    bool* ok;
-  };
-  bool ok = true;
-  { auto t = from_blob(Blob{memory, {4}}, Watching(log, ok)); }
-  CHECK(ok);
-  CHECK(log == "a");
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("from_blob: after an error each owner has been dropped once") {
   std::string log;
@@ -775,14 +704,5 @@ TEST_CASE("from_blob: the memory held may reach beyond a ptrdiff_t, below elemen
   CHECK(values<uint8_t>(near) == Bytes{3, 1});
 }
 #endif
-
-TEST_CASE("from_blob: adopted memory that grows is released, and the owners with it") {
-  std::string log;
-  auto t = from_blob(blob_with(named("a", log)), TensorShapeDynamism::DYNAMIC);
-  CHECK(resize_tensor_ptr(t, {8}) == Error::Ok);
-  CHECK(log == "a");
-  CHECK(ownership(t) == Ownership::Owned);
-  CHECK(data<float>(t)[3] == 4);
-}
 
 }  // namespace blob_test

@@ -166,14 +166,6 @@ TEST_CASE("to_dlpack: a copy has flag 2 and memory of its own, which nobody else
   CHECK(DLPackPtr(try_to_dlpack(t, true).value())->flags == 2);
 }
 
-TEST_CASE("to_dlpack: a copy of a broadcast tensor is dense, in the same dim order") {
-  const TensorPtr t = six();
-  const DLPackPtr p(to_dlpack(expand(select(t, 0, 1), {2, 3}), true));
-  CHECK(strides_of(p->dl_tensor) == Vector{1, 2});
-  const auto* const data = static_cast<const int32_t*>(p->dl_tensor.data);
-  CHECK(Ints(data, data + 6) == Ints{3, 3, 4, 4, 5, 5});
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("to_dlpack: a read-only tensor has flag 1, its views too; a copy may be written",
           "[plain]") {

@@ -156,21 +156,11 @@ TEST_CASE("from_dlpack: strides may be null for row-major, have gaps, overlap, o
   CHECK(read(data, {3, 2}, {}) == Ints{0, 1, 2, 3, 4, 5});
   CHECK(read(data, {1, 2, 1, 3}, {}) == Ints{0, 1, 2, 3, 4, 5});
   CHECK(read(data + 5, {}, {}) == Ints{5});
-  CHECK(read(data, {2, 2}, {4, 1}) == Ints{0, 1, 4, 5});
-  CHECK(read(data, {2, 3}, {0, 1}) == Ints{0, 1, 2, 0, 1, 2});
-  CHECK(read(data, {3, 2}, {1, 3}) == Ints{0, 3, 1, 4, 2, 5});
-  CHECK(read(data, {3, 3}, {1, 1}) == Ints{0, 1, 2, 1, 2, 3, 2, 3, 4});
   Lent<> shared(data, kInt32, {2, 3}, {0, 1});  // which may not be written
   const TensorPtr t = from_dlpack(shared.get());
   CHECK(fill_(t, 9) != Error::Ok);
   CHECK(copy_(t, zeros({2, 3}, ScalarType::Int)) != Error::Ok);
   CHECK(Ints(data, data + 6) == Ints{0, 1, 2, 3, 4, 5});
-}
-
-TEST_CASE("from_dlpack: strides may be negative", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(read(data + 5, {2, 3}, {-3, -1}) == Ints{5, 4, 3, 2, 1, 0});
-  CHECK(read(data + 3, {2, 3}, {-3, 1}) == Ints{3, 4, 5, 0, 1, 2});
 }
 
 TEST_CASE("from_dlpack: strides of sizes up to 1 do not count for contiguity, and are kept") {
@@ -252,11 +242,6 @@ TEST_CASE("from_dlpack: a copy of misaligned memory follows any strides, of up t
     Vector shape, steps;
     Ints expected;
   } rows[] = {
-      {0, {3, 2}, {2, 1}, {0, 1, 2, 3, 4, 5}},
-      {0, {3, 2}, {1, 3}, {0, 3, 1, 4, 2, 5}},
-      {5, {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0}},
-      {1, {2, 2}, {0, 1}, {1, 2, 1, 2}},
-      {3, {}, {}, {3}},
       {0, {1, 3}, {INT64_MAX, 2}, {0, 2, 4}},
       {0, deep, steps, {0, 2, 4}},
       {0, deep, {}, {0, 1, 2}},
@@ -560,48 +545,6 @@ TEST_CASE("from_dlpack: an export of a part of a handle's memory is taken back",
   const DLPackPtr again(to_dlpack(narrow(back, 0, 1, 2)));
   CHECK(again->dl_tensor.data == const_data_ptr(t));
   CHECK(again->dl_tensor.byte_offset == 12);
-}
-
-TEST_CASE("from_dlpack: import, export and import keep all that the struct says, without a copy") {
-  int32_t data[40] = {};
-  const struct {
-    Vector shape, steps;
-    uint64_t flags;
-  } rows[] = {
-    {{2, 3}, {3, 1}, 0},
-    {{2, 3}, {1, 2}, 0},
-    {{2, 3}, {0, 7}, 0},
-    {{1, 5, 1}, {9, 1, 3}, 0},
-    {{}, {}, 0},
-    {{0, 3}, {3, 1}, 0},
-    {Vector(10, 1), Vector(10, 1), 0},
-#if !TENON_ATEN_MODE
-    {{2, 3}, {3, 1}, 1},
-#endif
-  };
-  for (const auto& row : rows) {
-    CAPTURE(row.shape, row.steps, row.flags);
-    Lent<> lent(data, kInt32, row.shape, row.steps);
-    lent.managed.flags = row.flags;
-    TensorPtr first = from_dlpack(lent.get());
-    DLPackPtr between(to_dlpack(first));
-    first.reset();
-    CHECK(between->dl_tensor.data == (row.shape == Vector{0, 3} ? nullptr : data));
-    CHECK(between->flags == row.flags);
-    CHECK(shape_of(between->dl_tensor) == row.shape);
-    CHECK(strides_of(between->dl_tensor) == row.steps);
-    CHECK(int{between->dl_tensor.dtype.code} == 0);
-    CHECK(int{between->dl_tensor.dtype.bits} == 32);
-    CHECK(between->dl_tensor.device.device_type == 1);
-    TensorPtr second = from_dlpack(std::move(between));
-    CHECK(sizes(second) == row.shape);
-    CHECK(strides(second) == row.steps);
-    CHECK(second->scalar_type() == ScalarType::Int);
-    CHECK(is_readonly(second) == (row.flags == 1));
-    CHECK(lent.released == 0);
-    second.reset();
-    CHECK(lent.released == 1);
-  }
 }
 
 TEST_CASE("from_dlpack: takes a DLPackPtr, which is empty then, whatever happens") {
