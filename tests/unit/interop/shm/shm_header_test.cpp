@@ -63,16 +63,6 @@ TEST_CASE("shm header: its bytes are where other programs read them") {
   CHECK(sizeof header == 1056);
 }
 
-TEST_CASE("shm header: says the dtype, the sizes, the strides and the length of the memory") {
-  ShmLayout shm;
-  REQUIRE(detail::parse_shm_header(valid_header(), kTotal, shm) == Error::Ok);
-  CHECK(shm.type == ScalarType::Int);
-  CHECK(shm.layout.sizes() == Dims({2, 3}));
-  CHECK(shm.layout.strides() == Dims({3, 1}));
-  CHECK(shm.length == kTotal);
-  CHECK(parse(valid_header(), kTotal + 1000) == Error::Ok);  // more is no harm
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("shm header: each field that is wrong is an error that says which") {
   RETURNS(InvalidArgument, "does not begin with the header",
