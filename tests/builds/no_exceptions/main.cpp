@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
 
 #include "support/child.h"
@@ -68,31 +67,6 @@ static void check_try_forms() {
   CHECK(deleted == 2);
 }
 
-static void check_error_returns() {
-  auto tensor = tenon::make_tensor_ptr({1, 2, 3, 4, 5, 6});
-  CHECK(tenon::resize_tensor_ptr(tensor, {4, 4}) == Error::InvalidArgument);
-  CHECK_TEXT(
-      tenon::last_error_message(),
-      "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room for 6");
-  CHECK(tensor->dim() == 1 && tensor->size(0) == 6);
-
-  auto noise = tenon::zeros({2, 3});
-  tenon::manual_seed(0);
-  CHECK(tenon::uniform_(noise) == Error::Ok);
-  CHECK(noise->data<float>()[1] == 0xe169c5 / 16777216.0f);
-  CHECK(tenon::normal_(noise, 0, -1) == Error::InvalidArgument);
-  CHECK_TEXT(tenon::last_error_message(),
-             "normal_: the standard deviation -1 is no finite Float of at least 0");
-
-  auto scalar = tenon::make_tensor_ptr(3.14);
-  CHECK(tenon::resize_tensor_ptr(scalar, {}) == Error::NotSupported);
-  CHECK(tenon::reserve_tensor_ptr(tensor, 4096) == Error::NotSupported);
-  CHECK(std::strncmp(tenon::last_error_message(), "reserve_tensor_ptr: ", 20) == 0);
-
-  CHECK(tenon::resize_tensor_ptr(tensor, {2, 2}) == Error::Ok);
-  CHECK(tensor->data<int>()[3] == 4);
-}
-
 /// What zeros({-1}) must say: the text of its try_ form under its own name.
 static std::string text_of_zeros() {
   const std::string text = tenon::try_zeros({-1}).message();
@@ -140,46 +114,15 @@ static void check_undefined_tensor() {
   CHECK(!death_of([] {}).aborted());
 }
 
-static Error double_it(tenon::Span<const tenon::EValue> inputs,
-                       tenon::Span<tenon::EValue> outputs) {
-  const auto from = inputs[0].toTensor().accessor<float, 1>();
-  const auto to = outputs[0].toTensor().accessor<float, 1>();
-  for (int64_t i = 0; i < from.size(0); ++i) to[i] = 2 * from[i];
-  return from[0] < 0 ? Error::OutOfBounds : Error::Ok;
-}
-
-static void check_module() {
-  alignas(64) static unsigned char room[16384];
-  tenon::ArenaBackend arena(room, sizeof room);
-  {
-    const tenon::TensorSpec pair{{2}, tenon::ScalarType::Float, {"side"}};
-    tenon::FunctionModule module(&double_it, pair, pair, arena);
-    CHECK(module.run("forward", tenon::make_tensor_ptr({1.5f, 2.0f}, arena)) == Error::Ok);
-    CHECK(module.get_output()->toTensor().const_data_ptr<float>()[0] == 3.0f);
-    CHECK(module.run("forward", tenon::zeros({3}, arena)) == Error::InvalidArgument);
-    CHECK_TEXT(tenon::last_error_message(), "run: input 0: dimension 0 (side) is 3, expected 2");
-    CHECK(module.run("forward", tenon::full({2}, -1, arena)) == Error::OutOfBounds);
-    CHECK(module.run("backward") == Error::NotFound);
-  }
-  const tenon::EValue value = 5;
-  CHECK(value.toInt() == 5);
-  CHECK(!value.tryToDouble().ok());
-  const Death death = death_of([&] { static_cast<void>(value.toDouble()); });
-  CHECK(death.aborted());
-  CHECK_TEXT(death.text, "toDouble: the EValue is an Int, 5\n");
-}
-
 int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*check)();
   } parts[] = {
       {"try_forms", &check_try_forms},
-      {"error_returns", &check_error_returns},
       {"handler", &check_handler},
       {"default_handler", &check_default_handler},
       {"undefined_tensor", &check_undefined_tensor},
-      {"module", &check_module},
   };
   for (const auto& part : parts) {
     if (argc == 2 && std::strcmp(argv[1], part.name) == 0) {

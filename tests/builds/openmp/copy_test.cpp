@@ -228,32 +228,4 @@ TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
   }
 }
 
-TEST_CASE("copy: tensors are copied, converted and filled by several threads") {
-  const ThreadsScope scope(3);
-  constexpr int64_t kRows = 701;
-  constexpr int64_t kColumns = 601;
-  const TensorPtr in = empty({kRows, kColumns});
-  for (int64_t i = 0; i < kRows * kColumns; ++i) {
-    in->mutable_data_ptr<float>()[i] = static_cast<float>(i);
-  }
-  const TensorPtr out = empty({kRows, kColumns});
-  CHECK(copy_(out, in) == Error::Ok);
-  CHECK(std::memcmp(out->const_data_ptr(), in->const_data_ptr(), in->nbytes()) == 0);
-  const Tensor turned = contiguous(transpose(in, 0, 1));
-  const Tensor wide = to(turned, ScalarType::Double);
-  int wrong = 0;
-  for (int64_t i = 0; i < kRows; ++i) {
-    for (int64_t j = 0; j < kColumns; ++j) {
-      const auto value = static_cast<float>(i * kColumns + j);
-      if (turned.const_data_ptr<float>()[j * kRows + i] != value) ++wrong;
-      if (wide.const_data_ptr<double>()[j * kRows + i] != double{value}) ++wrong;
-    }
-  }
-  CHECK(fill_(out, 1.5) == Error::Ok);
-  for (int64_t i = 0; i < kRows * kColumns; ++i) wrong += out->const_data_ptr<float>()[i] != 1.5f;
-  CHECK(zero_(out) == Error::Ok);
-  for (int64_t i = 0; i < kRows * kColumns; ++i) wrong += out->const_data_ptr<float>()[i] != 0;
-  CHECK(wrong == 0);
-}
-
 }  // namespace copy_test

@@ -83,22 +83,6 @@ TEST_CASE("bad input: views beyond the memory") {
   CHECK(room.is_untouched());
 }
 
-TEST_CASE("bad input: a read-only tensor is not written to") {
-  static Guarded<64> room;
-  const auto* const constant = reinterpret_cast<const float*>(room.data);
-  Tensor t = tensor_from_blob(constant, {4, 4});
-  Generator generator(1);
-  CHECK(t.is_readonly());
-  CHECK(fill_(t, 1) == Error::InvalidState);
-  CHECK(zero_(t) == Error::InvalidState);
-  CHECK(copy_(t, full({4, 4}, 1)) == Error::InvalidState);
-  CHECK(uniform_(t, 0, 1, generator) == Error::InvalidState);
-  CHECK(assign(t, room.before, 64) == Error::InvalidState);
-  CHECK(fill_(select(t, 0, 1), 1) == Error::InvalidState);
-  CHECK(generator.offset() == 0);
-  CHECK(room.is_untouched());
-}
-
 TEST_CASE("bad input: memory that is not aligned is read and written all the same") {
   static Guarded<128> room;
   Generator generator(1);
