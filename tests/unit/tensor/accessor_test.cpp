@@ -41,20 +41,6 @@ TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for rea
   RAISES(OutOfBounds, "accessor: dimension 7", a.stride(7));
 }
 
-TEST_CASE("accessor: follows any strides") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  const auto by_columns = from_blob(data, {2, 3}, {1, 2});
-  const auto columns = accessor<int32_t, 2>(by_columns);
-  CHECK(columns[1][2] == 5);
-  CHECK(columns(0, 1) == 2);
-  CHECK(accessor<int32_t, 2>(from_blob(data, {100, 2}, {0, 1}))[99][1] == 1);
-  if (TENON_ATEN_MODE) return;
-  const auto backward = from_blob(data + 5, {6}, {-1});
-  const auto reversed = accessor<int32_t, 1>(backward);
-  CHECK(reversed[0] == 5);
-  CHECK(reversed[5] == 0);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("accessor: every index is checked, the error names it, its dimension and the size") {
   const auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});

@@ -65,22 +65,6 @@ TEST_CASE("backend: creators and sequences take it after type and dynamism") {
   CHECK(b.faults == 0);
 }
 
-TEST_CASE("backend: type and dynamism may be left out, each") {
-  MinimalBackend b;
-  constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
-  check(empty({2}, b), b, kFloat, kBound);
-  check(empty({2}, kInt, b), b, kInt, kBound);
-  check(empty({2}, kStatic, b), b, kFloat, kStatic);
-  check(zeros({2}, b), b, kFloat, kBound);
-  check(full({2}, 1, b), b, kFloat, kBound);
-  check(scalar_tensor(1, b), b, kFloat, kStatic);
-  check(iota({2}, b), b, ScalarType::Long, kBound);
-  check(arange(3, b), b, ScalarType::Long, kBound);
-  check(eye(2, b), b, kFloat, kBound);
-  check(tenon::rand({2}, b), b, kFloat, kBound);
-  check(randint(0, 9, {2}, b), b, kInt, kBound);
-}
-
 TEST_CASE("backend: make_tensor_ptr copies values there, of a moved container too") {
   MinimalBackend b;
   check(make_tensor_ptr(2.5f, b), b, kFloat, kStatic);
@@ -107,21 +91,6 @@ TEST_CASE("backend: make_tensor_ptr copies values there, of a moved container to
   const TensorImplPtr impl = make_tensor_impl_ptr({1.f}, b);
   CHECK(&backend_of(make_tensor_ptr(impl)) == &b);
   CHECK(b.faults == 0);
-}
-
-TEST_CASE("backend: make_tensor_ptr without any value makes an empty tensor there") {
-  MinimalBackend b;
-  const TensorPtr t = make_tensor_ptr({0}, Floats{}, b);
-  check(t, b, kFloat);
-  CHECK(b.live_blocks() == 1);
-  CHECK(b.calls["allocate"] == 0);
-}
-
-TEST_CASE("backend: from_binary takes it") {
-  MinimalBackend b;
-  const Bytes bytes{1, 0, 0, 0, 2, 0, 0, 0};
-  CHECK(fetched<int32_t>(from_binary(bytes, {2}, kInt, kStatic, b)) == Ints{1, 2});
-  CHECK(fetched<int32_t>(from_binary(bytes.data(), 8, {2}, kInt, b)) == Ints{1, 2});
 }
 
 TEST_CASE("backend: the random creators take it after the generator; the numbers are the host's") {

@@ -134,24 +134,6 @@ TEST_CASE("backend_deallocate: a TensorImpl on the stack lets go of the memory t
   RAISES(InvalidState, "was deallocated", (impl.set_data(data), 0));
 }
 
-TEST_CASE("deallocated: the members of Tensor say so", "[plain]") {
-  const TensorPtr t = full({1}, 3);
-  backend_deallocate(t);
-  const char* const words = "the tensor, of sizes {1}, was deallocated";
-  RAISES(InvalidState, std::string("const_data_ptr: ") + words, t->const_data_ptr());
-  RAISES(InvalidState, words, t->const_data_ptr<float>());
-  RAISES(InvalidState, std::string("mutable_data_ptr: ") + words, t->mutable_data_ptr());
-  RAISES(InvalidState, words, t->mutable_data_ptr<float>());
-  RAISES(InvalidState, std::string("data_ptr: ") + words, t->data_ptr<float>());
-  RAISES(InvalidState, std::string("data: ") + words, t->data<float>());
-  RAISES(InvalidState, std::string("accessor: ") + words, (t->accessor<float, 1>()));
-  RAISES(InvalidState, std::string("item: ") + words, t->item<float>());
-  CHECK(t->sizes().size() == 1);
-  CHECK(t->numel() == 1);
-  CHECK(t->nbytes() == 4);
-  CHECK(t->device().is_cpu());
-  CHECK(t->ownership() == Ownership::Owned);
-}
 #endif
 
 // A promise of docs/guarantees.md.

@@ -169,20 +169,6 @@ TEST_CASE("cat, stack: make row-major tensors of their own that resize within th
   }
 }
 
-TEST_CASE("cat, stack: join along the dimension") {
-  const TensorPtr a = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
-  const TensorPtr b = make_tensor_ptr({2, 1}, {5, 6});
-  check_tensor(*cat({a, b}, 1), {2, 3}, {3, 1}, {1, 2, 5, 3, 4, 6});
-  check_tensor(*cat({a, b}, -1), {2, 3}, {3, 1}, {1, 2, 5, 3, 4, 6});
-  check_tensor(*cat({transpose(a, 0, 1), a}), {4, 2}, {2, 1}, {1, 3, 2, 4, 1, 2, 3, 4});
-  check_tensor(*cat({expand(b, {2, 2}), a}, 1), {2, 4}, {4, 1}, {5, 5, 1, 2, 6, 6, 3, 4});
-  check_tensor(*stack({a, a}, 1), {2, 2, 2}, {4, 2, 1}, {1, 2, 1, 2, 3, 4, 3, 4});
-  check_tensor(*stack({b, b}, 2), {2, 1, 2}, {2, 2, 1}, {5, 5, 6, 6});
-  check_tensor(*stack({b, b}, -1), {2, 1, 2}, {2, 2, 1}, {5, 5, 6, 6});
-  check_tensor(*stack({b, b}, -3), {2, 2, 1}, {2, 1, 1}, {5, 6, 5, 6});
-  check_tensor(*stack({make_tensor_ptr(1), make_tensor_ptr(2)}), {2}, {1}, {1, 2});
-}
-
 TEST_CASE("cat, stack: without elements; ATen's legacy {0} is skipped") {
   const TensorPtr a = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   const TensorPtr nothing = empty({0}, kInt);

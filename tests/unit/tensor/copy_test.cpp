@@ -81,15 +81,6 @@ TEST_CASE("copy_: any strides on both sides, broadcasting, and only elements cha
   });
 }
 
-TEST_CASE("copy_: reversed strides on both sides", "[plain]") {
-  check_copies({
-      {{{2, 3}, {-3, -1}, 5}, {{2, 3}, {3, 1}}, {6, 5, 4, 3, 2, 1}},
-      {{{3, 2}, {-4, -2}, 10}, {{3, 2}, {1, 3}}, {6, 0, 3, 0, 5, 0, 2, 0, 4, 0, 1}},
-      {{{2, 3}, {3, 1}}, {{2, 3}, {-3, -1}, 5}, {6, 5, 4, 3, 2, 1}},
-      {{{2, 2}, {2, 1}}, {{1, 2}, {1000, -2}, 3}, {4, 2, 4, 2}},
-  });
-}
-
 TEST_CASE("copy_: 8 dimensions, from their other end") {
   Ints expected(256);
   for (size_t i = 0; i < 256; ++i) {
@@ -125,24 +116,6 @@ TEST_CASE("copy_: without elements there is nothing to do, data may be null") {
   CHECK(copy_(null, null) == Error::Ok);
   CHECK(copy_(null, make_tensor({1, 0, 1}, Ints())) == Error::Ok);
   CHECK(Ints(data, data + 3) == Ints{1, 2, 3});
-}
-
-TEST_CASE(
-    "copy_: integers wrap by default, a CastMode truncates or saturates what canCast forbids") {
-  const auto copied = [](const Tensor& src, ScalarType type, CastMode mode) {
-    const TensorPtr dst = zeros({src.numel()}, type);
-    CHECK(copy_(dst, src, mode) == Error::Ok);
-    return tests::values<float>(to(dst, ScalarType::Float));
-  };
-  const Tensor floats = make_tensor({-1.0f, 1.5f, 2.5f, 300.0f});
-  const Tensor ints = make_tensor({300, -1, 0, 7});
-  const auto kTruncate = CastMode::Truncate;
-  CHECK(copied(ints, ScalarType::Byte, CastMode::Checked) == Floats{44, 255, 0, 7});
-  CHECK(copied(floats, ScalarType::Byte, kTruncate) == Floats{0, 1, 2, 255});
-  CHECK(copied(floats, ScalarType::Byte, CastMode::Saturate) == Floats{0, 2, 2, 255});
-  CHECK(copied(ints, ScalarType::Byte, CastMode::Saturate) == Floats{255, 0, 0, 7});
-  CHECK(copied(ints, ScalarType::Bool, kTruncate) == Floats{1, 1, 0, 1});
-  CHECK(copied(make_tensor({complex<float>(3, 4)}), ScalarType::Float, kTruncate) == Floats{3});
 }
 
 TEST_CASE("copy_: every type to every type, in every mode that allows it") {
@@ -245,19 +218,6 @@ TEST_CASE("fill_: rank 0, 8 dimensions, and no elements with null data") {
   const TensorPtr nothing = make_tensor_ptr({0, 4}, static_cast<float*>(nullptr));
   CHECK(fill_(nothing, 1) == Error::Ok);
   CHECK(zero_(nothing) == Error::Ok);
-}
-
-TEST_CASE("plan_copy: says what copy_ will do, and does nothing") {
-  const TensorPtr dst = zeros({4, 6});
-  const TensorPtr src = ones({4, 6});
-  const CopyPlan plan = plan_copy(dst, src);
-  CHECK(plan.kind == CopyKind::Memcpy);
-  CHECK(plan.dst == const_data_ptr(dst));
-  CHECK(plan.src == const_data_ptr(src));
-  CHECK(plan.dims[0].size == 24);
-  CHECK(tests::values<float>(dst) == Floats(24, 0));
-  const TensorPtr bytes = zeros({4, 6}, ScalarType::Byte);
-  CHECK(plan_copy(bytes, src, CastMode::Saturate).mode == CastMode::Saturate);
 }
 
 TEST_CASE("plan_copy: its text") {

@@ -106,18 +106,6 @@ TEST_CASE("full: negative zero keeps its sign") {
   CHECK(std::memcmp(&value, &negative_zero, sizeof value) == 0);
 }
 
-TEST_CASE("zeros and ones: small and large, of any type") {
-  for (int64_t count : {5, 5000}) {
-    Floats floats = values<float>(zeros({count}));
-    CHECK((floats == Floats(static_cast<size_t>(count), 0.0f)));
-    CHECK((values<float>(ones({count})) == Floats(static_cast<size_t>(count), 1.0f)));
-  }
-  CHECK(values<int32_t>(ones({2}, ScalarType::Int)) == Ints{1, 1});
-  CHECK(const_data_ptr<bool>(ones({1}, ScalarType::Bool))[0] == true);
-  CHECK(shape_dynamism(zeros({2}, ScalarType::Long, kStatic)) == kStatic);
-  CHECK(shape_dynamism(ones({2}, ScalarType::Long, kStatic)) == kStatic);
-}
-
 TEST_CASE("strided creators: the strides given, gaps filled too") {
   auto t = full_strided({2, 2}, {3, 1}, 7, ScalarType::Int);
   CHECK(strides(t) == Vector{3, 1});
@@ -164,11 +152,6 @@ TEST_CASE("_like: more bytes than there can be, of strides that are 0, are refus
       expand(make_tensor_ptr({1, 1}, {uint8_t{7}}), {int64_t{1} << 20, (PTRDIFF_MAX >> 20) / 2});
   RAISES(InvalidArgument, "full_like: ", full_like(many, 1, ScalarType::Double));
   RAISES(InvalidArgument, "clone_tensor_ptr: ", clone_tensor_ptr(many, ScalarType::Double));
-}
-
-TEST_CASE("_like: reversed strides become dense in the same dim order", "[plain]") {
-  float data[6] = {};
-  CHECK(strides(empty_like(from_blob(data + 5, {2, 3}, {-3, -1}))) == Vector{3, 1});
 }
 
 TEST_CASE("scalar_tensor: Float, rank 0, STATIC") {

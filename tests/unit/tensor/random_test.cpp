@@ -3,9 +3,6 @@
 // tensors, layouts and errors are in files of their own.
 #include "tenon/tensor/random.h"
 
-#include <cmath>
-#include <set>
-
 #include "support/catch.h"
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
@@ -84,17 +81,6 @@ const auto fill_integers = [](const Tensor& t, Generator& g) { return random_(t,
 const auto fill_uniform = [](const Tensor& t, Generator& g) { return uniform_(t, -1.5, 2.5, g); };
 const auto fill_normal = [](const Tensor& t, Generator& g) { return normal_(t, 10, 0.5, g); };
 
-// What a function makes with the same generator each time; of complex types, the real parts.
-template <class F>
-Doubles made(ScalarType type, const F& make) {
-  Generator g(9, 101);
-  const Doubles all = numbers(make(type, g));
-  if (!isComplexType(type)) return all;
-  Doubles real;
-  for (size_t i = 0; i < all.size(); i += 2) real.push_back(all[i]);
-  return real;
-}
-
 }  // namespace
 
 TEST_CASE("rand, randint: numbers of Philox's words, which are published") {
@@ -126,14 +112,6 @@ TEST_CASE("random creators: the default or the source's type, or a type, a dynam
   check_both(ScalarType::Half, fill_integers, randint_like, try_randint_like, like, -5, 50);
   check_both(ScalarType::Half, fill_uniform, uniform_like, try_uniform_like, *like, -1.5, 2.5);
   check_both(ScalarType::Half, fill_normal, normal_like, try_normal_like, like, 10, 0.5);
-}
-
-TEST_CASE("random creators: sizes as in empty, from braces, containers and none") {
-  CHECK(sizes(tenon::rand({2, 3})) == Vector{2, 3});
-  CHECK(strides(tenon::rand({2, 3})) == Vector{3, 1});
-  CHECK(shape_dynamism(tenon::rand({})) == kStatic);
-  CHECK(randn(std::vector<int>{2, 3})->numel() == 6);
-  CHECK(uniform(0, 1, Vector(8, 2))->dim() == 8);
 }
 
 // A promise of docs/guarantees.md.
@@ -176,19 +154,6 @@ TEST_CASE("random creators: an element's number depends on seed and offset, whic
   }
 }
 
-TEST_CASE("random creators: manual_seed makes the thread's own generator repeat itself") {
-  const KeepGenerator keep;
-  manual_seed(11);
-  const Bytes first = elements(tenon::rand({10}));
-  const Bytes second = elements(randn({10}));
-  CHECK((elements(tenon::rand({10})) != first));
-  manual_seed(11);
-  CHECK((elements(tenon::rand({10})) == first));
-  CHECK((elements(randn({10})) == second));
-  manual_seed(12);
-  CHECK((elements(tenon::rand({10})) != first));
-}
-
 TEST_CASE("random creators: the thread's own generator is one like others, which counts",
           "[plain]") {
   const KeepGenerator keep;
@@ -225,123 +190,6 @@ TEST_CASE("rand: after a using directive it overloads the C library's") {
   CHECK(const_data_ptr<float>(rand({4}, g))[0] == 0x6627e8 / 16777216.0f);
   STATIC_REQUIRE(std::is_same_v<decltype(rand()), int>);
   CHECK(rand() >= 0);
-}
-
-TEST_CASE("random creators: every element type, with finite numbers that vary") {
-  for (const RandomCreator& creator : kCreators) {
-    for (ScalarType type : kAllTypes) {
-      INFO(creator.name << " " << toString(type));
-      Generator g(9, 101);
-      const TensorPtr t = creator.make({300}, {}, type, g);
-      CHECK(t->scalar_type() == type);
-      const Doubles drawn = numbers(t);
-      CHECK(std::all_of(drawn.begin(), drawn.end(), [](double x) { return std::isfinite(x); }));
-      if (!isIntegralType(type, true))
-        CHECK(std::set<double>(drawn.begin(), drawn.end()).size() > 1);
-    }
-  }
-}
-
-TEST_CASE("uniform, normal: integral types truncate towards 0, and take their nearest end") {
-  const auto check = [](bool has_negative, const auto& make) {
-    for (ScalarType type : kAllTypes) {
-      if (!isIntegralType(type, true)) continue;
-      const bool is_unsigned =
-          type == ScalarType::Bool || type == ScalarType::Byte || type >= ScalarType::UInt16;
-      if (is_unsigned && has_negative) continue;
-      INFO(toString(type));
-      const bool is_narrow = elementSize(type) < 4;
-      Doubles expected = made(is_narrow ? ScalarType::Float : ScalarType::Double, make);
-      for (double& value : expected) {
-        value = type == ScalarType::Bool ? value != 0 : std::trunc(value) + 0.0;  // no -0
-        if (type == ScalarType::Char) value = std::min(std::max(value, -128.0), 127.0);
-      }
-      CHECK((made(type, make) == expected));
-    }
-  };
-  check(false, [](ScalarType type, Generator& g) { return tenon::rand({500}, type, g); });
-  check(false,
-        [](ScalarType type, Generator& g) { return uniform(0.25, 100.75, {3000}, type, g); });
-  check(true, [](ScalarType type, Generator& g) { return uniform(-2.75, 2.75, {3000}, type, g); });
-  check(true, [](ScalarType type, Generator& g) { return normal(0, 1000, {3000}, type, g); });
-}
-
-TEST_CASE("randint: every type gets the same integers, or the nearest within the bounds") {
-  for (int64_t high : {2, 9}) {  // Float8_e5m2 holds all up to 8
-    const auto draw = [&](ScalarType type, Generator& g) {
-      return randint(0, high, {3000}, type, g);
-    };
-    const Doubles ints = made(ScalarType::Int, draw);
-    CHECK(std::set<double>(ints.begin(), ints.end()).size() == static_cast<size_t>(high));
-    for (ScalarType type : kAllTypes) {
-      INFO(toString(type));
-      if (type != ScalarType::Bool || high == 2) CHECK((made(type, draw) == ints));
-    }
-  }
-  // 2049 is not Half's, so it becomes 2050, and 2055 becomes 2054, not 2056.
-  const Doubles halves = made(ScalarType::Half, [](ScalarType type, Generator& g) {
-    return randint(2049, 2056, {2000}, type, g);
-  });
-  CHECK((std::set<double>(halves.begin(), halves.end()) == std::set<double>{2050, 2052, 2054}));
-}
-
-TEST_CASE("complex elements: real parts are those of the real type, imaginary ones are others") {
-  const std::pair<ScalarType, ScalarType> types[] = {
-      {ScalarType::ComplexHalf, ScalarType::Half},
-      {ScalarType::ComplexFloat, ScalarType::Float},
-      {ScalarType::ComplexDouble, ScalarType::Double}};
-  const auto draw = [](ScalarType type, Generator& g) { return tenon::rand({500}, type, g); };
-  for (const auto& [type, part] : types) {
-    INFO(toString(type));
-    CHECK((made(type, draw) == made(part, draw)));
-    Generator g(9, 101);
-    const Doubles both = numbers(draw(type, g));
-    CHECK(both[0] != both[1]);
-    CHECK((both[1] >= 0 && both[1] < 1));
-  }
-}
-
-TEST_CASE("random_: without bounds, integers from 0 to the largest up to which a type has all") {
-  const std::pair<ScalarType, double> types[] = {
-      {ScalarType::Bool, 1},
-      {ScalarType::Byte, 255},
-      {ScalarType::Char, 127},
-      {ScalarType::Short, 32767},
-      {ScalarType::UInt16, 65535},
-      {ScalarType::Int, 2147483647},
-      {ScalarType::UInt32, 4294967295},
-      {ScalarType::Long, 9223372036854775807.0},
-      {ScalarType::UInt64, 9223372036854775807.0},
-      {ScalarType::Half, 2048},
-      {ScalarType::BFloat16, 256},
-      {ScalarType::Float, 16777216},
-      {ScalarType::Double, 9007199254740992},
-      {ScalarType::Float8_e5m2, 8},
-      {ScalarType::Float8_e4m3fn, 16},
-      {ScalarType::Float8_e5m2fnuz, 8},
-      {ScalarType::Float8_e4m3fnuz, 16},
-      {ScalarType::ComplexHalf, 2048},
-      {ScalarType::ComplexFloat, 16777216},
-      {ScalarType::ComplexDouble, 9007199254740992},
-  };
-  CHECK(std::size(types) == std::size(kAllTypes));
-  for (const auto& [type, largest] : types) {
-    INFO(toString(type));
-    const Doubles drawn = made(type, [](ScalarType asked, Generator& g) {
-      TensorPtr t = empty({20000}, asked);
-      CHECK(random_(t, g) == Error::Ok);
-      return t;
-    });
-    const std::set<double> different(drawn.begin(), drawn.end());
-    for (double value : different) {
-      if (value != std::floor(value)) FAIL_CHECK(value);
-    }
-    CHECK(*different.begin() >= 0);
-    CHECK(*different.begin() <= largest / 1000);
-    CHECK(*different.rbegin() <= largest);
-    CHECK(*different.rbegin() >= largest * 0.999);
-    if (largest <= 256) CHECK(different.size() == static_cast<size_t>(largest) + 1);
-  }
 }
 
 }  // namespace random_test

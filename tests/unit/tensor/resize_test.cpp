@@ -333,25 +333,6 @@ TEST_CASE("resize: to its own sizes a strided tensor stays as it is, to others i
   check_refused(t, {7}, Error::InvalidArgument, "room for 6");
 }
 
-TEST_CASE("resize: a reversed tensor has room from its element 0 upward only", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto t = from_blob(data + 5, {6}, {-1});
-  check_refused(t, {2}, Error::InvalidArgument, "room for 1");
-  REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
-  CHECK(strides(t) == Vector{-1});
-  REQUIRE(resize_tensor_ptr(t, {1}) == Error::Ok);
-  CHECK(values<int32_t>(t) == Ints{5});
-}
-
-TEST_CASE("resize: a broadcast tensor has room for the elements that it has memory for") {
-  int32_t data[3] = {0, 1, 2};
-  auto t = from_blob(data, {4, 3}, {0, 1});
-  check_refused(t, {12}, Error::InvalidArgument, "room for 3");
-  CHECK(resize_tensor_ptr(t, {4, 3}) == Error::Ok);
-  REQUIRE(resize_tensor_ptr(t, {3, 1}) == Error::Ok);
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2});
-}
-
 TEST_CASE("resize: shapes without elements have the strides of sizes with 1 for 0") {
   auto t = counting(6, kBound);
   REQUIRE(resize_tensor_ptr(t, {2, 0, 3}) == Error::Ok);

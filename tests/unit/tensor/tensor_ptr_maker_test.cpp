@@ -47,17 +47,6 @@ void check_settings(const char* device) {
 
 }  // namespace
 
-TEST_CASE("for_blob: alone it borrows a row-major DYNAMIC_BOUND tensor of the pointer's type") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  auto t = for_blob(data, {2, 3}).make_tensor_ptr();
-  CHECK(const_data_ptr(t) == data);
-  CHECK(t->scalar_type() == ScalarType::Int);
-  CHECK(strides(t) == Vector{3, 1});
-  CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(ownership(t) == Ownership::Borrowed);
-  CHECK(t->device() == Device());
-}
-
 TEST_CASE("for_blob: every setting shows in the tensor, whatever their order") {
   check_settings("cpu");
 }
@@ -336,19 +325,6 @@ TEST_CASE("from_blob: each overload, with and without strides, deleter and dynam
     CHECK((ownership(row.t) == Ownership::Adopted) == row.adopted);
   }
   CHECK(calls.count == 0);
-}
-
-TEST_CASE("from_blob: strides may have gaps, be 0 or overlap") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(values<int32_t>(from_blob(data, {2, 2}, {4, 1})) == Ints{0, 1, 4, 5});
-  CHECK(values<int32_t>(from_blob(data, {2, 3}, {0, 1})) == Ints{0, 1, 2, 0, 1, 2});
-  CHECK(values<int32_t>(from_blob(data, {3, 2}, {1, 1})) == Ints{0, 1, 1, 2, 2, 3});
-}
-
-TEST_CASE("from_blob: strides may be negative", "[plain]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  CHECK(values<int32_t>(from_blob(data + 5, {2, 3}, {-3, -1})) == Ints{5, 4, 3, 2, 1, 0});
-  CHECK(values<int32_t>(from_blob(data + 3, {2, 3}, {-3, 1})) == Ints{3, 4, 5, 0, 1, 2});
 }
 
 TEST_CASE("from_blob: the type follows from the pointer") {

@@ -38,14 +38,6 @@ TEST_CASE("make_tensor_ptr: sizes and a list of floats make an owned Float tenso
   CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
 }
 
-TEST_CASE("make_tensor_ptr: a double makes a Double tensor of rank 0") {
-  auto t = make_tensor_ptr(3.14);
-  CHECK(t->dim() == 0);
-  CHECK(t->numel() == 1);
-  CHECK(item<double>(t) == 3.14);
-  CHECK(shape_dynamism(t) == kStatic);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("make_tensor_impl_ptr: tensors made of one impl or TensorPtr share data and shape") {
   auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
@@ -57,19 +49,6 @@ TEST_CASE("make_tensor_impl_ptr: tensors made of one impl or TensorPtr share dat
   CHECK(const_data_ptr<float>(b)[0] == 9);
   REQUIRE(resize_tensor_ptr(a, {3, 2}) == Error::Ok);
   CHECK(sizes(b) == Vector{3, 2});
-}
-
-TEST_CASE("make_tensor_ptr: a typed list of ints is six ints, resizable to all shapes within") {
-  auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, kBound);
-  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
-  const void* const memory = const_data_ptr(t);
-  for (const Vector& shape : {Vector{2, 2}, Vector{1, 3}, Vector{6, 1}, Vector{3, 2}}) {
-    CAPTURE(shape);
-    REQUIRE(resize_tensor_ptr(t, shape) == Error::Ok);
-    CHECK(sizes(t) == shape);
-    CHECK(const_data_ptr(t) == memory);
-  }
-  CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("make_tensor_ptr: floating to integral, complex to real, all else to Bool is refused") {
@@ -187,20 +166,6 @@ TEST_CASE("make_tensor_ptr: what braces mean") {
   CHECK(placeholder->scalar_type() == ScalarType::Float);
 }
 
-TEST_CASE("make_tensor_ptr: sizes may be variables of any integer type, vectors or spans") {
-  const size_t n = 2;
-  const int m = 3;
-  const int64_t k = 1;
-  CHECK(sizes(make_tensor_ptr({n, 3}, {1, 2, 3, 4, 5, 6})) == Vector{2, 3});
-  CHECK(sizes(make_tensor_ptr({n, m, k}, {1, 2, 3, 4, 5, 6})) == Vector{2, 3, 1});
-  CHECK(sizes(make_tensor_ptr(std::vector<size_t>{3, 2}, {1, 2, 3, 4, 5, 6})) == Vector{3, 2});
-  CHECK(sizes(make_tensor_ptr(std::vector<int32_t>{6}, {1, 2, 3, 4, 5, 6})) == Vector{6});
-  const Tensor source = counted({3, 2});
-  CHECK(sizes(make_tensor_ptr(source.sizes(), {6, 5, 4, 3, 2, 1})) == Vector{3, 2});
-  int32_t data[2] = {1, 2};
-  CHECK(sizes(make_tensor_ptr({n}, data)) == Vector{2});
-}
-
 TEST_CASE("make_tensor_ptr: with gaps the data is as long as the elements reach") {
   auto t = make_tensor_ptr({2, 2}, {1, 2, 0, 3, 4}, {}, {3, 1});
   CHECK(values<int32_t>(t) == Ints{1, 2, 3, 4});
@@ -210,15 +175,6 @@ TEST_CASE("make_tensor_ptr: with gaps the data is as long as the elements reach"
   CHECK(values<int32_t>(adopted) == Ints{1, 2, 3, 4});
   RAISES(InvalidArgument, "4 values were given, sizes {2, 2} with these strides need 5",
          make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {}, {3, 1}));
-}
-
-TEST_CASE("make_tensor_ptr: a dim order nests the dimensions, and strides alone imply it") {
-  // Dimension 2 is outermost (stride 6), then 0 (3), then 1 (1).
-  check_tensor(*make_tensor_ptr({2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 0, 1}),
-               {2, 3, 2}, {3, 1, 6}, {0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11});
-  float data[6] = {};
-  CHECK(dim_order(make_tensor_ptr({2, 3}, data, {}, {1, 2})) == Vector{1, 0});
-  CHECK(dim_order(make_tensor_ptr({2, 3}, data, {}, {3, 1})) == Vector{0, 1});
 }
 
 // A promise of docs/guarantees.md.

@@ -216,21 +216,6 @@ TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one ow
   CHECK_FALSE(a.is_alias_of(Tensor()));
 }
 
-TEST_CASE("tensor: use_count counts the handles of one impl") {
-  auto a = make_tensor({1, 2});
-  CHECK(a.use_count() == 1);
-  {
-    const Tensor b = a;
-    CHECK(a.use_count() == 2);
-    CHECK(b.impl() == a.impl());
-    CHECK(b.unsafeGetTensorImpl() == a.unsafeGetTensorImpl());
-  }
-  CHECK(a.use_count() == 1);
-  const Tensor moved = std::move(a);
-  CHECK(moved.use_count() == 1);
-  CHECK_FALSE(a.defined());
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};

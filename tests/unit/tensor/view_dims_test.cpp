@@ -10,30 +10,6 @@ namespace view_dims_test {
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("view: of a contiguous tensor takes any sizes with as many elements") {
-  const Tensor t = counted({2, 3, 4});
-  for (const Vector& shape : {Vector{24}, Vector{6, 4}, Vector{1, 24}, Vector{24, 1},
-                              Vector{2, 1, 3, 1, 4}, Vector{2, 2, 2, 3}}) {
-    CAPTURE(shape);
-    const Tensor view = tenon::view(t, shape);
-    CHECK(sizes(view) == shape);
-    CHECK(view.is_contiguous());
-    CHECK(values<int32_t>(view) == values<int32_t>(t));
-    CHECK(const_data_ptr(view) == const_data_ptr(t));
-  }
-  CHECK(strides(view(t, {2, 1, 3, 1, 4})) == Vector{12, 12, 4, 4, 1});
-}
-
-TEST_CASE("view: one size of -1 is what is left") {
-  const Tensor t = counted({2, 3, 4});
-  CHECK(sizes(view(t, {-1})) == Vector{24});
-  CHECK(sizes(view(t, {6, -1})) == Vector{6, 4});
-  CHECK(sizes(reshape(t, {-1, 8})) == Vector{3, 8});
-  CHECK(sizes(view(t, {2, -1, 12})) == Vector{2, 1, 12});
-  const size_t n = 2;
-  CHECK(sizes(view(t, {-1, n})) == Vector{12, 2});
-}
-
 TEST_CASE("view: sizes that hold another number of elements are refused, with both") {
   const Tensor t = counted({2, 3, 4});
   const uint64_t n = 2;
@@ -70,27 +46,6 @@ TEST_CASE("view: sizes that would need a copy are refused, with the strides and 
   RAISES(NotSupported, "need a copy", view(t, {2, 3}));
 }
 
-TEST_CASE("view: of a strided tensor joins and divides what lies evenly") {
-  const Tensor t = counted({4, 6});
-  const Tensor columns = slice(t, 1, 0, 6, 2);  // {4, 3}, strides {6, 2}: one run of 12
-  CHECK(strides(view(columns, {12})) == Vector{2});
-  CHECK(values<int32_t>(view(columns, {2, 6})) == Ints{0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22});
-  const Tensor left = slice(t, 1, 0, 4);  // {4, 4}, strides {6, 1}: two runs
-  CHECK(strides(view(left, {2, 2, 2, 2})) == Vector{12, 6, 2, 1});
-  CHECK(strides(view(left, {4, 1, 4})) == Vector{6, 4, 1});
-  for (const Vector& shape : {Vector{16}, Vector{2, 8}, Vector{8, 1, 2}}) {
-    CAPTURE(shape);
-    RAISES(NotSupported, "strides {6, 1}", view(left, shape));
-  }
-}
-
-TEST_CASE("view: the tensor's own sizes keep its strides and dim order") {
-  int32_t data[12] = {};
-  const Tensor view = tenon::view(from_blob(data, {2, 3}, {1, 5}), {2, 3});
-  CHECK(strides(view) == Vector{1, 5});
-  CHECK(dim_order(view) == Vector{1, 0});
-}
-
 TEST_CASE("view: its dim order is the tensor's for the same sizes, else what strides imply",
           "[plain]") {
   int32_t data[7] = {};
@@ -115,53 +70,15 @@ TEST_CASE("view: without elements it takes any sizes without elements, row-major
   CHECK(strides(view(strided, {0, 2})) == Vector{2, 1});
 }
 
-TEST_CASE("view: works with rank 0, and with more dimensions than are held inline") {
-  check_tensor(view(make_tensor(7), {1, 1}), {1, 1}, {1, 1}, {7});
-  CHECK(sizes(view(make_tensor(7), {-1})) == Vector{1});
-  check_tensor(view(counted({1, 1}), {}), {}, {}, {0});
-  const Tensor t = counted({2, 3, 4});
-  const Tensor deep = view(t, {1, 2, 1, 3, 1, 2, 2, 1});
-  CHECK(values<int32_t>(deep) == values<int32_t>(t));
-  CHECK(values<int32_t>(flatten(deep)) == values<int32_t>(t));
-}
-
-TEST_CASE("flatten: joins the dimensions from start_dim to end_dim, where they lie evenly") {
-  const Tensor t = counted({2, 3, 4, 5});
-  CHECK(sizes(flatten(t)) == Vector{120});
-  CHECK(sizes(flatten(t, 1)) == Vector{2, 60});
-  CHECK(sizes(flatten(t, 1, 2)) == Vector{2, 12, 5});
-  CHECK(sizes(flatten(t, -4, -3)) == Vector{6, 4, 5});
-  CHECK(sizes(flatten(t, 2, 2)) == Vector{2, 3, 4, 5});
-  CHECK(values<int32_t>(flatten(t, 1, 2)) == values<int32_t>(t));
-  CHECK(sizes(flatten(make_tensor(7), 0, 0)) == Vector{1});
-  CHECK(sizes(flatten(counted({2, 0, 3}))) == Vector{0});
-  CHECK(sizes(flatten(counted({2, 0, 3}), 0, 1)) == Vector{0, 3});
+TEST_CASE("flatten: joins dimensions that lie evenly, from start_dim on") {
   const Tensor turned = permute(counted({2, 3, 4}), {2, 0, 1});  // strides {1, 12, 4}
   CHECK(strides(flatten(turned, 1, 2)) == Vector{1, 4});
   RAISES(NotSupported, "strides {1, 12, 4}", flatten(turned, 0, 1));
-  RAISES(InvalidArgument, "flatten: start_dim 1 comes after end_dim 0", flatten(t, 1, 0));
-}
-
-TEST_CASE("transpose: exchanges two dimensions, negative ones from the end") {
-  const Tensor t = counted({2, 3});
-  const Tensor view = transpose(t, 0, 1);
-  check_tensor(view, {3, 2}, {1, 3}, {0, 3, 1, 4, 2, 5});
-  CHECK(dim_order(view) == Vector{1, 0});
-  check_tensor(transpose(t, -1, -2), {3, 2}, {1, 3});
-  check_tensor(transpose(t, 1, -1), {2, 3}, {3, 1});
-  CHECK(transpose(view, 0, 1).is_contiguous());
+  RAISES(InvalidArgument, "flatten: start_dim 1 comes after end_dim 0", flatten(turned, 1, 0));
 }
 
 TEST_CASE("permute: puts the i-th of the dimensions given at i") {
   const Tensor t = counted({2, 3, 4});
-  const Tensor view = permute(t, {2, 0, 1});
-  check_tensor(view, {4, 2, 3}, {1, 12, 4});
-  CHECK(dim_order(view) == Vector{1, 2, 0});
-  CHECK(accessor<int32_t, 3>(view)(3, 1, 2) == 23);
-  CHECK(accessor<int32_t, 3>(view)(1, 0, 2) == 9);
-  CHECK(strides(permute(t, {-1, -3, -2})) == Vector{1, 12, 4});
-  CHECK(sizes(permute(make_tensor(7), {})) == Vector{});
-  CHECK(sizes(permute(counted({2, 0}), {1, 0})) == Vector{0, 2});
   RAISES(InvalidArgument, "permute: dims {0} are not the 3 dimensions", permute(t, {0}));
   RAISES(InvalidArgument, "dims {0, 1, 2, 3}", permute(t, {0, 1, 2, 3}));
   RAISES(InvalidArgument, "dimension -3 is twice in dims {0, -3, 1}", permute(t, {0, -3, 1}));
@@ -169,24 +86,10 @@ TEST_CASE("permute: puts the i-th of the dimensions given at i") {
   RAISES(InvalidArgument, "dims has more than 64", permute(t, Vector(65, 0)));
 }
 
-TEST_CASE("squeeze: drops the dimensions of size 1, all of them or the one given") {
-  const Tensor t = counted({1, 2, 1, 3, 1});
-  check_tensor(squeeze(t), {2, 3}, {3, 1}, {0, 1, 2, 3, 4, 5});
-  CHECK(sizes(squeeze(t, 2)) == Vector{1, 2, 3, 1});
-  CHECK(sizes(squeeze(t, -1)) == Vector{1, 2, 1, 3});
-  CHECK(sizes(squeeze(t, 1)) == Vector{1, 2, 1, 3, 1});
-  CHECK(sizes(squeeze(counted({1, 1}))) == Vector{});
-  CHECK(sizes(squeeze(counted({1, 0}))) == Vector{0});
-}
-
 TEST_CASE("unsqueeze: inserts a dimension of size 1 anywhere, with ATen's strides") {
   const Tensor t = counted({2, 3});
-  check_tensor(unsqueeze(t, 0), {1, 2, 3}, {6, 3, 1});
   check_tensor(unsqueeze(t, 1), {2, 1, 3}, {3, 3, 1}, {0, 1, 2, 3, 4, 5});
-  check_tensor(unsqueeze(t, 2), {2, 3, 1}, {3, 1, 1});
   check_tensor(unsqueeze(t, -1), {2, 3, 1}, {3, 1, 1});
-  check_tensor(unsqueeze(t, -3), {1, 2, 3}, {6, 3, 1});
-  CHECK(sizes(unsqueeze(make_tensor(7), -1)) == Vector{1});
   CHECK(sizes(unsqueeze(counted({0}), 1)) == Vector{0, 1});
   CHECK(dim_order(unsqueeze(transpose(t, 0, 1), 1)) == Vector{1, 2, 0});
   check_tensor(unsqueeze(counted({0, 4}), 0), {1, 0, 4}, {4, 4, 1});
@@ -218,9 +121,6 @@ TEST_CASE("view: dimensions out of range are refused, rank 0 passes for rank 1 i
   RAISES(OutOfBounds, "a tensor of 0 dimensions", tenon::select(scalar, 0, 0));
   RAISES(OutOfBounds, "a tensor of 0 dimensions", slice(scalar, 0, 0, 1));
   RAISES(OutOfBounds, "a tensor of 0 dimensions", narrow(scalar, 0, 0, 1));
-  CHECK(sizes(transpose(scalar, 0, -1)) == Vector{});
-  CHECK(sizes(squeeze(scalar)) == Vector{});
-  CHECK(sizes(squeeze(scalar, -1)) == Vector{});
 }
 
 TEST_CASE("view: the dim order follows dimensions that leave, enter and move", "[plain]") {

@@ -28,20 +28,8 @@ TEST_CASE("slice: takes every step-th element from start up to end, and cuts off
     int64_t start, end, step;
     Ints elements;
   } rows[] = {
-      {2, 5, 1, {2, 3, 4}},
-      {1, 8, 3, {1, 4, 7}},
-      {1, 7, 3, {1, 4}},
-      {0, 10, 9, {0, 9}},
-      {-3, -1, 1, {7, 8}},
-      {-100, 2, 1, {0, 1}},
-      {8, INT64_MAX, 1, {8, 9}},
-      {INT64_MIN, INT64_MAX, 5, {0, 5}},
-      {3, 10, INT64_MAX, {3}},
-      {5, 5, 1, {}},
-      {7, 3, 1, {}},
-      {10, 20, 1, {}},
-      {INT64_MAX, INT64_MAX, 1, {}},
-      {0, -10, 1, {}},
+      {8, INT64_MAX, 1, {8, 9}}, {INT64_MIN, INT64_MAX, 5, {0, 5}},
+      {3, 10, INT64_MAX, {3}},   {INT64_MAX, INT64_MAX, 1, {}},
       {0, INT64_MIN, 1, {}},
   };
   const Tensor t = counted({10});
@@ -51,9 +39,6 @@ TEST_CASE("slice: takes every step-th element from start up to end, and cuts off
     CHECK(values<int32_t>(view) == row.elements);
     if (row.elements.empty()) CHECK(const_data_ptr(view) == const_data_ptr(t));
   }
-  CHECK(strides(slice(t, 0, 1, 8, 3)) == Vector{3});
-  CHECK(values<int32_t>(slice(counted({2, 3}), 1, 0, 3, 2)) == Ints{0, 2, 3, 5});
-  CHECK(values<int32_t>(slice(counted({2, 3}), -2, 1, 2)) == Ints{3, 4, 5});
   CHECK(values<int32_t>(slice(counted({2, 3}), 0, 1, 2, INT64_MAX)) == Ints{3, 4, 5});
   RAISES(InvalidArgument, "slice: step 0 is not positive; flip() reverses", slice(t, 0, 0, 10, 0));
   RAISES(InvalidArgument, "step -1", slice(t, 0, 9, 0, -1));
@@ -63,8 +48,6 @@ TEST_CASE("slice: takes every step-th element from start up to end, and cuts off
 TEST_CASE("narrow: takes length elements from start, and refuses what is not there") {
   const Tensor t = counted({10});
   check_tensor(narrow(t, 0, 2, 3), {3}, {1}, {2, 3, 4});
-  check_tensor(narrow(t, 0, -3, 3), {3}, {1}, {7, 8, 9});
-  check_tensor(narrow(t, 0, 0, 10), {10}, {1});
   check_tensor(narrow(t, 0, 10, 0), {0}, {1});
   check_tensor(narrow(t, 0, 4, 0), {0}, {1});
   check_tensor(narrow(counted({2, 3}), -1, 1, 2), {2, 2}, {3, 1}, {1, 2, 4, 5});
@@ -77,15 +60,6 @@ TEST_CASE("narrow: takes length elements from start, and refuses what is not the
   RAISES(InvalidArgument, "length -1 is negative", narrow(t, 0, 1, -1));
 }
 
-TEST_CASE("flip: reverses the given dimensions in place, by negative strides", "[plain]") {
-  const Tensor t = counted({2, 3});
-  const Tensor columns = flip(t, {1});
-  check_tensor(columns, {2, 3}, {3, -1}, {2, 1, 0, 5, 4, 3});
-  CHECK(const_data_ptr<int32_t>(columns) == const_data_ptr<int32_t>(t) + 2);
-  check_tensor(flip(t, {0}), {2, 3}, {-3, 1}, {3, 4, 5, 0, 1, 2});
-  check_tensor(flip(t, {0, -1}), {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0});
-}
-
 TEST_CASE("flip: leaves dimensions of size 0 and 1 and rank 0, and takes none twice") {
   check_tensor(flip(counted({1, 2}), {0}), {1, 2}, {2, 1});
   check_tensor(flip(counted({0, 2}), {0, 1}), {0, 2}, {2, 1});
@@ -94,15 +68,6 @@ TEST_CASE("flip: leaves dimensions of size 0 and 1 and rank 0, and takes none tw
          flip(counted({2, 3}), {1, -1}));
   RAISES(InvalidArgument, "dimension 0 is twice", flip(make_tensor(7), {0, 0}));
   RAISES(InvalidArgument, "dims has more than 64", flip(counted({2, 3}), Vector(65, 0)));
-}
-
-TEST_CASE("parts: work with more dimensions than are held inline") {
-  // Of eight dimensions of size 2 the last at 1, the first at 1 and the second at 0.
-  const Tensor last = tenon::select(counted(Vector(8, 2)), 7, 1);
-  const Tensor view = narrow(slice(last, 0, 1, 2), 1, 0, 1);
-  CHECK(sizes(view) == Vector{1, 1, 2, 2, 2, 2, 2});
-  CHECK(values<int32_t>(view).front() == 128 + 1);
-  CHECK(values<int32_t>(view).back() == 128 + 32 + 16 + 8 + 4 + 2 + 1);
 }
 
 }  // namespace view_parts_test
