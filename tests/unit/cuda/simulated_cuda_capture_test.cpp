@@ -6,67 +6,6 @@ namespace simulated_cuda_capture_test {
 
 using namespace tests;
 
-TEST_CASE("simulated_cuda: captured work runs when its graph is launched, each time") {
-  fresh_runtime();
-  cudaStream_t a = made_stream();
-  cudaStream_t b = made_stream();
-  cudaEvent_t event = made_event();
-  char* memory = made_memory(4);
-  std::string ran;
-  REQUIRE(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
-  note_in(ran, "1", a);
-  REQUIRE(cudaMemsetAsync(memory, 1, 4, a) == cudaSuccess);
-  REQUIRE(cudaEventRecord(event, a) == cudaSuccess);
-  REQUIRE(cudaStreamWaitEvent(b, event, 0) == cudaSuccess);
-  note_in(ran, "2", b);
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  REQUIRE(cudaStreamIsCapturing(b, &status) == cudaSuccess);
-  CHECK(status == cudaStreamCaptureStatusActive);
-  CHECK(cudaEventQuery(event) == cudaErrorStreamCaptureUnsupported);
-  cudaGraph_t graph = nullptr;
-  CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);
-
-  REQUIRE(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
-  note_in(ran, "1", a);
-  REQUIRE(cudaMemsetAsync(memory, 1, 4, a) == cudaSuccess);
-  REQUIRE(cudaStreamEndCapture(a, &graph) == cudaSuccess);
-  cudaGraphExec_t ready = nullptr;
-  REQUIRE(cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess);
-  REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
-  CHECK(sim::pending() == 0);
-  REQUIRE(cudaGraphLaunch(ready, b) == cudaSuccess);
-  REQUIRE(cudaGraphLaunch(ready, b) == cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(b) == cudaSuccess);
-  CHECK(ran == "11");
-  REQUIRE(cudaFree(memory) == cudaSuccess);
-  CHECK(cudaGraphLaunch(ready, b) == cudaErrorIllegalAddress);
-  one_violation("freed");
-  REQUIRE(cudaGraphExecDestroy(ready) == cudaSuccess);
-}
-
-TEST_CASE("simulated_cuda: what waits is refused in a capture, and ends it") {
-  fresh_runtime();
-  cudaStream_t a = made_stream(cudaStreamDefault);
-  cudaGraph_t graph = nullptr;
-  int own = 0;
-  char* memory = made_memory(4);
-  const std::function<cudaError_t()> refused[] = {
-      [&] { return cudaStreamSynchronize(a); }, [&] { return cudaStreamQuery(a); },
-      [&] { return cudaDeviceSynchronize(); }, [&] { return cudaFree(memory); },
-      [&] { return cudaMemcpy(&own, memory, 4, cudaMemcpyDefault); }};
-  for (const auto& call : refused) {
-    REQUIRE(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
-    CHECK(call() == cudaErrorStreamCaptureUnsupported);
-    CHECK(cudaMemsetAsync(memory, 0, 4, a) == cudaErrorStreamCaptureInvalidated);
-    CHECK(cudaStreamEndCapture(a, &graph) == cudaErrorStreamCaptureInvalidated);
-    CHECK(graph == nullptr);
-  }
-  REQUIRE(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal) == cudaSuccess);
-  CHECK(cudaMemsetAsync(memory, 0, 4, nullptr) == cudaErrorStreamCaptureImplicit);
-  CHECK(cudaStreamSynchronize(nullptr) == cudaErrorStreamCaptureImplicit);
-  CHECK(cudaStreamEndCapture(a, &graph) == cudaSuccess);
-}
-
 TEST_CASE("simulated_cuda: a relaxed capture lets calls be that its streams do not see") {
   fresh_runtime();
   cudaStream_t a = made_stream();

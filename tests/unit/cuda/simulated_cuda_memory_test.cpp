@@ -68,24 +68,6 @@ TEST_CASE("simulated_cuda: a violation ends the process, if it is not told other
         }) == SIGABRT);
 }
 
-TEST_CASE("simulated_cuda: pointer attributes name the kind and the device, inside and out") {
-  fresh_runtime();
-  REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  char* memory = made_memory(100);
-  cudaPointerAttributes attributes{};
-  REQUIRE(cudaPointerGetAttributes(&attributes, memory + 99) == cudaSuccess);
-  CHECK(attributes.type == cudaMemoryTypeDevice);
-  CHECK(attributes.device == 1);
-  CHECK(attributes.devicePointer == memory + 99);
-  CHECK(attributes.hostPointer == nullptr);
-  CHECK(type_of(memory + 100) == cudaMemoryTypeUnregistered);
-  REQUIRE(cudaFree(memory) == cudaSuccess);
-  CHECK(type_of(memory) == cudaMemoryTypeUnregistered);
-
-  std::array<char, 8> own{};
-  CHECK(type_of(own.data()) == cudaMemoryTypeUnregistered);
-}
-
 TEST_CASE(
     "simulated_cuda: freed memory is handed out again as soon as the order allows, no sooner") {
   fresh_runtime();
@@ -108,27 +90,6 @@ TEST_CASE(
   sim::run_all();
   CHECK(made_memory(900, b) == first);
   REQUIRE(cudaMemsetAsync(first, 0, 900, b) == cudaSuccess);  // a's was to other memory
-  CHECK(sim::violations().empty());
-}
-
-TEST_CASE("simulated_cuda: reused memory is the smallest that fits, of the same device and pool") {
-  fresh_runtime();
-  char* small = made_memory(512);
-  char* large = made_memory(4096);
-  char* pooled = made_memory(512, nullptr);
-  REQUIRE(cudaFree(small) == cudaSuccess);
-  REQUIRE(cudaFree(large) == cudaSuccess);
-  REQUIRE(cudaFree(pooled) == cudaSuccess);
-  REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  cudaPointerAttributes attributes{};
-  REQUIRE(cudaPointerGetAttributes(&attributes, made_memory(512)) == cudaSuccess);
-  CHECK(attributes.device == 1);
-  REQUIRE(cudaSetDevice(0) == cudaSuccess);
-  CHECK(made_memory(8192) > pooled);  // none fits
-  CHECK(made_memory(512, nullptr) == pooled);
-  CHECK(made_memory(512) == small);
-  CHECK(made_memory(513) == large);
-  CHECK(made_memory(4096) > pooled);
   CHECK(sim::violations().empty());
 }
 
@@ -263,20 +224,6 @@ TEST_CASE("simulated_cuda: pinned memory is not freed while the device uses it")
   REQUIRE(cudaMemcpyAsync(pinned, made_memory(8), 8, cudaMemcpyDefault, a) == cudaSuccess);
   REQUIRE(cudaFreeHost(pinned) == cudaSuccess);
   one_violation("does not wait for stream");
-}
-
-TEST_CASE("simulated_cuda: a device's memory comes to an end") {
-  sim::Options options;
-  options.device_memory = 4096;
-  sim::reset(options);
-  void* memory = nullptr;
-  CHECK(cudaMalloc(&memory, 5000) == cudaErrorMemoryAllocation);
-  REQUIRE(cudaMalloc(&memory, 4096) == cudaSuccess);
-  void* more = nullptr;
-  CHECK(cudaMallocAsync(&more, 1, nullptr) == cudaErrorMemoryAllocation);
-  REQUIRE(cudaFree(memory) == cudaSuccess);
-  CHECK(cudaMalloc(&more, 4096) == cudaSuccess);
-  CHECK(more == memory);
 }
 
 TEST_CASE("simulated_cuda: a kernel that is given another device's memory is a violation") {

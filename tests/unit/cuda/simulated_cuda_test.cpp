@@ -75,20 +75,6 @@ TEST_CASE("simulated_cuda: an event orders streams, with what was in the stream 
   CHECK(ran == "12xa");
 }
 
-TEST_CASE("simulated_cuda: a query says that work is not done, and a loop of them ends") {
-  fresh_runtime();
-  cudaStream_t a = made_stream();
-  std::string ran;
-  CHECK(cudaStreamQuery(a) == cudaSuccess);
-  note_in(ran, "1", a);
-  note_in(ran, "2", a);
-  CHECK(cudaStreamQuery(a) == cudaErrorNotReady);
-  int queries = 1;
-  while (cudaStreamQuery(a) == cudaErrorNotReady) ++queries;
-  CHECK(ran == "12");
-  CHECK(queries == 2);
-}
-
 TEST_CASE("simulated_cuda: the legacy stream waits for blocking streams, and they for it") {
   fresh_runtime();
   cudaStream_t blocking = made_stream(cudaStreamDefault);
@@ -256,47 +242,6 @@ TEST_CASE("simulated_cuda: streams and events of other devices") {
   CHECK(sim::launch(there, nothing, {}, {}) == cudaSuccess);
   CHECK(sim::launch(here, nothing, {}, {}) == cudaErrorInvalidResourceHandle);
   CHECK(cudaEventRecord(event, nullptr) == cudaErrorInvalidResourceHandle);  // device 1's legacy
-}
-
-TEST_CASE("simulated_cuda: a kernel's host form must not call CUDA") {
-  fresh_runtime();
-  cudaStream_t a = made_stream();
-  cudaError_t inner = cudaSuccess;
-  const auto call_in_it = [&inner] {
-    int device = 0;
-    inner = cudaGetDevice(&device);
-  };
-  REQUIRE(sim::launch(a, call_in_it, {}, {}) == cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(a) == cudaSuccess);
-  CHECK(inner == cudaErrorNotPermitted);
-}
-
-TEST_CASE("simulated_cuda: eight threads on four streams") {
-  fresh_runtime(GENERATE(Order::Late, Order::Early, Order::Random));
-  std::array<cudaStream_t, 4> streams;
-  for (cudaStream_t& stream : streams) stream = made_stream();
-  std::vector<std::thread> threads;
-  std::array<int, 8> sums{};
-  for (size_t i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
-      for (int n = 0; n < 50; ++n) {
-        cudaStream_t stream = streams[i % 4];
-        void* memory = nullptr;
-        int value = n;
-        int back = -1;
-        if (cudaMallocAsync(&memory, 64, stream) != cudaSuccess) return;
-        cudaMemcpyAsync(memory, &value, sizeof value, cudaMemcpyDefault, stream);
-        cudaMemcpyAsync(&back, memory, sizeof back, cudaMemcpyDefault, stream);
-        cudaStreamSynchronize(stream);
-        cudaFreeAsync(memory, stream);
-        sums[i] += back;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (int sum : sums) CHECK(sum == 49 * 50 / 2);
-  CHECK(sim::violations().empty());
-  CHECK(sim::live_allocations().empty());
 }
 
 }  // namespace simulated_cuda_test
