@@ -79,13 +79,6 @@ class Buffers(Case):
             self.assertEqual((tensor.shape, tensor.strides), (shape, strides))
             self.assertEqual(memoryview(tensor).tolist(), source.tolist())
 
-    def test_ctypes_arrays_are_taken(self):
-        values = ((ctypes.c_double * 3) * 2)((1, 2, 3), (4, 5, 6))
-        tensor = m.take(values)
-        self.assertEqual((tensor.dtype, tensor.shape), ("float64", (2, 3)))
-        m.fill(tensor, 8)
-        self.assertEqual(values[1][2], 8)
-
     def test_misaligned_memory_is_copied_unless_that_is_forbidden(self):
         memory = memoryview(bytearray(20))
         view = memory[1:17].cast("f")
@@ -110,18 +103,6 @@ class Buffers(Case):
         view = memoryview(bytearray(4))
         view.release()
         self.assertRaises(ValueError, m.take, view)
-
-    def test_arrays_of_every_code_have_their_type(self):
-        expected = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16", "i": "int32",
-                    "I": "uint32", "q": "int64", "Q": "uint64", "f": "float32", "d": "float64",
-                    "l": "int64" if LONG == "l" else "int32",
-                    "L": "uint64" if LONG == "l" else "uint32"}
-        for code, name in expected.items():
-            values = array.array(code, [1, 2, 3])
-            tensor = m.take(values)
-            self.assertEqual((tensor.dtype, memoryview(tensor).tolist()), (name, [1, 2, 3]))
-            m.fill(tensor, 5)
-            self.assertEqual(list(values), [5, 5, 5])
 
     def test_a_letter_of_another_size_than_the_elements_is_no_type(self):
         native = {"b": ("int", 1), "B": ("uint", 1), "?": ("bool", 1), "e": ("float", 2),
