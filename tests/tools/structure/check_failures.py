@@ -9,7 +9,7 @@ members of its classes, by name, so that overloads are one. The cases are the ca
 fail_each and their like in tests/stress/allocation and tests/unit/interop/python/failures_test.cpp: they cover
 the functions that their text calls, and the members ("Module::run") that its first text names. What
 is listed in NOT_FAILING needs none. constexpr functions are left out, since they allocate nothing;
-so are pure virtual ones. The try_ forms have cases in tests/builds/no_exceptions/failures.cpp too, but for
+so are pure virtual ones. The try_ forms have theirs in tests/builds/no_exceptions/failures.cpp, but for
 those in NEEDING_EXCEPTIONS.
 With `list` each function is printed with what covers it.
 Prints one line for each fault and exits with 1 if there is one.
@@ -243,11 +243,12 @@ def main(arguments):
     if not functions or not covered:
         print(f"{arguments[0]} has no headers, or no cases", file=sys.stderr)
         return 1
+    program = (tests / "builds" / "no_exceptions" / "failures.cpp").read_text(encoding="utf-8")
+    covered_there = covered_functions(program)
+    covered |= {name for name in covered_there if name.startswith("try_")}
     if arguments[1:]:
         for name, header in sorted(functions.items(), key=lambda item: item[::-1]):
             print(f"{header} {name}{' has a case' if name in covered else ''}")
-    program = (tests / "builds" / "no_exceptions" / "failures.cpp").read_text(encoding="utf-8")
-    covered_there = covered_functions(program)
     faults = list(check(headers, functions, covered, NOT_FAILING, OTHER_HEADERS))
     faults += check_tries(functions, covered_there, NEEDING_EXCEPTIONS, OTHER_HEADERS)
     for fault in faults:
