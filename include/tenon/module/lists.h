@@ -107,7 +107,8 @@ class NameList {
 /// A list of T as a parameter: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
 /// Ownership: refers to lists and to a single T, converts a single value of another type; for the
-/// length of the call. Not copyable, so a named one cannot be passed.
+/// length of the call, in which nobody, not even a backend's code, may change them. Not copyable,
+/// so a named one cannot be passed.
 template <class T>
 class ListArg {
  public:

@@ -77,22 +77,22 @@ struct Method {
     return Error::Ok;
   }
   /// Sets an output's tensor; null removes it.
-  Error put_output(const TensorArg* tensor, size_t index) noexcept {
+  Error put_output(const Tensor* tensor, size_t index) noexcept {
     TENON_TRY(check_index("output", index, meta.knows_outputs, meta.outputs.size()));
     if (tensor == nullptr) {
       return outputs.is_set(index) ? outputs.set(index, Tensor()) : Error::Ok;
     }
-    TENON_TRY(check_defined(*tensor, "the tensor"));
-    TENON_TRY(check_has_data(fields(*tensor)));
-    if (TENON_UNLIKELY(fields(*tensor).readonly)) {
+    const TensorArg target(*tensor);
+    TENON_TRY(check_defined(target, "the tensor"));
+    TENON_TRY(check_has_data(fields(target)));
+    if (TENON_UNLIKELY(fields(target).readonly)) {
       return fail(Error::InvalidState, "the tensor is read-only");
     }
     if (meta.knows_outputs) {
       const ValueSpec& spec = meta.outputs[index];
-      TENON_TRY(add_context_if("output", index, spec.name(),
-                               check_value(spec, EValue(tensor->tensor()))));
+      TENON_TRY(add_context_if("output", index, spec.name(), check_value(spec, EValue(*tensor))));
     }
-    return outputs.set(index, tensor->tensor());
+    return outputs.set(index, *tensor);
   }
   /// Adds to what is known of the inputs: to all of them or none.
   Error describe(const ValueSpecs& specs) noexcept {
@@ -199,7 +199,8 @@ class TENON_EXPORT Module {
   }
   /// Pass the index with numbers: set_input("encode", 5) sets input 5 of `forward` to a String.
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
-    return change("set_input", method, [&](Method& m) { return m.put_inputs({&value, 1}, index); });
+    const EValue held = value;  // as in set_output()
+    return change("set_input", method, [&](Method& m) { return m.put_inputs({&held, 1}, index); });
   }
   /// Sets the first inputs, all of them or, after an error, none.
   [[nodiscard]] Error set_inputs(EValues values) { return put_inputs("forward", values); }
@@ -213,7 +214,9 @@ class TENON_EXPORT Module {
   }
   [[nodiscard]] Error set_output(std::string_view method, const TensorArg& tensor,
                                  size_t index = 0) {
-    return change("set_output", method, [&](Method& m) { return m.put_output(&tensor, index); });
+    // The code of a backend that keeps what the module has may drop the caller's.
+    const Tensor held = tensor.defined() ? tensor.tensor() : Tensor();
+    return change("set_output", method, [&](Method& m) { return m.put_output(&held, index); });
   }
   /// Removes the tensor that was set.
   [[nodiscard]] Error set_output(None, size_t index = 0) {

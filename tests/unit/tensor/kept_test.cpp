@@ -373,6 +373,40 @@ TEST_CASE("kept: the source of a view or an export can neither grow nor be deall
     CHECK(resize_tensor_ptr(t, {100, 100}) == Error::Ok);  // nothing is held afterwards
   }
 }
+
+TEST_CASE("kept: a module's backend may drop what is set as input or output") {
+  MetadataBackend backend;
+  bool was_called = true;
+  for (int calls = 0; was_called; ++calls) {
+    TensorPtr out = zeros({2});
+    std::unique_ptr<EValue> in(new EValue(ones({2})));
+    FunctionModule module(backend);
+    REQUIRE(module.add_method("forward", [](Span<const EValue> inputs, Span<EValue> outputs) {
+      return copy_(outputs[0].toTensor(), inputs[0].toTensor());
+    }) == Error::Ok);
+    const Tensor kept = *out;
+    int left = calls;
+    was_called = false;
+    std::function<void()> step = [&] {
+      if (left-- != 0) {
+        backend.use = step;
+        return;
+      }
+      was_called = true;
+      out.reset();
+      in.reset();
+    };
+    backend.use = step;
+    REQUIRE(module.set_output(*out) == Error::Ok);
+    if (in != nullptr) {
+      REQUIRE(module.set_input(*in) == Error::Ok);
+      REQUIRE(module.run() == Error::Ok);
+      CHECK(values<float>(kept) == Floats(2, 1));
+    }
+    backend.use = nullptr;
+  }
+  CHECK(backend.blocks == 0);
+}
 #endif
 
 TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be deallocated meanwhile",
