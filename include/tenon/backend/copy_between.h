@@ -279,6 +279,19 @@ struct CopyingState final : MemoryState<T> {
     return copy(out, here, CastMode::Checked, nullptr);
   }
 
+  Error produce_row(MemoryLocation&& first, int64_t count, const void* element,
+                    MakeRowOnHost on_host) noexcept override {
+    if (count == 0) return Error::Ok;
+    first.view.sizes = {count};
+    first.view.strides = {1};
+    const auto constant = [&](Backend& asked, const TensorView& out) {
+      return asked.constant(out, element);
+    };
+    return produce(first, "constant",
+                   element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
+                   [&](const TensorView& out) noexcept { return on_host(out.data); });
+  }
+
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {
     return call_backend(*base, "copy_within", [&] { return base->copy_within(dst, src, nbytes); });
   }

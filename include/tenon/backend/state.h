@@ -107,6 +107,11 @@ struct BackendState {
   /// Makes values by `on_backend`, or where that is null or returns NotSupported by `on_host`.
   virtual Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
                         MakeOnHost on_host) noexcept = 0;
+  /// produce() of a new row: `count` elements from `first` on, which has no sizes yet, all of them
+  /// `element`, or if that is null, those that `on_host` writes. Apart, since memory of an arena
+  /// needs no sizes for that: with them a tensor takes 100 instructions more.
+  virtual Error produce_row(MemoryLocation&& first, int64_t count, const void* element,
+                            MakeRowOnHost on_host) noexcept = 0;
   /// Copies bytes inside of the backend's memory, which the host does not reach.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
   /// Copies elements between locations, at least one of them in memory that the host does not

@@ -202,15 +202,12 @@ TENON_LAZY Error make_like(const TensorFields& source, Plan& plan, Draft& draft)
 
 TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorFields& made,
                                              const void* element, MakeRowOnHost write) noexcept {
-  if (plan.count == 0 || made.is_meta()) return Error::Ok;
-  MemoryLocation row{{made.data, public_type(made.type), made.device, {plan.count}, {1}}};
-  if (!made.is_host_accessible()) set_mover(*made.owner, row);
-  const auto constant = [&](Backend& base, const TensorView& out) {
-    return base.constant(out, element);
-  };
-  return made.owner->produce(row, "constant",
-                             element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
-                             [&](const TensorView& out) noexcept { return write(out.data); });
+  if (made.is_meta()) return Error::Ok;
+  BackendState* const mover = made.is_host_accessible() ? nullptr : made.owner;
+  return made.owner->produce_row({{made.data, public_type(made.type), made.device, {}, {}},
+                                  mover == nullptr ? nullptr : mover->base,
+                                  mover},
+                                 plan.count, element, write);
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.
