@@ -140,14 +140,15 @@ TENON_LAZY Error find_both(const TensorArg& dst, const TensorArg& src, MemoryLoc
 
 TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
                              CopyPolicy policy, CastFunction cast) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
   TENON_TRY(check_metadata(dst, "the destination"));
   if (TENON_UNLIKELY(!src.defined())) {  // the destination's errors come first
+    MemoryLocation to;
     TENON_TRY(find_destination(dst, "the destination", to));
   }
   TENON_TRY(check_metadata(src, "the source"));
   if (copy_block(fields(dst), fields(src))) return Error::Ok;
+  MemoryLocation to;
+  MemoryLocation from;
   MemoryHold holds[2];
   TENON_TRY(find_both(dst, src, to, from, holds));
   return copy_any(to, from, mode, policy, cast);
