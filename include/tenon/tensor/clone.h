@@ -30,16 +30,17 @@ TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from
   return Error::Ok;
 }
 
-/// Makes the clone if it or the source is in a backend's memory. The backend's code may resize the
-/// source within its memory, and drop it.
+/// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
+/// deallocate the source while it allocates, not while it copies.
 TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan& plan,
                                                    CastMode mode, CastFunction cast,
                                                    Draft& draft) noexcept {
+  // The backend's code may drop the source.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  MemoryHold hold;
-  TENON_TRY(hold.hold(source));
   TENON_TRY(make_like(fields(source), plan, draft));
   const ConstTensorArg from(kept);  // as it is now
+  MemoryHold hold;
+  TENON_TRY(hold.hold(from));
   return copy_to_new(fields(draft), fields(from), mode, cast);
 }
 

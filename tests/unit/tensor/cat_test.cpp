@@ -358,9 +358,9 @@ TEST_CASE("cat_out, stack_out: a backend's code may change what is being joined"
   RETURNS(InvalidState, "cat_out: tensor 1 was changed", cat_out(zeros({3}, kInt), {x, longer}));
   b.code = [&] { CHECK(resize_tensor_ptr(longer, {1}) == Error::Ok); };
   RETURNS(InvalidState, "cat_out: a tensor was resized", cat_out(zeros({4}, kInt), {x, longer}));
-  Tensor retyped = *y;
-  b.code = [&] { retyped = make_tensor({2}, {3.0f, 4.0f}, b); };
-  RETURNS(InvalidState, "cat_out: tensor 1 was changed", cat_out(zeros({4}, kInt), {*x, retyped}));
+  std::vector<Tensor> retyped = {*x, *y};
+  b.code = [&] { retyped[1] = make_tensor({2}, {3.0f, 4.0f}, b); };
+  RETURNS(InvalidState, "cat_out: tensor 1 was changed", cat_out(zeros({4}, kInt), retyped));
   b.code = [&] { CHECK(backend_deallocate(y) == Deallocation::Ok); };
   RETURNS(InvalidState, "cat_out: tensor 1, of sizes {2}, was deallocated",
           cat_out(zeros({4}, kInt), {x, y}));
