@@ -2,9 +2,7 @@
 // Devices as libtorch names them: tenon::Device to c10::Device and back.
 #pragma once
 
-#include "tenon/config.h"
 #include "tenon/core/device.h"
-#include "tenon/core/error.h"
 
 #if __has_include(<c10/core/Device.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #include <c10/core/Device.h>

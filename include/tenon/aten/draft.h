@@ -14,16 +14,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
 #include "tenon/aten/random.h"
-#include "tenon/config.h"
-#include "tenon/core/layout.h"
 #include "tenon/tensor/draft.h"
 
 TENON_BEGIN_NAMESPACE

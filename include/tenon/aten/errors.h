@@ -2,7 +2,6 @@
 // Turns libtorch's exceptions into tenon's errors.
 #pragma once
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 
 #if __has_include(<c10/util/Exception.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws

@@ -5,8 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "tenon/aten/errors.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/tensor_arg.h"

@@ -15,10 +15,6 @@
 
 #include "tenon/aten/device.h"
 #include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/layout.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
 #include "tenon/tensor/tensor_impl.h"

@@ -7,9 +7,6 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 

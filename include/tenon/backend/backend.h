@@ -7,9 +7,6 @@
 
 #include "tenon/backend/copy_between.h"  // of which the constructors of backends make a state
 #include "tenon/backend/interface.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -5,12 +5,9 @@
 
 #include <cstring>
 #include <new>
-#include <utility>
 
 #include "tenon/backend/interface.h"
 #include "tenon/backend/state.h"
-#include "tenon/config.h"
-#include "tenon/core/memory.h"
 
 #if TENON_HAS_EXCEPTIONS
 #include <exception>

@@ -5,7 +5,6 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/backend/interface.h"
-#include "tenon/core/layout.h"
 #include "tenon/kernels/copy_elements.h"
 
 TENON_BEGIN_NAMESPACE

@@ -11,16 +11,8 @@
 #include <vector>
 
 #include "tenon/backend/state.h"
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/atomic.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 #include "tenon/core/generator.h"
-#include "tenon/core/memory.h"
 #include "tenon/core/optional.h"
-#include "tenon/core/scalar.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 
 TENON_BEGIN_NAMESPACE

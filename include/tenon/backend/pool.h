@@ -10,10 +10,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/wrapper.h"
-#include "tenon/config.h"
-#include "tenon/core/atomic.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
 
 #if !TENON_HEAP
 #error "tenon/backend/pool.h: PoolBackend keeps its lists on the heap, and TENON_HEAP is 0"

@@ -6,9 +6,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -6,11 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/config.h"
 #include "tenon/core/atomic.h"
-#include "tenon/core/device.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 

@@ -23,10 +23,6 @@
 #include "tenon/backend/backend.h"
 #include "tenon/backend/tracking_report.h"
 #include "tenon/backend/wrapper.h"
-#include "tenon/config.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
 
 #if !TENON_HEAP || !TENON_HAS_THREADS
 #error "tenon/backend/tracking.h: TrackingBackend needs the heap, threads, a clock and files"

@@ -14,10 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/config.h"
 #include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <type_traits>
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE

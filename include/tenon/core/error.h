@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/message.h"
 
 #if !TENON_BARE_METAL

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/keep_errno.h"
 #include "tenon/core/mode.h"

@@ -6,11 +6,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
 #include "tenon/core/strides.h"
 
 TENON_BEGIN_NAMESPACE

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 #include "tenon/core/keep_errno.h"
 

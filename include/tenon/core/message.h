@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/array_ref.h"
 #include "tenon/core/float_bits.h"
 

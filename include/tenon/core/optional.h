@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/config.h"
 #include "tenon/core/dims.h"
 
 TENON_BEGIN_NAMESPACE

@@ -7,8 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 
-#include "tenon/config.h"
 #include "tenon/core/float_bits.h"
 
 TENON_BEGIN_NAMESPACE

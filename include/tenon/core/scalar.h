@@ -7,9 +7,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/float_bits.h"
 #include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE

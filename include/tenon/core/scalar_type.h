@@ -8,10 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/config.h"
 #include "tenon/core/complex.h"
 #include "tenon/core/error.h"
-#include "tenon/core/mode.h"
 #include "tenon/core/small_float.h"
 
 TENON_BEGIN_NAMESPACE

@@ -8,8 +8,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "tenon/config.h"
-#include "tenon/core/float_bits.h"
 #include "tenon/core/mode.h"
 #include "tenon/core/rounded.h"
 

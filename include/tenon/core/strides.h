@@ -8,11 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
-#include <utility>
 #include <vector>
 
-#include "tenon/core/result.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/location.h"

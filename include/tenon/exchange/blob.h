@@ -7,8 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/core/result.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

@@ -9,7 +9,6 @@
 
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/exchange/dlpack_own.h"
 #include "tenon/exchange/dlpack_types.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/core/optional.h"
 #include "tenon/exchange/dlpack_check.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/borrow.h"

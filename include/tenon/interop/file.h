@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/core/array_ref.h"
-#include "tenon/core/keep_errno.h"
 #include "tenon/tensor/deleter.h"
 
 // Whether files can be mapped, and replaced while others read them.

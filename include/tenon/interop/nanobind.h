@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "tenon/interop/python.h"

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <vector>
 
-#include "tenon/core/result.h"
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"

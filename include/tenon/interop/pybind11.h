@@ -32,7 +32,6 @@
 
 #include <exception>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "tenon/interop/python.h"

@@ -4,14 +4,11 @@
 // report without exceptions that memory is full.
 #pragma once
 
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
 
 #include "tenon/backend/calls.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/optional.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <iterator>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>

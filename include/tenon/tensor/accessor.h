@@ -2,7 +2,6 @@
 // TensorAccessor: elements by index, a[i][j] or a(i, j); and accessor(), which makes one of a view.
 #pragma once
 
-#include "tenon/core/layout.h"
 #include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE

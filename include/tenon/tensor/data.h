@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "tenon/config.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE

@@ -22,7 +22,6 @@
 
 #include <new>
 
-#include "tenon/core/error.h"
 #include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE

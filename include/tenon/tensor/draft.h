@@ -6,11 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <new>
-#include <type_traits>
 #include <utility>
 
-#include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
 #include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 

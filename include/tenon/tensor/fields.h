@@ -5,7 +5,6 @@
 #include <new>
 
 #include "tenon/backend/backend.h"
-#include "tenon/core/layout.h"
 
 TENON_BEGIN_NAMESPACE
 

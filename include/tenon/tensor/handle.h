@@ -8,7 +8,6 @@
 #include "tenon/aten/draft.h"
 #else
 
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>

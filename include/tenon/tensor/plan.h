@@ -7,8 +7,6 @@
 #include <type_traits>
 
 #include "tenon/backend/registry.h"
-#include "tenon/config.h"
-#include "tenon/core/generator.h"
 #include "tenon/tensor/data.h"
 
 TENON_BEGIN_NAMESPACE

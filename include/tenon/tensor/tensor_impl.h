@@ -9,11 +9,6 @@
 #include <utility>
 
 #include "tenon/backend/calls.h"
-#include "tenon/core/atomic.h"
-#include "tenon/core/device.h"
-#include "tenon/core/layout.h"
-#include "tenon/core/memory.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/elements.h"
 #include "tenon/tensor/fields.h"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/core/rounded.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/copy.h"
 

@@ -2,7 +2,6 @@
 // ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
 #pragma once
 
-#include "tenon/core/layout.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor_impl.h"
 

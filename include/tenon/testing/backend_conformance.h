@@ -17,14 +17,11 @@
 //     }
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <utility>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
 #include "tenon/testing/copy_cases.h"
 #include "tenon/testing/creator_cases.h"
 #include "tenon/testing/memory_cases.h"

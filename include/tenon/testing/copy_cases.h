@@ -7,7 +7,6 @@
 #include <cstring>
 #include <string>
 
-#include "tenon/config.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"

@@ -9,9 +9,6 @@
 #include <vector>
 
 #include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/generator.h"
-#include "tenon/core/small_float.h"
 #include "tenon/exchange/binary.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"

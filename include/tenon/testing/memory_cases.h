@@ -13,8 +13,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/calls.h"
-#include "tenon/config.h"
-#include "tenon/core/memory.h"
 #include "tenon/testing/trial.h"
 
 #if TENON_HAS_THREADS

@@ -5,18 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
-#include "tenon/core/float_bits.h"
-#include "tenon/core/result.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/exchange/assign.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/access.h"

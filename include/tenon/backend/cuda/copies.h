@@ -10,8 +10,6 @@
 
 #include "tenon/backend/cuda/cuda_streams.h"
 #include "tenon/backend/strided_copy.h"
-#include "tenon/config.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

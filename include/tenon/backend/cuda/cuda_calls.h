@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tenon/config.h"
 #include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE

@@ -5,9 +5,7 @@
 #include <mutex>
 
 #include "tenon/backend/cuda/cuda_calls.h"
-#include "tenon/config.h"
 #include "tenon/core/atomic.h"
-#include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -6,7 +6,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cuda/cuda_calls.h"
-#include "tenon/config.h"
 
 TENON_BEGIN_NAMESPACE
 

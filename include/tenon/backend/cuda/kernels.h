@@ -5,11 +5,8 @@
 #include <cuda_runtime_api.h>
 
 #include "tenon/backend/strided_copy.h"
-#include "tenon/config.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/optional.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 
 TENON_BEGIN_NAMESPACE

@@ -14,10 +14,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
