@@ -271,7 +271,7 @@ using DimOrder = detail::InlineArray<DimOrderType, TENON_INLINE_DIMS>;
 namespace detail {
 template <class T, size_t kInline, size_t kMost>
 void append(Message& out, const InlineArray<T, kInline, kMost>& list) noexcept {
-  append_list(out, list.data(), list.size());
+  append(out, ArrayRef<T>(list.data(), list.size()));
 }
 }  // namespace detail
 

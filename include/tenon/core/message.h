@@ -130,17 +130,13 @@ inline void append(Message& out, double value) noexcept {
 }
 
 template <class T>
-void append_list(Message& out, const T* values, size_t count) noexcept {
+void append(Message& out, Span<T> values) noexcept {
   out.put('{');
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     if (i != 0) out.put(", ");
     append(out, values[i]);
   }
   out.put('}');
-}
-template <class T>
-void append(Message& out, Span<T> values) noexcept {
-  append_list(out, values.data(), values.size());
 }
 
 /// A value of any other type that append() takes.

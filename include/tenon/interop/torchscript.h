@@ -86,7 +86,9 @@ class TorchScriptMethod {
       const Error error = from_ivalue(leaves[i], made);
       if (error == Error::NotSupported && !outputs.is_set(i)) {
         refusals_.emplace(i, message_of(error));
-        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) return fail_output(0);
+        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) {
+          return add_context_if("output", 0, output_name(0), explain_none(0));
+        }
         made = EValue();
       } else {
         TENON_TRY(add_context_if("output", i, output_name(i), error));
@@ -130,9 +132,6 @@ class TorchScriptMethod {
     knows_outputs_ = !varies(type);
     returns_ = type.kind() != c10::TypeKind::NoneType;
     return knows_outputs_ && returns_ ? add_output("", type) : Error::Ok;
-  }
-  Error fail_output(size_t i) const noexcept {
-    return add_context_if("output", i, output_name(i), explain_none(i));
   }
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";

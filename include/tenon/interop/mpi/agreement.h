@@ -54,7 +54,7 @@ inline void append(Message& out, const MpiRecord& record) noexcept {
   const auto put = [&](const auto&... parts) { (append(out, parts), ...); };
   put(toString(static_cast<MpiCall>(record.call)), " of ",
       toString(static_cast<ScalarType>(record.type)), ' ');
-  append_list(out, record.sizes, static_cast<size_t>(record.rank));
+  append(out, ArrayRef<int64_t>(record.sizes, static_cast<size_t>(record.rank)));
   if (record.dim != MpiRecord::kNone) put(", dim ", record.dim);
   if (record.op != MpiRecord::kNone) put(", ", toString(static_cast<mpi::Op>(record.op)));
   if (record.root != MpiRecord::kNone) put(", root ", record.root);
