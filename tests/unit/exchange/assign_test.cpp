@@ -93,8 +93,6 @@ TEST_CASE(
   CHECK(values<float>(out) == Floats{0, 0, 0, 0});
 }
 
-// Memories that overlap
-
 namespace {
 
 Tensor tensor_over(Scene& scene, const Window& window) {

@@ -45,8 +45,6 @@ void check_limits(const TensorPtr& t) {
 
 }  // namespace
 
-// to_binary
-
 // A promise of docs/guarantees.md.
 TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
   CHECK(to_binary(make_tensor_ptr({2, 1}, {1, -2})) == Bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff});
@@ -118,8 +116,6 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
   RAISES(InvalidArgument, "to_binary: the limit of -1 elements is negative",
          to_binary(make_tensor_ptr(1), -1));
 }
-
-// from_binary
 
 TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {
   const Bytes bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff};

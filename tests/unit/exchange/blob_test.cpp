@@ -56,8 +56,6 @@ void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
 }  // namespace
 
-// as_view
-
 TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
   float data[24] = {};
   const TensorView view = Blob{data, {2, 3, 4}}.as_view();
@@ -140,8 +138,6 @@ TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highes
   }
   CHECK(to_blob(make_tensor_ptr({2, 3}, nullptr)).nbytes() == 24);
 }
-
-// from_byte_strides
 
 TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of any sign") {
   int16_t frame[2 * 5] = {1, 2, 3, -1, -1, 4, 5, 6, -1, -1};  // 3 pixels in rows of 10 bytes
@@ -241,8 +237,6 @@ TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unle
   CHECK(make({0, 2}, {7, 3}, ScalarType::Int)->nbytes() == 0);
 }
 
-// to_blob
-
 TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
   auto t = make_tensor_ptr({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   const Blob blob = to_blob(t);
@@ -268,8 +262,6 @@ TEST_CASE("to_blob: a placeholder's has null data, an undefined tensor is an err
   CHECK(contains(failed.message(), "try_to_blob: the source tensor is undefined"));
   CHECK(try_to_blob(make_tensor_ptr(1)).ok());
 }
-
-// from_blob
 
 TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory, at any strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
@@ -404,8 +396,6 @@ TEST_CASE("from_blob: with a backend it says whose memory that is") {
   b.deallocate(p, 8);
 }
 
-// to_owned_blob
-
 TEST_CASE("to_owned_blob: is a copy that outlives tensor, arena and thread; dense strides stay") {
   TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}, TensorShapeDynamism::DYNAMIC);
   Blob copy = to_owned_blob(transpose(t, 0, 1));
@@ -471,8 +461,6 @@ TEST_CASE("to_blob: host memory that only its backend reaches is an error, which
   CHECK(t->use_count() == 1);
 }
 
-// accessor
-
 TEST_CASE("accessor: of a blob checks dtype, rank, alignment, device, data and read-only") {
   int32_t data[6] = {};
   Blob blob{data, {2, 3}, {}, ScalarType::Int};
@@ -493,8 +481,6 @@ TEST_CASE("accessor: of a blob checks dtype, rank, alignment, device, data and r
   RAISES(InvalidArgument, "accessor: the data lies 2 bytes after a multiple of 4",
          (accessor<int32_t, 1>(Blob{odd, {2}, {}, ScalarType::Int})));
 }
-
-// Owners
 
 namespace {
 

@@ -196,8 +196,6 @@ TEST_CASE("from_dlpack: the byte offset is in the data, its views and what is ex
   CHECK(values<int32_t>(from_dlpack(legacy.get())) == Ints{5, 6});
 }
 
-// Alignment
-
 TEST_CASE(
     "from_dlpack: aligned is where element 0 is, a complex one as its parts, and what has none") {
   alignas(16) unsigned char bytes[32] = {};
@@ -272,8 +270,6 @@ TEST_CASE("from_dlpack: a null pointer is refused, null data only where there ar
   CHECK(lent.released == 1);
 }
 
-// Read-only structs and bools
-
 // A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: a read-only struct is a read-only tensor, and so are its views",
           "[plain]") {
@@ -327,8 +323,6 @@ TEST_CASE("from_dlpack: bytes of a bool other than 0 and 1 are true, and never r
   Lent<> other(bytes, kBool8, {5}, {1});
   CHECK(values<float>(to(from_dlpack(other.get(), true), ScalarType::Float)) == expected);
 }
-
-// Copies and devices
 
 TEST_CASE("from_dlpack: copy false keeps the memory, true copies, none copies what has to be") {
   int32_t data[4] = {1, 2, 3, 4};
@@ -474,8 +468,6 @@ TEST_CASE("from_dlpack: a copy is on the device that was asked for, or there is 
   lent.set_device(3, 0);
   CHECK(device(from_dlpack(lent.get(), true)) == Device());  // nobody asked
 }
-
-// Handles
 
 TEST_CASE(
     "from_dlpack: a handle is taken at any alignment, with its byte offset, and given out again",

@@ -37,8 +37,6 @@ int32_t element(const Managed& p, int64_t i) {
 
 }  // namespace
 
-// to_dlpack
-
 // A promise of docs/guarantees.md.
 TEST_CASE(
     "to_dlpack: structs and the source go in any order; the memory goes with the last, once") {
@@ -133,8 +131,6 @@ TEST_CASE("to_dlpack: of a raw TensorImpl borrows the caller's memory, and keeps
 }
 #endif
 
-// Backends
-
 namespace {
 
 struct Buffer {
@@ -196,8 +192,6 @@ TEST_CASE("to_dlpack: an arena without room for the struct is OutOfMemory, nothi
 }
 #endif
 
-// from_dlpack
-
 // A promise of docs/guarantees.md.
 TEST_CASE("from_dlpack: the deleter runs once, after the last view, Blob and struct is gone") {
   Lent<> lent(memory, kInt32, {4}, {1});
@@ -237,8 +231,6 @@ TEST_CASE("DLPackPtr: releases its struct once, unless it is passed on") {
   { const DLPackLegacyPtr p(bare.get()); }
   CHECK(bare.released == 0);
 }
-
-// Static destruction
 
 namespace {
 
