@@ -108,18 +108,6 @@ TEST_CASE("executorch: strides of a size-1 dimension become the dense ones") {
   CHECK(tensor->strides()[1] == 2);
 }
 
-TEST_CASE("executorch: TensorPtr can be copied, compared and reset") {
-  TensorPtr none;
-  CHECK(none == nullptr);
-  TensorPtr tensor = make_tensor_ptr({1}, nullptr, {}, {});
-  CHECK(tensor->dim() == 1);
-  CHECK(tensor->const_data_ptr() == nullptr);
-  TensorPtr copy = tensor;
-  CHECK(copy->unsafeGetTensorImpl() == tensor->unsafeGetTensorImpl());
-  tensor.reset();
-  CHECK(copy->numel() == 1);
-}
-
 TEST_CASE("executorch: an impl is shared, a Tensor and a TensorPtr are viewed and kept alive") {
   auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
   auto first = make_tensor_ptr(impl);

@@ -216,17 +216,6 @@ TEST_CASE("resize: growth is refused while a view is alive, and nothing changes"
   CHECK(memory(t, 4) == Ints{0, 1, 2, 3});
 }
 
-TEST_CASE("resize: handles that share the impl do not hinder growth, and all see it") {
-  auto a = counting(4, kDynamic);
-  auto b = make_tensor_ptr(a);
-  Tensor c = *a;
-  REQUIRE(resize_tensor(c, {8}) == Error::Ok);
-  CHECK(sizes(a) == Vector{8});
-  CHECK(sizes(b) == Vector{8});
-  CHECK(const_data_ptr(a) == const_data_ptr(b));
-  CHECK(memory(b, 4) == Ints{0, 1, 2, 3});
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("resize: borrowed memory and views do not grow") {
   int32_t data[4] = {0, 1, 2, 3};
@@ -331,16 +320,6 @@ TEST_CASE("resize: to its own sizes a strided tensor stays as it is, to others i
   CHECK(strides(t) == Vector{2, 1});
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
   check_refused(t, {7}, Error::InvalidArgument, "room for 6");
-}
-
-TEST_CASE("resize: shapes without elements have the strides of sizes with 1 for 0") {
-  auto t = counting(6, kBound);
-  REQUIRE(resize_tensor_ptr(t, {2, 0, 3}) == Error::Ok);
-  CHECK(t->numel() == 0);
-  CHECK(strides(t) == Vector{3, 3, 1});
-  REQUIRE(resize_tensor_ptr(t, {1000, 0}) == Error::Ok);
-  REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
 }
 
 // A promise of docs/guarantees.md.

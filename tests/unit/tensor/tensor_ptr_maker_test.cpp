@@ -297,36 +297,6 @@ TEST_CASE("for_blob: the Meta device needs no data") {
   RAISES(NotSupported, "template", mutable_data_ptr<Half>(t));
 }
 
-// from_blob
-
-TEST_CASE("from_blob: each overload, with and without strides, deleter and dynamism") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  const ScalarType type = ScalarType::Int;
-  Calls calls;
-  const struct {
-    TensorPtr t;
-    bool strided, is_static, adopted;
-  } rows[] = {
-      {from_blob(data, {3}), false, false, false},
-      {from_blob(data, {3}, type), false, false, false},
-      {from_blob(data, {3}, type, kStatic), false, true, false},
-      {from_blob(data, {3}, {2}), true, false, false},
-      {from_blob(data, {3}, {2}, type), true, false, false},
-      {from_blob(data, {3}, {2}, type, kStatic), true, true, false},
-      {from_blob(data, {3}, type, calls.deleter()), false, false, true},
-      {from_blob(data, {3}, type, calls.deleter(), kStatic), false, true, true},
-      {from_blob(data, {3}, {2}, type, calls.deleter()), true, false, true},
-      {from_blob(data, {3}, {2}, type, calls.deleter(), kStatic), true, true, true},
-  };
-  for (const auto& row : rows) {
-    INFO("row " << &row - rows);
-    CHECK(values<int32_t>(row.t) == (row.strided ? Ints{0, 2, 4} : Ints{0, 1, 2}));
-    CHECK((shape_dynamism(row.t) == kStatic) == row.is_static);
-    CHECK((ownership(row.t) == Ownership::Adopted) == row.adopted);
-  }
-  CHECK(calls.count == 0);
-}
-
 TEST_CASE("from_blob: the type follows from the pointer") {
   int64_t longs[1] = {};
   char chars[4] = {};

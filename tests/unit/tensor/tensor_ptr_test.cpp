@@ -27,17 +27,6 @@ void in_every_form(F&& f) {
 
 }  // namespace
 
-TEST_CASE("make_tensor_ptr: sizes and a list of floats make an owned Float tensor") {
-  auto t = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
-  CHECK(sizes(t) == Vector{2, 3});
-  CHECK(strides(t) == Vector{3, 1});
-  CHECK(dim_order(t) == Vector{0, 1});
-  CHECK(t->scalar_type() == ScalarType::Float);
-  CHECK(ownership(t) == Ownership::Owned);
-  CHECK(shape_dynamism(t) == kBound);
-  CHECK(values<float>(t) == Floats{1, 2, 3, 4, 5, 6});
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("make_tensor_impl_ptr: tensors made of one impl or TensorPtr share data and shape") {
   auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
