@@ -40,17 +40,6 @@ TEST_CASE("autograd: a tensor that tenon made can require grad, and gets its gra
   CHECK(tests::values<float>(tenon::clone_tensor_ptr(t->grad())) == Floats{2, 4, 6, 8});
 }
 
-TEST_CASE("autograd: memory that tenon adopted or borrows takes part as well") {
-  Floats values{1, 2, 3};
-  const TensorPtr borrowed = tenon::from_blob(values.data(), {3});
-  const TensorPtr adopted = tenon::make_tensor_ptr(Floats{4, 5, 6});
-  borrowed->set_requires_grad(true);
-  adopted->set_requires_grad(true);
-  borrowed->dot(*adopted).backward();
-  CHECK(tests::values<float>(borrowed->grad()) == Floats{4, 5, 6});
-  CHECK(tests::values<float>(adopted->grad()) == Floats{1, 2, 3});
-}
-
 TEST_CASE("autograd: results of a computation are read by tenon, as they stand") {
   const TensorPtr t = tenon::ones({2, 3});
   t->set_requires_grad(true);

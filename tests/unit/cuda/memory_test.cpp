@@ -40,13 +40,6 @@ TEST_CASE("cuda: it passes the conformance suite, with a borrowed stream of the 
   check_conformance(backend);
 }
 
-TEST_CASE("cuda: it passes the conformance suite, with the legacy stream of the other device",
-          "[slow]") {
-  const Simulation simulation(sim::Order::Random);
-  CudaBackend backend(1, nullptr);
-  check_conformance(backend);
-}
-
 TEST_CASE("cuda: it passes the conformance suite, with cudaMalloc") {
   const Simulation simulation(sim::Order::Late);
   CudaBackend backend(0, with_malloc());

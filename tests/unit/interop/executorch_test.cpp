@@ -9,7 +9,6 @@
 #include "interop/models.h"
 #include "interop/nested.h"
 #include "support/catch.h"
-#include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -258,21 +257,6 @@ TEST_CASE("ExecuTorchModule: a delegate's program runs as others do") {
     }
     CHECK(tests::sizes(module.get_output()->toTensor()) == Vector{rows, 4});
   }
-}
-
-TEST_CASE("ExecuTorchModule: the digits' network gives 440 of 450 right") {
-  ExecuTorchModule module(tests::digits_path("digits.pte"));
-  const TensorPtr images = read_npy(tests::digits_path("images.npy"));
-  const TensorPtr labels = read_npy(tests::digits_path("labels.npy"));
-  const TensorPtr held_out = read_npy(tests::digits_path("test_index.npy"));
-  int right = 0;
-  for (const int32_t at : tests::values<int32_t>(held_out)) {
-    const auto scores = floats(module.forward(to(narrow(images, 0, at, 1), ScalarType::Float)));
-    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-    right += labels->const_data_ptr<uint8_t>()[at] == best;
-  }
-  CHECK(held_out->numel() == 450);
-  CHECK(right == 440);
 }
 
 }  // namespace executorch_test

@@ -16,7 +16,6 @@ using tests::checked_world;
 using tests::kLays;
 using tests::laid;
 using tests::Lay;
-using tests::Longs;
 using tests::next;
 using tests::numbers;
 using tests::previous;

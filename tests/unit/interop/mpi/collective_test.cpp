@@ -10,10 +10,8 @@
 namespace collective_test {
 
 using namespace tenon;
-using mpi::Check;
 using mpi::Communicator;
 using mpi::Op;
-using tests::checked_world;
 using tests::kLays;
 using tests::laid;
 using tests::Lay;
