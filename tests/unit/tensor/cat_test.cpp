@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <list>
+#include <vector>
 
 #include "backend/helpers.h"
 #include "support/catch.h"
