@@ -350,7 +350,7 @@ TEST_CASE("templates: creators give the host's shapes, what needs data says that
   CHECK(device(clone_tensor_ptr(t)) == backend.device());
   CHECK(device(ones_like(t)) == backend.device());
   CHECK(resize_tensor(*t, {100, 7}) == Error::Ok);
-  CHECK(tests::contains(to_string(t), "Float {100, 7} on template"));
+  CHECK(tests::contains(to_string(t), "Float {100, 7} on meta"));
   CHECK(backend_deallocate(t) == Deallocation::Ok);
 }
 
