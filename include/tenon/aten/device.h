@@ -47,8 +47,8 @@ TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
 
 /// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
 /// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta have no index.
-/// Errors: NotSupported for what is not in the table above, and for an index that c10's 8 bits
-/// cannot hold.
+/// Errors: NotSupported for a device that is not in the table above, and for an index that c10's 8
+/// bits cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
   DeviceType type = from.type();
   if (type == DeviceType::CUDAHost || type == DeviceType::ROCMHost) type = DeviceType::CPU;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ATen mode's part of tensor/handle.h: a draft becomes an at::Tensor, and what is done to one's
-// memory.
+// ATen mode's part of tensor/handle.h: turns a draft into an at::Tensor, and
+// exchanges its memory.
 //
 // The memory is a c10::Storage's. Behind that is the impl that the draft was, which releases it:
 // see fields_behind(). Whoever shares the storage, a view of tenon's or ATen's, and every
@@ -184,7 +184,7 @@ Error make_handle(Tensor&& tensor, T& out, BackendState*) noexcept {
   return make_handle(AtenImplPtr(tensor.getIntrusivePtr()), out);
 }
 
-/// A tensor whose shape and memory may change: what it has, and where it is.
+/// A tensor whose shape and memory may change: its fields and the at::Tensor.
 struct Resizable : TensorFields {
   explicit Resizable(const TensorArg& tensor) noexcept
       : TensorFields(detail::fields(tensor)), impl(tensor.tensor().unsafeGetTensorImpl()) {}

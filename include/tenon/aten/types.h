@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ATen mode: the public names of elements and of what describes them are c10's.
+// ATen mode: the public names of element types, ScalarType and Scalar are c10's.
 #pragma once
 
 #include <c10/core/Scalar.h>
@@ -38,7 +38,7 @@ struct C10ScalarType<T, std::void_t<decltype(c10::CppTypeToScalarType<T>::value)
   static constexpr int kNumber = static_cast<int>(c10::CppTypeToScalarType<T>::value);
 };
 
-/// The number of the ScalarType of c10's Half, BFloat16 and Float8 types; -1 for what is none.
+/// The number of the ScalarType of c10's Half, BFloat16 and Float8 types; -1 for other types.
 template <class T>
 constexpr int foreign_scalar_type() noexcept {
   constexpr int number = C10ScalarType<T>::kNumber;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How tenon calls a backend: what it throws becomes an error, what it gave is counted, and every
-// message says which backend it was. And metadata, which lies on the heap or in a backend's memory.
+// How tenon calls a backend: exceptions become errors, blocks are counted, and every message names
+// the backend. And metadata, which lies on the heap or in a backend's memory.
 #pragma once
 
 #include <cstring>

@@ -92,7 +92,7 @@ inline Backend& default_backend() noexcept {
 /// there too; never that of imports and exports.
 /// Ownership: borrows the backend, which outlives the scope, and all whose data or metadata is in
 /// its memory. Scopes end in the reverse order of their beginnings, on the same thread.
-/// Threads: what is made in an arena's scope belongs to the arena's thread, borrowed memory too.
+/// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.
 class BackendScope {
  public:
   explicit BackendScope(Backend& backend) noexcept

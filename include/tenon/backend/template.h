@@ -17,8 +17,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Describes tensors instead of holding them: what a model expects, what is to be allocated later.
-/// Its tensors have a null pointer, and tenon asks it for no memory.
+/// Describes tensors without elements: those that a model expects, or that are allocated later. Its
+/// tensors have a null pointer, and tenon asks it for no memory.
 /// Errors: NotSupported whenever data would be needed.
 /// Threads: any.
 /// Source: Nx.template; the device is c10's Meta.

@@ -63,7 +63,7 @@ struct TrackedBlock : MemoryLeak {
   uint64_t died = 0;            // 0 while it is in use
 };
 
-/// A copy of what was recorded, so that it is written without a lock.
+/// A copy of the records, which is written without a lock.
 struct TrackingTimeline {
   std::vector<TrackedBlock> blocks;
   std::vector<TagCounts> tags;  // in the order of their first use, "" first

@@ -136,7 +136,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
   }
 }
 
-/// Reports misuse where nothing can be thrown. The thread's last error stays what it was.
+/// Reports misuse where nothing can be thrown. The thread's last error does not change.
 template <class... Parts>
 TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
   if constexpr (TENON_ERROR_TEXT == 0) {

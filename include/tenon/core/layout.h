@@ -37,7 +37,7 @@ struct LayoutFields {
 
 }  // namespace detail
 
-/// Checked sizes, strides and dim order, and what is computed from them.
+/// Checked sizes, strides and dim order, and values computed from them.
 ///
 /// Up to TENON_INLINE_DIMS dimensions are held inline, more in one heap block.
 /// Source: c10::impl::SizesAndStrides, with a dim order.

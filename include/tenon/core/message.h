@@ -22,7 +22,8 @@ constexpr const char* name_at(const char* names, size_t n) noexcept {
   return names;
 }
 
-/// Appends text to a caller's buffer, which is always zero-terminated; what does not fit is cut.
+/// Appends text to a caller's buffer, which is always zero-terminated; text that does not fit is
+/// cut.
 class Message {
  public:
   Message(char* buffer, size_t capacity) noexcept : pos_(buffer), last_(buffer + capacity - 1) {

@@ -81,7 +81,8 @@ class [[nodiscard]] Result {
   T& operator*() & TENON_LIFETIMEBOUND { return value(); }
   const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
   T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
-  // Of TensorPtr and the like alone: what can be copied may have a constructor from a Result.
+  // Only for types that cannot be copied, such as TensorPtr: others may have a constructor from a
+  // Result.
   template <class UseValueOrCheckOk,
             std::enable_if_t<
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>

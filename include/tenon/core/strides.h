@@ -88,7 +88,7 @@ inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {
   return fail(Error::InvalidArgument, count, " elements of ", element_size,
               " bytes overflow the address space");
 }
-/// Says what is wrong with a shape that is not valid.
+/// The error of a shape that is not valid.
 TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
   ptrdiff_t product = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {

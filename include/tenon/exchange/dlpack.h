@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DLPack both ways. docs/dlpack.md: what is given out, and what is taken.
+// DLPack exports and imports: see docs/dlpack.md.
 #pragma once
 
 #include "tenon/exchange/dlpack_check.h"

@@ -19,8 +19,8 @@ TENON_BEGIN_NAMESPACE
 /// The methods of an ExecuTorch program, a .pte. The kernels and delegates that it uses are to be
 /// linked.
 ///
-/// Nothing is opened before the first use, which reports what is wrong with the file; the next use
-/// tries again. A method is loaded at its first use, or by load_method().
+/// Nothing is opened before the first use, which reports errors of the file; the next use tries
+/// again. A method is loaded at its first use, or by load_method().
 ///
 /// Inputs: a tensor is dense in the dim order of export, and not beyond max_sizes where its shape
 /// is dynamic. Any other kind has the one value that it had at export. A tensor is read where it

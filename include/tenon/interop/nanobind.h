@@ -92,7 +92,7 @@ struct type_caster<std::shared_ptr<tenon::Tensor>> : tenon_caster<std::shared_pt
 };
 #endif
 
-/// The caster of what a function returns.
+/// The caster of a function's result.
 template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto Name = make_caster<T>::Name;

@@ -100,10 +100,10 @@ struct OnnxPorts {
 /// A model in ONNX's format, run by ONNX Runtime: one method, `forward`, with the inputs and the
 /// outputs of the model's graph.
 ///
-/// Nothing is opened before the first use, which reports what is wrong with the file; a later use
-/// tries again. A dimension that the model leaves open is -1 in the specs, with its symbol as its
-/// name. A tensor of rank 0 or of unknown rank, which the library's C API does not tell apart, is
-/// not described but for its dtype, which the library checks.
+/// Nothing is opened before the first use, which reports errors of the file; a later use tries
+/// again. A dimension that the model leaves open is -1 in the specs, with its symbol as its name. A
+/// tensor of rank 0 or of unknown rank, which the library's C API does not tell apart, is not
+/// described but for its dtype, which the library checks.
 ///
 /// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
 /// of tensors. Those that have an initializer as default come after the others, and may be None or

@@ -9,7 +9,7 @@
 // Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor` and
 // `std::shared_ptr<Tensor>`, compat/executorch.h's TensorPtr. In ATen mode Tensor is at::Tensor,
 // for which libtorch has a caster.
-// - Memory is shared or refused, never copied: what is written to the tensor is seen by the caller.
+// - Memory is shared or refused, never copied: the caller sees what the function writes.
 // - None and objects that are not arrays do not match: the next overload is tried, and after the
 //   last one pybind11 raises TypeError with the signatures. An array that cannot be taken raises
 //   from_python()'s error, which says why, unless an overload takes it without conversion.
@@ -93,7 +93,7 @@ struct type_caster<std::shared_ptr<tenon::Tensor>> : tenon_caster<std::shared_pt
 };
 #endif
 
-/// The caster of what a function returns.
+/// The caster of a function's result.
 template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto name = make_caster<T>::name;

@@ -103,7 +103,7 @@ class EValue {
   /// Leaves None.
   Tensor toTensor() && {
     Tensor tensor(std::move(toTensor()));
-    kind_ = ValueKind::None;  // what is moved from holds nothing
+    kind_ = ValueKind::None;  // a moved-from EValue holds nothing
     return tensor;
   }
   int64_t toInt() const { return get<ValueKind::Int>(); }

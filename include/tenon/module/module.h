@@ -94,9 +94,9 @@ struct Method {
     }
     return outputs.set(index, *tensor);
   }
-  /// Adds to what is known of the inputs: to all of them or none.
+  /// Adds to the descriptions of the inputs: to all of them or none.
   Error describe(const ValueSpecs& specs) noexcept {
-    TENON_TRY(check_idle());  // what it was given has to stay
+    TENON_TRY(check_idle());  // a run reads the inputs
     size_t count = meta.inputs.size();
     for (size_t i = 0; i < inputs.size() && !meta.knows_inputs; ++i) {
       if (!inputs[i].isNone()) count = i + 1;
@@ -271,8 +271,8 @@ class TENON_EXPORT Module {
   /// Adds to the module's description of a method's inputs: names for messages, sizes that it
   /// leaves open, or all of it where it has none. method_meta() and the checks use it.
   ///
-  /// One spec for each input; in one, what is left out (no name, -1, dtype Undefined) stays as it
-  /// was, and so does is_optional.
+  /// One spec for each input. Parts that are left out (no name, -1, dtype Undefined) stay as they
+  /// were, and so does is_optional.
   /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what
   /// is known, or there are fewer than inputs that were set: nothing is changed then.
   [[nodiscard]] Error describe_inputs(ValueSpecs specs) { return describe("forward", specs); }

@@ -154,7 +154,7 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
                         : say("; they have to be equal but for dimension ", batch.dim);
 }
 
-/// Checks the tensors, and finds the sizes of what they make.
+/// Checks the tensors, and computes the sizes of the result.
 TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
   if (TENON_UNLIKELY(count == 0)) return fail(Error::InvalidArgument, "the list has no tensors");

@@ -3,8 +3,8 @@
 //
 // Deleters, destructors of owners and containers, and backends are foreign code, which may call
 // back into the library, on the same tensor too. The rule: check everything, allocate aside, set
-// every field, then call, and touch nothing of the tensor's afterwards, since it may be gone.
-// Where foreign code is called, and what it sees:
+// every field, then call, and touch nothing of the tensor's afterwards, since it may be gone. Where
+// foreign code is called, and in which state it sees the tensor:
 // - ~TensorImpl, of the last handle, view or Blob: the deleter, then the base's. No handle is left;
 //   one that was assigned to holds the new tensor.
 // - replace_memory(), in growth: the old memory's deleter. The tensor as it will be.
@@ -95,11 +95,11 @@ inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
 /// The argument is fixed at creation and may be null; the callable is any move-constructible type,
 /// a lambda that owns a vector, say. Up to four pointers, aligned like one, are stored inline,
 /// larger ones and those whose move may throw on the heap, where they stay. If that heap block
-/// cannot be had, `f(argument)` is called at once, and error() is OutOfMemory: the duty is done,
-/// and the function that was given the deleter reports the error. A copy or move that throws does
-/// so before anybody has taken over. An empty std::function, a null function pointer and nullptr
-/// make an empty Deleter.
-/// f may call back into the library: assignment runs it last, when the new duty is in place.
+/// cannot be had, `f(argument)` is called at once, and error() is OutOfMemory: the memory is
+/// released, and the function that was given the deleter reports the error. A copy or move that
+/// throws does so before anybody has taken over. An empty std::function, a null function pointer
+/// and nullptr make an empty Deleter. f may call back into the library: assignment runs it last,
+/// when the new duty is in place.
 /// Threads: none of it is synchronised; destruction may happen on any thread. f must not throw.
 /// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
 /// pointer.
@@ -236,7 +236,7 @@ class Deleter {
   static void relocate(void* to, void* from) noexcept {
     Stored& f = *static_cast<Stored*>(from);
     ::new (to) Stored(std::move(f));
-    f.~Stored();  // NOLINT(bugprone-use-after-move): what is left of it has to go
+    f.~Stored();  // NOLINT(bugprone-use-after-move): the moved-from object
   }
   template <class F, class Stored>
   static constexpr Ops kOps{&run_and_destroy<Stored>, &relocate<Stored>, detail::deleter_kind_v<F>};
@@ -258,7 +258,7 @@ class Deleter {
 
 namespace detail {
 
-/// Two duties, of which the first is done first.
+/// Two deleters; `first` runs first.
 struct DeleterChain {
   Deleter first;
   Deleter second;

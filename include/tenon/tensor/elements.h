@@ -16,7 +16,7 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-/// Element 0, wherever it is; nullptr for a placeholder, but a template says what it is.
+/// Element 0 on any device; nullptr for a placeholder, an error for a template.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.is_meta() && tensor.ownership == Ownership::Owned)) {

@@ -285,7 +285,7 @@ class TENON_EXPORT ExprBackend : public Backend {
   /// The expression of a view: the creator where one made just these elements, else Data, without
   /// bytes where they would have to be gathered. With `is_kept` it may outlive this call.
   /// Errors: InvalidArgument for a view that is not within one block of this backend.
-  // Virtual, so that it runs in the library that made the backend: a block keeps what it makes.
+  // Virtual, so that it runs in the library that made the backend: a block keeps the expression.
   virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
     const auto made = std::make_shared<Expression>();
     made->type = in.type;

@@ -159,7 +159,8 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
   if (is_writing) t.out += ']';
 }
 
-/// Fetches what is shown of a backend's memory, of a shortened tensor the corners, by one copy.
+/// Fetches the shown elements from a backend's memory, of a shortened tensor the corners, by one
+/// copy.
 TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuffer& buffer,
                              Layout& compact) noexcept {
   const TensorView& whole = from.view;

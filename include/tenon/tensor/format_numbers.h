@@ -29,7 +29,7 @@ TENON_LAZY void pad(std::string& out, size_t size, size_t width, char with = ' '
   if (size < width) out.append(width - size, with);
 }
 
-/// Floating numbers of one column: what was learnt of them, by which each is written.
+/// The format of the floating numbers of one column.
 struct FloatColumn {
   ScalarType type = ScalarType::Double;  // shows no digits that this type cannot tell apart
   bool plus = false;                     // positive numbers have a sign, as imaginary parts do
@@ -190,7 +190,7 @@ TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
   widen(column.exponent, text.exponent);
 }
 
-/// Writes a number, `unit` ("j" or "") right after it, and what it lacks of the column's width.
+/// Writes a number with `unit` ("j" or "") right after it, padded to the column's width.
 TENON_LAZY void write_float(const FloatColumn& column, double value, const char* unit,
                             std::string& out) {
   if (!is_finite(value)) {

@@ -59,8 +59,8 @@ class KeptSource {
   MemoryHold hold_;
 };
 
-/// Moves a draft to what holds it. A handle lies in the memory of `keeper`, or on the heap; if
-/// there is none, the draft stays as it is.
+/// Moves a draft to the returned handle, which lies in the memory of `keeper` or on the heap. If
+/// memory is out, the draft does not change.
 template <class T>
 Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* keeper) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {

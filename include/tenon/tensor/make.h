@@ -14,8 +14,8 @@
 //     check_borrowed   if a device is            write_shape         the sizes, in place
 //     finish           handle or error           finish_new          handle or error
 //
-// In between the tensor is a Draft. One that is not finished is dropped like any other tensor, and
-// so is what it owns: a deleter that it was given runs once.
+// In between the tensor is a Draft. A draft that is not finished is dropped like any other tensor:
+// its deleter runs once.
 #pragma once
 
 #include "tenon/core/result.h"
@@ -146,7 +146,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan
 }
 
 /// A draft with memory for the plan's elements, without a shape. Few bytes lie in one block with
-/// the metadata. Only memory of the heap can be had `zeroed`.
+/// the metadata. Only the heap's memory can be `zeroed`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zeroed,
                                                      Draft& draft) noexcept {
   if (TENON_UNLIKELY(plan.backend != nullptr)) return make_memory_in_backend(plan, draft);
@@ -248,7 +248,7 @@ TENON_NOINLINE Out finish(const char* function, Error error, Draft& draft) {
   if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).keeper);
   return finish_value<Out>(function, error, std::move(value));
 }
-/// finish() of what may be the impl of a tensor that exists. A handle lies in the memory of
+/// finish() of a draft that may be the impl of an existing tensor. The handle lies in the memory of
 /// `keeper`, or on the heap.
 template <class Out>
 Out finish_shared(const char* function, Error error, Draft& draft, BackendState* keeper) {

@@ -6,7 +6,7 @@
 // alone; making n elements advances the generator by n, an error not at all. docs/random.md has the
 // definitions.
 //
-// As in creators.h: what is made owns its memory, aligned; try_ twins return a Result.
+// As in creators.h: the tensors own their memory, aligned; try_ twins return a Result.
 #pragma once
 
 #include "tenon/kernels/random_plan.h"
@@ -264,8 +264,8 @@ TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
-/// Rounded to nearest; integral types truncate, their nearest end in place of what is out of range.
-/// A complex element's variance is 1 too, one half in each part.
+/// Rounded to nearest; integral types truncate, and clamp values out of range. A complex element's
+/// variance is 1 too, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
 TENON_RANDOM(randn, Random, detail::NormalKind);
 TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);

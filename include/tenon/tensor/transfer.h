@@ -22,7 +22,7 @@ constexpr const char* toString(Deallocation outcome) noexcept {
 
 namespace detail {
 
-/// The backend that a tensor's memory is of, the host's for its heap and for what the host reaches.
+/// The backend of a tensor's memory: the host's for the heap and for memory that the host reaches.
 TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noexcept {
   TENON_TRY(check_metadata(tensor, "the tensor"));
   const TensorFields& t = fields(tensor);

@@ -168,7 +168,7 @@ TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLoc
 /// the host cannot reach is fetched through its backend. The try_ form returns a Result.
 ///
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
-/// that nobody can reach), OutOfMemory (for a copy of what is strided or fetched), and the
+/// that nobody can reach), OutOfMemory (for a copy of strided or fetched elements), and the
 /// backend's.
 /// Source: torch.equal.
 TENON_LAZY bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {

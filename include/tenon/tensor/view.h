@@ -71,7 +71,7 @@ Out edited_view(const char* function, const TensorArg& source, const Edit& edit)
                                                [&](detail::ViewShape& s) { return s.edit; });   \
   }
 
-/// The elements, in the same order, in other sizes; one of them may be -1, for what is left.
+/// The elements, in the same order, in other sizes; one size may be -1, which is then computed.
 ///
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
 /// size), NotSupported when the elements would have to be copied, because they do not lie evenly.
@@ -96,7 +96,7 @@ TENON_VIEW(flatten, (detail::ConstTensorArg t, int64_t start_dim = 0, int64_t en
 TENON_VIEW(select, (detail::ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
 /// Every step-th element of a dimension, from `start` on and before `end`. Negative ones count from
-/// the end; what is out of range is cut off, so INT64_MAX is an end for any size.
+/// the end; a range beyond the size is clamped, so INT64_MAX is an end for any size.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.

@@ -68,8 +68,7 @@ inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   return {all.data(), backend.device().type() == DeviceType::Meta ? 2 : all.size()};
 }
 
-/// Runs one case, and returns the report with what is wrong added. All the memory that it takes it
-/// gives back.
+/// Runs one case, and adds its failures to the report. All the memory that it takes it gives back.
 ///
 /// Any number of cases may run on one backend, in any order.
 /// Errors: none; a case that throws has failed.

@@ -139,7 +139,7 @@ void for_each_view(const Check& check) {
   }
 }
 
-/// `call(backend, out)` is the function, `values` what it is to write.
+/// `call(backend, out)` is the function, `values` the expected elements.
 template <class Call>
 void check_optional(Trial& trial, const std::string& what, const NamedView& view,
                     const TensorPtr& values, const Call& call) {

@@ -45,7 +45,7 @@ std::string text_of(const Parts&... parts) {
   return text;
 }
 
-/// The failures of cases: texts that say what was expected and what was there instead.
+/// The failures of cases: texts with the expected and the actual value.
 class Report {
  public:
   bool ok() const noexcept { return failures_.empty(); }
@@ -80,7 +80,7 @@ class Report {
 /// Whether one NaN is as good as another, as it is where types are converted.
 enum class Nans : uint8_t { SameBits, Any };
 
-/// One case on its way: the backend, and where what is wrong goes.
+/// One running case: the backend, and the report for its failures.
 class Trial {
  public:
   Trial(Backend& backend, const BackendTraits& traits, Report& report) noexcept
@@ -156,7 +156,8 @@ inline bool same_elements(ScalarType type, const unsigned char* a, const unsigne
   return same(x.real(), y.real()) && same(x.imag(), y.imag());
 }
 
-/// A tensor's elements, in row-major order; false, reported, when they cannot be had.
+/// A tensor's elements, in row-major order; false, with a failure in the report, when they cannot
+/// be read.
 TENON_LAZY bool read_elements(Trial& trial, const std::string& what, const TensorArg& t,
                               std::vector<unsigned char>& bytes) {
   const TensorPtr here =

@@ -220,7 +220,7 @@ class ExecutorchMethod {
     }
   };
 
-  /// Makes what was planned, of zeros: so starts a mutable buffer that has no value yet.
+  /// Allocates the planned memory, zeroed: a mutable buffer without a value starts with zeros.
   /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
   Error plan(const ::executorch::runtime::MethodMeta& meta) {
     const size_t count = meta.num_memory_planned_buffers();

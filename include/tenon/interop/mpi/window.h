@@ -55,8 +55,9 @@ enum class Lock : uint8_t { Exclusive, Shared };
 /// with operations that are not done, MPICH frees no window, and the tensors are kept for ever. It
 /// belongs before MPI_Finalize, in which MPICH ends a program that has a window; after it, it does
 /// nothing.
-/// Errors: as Communicator's; OutOfBounds for what leaves the target's memory, InvalidType for a
-/// tensor of another dtype than the target's, InvalidState from MPI outside of fence() and lock().
+/// Errors: as Communicator's; OutOfBounds for an access beyond the target's memory, InvalidType for
+/// a tensor of another dtype than the target's, InvalidState from MPI outside of fence() and
+/// lock().
 /// Threads: one thread at a time.
 /// Source: MPI_Win_create; mpi4py.MPI.Win.
 class Window {
@@ -90,7 +91,7 @@ class Window {
                                   access(Kind::Accumulate, t, target, displacement, op));
   }
 
-  /// Collective: ends what was begun by all ranks, and begins the next.
+  /// Collective: ends the operations of all ranks, and begins the next epoch.
   /// Source: MPI_Win_fence.
   Error fence() noexcept { return detail::add_context_if("fence", end(kAll, &MPI_Win_fence)); }
   /// Source: MPI_Win_lock.
@@ -104,7 +105,7 @@ class Window {
   Error unlock(int target) noexcept {
     return detail::add_context_if("unlock", end(target, &MPI_Win_unlock));
   }
-  /// Ends what was begun with the target, which stays locked.
+  /// Ends the operations on the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
     return detail::add_context_if("flush", end(target, &MPI_Win_flush));

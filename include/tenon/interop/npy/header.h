@@ -26,7 +26,7 @@ inline constexpr size_t kNpyPreamble = 12;
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
 /// The most bytes in an element, as NumPy's.
 inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
-/// Room for what format_npy_header() writes.
+/// The buffer for format_npy_header().
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
 /// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.

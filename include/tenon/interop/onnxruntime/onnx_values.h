@@ -193,7 +193,8 @@ class OnnxValues {
 /// Makes a tensor over the memory of a value that the library made.
 ///
 /// Ownership: the tensor keeps the value and the environment alive.
-/// Errors: NotSupported for what is not a tensor, or has a dtype that tenon lacks; OutOfMemory.
+/// Errors: NotSupported for a value that is not a tensor, or has a dtype that tenon lacks;
+/// OutOfMemory.
 inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv> environment,
                              Tensor& tensor) noexcept {
   int is_tensor = 0;
