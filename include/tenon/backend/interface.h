@@ -92,7 +92,7 @@ namespace detail {
 
 struct BackendAccess;
 
-/// The classes that the library has to tell from others, without RTTI.
+/// The classes that the library recognises without RTTI.
 enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 
 }  // namespace detail
@@ -119,8 +119,8 @@ struct MadeTensor {
 /// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
 /// alive, the failure handler is told; dropping them later is safe, but their memory is not
 /// released anymore.
-/// Errors: functions return an Error, and may leave a text with set_error(); what they throw
-/// becomes an error too.
+/// Errors: functions return an Error, and may leave a text with set_error(); exceptions become
+/// errors too.
 /// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped,
 /// several at once where the program does that.
 /// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
@@ -139,7 +139,7 @@ class TENON_EXPORT Backend {
 
   /// `nbytes` > 0 bytes at a multiple of `alignment`, a power of two; nullptr when it cannot.
   virtual void* allocate(size_t nbytes, size_t alignment) noexcept = 0;
-  /// Releases what allocate(nbytes, …) gave, on whichever thread the last tensor is dropped.
+  /// Releases memory of allocate(nbytes, …), on the thread that drops the last tensor.
   virtual void deallocate(void* p, size_t nbytes) noexcept = 0;
 
   /// Copies bytes from host memory, which may be written or released as soon as this returns.
@@ -147,9 +147,9 @@ class TENON_EXPORT Backend {
   /// Copies bytes to host memory, where they are when this returns.
   virtual Error copy_to_host(void* dst, const void* src, size_t nbytes) = 0;
   /// Copies bytes inside of the backend's memory, between ranges that do not overlap. May return
-  /// before that is done: whatever the backend does next comes after it.
+  /// before that is done, if the backend's next operations wait for it.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) = 0;
-  /// Returns when all that was begun is done.
+  /// Waits for all work that was begun.
   virtual Error synchronize() = 0;
 
   // --- Optional functions ---

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BackendState: what tensors know of a backend, and what the library does with one.
+// BackendState: the part of a backend that its tensors refer to.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ struct BackendState {
   // Set by learn() when the first tensor is made: a constructor cannot call virtual functions.
   AtomicValue<bool> is_known;
   bool opaque = false;
-  SpinLock lock;  // held while what follows is filled in
+  SpinLock lock;  // held while the fields below are set
   Device device;
   Backend* base = nullptr;         // base(), asked once: its code could drop what it is asked for
   BackendState* keeper = nullptr;  // metadata_backend()'s: it keeps the tensors' metadata
@@ -92,9 +92,9 @@ struct BackendState {
   void learn() noexcept;
   /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
   virtual BackendState* find_keeper() noexcept = 0;
-  /// Memory for metadata; null when there is none, with a text.
+  /// Allocates metadata. Null, with the thread's error text, when memory is out.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
-  /// Memory. With 0 bytes it is null, and counts nevertheless.
+  /// Allocates memory. 0 bytes give null, which counts as a block.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
   virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept = 0;
   /// Gives memory back. It stays allocated when a backend that this one wraps is gone.

@@ -21,8 +21,8 @@ enum class Specials {
   UnsignedZero  ///< no infinity, no negative zero; NaN is the sign bit alone ("fnuz")
 };
 
-/// A float that the small formats round to what they would round `value` to: of the bits that are
-/// cut off one stays, which is set if any was. So double and 64-bit integers are rounded once.
+/// Rounds `value` to a float, to odd: a bit that is cut off sets the last one. The small formats
+/// then round double and 64-bit integers once.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
   const uint64_t bits = double_bits(value);
   // Float has 29 bits less. Below 2^-126 it has less still, and BFloat16 at most 8: then 44.

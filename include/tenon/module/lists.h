@@ -43,7 +43,7 @@ class Text {
   Error error() const noexcept { return chars_.error(); }
   operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size()}; }
 
-  /// With whatever is text. A template, as two overloads are ambiguous in C++20.
+  /// Compares with any text. A template, as two overloads are ambiguous in C++20.
   template <class S>
   friend bool operator==(const Text& a, const S& b) noexcept {
     return std::string_view(a) == std::string_view(b);
@@ -203,7 +203,7 @@ class StoredArray {
   T* begin() const noexcept { return data_; }
   T* end() const noexcept { return data_ + size_; }
 
-  /// Makes room for `count` elements in all. Moves those that there are.
+  /// Makes room for `count` elements in all; may move the elements.
   /// Errors: OutOfMemory; nothing is changed.
   Error reserve(size_t count) noexcept {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);

@@ -116,7 +116,7 @@ struct Method {
     return Error::Ok;
   }
   /// Checks the inputs of a run: `values` themselves, or a list in which inputs that were set stand
-  /// where `values` has None or ends. `passed` is valid until `given` changes.
+  /// where `values` has None or ends. `passed` is valid until `arguments` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
     if (TENON_UNLIKELY(meta.knows_inputs && values.size() > meta.inputs.size())) {
       return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
@@ -159,9 +159,9 @@ struct Method {
 ///
 /// Inputs are checked by their specs before the runtime sees them, and are passed without a copy;
 /// an undefined tensor, a template or a placeholder is refused, in a list too.
-/// Inputs set by set_input() stay until they are set anew, and stand wherever a call gives None or
-/// gives fewer; those of a call are for that call. An output set by set_output() stays too: the
-/// runtime writes to that tensor, or what it gives is copied there. It may alias an input or
+/// Inputs set by set_input() stay until they are replaced. A run uses them where the call gives
+/// None or fewer inputs; a call's inputs are used once. An output set by set_output() stays too:
+/// the runtime writes to that tensor, or what it gives is copied there. It may alias an input or
 /// another output, as recurrent state does: outputs are the same as without aliases. Elements that
 /// two outputs have in common are the last one's.
 ///

@@ -15,7 +15,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Appends what an error message would say of the values, up to 2 KiB.
+/// Appends values as error messages show them, up to 2 KiB.
 template <class... Values>
 void append_text(std::string& out, const Values&... values) {
   char text[2048];
@@ -23,8 +23,8 @@ void append_text(std::string& out, const Values&... values) {
   (append(message, values), ...);
   out += text;
 }
-/// Appends what `size` characters lack of `width`; they may be more, where somebody else wrote to
-/// the memory since it was measured.
+/// Pads `size` characters to `width`. They may be more if another thread wrote to the memory since
+/// it was measured.
 TENON_LAZY void pad(std::string& out, size_t size, size_t width, char with = ' ') {
   if (size < width) out.append(width - size, with);
 }

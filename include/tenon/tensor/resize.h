@@ -119,7 +119,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
     return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
-  // At least double, unless that is more than there can be.
+  // At least doubles, unless that overflows.
   const ptrdiff_t reach = tensor.layout.required_span_size();
   const bool doubles = capacity > numel / 2 && capacity <= PTRDIFF_MAX / 2;
   return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
@@ -130,7 +130,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
 TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
-  // On bare metal code is dearer than the pass over the sizes that this saves.
+  // On bare metal code size matters more than the pass over the sizes that this saves.
   if (!TENON_BARE_METAL && resize_in_place(tensor, sizes)) return Error::Ok;
   return resize_slowly(handle.tensor(), tensor, sizes);
 }
@@ -163,9 +163,9 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
 
 /// Changes the tensor's shape in place.
 ///
-/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; what grows
-/// comes from the backend that it was from; adopted memory that grows is released through its
-/// deleter and becomes owned.
+/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
+/// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
+/// and becomes owned.
 /// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory
 /// order, gaps of a strided tensor counted; new ones are indeterminate. The dim order stays with
 /// the rank, otherwise it becomes row-major; strides become dense, but for equal sizes, which

@@ -140,10 +140,10 @@ inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_ba
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
 /// its elements is an error that names it.
 ///
-/// Memory that others still borrow (views, Blobs, exports; of a view: what it is a view of) stays,
-/// and so does the tensor: InUse. A deleter runs; memory lent by raw pointer is let go of. Up to 1
-/// KiB on the host's heap or in a backend that keeps metadata, such as an arena, lies in one block
-/// with the metadata, and is released with that.
+/// InUse, with nothing changed, while others use the memory: views, Blobs and exports; of a view
+/// also its source. A deleter runs; memory lent by raw pointer is let go of. Up to 1 KiB on the
+/// host's heap or in a backend that keeps metadata, such as an arena, lies in one block with the
+/// metadata, and is released with that.
 /// Errors: InvalidState for an undefined tensor.
 /// Threads: the caller locks out all who use the tensor.
 /// Source: Nx.backend_deallocate.
@@ -157,7 +157,7 @@ Deallocation backend_deallocate(TensorArg t) {
   return Deallocation::Ok;
 }
 
-/// Waits until what a backend has begun is done.
+/// Waits for a backend's work.
 /// Errors: the backend's.
 template <class = void>
 [[nodiscard]] Error synchronize(Backend& backend) noexcept {

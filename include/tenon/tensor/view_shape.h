@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ViewShape: what a view's sizes, strides and offset are, as arithmetic without memory.
+// ViewShape: computes a view's sizes, strides and offset.
 #pragma once
 
 #include "tenon/tensor/accessor.h"
@@ -25,7 +25,7 @@ inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
   return wrap_dim(dim, is_scalar ? 1 : rank, d);
 }
 
-/// Replaces the -1 in `sizes`, if there is one, by what makes them hold `numel` elements.
+/// Replaces the -1 in `sizes`, if there is one, by the size that makes them hold `numel` elements.
 /// Errors: InvalidArgument when they cannot or could in several ways, or hold another number.
 inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
   int64_t* inferred = nullptr;
@@ -67,7 +67,7 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
 #endif
 
 /// A view's shape in the making: the source's at first, which each member function edits as the
-/// function of the same name in view.h does. After an error it is half edited and of no use.
+/// function of the same name in view.h does. After an error it must not be used.
 ///
 /// The source's extent has been checked, so nothing overflows that leads from one of its elements
 /// to another. A stride that leads to no element may have any value, and does get one when it
@@ -100,7 +100,7 @@ class ViewShape {
     }
   }
 
-  /// OutOfMemory when there was none for the dimensions.
+  /// OutOfMemory if the dimensions could not be stored.
   Error check() const noexcept {
     return dims.error() == Error::Ok ? Error::Ok : fail_shape_memory();
   }
@@ -349,7 +349,7 @@ class ViewShape {
     return Error::Ok;
   }
 
-  /// The index that list[i] is, none twice; `seen` starts as 0.
+  /// list[i] as an index, which must not occur twice; `seen` starts as 0.
   Error wrap_once(const Dims& list, size_t i, uint64_t& seen, size_t& d) const noexcept {
     TENON_TRY(wrap_dim_or_scalar(list[i], rank, d));
     if (TENON_UNLIKELY((seen >> d & 1) != 0)) {
