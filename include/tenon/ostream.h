@@ -10,15 +10,6 @@
 #include <ostream>
 #include <type_traits>
 
-#include "tenon/config.h"
-#include "tenon/core/array_ref.h"
-#include "tenon/core/complex.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/message.h"
-#include "tenon/core/scalar.h"
-#include "tenon/core/scalar_type.h"
 #include "tenon/tensor/format.h"
 #include "tenon/tensor/tensor.h"
 

@@ -7,13 +7,6 @@
 #include <string>
 
 #include "tenon/backend/backend.h"
-#include "tenon/config.h"
-#include "tenon/core/device.h"
-#include "tenon/core/dims.h"
-#include "tenon/core/error.h"
-#include "tenon/core/message.h"
-#include "tenon/core/scalar_type.h"
-#include "tenon/core/tensor_view.h"
 
 TENON_BEGIN_NAMESPACE
 
