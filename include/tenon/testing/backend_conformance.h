@@ -62,7 +62,7 @@ inline constexpr BackendCase kCases[] = {
     {"random numbers, asked directly", random_numbers_are_written},
 };
 
-/// The cases that a backend has to pass; of one of the device "template", which has no data, two.
+/// The cases that a backend has to pass; two for a backend of the Meta device, which has no data.
 inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   const Span<const BackendCase> all = kCases;
   return {all.data(), backend.device().type() == DeviceType::Meta ? 2 : all.size()};

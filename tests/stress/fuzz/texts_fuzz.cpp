@@ -51,7 +51,7 @@ void read_device(fuzz::Input& in) {
   static const char* const kNames[] = {
       "cpu",    "cuda",    "cuda_host", "opencl",  "vulkan",       "metal",
       "vpi",    "rocm",    "rocm_host", "ext_dev", "cuda_managed", "oneapi",
-      "webgpu", "hexagon", "maia",      "trn",     "expr",         "template"};
+      "webgpu", "hexagon", "maia",      "trn",     "expr",         "meta"};
   std::string text = in.flip() ? "" : take_text(in, 300);
   if (in.flip()) {
     text.insert(0, in.choose(12), static_cast<char>('0' + in.choose(10)));
@@ -59,20 +59,21 @@ void read_device(fuzz::Input& in) {
   }
   if (in.choose(8) != 0) text.insert(0, kNames[in.choose(std::size(kNames))]);
   const size_t colon = text.find(':');
+  std::string name = text.substr(0, colon);
+  if (name == "template") name = "meta";
   bool valid = false;
-  for (const char* name : kNames) valid |= text.substr(0, colon) == name;
+  for (const char* known : kNames) valid |= name == known;
   int index = 0;
   if (colon != text.npos) {
     const std::string digits = text.substr(colon + 1);
     const bool are_digits = digits.find_first_not_of("0123456789") == digits.npos;
     valid = valid && are_digits && !digits.empty() && digits.size() <= 6;
     if (valid) index = std::atoi(digits.c_str());
-    if (text.substr(0, colon) == "cpu" && index != 0) valid = false;
+    if (name == "cpu" && index != 0) valid = false;
   }
   try {
     const Device device(text);
-    FUZZ_CHECK(valid && device.index() == index &&
-               toString(device.type()) == text.substr(0, colon));
+    FUZZ_CHECK(valid && device.index() == index && toString(device.type()) == name);
     FUZZ_CHECK(Device(device.to_string()) == device);
   } catch (const Exception& e) {
     FUZZ_CHECK(!valid && e.error() == Error::InvalidArgument);

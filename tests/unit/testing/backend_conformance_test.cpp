@@ -179,7 +179,7 @@ TEST_CASE("conformance: what a case throws or keeps is a failure of it") {
   kept = nullptr;
 }
 
-TEST_CASE("conformance: of a backend of the device template, which has no data, little is asked") {
+TEST_CASE("conformance: of a backend of the Meta device, which has no data, little is asked") {
   MetaBackend without_data;
   CpuBackend with_data;
   CHECK(testing::backend_cases(without_data).size() == 2);
