@@ -28,7 +28,7 @@ WAYS = [
         (1, "read_npy"), (3, "from_binary")], [
         (CALL, 0, 0, "1  of_values() reads the\noptions into a Plan"),
         (CORE, 0, 0, "2  compute_numel() checks the\nsizes: how many elements"),
-        (MAKE, 0, 0, "3  check_values(): as many?\nnew_memory(), with an impl"),
+        (MAKE, 0, 0, "3  check_values(): as many?\nmake_memory(), with an impl"),
         (KERNEL, 0, 0, "4  converts and writes\nthe elements"),
         (MAKE, 1, 0, "5  write_shape(), last"),
         (CALL, 0, 1, "6  returns\nthe handle")]),
