@@ -34,7 +34,7 @@ TENON_DETAIL_INSTANCE void convert_strided<void>(ScalarType, void*, int64_t, Sca
                                                  const void*, int64_t, int64_t, CastMode) noexcept;
 TENON_DETAIL_INSTANCE void cast_elements<void>(const CopyPlan&, char*, const char*) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
-TENON_DETAIL_INSTANCE void transpose_plane<void>(const Plane&, size_t) noexcept;
+TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void fill_uniform_floats<void>(const RandomPlan&, const WordStream&, uint64_t,
                                                      int64_t, void*) noexcept;

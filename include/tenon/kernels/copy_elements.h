@@ -17,18 +17,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Copies `count` units of `unit` bytes; strides in bytes.
-TENON_LAZY void copy_run(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
-                         int64_t count, size_t unit) noexcept {
-  const auto size = static_cast<int64_t>(unit);
-  if (dst_stride == size && src_stride == 0) return fill_elements(dst, count, src, unit);
-  if (dst_stride == size && src_stride > size && src_stride <= 4 * size) {
-    // One channel of pixels.
-    return transpose_plane({dst, src, 0, src_stride, 1, count}, unit);
-  }
-  copy_strided(dst, dst_stride, src, src_stride, count, unit);
-}
-
 /// A plan's last dimension.
 inline CopyPlan::Dim innermost_row(const CopyPlan& plan) noexcept {
   if (plan.rank != 0) return plan.dims[plan.rank - 1];
@@ -36,9 +24,10 @@ inline CopyPlan::Dim innermost_row(const CopyPlan& plan) noexcept {
 }
 /// The plane that its last two are.
 inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  const CopyPlan::Dim& along_src = plan.dims[plan.rank - 2];
-  const CopyPlan::Dim& along_dst = plan.dims[plan.rank - 1];
-  return {dst, src, along_src.dst_stride, along_dst.src_stride, along_src.size, along_dst.size};
+  const CopyPlan::Dim row = innermost_row(plan);
+  const CopyPlan::Dim other = plan.rank < 2 ? CopyPlan::Dim{1, 0, 0} : plan.dims[plan.rank - 2];
+  return {dst,        src,      other.dst_stride, row.src_stride,
+          other.size, row.size, row.dst_stride,   other.src_stride};
 }
 
 /// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
@@ -61,6 +50,7 @@ void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept
   const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -kWide;
   const int64_t rows = cast_first ? narrow : wide;   // of `in`
   const int64_t width = cast_first ? wide : narrow;  // along them, rows of `out`
+  PixelShuffle shuffle(p.in_rows * p.out_rows >= 256);
   for (int64_t j = 0; j < p.out_rows; j += width) {
     const int64_t m = p.out_rows - j < width ? p.out_rows - j : width;
     for (int64_t i = 0; i < p.in_rows; i += rows) {
@@ -71,10 +61,11 @@ void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept
         for (int64_t k = 0; k < n; ++k) {
           cast(block + k * m * dst_size, src + k * p.in_stride, m, i + k, j, true);
         }
-        transpose_plane({dst, block, p.out_stride, m * dst_size, m, n}, plan.unit);
+        copy_plane({dst, block, p.out_stride, m * dst_size, m, n, dst_size, dst_size}, plan.unit,
+                   shuffle);
       } else {
-        transpose_plane({block, src, n * src_size, p.in_stride, m, n},
-                        static_cast<size_t>(src_size));
+        copy_plane({block, src, n * src_size, p.in_stride, m, n, src_size, src_size},
+                   static_cast<size_t>(src_size), shuffle);
         for (int64_t k = 0; k < m; ++k) {
           cast(dst + k * p.out_stride, block + k * n * src_size, n, i, j + k, false);
         }
@@ -96,21 +87,38 @@ TENON_COMPILED_ONCE void cast_elements(const CopyPlan& plan, char* dst, const ch
                   row.src_stride, row.size, plan.mode);
 }
 
-/// Copies what the plan's innermost dimensions hold.
-TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  if (plan.is_plane) return transpose_plane(innermost_plane(plan, dst, src), plan.unit);
-  const CopyPlan::Dim row = innermost_row(plan);
-  if (plan.kind == CopyKind::General) {
-    return copy_run(dst, row.dst_stride, src, row.src_stride, row.size, plan.unit);
+/// Copies rows of `nbytes` bytes that are consecutive on both sides.
+inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
+  for (int64_t j = 0; j < p.out_rows; ++j) {
+    char* const out = p.out + j * p.out_stride;
+    const char* const in = p.in + j * p.in_step;
+    if (nbytes < 16 || nbytes > 256) {
+      std::memcpy(out, in, nbytes);
+      continue;
+    }
+    for (size_t i = 0; i + 16 < nbytes; i += 16) std::memcpy(out + i, in + i, 16);
+    std::memcpy(out + nbytes - 16, in + nbytes - 16, 16);
   }
-  std::memcpy(dst, src, static_cast<size_t>(row.size) * plan.unit);
 }
 
-/// Does what a plan says in the caller's thread; copy(plan, dst, src) what its innermost dimensions
-/// hold.
+/// Copies what the plan's innermost dimensions hold, without a conversion.
+TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src,
+                               PixelShuffle& shuffle) noexcept {
+  const Plane p = innermost_plane(plan, dst, src);
+  const auto unit = static_cast<int64_t>(plan.unit);
+  const size_t nbytes = static_cast<size_t>(p.in_rows) * plan.unit;
+  if (plan.kind <= CopyKind::Rows) return copy_rows(p, nbytes);
+  if (p.in_stride == 0 && p.out_step == unit && nbytes >= kLeastFill && 16 % unit == 0) {
+    if (p.out_rows == 1) return fill_elements(p.out, p.in_rows, p.in, plan.unit);
+    return fill_rows({p.out, p.in, p.out_stride, p.in_step, p.out_rows, nbytes, plan.unit, false});
+  }
+  copy_plane(p, plan.unit, shuffle);
+}
+
+/// Walks a plan's outer dimensions in the caller's thread; copy(dst, src) copies what the innermost
+/// `inner` of them hold.
 template <class Copy>
-void run_piece(const CopyPlan& plan, const Copy& copy) noexcept {
-  const size_t inner = plan.is_plane ? 2 : 1;
+void run_piece(const CopyPlan& plan, size_t inner, const Copy& copy) noexcept {
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
   auto* src = static_cast<const char*>(plan.src);
@@ -118,7 +126,7 @@ void run_piece(const CopyPlan& plan, const Copy& copy) noexcept {
   ptrdiff_t index[kMaxLongDims];
   for (size_t d = 0; d < outer; ++d) index[d] = 0;
   for (;;) {
-    copy(plan, dst, src);
+    copy(dst, src);
     size_t d = outer;
     for (; d-- > 0;) {
       const CopyPlan::Dim& dim = plan.dims[d];
@@ -167,8 +175,29 @@ void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  const CastFunction copy = plan.converts ? cast : &copy_innermost<>;
-  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) { run_piece(piece, copy); });
+  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) {
+    PixelShuffle shuffle(piece.nbytes >= 256);
+    run_piece(piece, piece.converts && !piece.is_plane ? 1 : 2, [&](char* dst, const char* src) {
+      piece.converts ? cast(piece, dst, src) : copy_innermost(piece, dst, src, shuffle);
+    });
+  });
+}
+
+/// Does what a plan with `is_shift` says: in the order of addresses, from the end that the elements
+/// move towards.
+TENON_LAZY void shift_elements(const CopyPlan& plan) noexcept {
+  CopyPlan moved = plan;
+  const bool is_up = plan.dst > plan.src;
+  const bool has_rows = plan.kind == CopyKind::Rows;
+  for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
+    CopyPlan::Dim& dim = moved.dims[d];
+    moved.dst = static_cast<char*>(moved.dst) + (dim.size - 1) * dim.dst_stride;
+    moved.src = static_cast<const char*>(moved.src) + (dim.size - 1) * dim.src_stride;
+    dim = {dim.size, -dim.dst_stride, -dim.src_stride};
+  }
+  const size_t nbytes = has_rows ? static_cast<size_t>(moved.dims[plan.rank - 1].size) : 1;
+  run_piece(moved, has_rows ? 1 : 0,
+            [&](char* dst, const char* src) { std::memmove(dst, src, nbytes * plan.unit); });
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.

@@ -56,6 +56,9 @@ struct CopyPlan {
   bool converts = false;
   /// Whether the last two dimensions are a plane to transpose, also while casting.
   bool is_plane = false;
+  /// Whether the memories overlap and every element moves by the same distance, which takes no
+  /// temporary: set by plan_copy().
+  bool is_shift = false;
   /// Bytes that are copied as one: an element, or where types are equal several.
   size_t unit = 0;
   /// Bytes written to the destination.
@@ -84,14 +87,18 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
 }
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is. False when one of them is not.
+/// destination is. False when one of them is not. Without a conversion the source may be reversed,
+/// and both must be long enough to be better than the dimensions that are last.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
+  const ptrdiff_t reversed = plan.converts ? source_unit(plan) : -source_unit(plan);
   for (size_t i = plan.rank - 1; i-- > 0;) {
-    if (plan.dims[i].src_stride != source_unit(plan)) continue;
     const CopyPlan::Dim found = plan.dims[i];
+    if (found.src_stride != source_unit(plan) && found.src_stride != reversed) continue;
+    const bool is_small = plan.rank > 2 && found.size * plan.dims[plan.rank - 1].size < 64;
+    if (is_small && !plan.converts) continue;
     for (; i + 2 < plan.rank; ++i) plan.dims[i] = plan.dims[i + 1];
     plan.dims[i] = found;
     return true;
@@ -133,8 +140,7 @@ template <class = void>
 TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   if (!plan.converts && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
-    const bool is_short = inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit);
-    if (is_dense(plan, inner) && is_short && (inner.size & (inner.size - 1)) == 0) {
+    if (is_dense(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
       plan.unit *= static_cast<size_t>(inner.size);
       --plan.rank;
     }
@@ -143,7 +149,7 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   plan.is_plane = false;
   if (inner == nullptr || is_dense(plan, *inner)) {
     plan.kind = plan.converts ? CopyKind::Cast : plan.rank < 2 ? CopyKind::Memcpy : CopyKind::Rows;
-  } else if (inner->src_stride == 0 && inner->size >= 256) {
+  } else if (inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16)) {
     plan.kind = CopyKind::General;  // long rows of one value each: fills
   } else {
     plan.is_plane = make_plane(plan);

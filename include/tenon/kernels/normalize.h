@@ -291,9 +291,8 @@ TENON_LAZY void normalize_innermost(const NormalizePlan& plan, const CopyPlan& c
 TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
   const auto run = [](const NormalizePlan& channels, const CopyPlan& piece) noexcept {
-    run_piece(piece, [&](const CopyPlan& copy, char* dst, const char* src) {
-      normalize_innermost(channels, copy, dst, src);
-    });
+    run_piece(piece, piece.is_plane ? 2 : 1,
+              [&](char* dst, const char* src) { normalize_innermost(channels, piece, dst, src); });
   };
   run_pieces(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
     const size_t inner = piece.is_plane ? 2 : 1;

@@ -15,8 +15,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A plane to copy: element (i, j) goes from `in + i * in_stride + j * size` to
-/// `out + j * out_stride + i * size`, for i < in_rows and j < out_rows. Strides in bytes, of any
+/// A plane to copy: element (i, j) goes from `in + i * in_stride + j * in_step` to
+/// `out + j * out_stride + i * out_step`, for i < in_rows and j < out_rows. Strides in bytes, of any
 /// sign; no two elements overlap.
 struct Plane {
   char* out;
@@ -25,189 +25,274 @@ struct Plane {
   int64_t in_stride;
   int64_t out_rows;
   int64_t in_rows;
+  int64_t out_step;
+  int64_t in_step;
+
+  /// The same with i for j and j for i.
+  Plane exchanged() const noexcept {
+    return {out, in, out_step, in_step, in_rows, out_rows, out_stride, in_stride};
+  }
 };
 
 /// Element by element along the longer side, in runs that stay in the cache.
-TENON_LAZY void transpose_by_element(const Plane& p, size_t size) noexcept {
-  constexpr int64_t kRun = 32;
-  const auto element = static_cast<int64_t>(size);
-  const bool along_in = p.in_rows >= p.out_rows;
-  const int64_t line_count = along_in ? p.out_rows : p.in_rows;
-  const int64_t length = along_in ? p.in_rows : p.out_rows;
-  const int64_t out_step = along_in ? element : p.out_stride;
-  const int64_t in_step = along_in ? p.in_stride : element;
-  for (int64_t i = 0; i < length; i += kRun) {
-    const int64_t n = length - i < kRun ? length - i : kRun;
-    for (int64_t line = 0; line < line_count; ++line) {
-      copy_strided(p.out + line * (along_in ? p.out_stride : element) + i * out_step, out_step,
-                   p.in + line * (along_in ? element : p.in_stride) + i * in_step, in_step, n,
-                   size);
+TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
+  const Plane p = plane.in_rows >= plane.out_rows ? plane : plane.exchanged();
+  const int64_t run = p.out_rows == 1 ? p.in_rows : p.out_rows < 8 ? 256 : 32;
+  for (int64_t i = 0; i < p.in_rows; i += run) {
+    const int64_t n = p.in_rows - i < run ? p.in_rows - i : run;
+    for (int64_t j = 0; j < p.out_rows; ++j) {
+      copy_strided(p.out + i * p.out_step + j * p.out_stride, p.out_step,
+                   p.in + i * p.in_stride + j * p.in_step, p.in_stride, n, size);
     }
   }
 }
 
 #if !defined(__OPTIMIZE_SIZE__)
-/// A square of 16 bytes a side. log2(lanes) perfect shuffles of the rows, taken as one array, bring
-/// element lanes * p + q of it to where lanes * q + p was.
+/// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square, at
+/// kPitch from each other. What does not fill a square is copied by one that overlaps its neighbour.
+/// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
+/// of it to where lanes * q + p was.
+inline constexpr int64_t kPitch = 64;
 template <class E>
-TENON_ALWAYS_INLINE void transpose_tile(char* out, int64_t out_stride, const char* in,
-                                        int64_t in_stride) noexcept {
+TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* in,
+                                     int64_t rows) noexcept {
   constexpr size_t kLanes = 16 / sizeof(E);
   constexpr auto lanes = std::make_index_sequence<kLanes>();
-  Vector<E, 16> v[kLanes];
-  for (size_t i = 0; i < kLanes; ++i) load(v[i], in + static_cast<int64_t>(i) * in_stride);
-  for (size_t step = 1; step < kLanes; step *= 2) {
-    Vector<E, 16> w[kLanes];
-    for (size_t i = 0; i < kLanes / 2; ++i) {
-      zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
-      zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
+  constexpr auto kTile = static_cast<int64_t>(kLanes);
+  for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
+    const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
+    char* const to = out + x * static_cast<int64_t>(sizeof(E));
+    Vector<E, 16> v[kLanes];
+    for (int64_t i = 0; i < kTile; ++i) load(v[i], in + (x + i) * kPitch);
+    for (size_t step = 1; step < kLanes; step *= 2) {
+      Vector<E, 16> w[kLanes];
+      for (size_t i = 0; i < kLanes / 2; ++i) {
+        zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
+        zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
+      }
+      for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
     }
-    for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
+    for (int64_t i = 0; i < kTile; ++i) store(to + i * out_stride, v[i]);
   }
-  for (size_t i = 0; i < kLanes; ++i) store(out + static_cast<int64_t>(i) * out_stride, v[i]);
 }
 
-/// A plane of at least one tile, of elements of 1 to 4 bytes, in blocks of 64 rows of one cache
-/// line. The rows are first copied together: with a stride that is a power of two they would evict
-/// each other before all of their line is used. What does not fill a block is copied by blocks that
-/// overlap their neighbours.
-template <class E>
-TENON_VECTORIZE void transpose_blocks(const Plane& p) noexcept {
-  constexpr int64_t kSize = sizeof(E);
-  constexpr int64_t kTile = 16 / kSize;
+/// A plane of at least one square, of elements of 1, 2, 4 or 8 bytes, in blocks of 64 rows of one
+/// cache line. The rows are first copied together: with a stride that is a power of two they would
+/// evict each other before all of their line is used.
+TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
+  const auto strip = size == 1   ? &transpose_strip<uint8_t>
+                     : size == 2 ? &transpose_strip<uint16_t>
+                     : size == 4 ? &transpose_strip<uint32_t>
+                                 : &transpose_strip<uint64_t>;
+  const auto element = static_cast<int64_t>(size);
+  const int64_t tile = 16 / element;
   constexpr int64_t kRows = 64;
-  constexpr int64_t kColumns = 64 / kSize;
-  constexpr int64_t kPitch = 64;
+  const int64_t columns = kPitch / element;
   alignas(64) char block[kRows * kPitch];
   const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const int64_t width = p.out_rows < kColumns ? p.out_rows : kColumns;
+  const int64_t width = p.out_rows < columns ? p.out_rows : columns;
   for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
     const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
     for (int64_t c0 = 0; c0 < p.out_rows; c0 += width) {
       const int64_t c = c0 + width <= p.out_rows ? c0 : p.out_rows - width;
-      const char* const in = p.in + r * p.in_stride + c * kSize;
-      char* const out = p.out + c * p.out_stride + r * kSize;
+      const char* const in = p.in + r * p.in_stride + c * element;
+      char* const out = p.out + c * p.out_stride + r * element;
       for (int64_t i = 0; i < rows; ++i) {
         char* const row = block + i * kPitch;
-        if (width == kColumns) {
+        if (width == columns) {
           std::memcpy(row, in + i * p.in_stride, 64);  // of known length, which is not a call
         } else {
-          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(width * kSize));
+          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(width * element));
         }
       }
-      for (int64_t y0 = 0; y0 < width; y0 += kTile) {
-        const int64_t y = y0 + kTile <= width ? y0 : width - kTile;
-        for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
-          const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
-          transpose_tile<E>(out + y * p.out_stride + x * kSize, p.out_stride,
-                            block + x * kPitch + y * kSize, kPitch);
-        }
+      for (int64_t y0 = 0; y0 < width; y0 += tile) {
+        const int64_t y = y0 + tile <= width ? y0 : width - tile;
+        strip(out + y * p.out_stride, p.out_stride, block + y * element, rows);
       }
     }
   }
 }
 #endif
 
-#if TENON_HAS_VARIANTS
-/// Pixels of two to four channels to channels, or back: arrays of as many vectors as channels, in
-/// which every byte gets another place.
-struct ChannelShuffle {
-  char* out;
-  const char* in;
-  int64_t out_step;  // between the vectors of an array, in bytes
-  int64_t in_step;
-  int64_t out_next;  // between arrays
-  int64_t in_next;
-  int64_t arrays;
-  size_t wanted;                 // of an array's vectors in `out`
-  Vector<char, 16> masks[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
+/// Copies the pixels of planes that lie alike: of one to four channels each, from planes of channels
+/// to pixels, back, or from pixels to pixels, in other places and orders. Arrays of some pixels are
+/// loaded as vectors, in which every byte gets another place.
+class PixelShuffle {
+ public:
+  /// Without `is_worthwhile` it does nothing: to plan takes as long as to copy some hundred bytes.
+  explicit PixelShuffle(bool is_worthwhile) noexcept : is_planned_(!is_worthwhile) {}
 
-  void make_masks(size_t channels, size_t size, bool to_pixels) noexcept {
-    std::memset(masks, 0x80, sizeof masks);
-    size_t pixels = 0;  // a byte of the pixels
-    for (size_t p = 0; p < 16; p += size) {
-      for (size_t channel = 0; channel < channels; ++channel) {
-        for (size_t byte = p; byte < p + size; ++byte, ++pixels) {
-          const size_t other = 16 * channel + byte;  // where it is among channels of 16 bytes
-          const size_t to = to_pixels ? pixels : other;
-          const size_t from = to_pixels ? other : pixels;
-          masks[to / 16][from / 16][to % 16] = static_cast<char>(from % 16);
+#if TENON_HAS_VARIANTS
+  /// Copies what it can of a plane; `p` becomes what is left.
+  void copy(Plane& p, size_t size) noexcept {
+    if (!is_planned_) plan(p, static_cast<int64_t>(size));
+    if (run_ == nullptr) return;
+    int64_t& pixels = along_j_ ? p.out_rows : p.in_rows;
+    const int64_t last = pixels - rest_;  // pixel of which an array may begin
+    if (last < 0) return;
+    const int64_t lines = !are_lines_ ? 1 : along_j_ ? p.in_rows : p.out_rows;
+    const Strides s = strides(p);
+    for (int64_t line = 0; line < lines; ++line) {
+      run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
+    }
+    clear_upper_halves();
+    const int64_t done = last + group_;
+    p.in += done * s.in_pixel;
+    p.out += done * s.out_pixel;
+    pixels -= done;
+  }
+
+ private:
+  struct Strides {
+    int64_t out_pixel, out_channel, in_pixel, in_channel;
+  };
+  Strides strides(const Plane& p) const noexcept {
+    if (along_j_) return {p.out_stride, p.out_step, p.in_step, p.in_stride};
+    return {p.out_step, p.out_stride, p.in_stride, p.in_step};
+  }
+
+  void plan(const Plane& p, int64_t size) noexcept {
+    is_planned_ = true;
+    if (isa() < Isa::Avx2) return;
+    along_j_ = p.in_rows < p.out_rows;
+    const int64_t channels = along_j_ ? p.in_rows : p.out_rows;
+    if (channels <= 4) plan_pixels(strides(p), channels, size);
+    if (run_ != nullptr) return;
+    along_j_ = p.out_step != size;
+    are_lines_ = true;  // of pixels of one channel
+    plan_pixels(strides(p), 1, size);
+  }
+
+  /// Leaves run_ null where there is no way.
+  TENON_NOINLINE void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
+    // Of a pixel there: the distance to the next, its first byte and the one behind its last.
+    const int64_t pitch = s.in_pixel < 0 ? -s.in_pixel : s.in_pixel;
+    const int64_t reach = (channels - 1) * s.in_channel;
+    const int64_t begin = reach < 0 ? reach : 0;
+    const int64_t end = (reach < 0 ? 0 : reach) + size;
+    const int64_t gap = pitch - (end - begin);
+    const bool from_pixels = gap >= 0;
+    const bool to_pixels =
+        s.out_pixel == channels * size && (channels == 1 || s.out_channel == size);
+    const int64_t widest = pitch > s.out_pixel ? pitch : s.out_pixel;
+    bool from_planes = false;
+    bool to_planes = false;
+    low_ = begin;
+    if (from_pixels && to_pixels && 16 / widest > (channels == 1 ? 1 : 0)) {
+      // One vector, which must lie in the row, with what is behind its group of pixels.
+      group_ = 16 / widest;
+      wanted_ = 1;
+      run_ = &run<1>;
+      if (s.in_pixel < 0) low_ = end - 16;
+      const int64_t in_rest = (15 + gap + pitch) / pitch;
+      const int64_t out_rest = (15 + s.out_pixel) / s.out_pixel;
+      rest_ = in_rest > out_rest ? in_rest : out_rest;
+    } else {
+      const bool has_lanes = channels > 1 && size < 16 && 16 % size == 0;
+      from_planes = has_lanes && to_pixels && s.in_pixel == size;
+      to_planes = has_lanes && from_pixels && s.out_pixel == size && s.in_pixel % size == 0 &&
+                  s.in_pixel >= channels * size && s.in_pixel <= 4 * size;
+      if (!from_planes && !to_planes) return;
+      group_ = 16 / size;
+      wanted_ = static_cast<size_t>(channels);
+      const int64_t vectors = from_planes ? channels : pitch / size;
+      run_ = vectors == 2 ? &run<2> : vectors == 3 ? &run<3> : &run<4>;
+      if (from_planes) low_ = 0;
+      rest_ = group_ + (to_planes && gap != 0 ? 1 : 0);  // the memory may end before a gap
+    }
+    in_are_planes_ = from_planes;
+    out_are_planes_ = to_planes;
+    std::memset(masks_, 0x80, sizeof masks_);
+    for (int64_t pixel = 0; pixel < group_; ++pixel) {
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        const int64_t in_vectors = 16 * channel + pixel * size;  // where planes are
+        auto from = static_cast<size_t>(
+            from_planes ? in_vectors : pixel * s.in_pixel + channel * s.in_channel - low_);
+        auto to = static_cast<size_t>(to_planes ? in_vectors
+                                                : pixel * s.out_pixel + channel * s.out_channel);
+        for (int64_t k = 0; k < size; ++k, ++from, ++to) {
+          masks_[to / 16][from / 16][to % 16] = static_cast<char>(from % 16);
         }
       }
     }
   }
+
+  /// Copies the pixels before `last` and the group that begins there.
   template <size_t kCount>
-  TENON_VECTORIZE TENON_TARGET_AVX2 void run() const noexcept {
+  TENON_TARGET_AVX2 static void run(const PixelShuffle& shuffle, char* to, const char* from,
+                                    int64_t last, const Strides& s) noexcept {
+    const int64_t in_next = shuffle.in_are_planes_ ? s.in_channel : 16;
+    const int64_t out_next = shuffle.out_are_planes_ ? s.out_channel : 16;
+    const int64_t in_array = shuffle.group_ * s.in_pixel;
+    const int64_t out_array = shuffle.group_ * s.out_pixel;
+    const char* const in_last = from + last * s.in_pixel;
+    char* const out_last = to + last * s.out_pixel;
     Vector<char, 16> mask[kCount][kCount];  // where no byte that is written can alias it
-    for (size_t k = 0; k < kCount; ++k) std::memcpy(mask[k], masks[k], sizeof mask[k]);
-    const char* from = in;
-    char* to = out;
-    for (int64_t i = 0; i < arrays; ++i, from += in_next, to += out_next) {
+#pragma GCC unroll 4                        // else vectors would live in memory
+    for (size_t k = 0; k < kCount; ++k) {
+#pragma GCC unroll 4
+      for (size_t j = 0; j < kCount; ++j) mask[k][j] = shuffle.masks_[k][j];
+    }
+    for (;;) {
       Vector<char, 16> v[kCount];
-      for (size_t k = 0; k < kCount; ++k) load(v[k], from + static_cast<int64_t>(k) * in_step);
+#pragma GCC unroll 4
+      for (size_t k = 0; k < kCount; ++k) load(v[k], from + static_cast<int64_t>(k) * in_next);
+#pragma GCC unroll 4
       for (size_t k = 0; k < kCount; ++k) {
-        // Not as many times as `wanted` says: then the vectors would live in memory.
-        if (k == wanted) break;
+        if (k == shuffle.wanted_) break;
         Vector<char, 16> w = __builtin_ia32_pshufb128(v[0], mask[k][0]);
+#pragma GCC unroll 4
         for (size_t j = 1; j < kCount; ++j) w |= __builtin_ia32_pshufb128(v[j], mask[k][j]);
-        store(to + static_cast<int64_t>(k) * out_step, w);
+        store(to + static_cast<int64_t>(k) * out_next, w);
       }
+      if (from == in_last) return;
+      from += in_array;
+      to += out_array;
+      last -= shuffle.group_;
+      if (last < 0) from = in_last, to = out_last;  // some again
     }
   }
+
+  bool along_j_ = false;
+  bool are_lines_ = false;
+  bool in_are_planes_ = false;
+  bool out_are_planes_ = false;
+  void (*run_)(const PixelShuffle& shuffle, char* to, const char* from, int64_t last,
+               const Strides& s) noexcept = nullptr;  // null where there is no way
+  size_t wanted_ = 0;                                 // of an array's vectors, those in `out`
+  int64_t group_ = 0;                                 // pixels of an array
+  int64_t rest_ = 0;                                  // pixels that there must be for an array
+  int64_t low_ = 0;               // from a group's first pixel to its first byte
+  Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
+#else
+  void copy(Plane&, size_t) noexcept { static_cast<void>(is_planned_); }
+
+ private:
+#endif
+  bool is_planned_;
 };
 
-/// Copies what it can of a plane that is pixels on one side; `p` becomes what is left.
-TENON_LAZY void shuffle_channels(Plane& p, size_t size) noexcept {
-  const auto element = static_cast<int64_t>(size);
-  const auto is_few = [](int64_t channels) { return channels >= 2 && channels <= 4; };
-  const bool from_pixels = p.in_stride % element == 0 && is_few(p.in_stride / element) &&
-                           p.out_rows <= p.in_stride / element;
-  const bool to_pixels = is_few(p.in_rows) && p.out_stride == p.in_rows * element;
-  if (isa() < Isa::Avx2 || size == 16 || !(from_pixels || to_pixels)) return;
-  const int64_t channels = from_pixels ? p.in_stride / element : p.in_rows;
-  const int64_t pixels = from_pixels ? p.in_rows : p.out_rows;
-  if (pixels * channels * element < 1024) return;  // the masks would take longer
-  // A last pixel without its last channels may end the memory.
-  const int64_t whole = from_pixels && p.out_rows < channels ? pixels - 1 : pixels;
-  const int64_t lanes = 16 / element;
-  ChannelShuffle s;
-  s.out = p.out;
-  s.in = p.in;
-  s.out_step = from_pixels ? p.out_stride : 16;
-  s.in_step = from_pixels ? 16 : p.in_stride;
-  s.out_next = from_pixels ? 16 : 16 * channels;
-  s.in_next = from_pixels ? 16 * channels : 16;
-  s.arrays = whole / lanes;
-  s.wanted = static_cast<size_t>(from_pixels ? p.out_rows : channels);
-  s.make_masks(static_cast<size_t>(channels), size, !from_pixels);
-  if (channels == 2) s.run<2>();
-  if (channels == 3) s.run<3>();
-  if (channels == 4) s.run<4>();
-  clear_upper_halves();
-  const int64_t done = s.arrays * lanes;
-  p.in += done * (from_pixels ? p.in_stride : element);
-  p.out += done * (from_pixels ? element : p.out_stride);
-  (from_pixels ? p.in_rows : p.out_rows) -= done;
-}
-#endif
-
-/// Copies the plane; `size` is that of its elements, 1, 2, 4, 8 or 16 bytes.
-TENON_COMPILED_ONCE void transpose_plane(const Plane& plane, size_t size) noexcept {
+/// Copies the plane; `size` is that of its elements, 1 to 16 bytes.
+TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
+                                    PixelShuffle& shuffle) noexcept {
   Plane p = plane;
-#if TENON_HAS_VARIANTS
-  shuffle_channels(p, size);
-#endif
+  shuffle.copy(p, size);
 #if !defined(__OPTIMIZE_SIZE__)
-  // Larger elements are as fast one by one.
-  const auto tile = static_cast<int64_t>(16 / size);
-  if (size <= 4 && p.in_rows >= 2 * tile && p.out_rows >= tile) {
-    size == 1   ? transpose_blocks<uint8_t>(p)
-    : size == 2 ? transpose_blocks<uint16_t>(p)
-                : transpose_blocks<uint32_t>(p);
+  if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
+    p.in += (p.out_rows - 1) * p.in_step;
+    p.out += (p.out_rows - 1) * p.out_stride;
+    p.in_step = -p.in_step;
+    p.out_stride = -p.out_stride;
+  }
+  const auto element = static_cast<int64_t>(size);
+  const int64_t tile = 16 / element;
+  if (p.in_step == element && p.out_step == element && p.in_rows >= 2 * tile &&
+      p.out_rows >= tile && size <= 8 && 16 % size == 0) {
+    transpose_blocks(p, size);
     return clear_after_baseline();
   }
 #endif
-  transpose_by_element(p, size);
+  copy_by_element(p, size);
   clear_after_baseline();
 }
 

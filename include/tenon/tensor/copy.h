@@ -60,6 +60,18 @@ inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
   return same;
 }
 
+/// Whether a plan moves each element by the same distance, and lists them in the order of their
+/// addresses.
+inline bool is_shift(const CopyPlan& plan) noexcept {
+  auto reach = static_cast<ptrdiff_t>(plan.unit);
+  for (size_t d = plan.rank; d-- > 0;) {
+    const CopyPlan::Dim& dim = plan.dims[d];
+    if (dim.dst_stride != dim.src_stride || dim.dst_stride < reach) return false;
+    reach += (dim.size - 1) * dim.dst_stride;
+  }
+  return !plan.converts;
+}
+
 /// Plans a copy between locations, which may overlap. Its elements can be copied.
 TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                                CopyPlan& plan) noexcept {
@@ -67,8 +79,9 @@ TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& f
   if (!may_touch(to, from)) return;
   if (is_in_place(plan, to.view, from.view)) {
     plan.kind = CopyKind::Alias;
-  } else if (plan.kind != CopyKind::Memcpy || to.backend != nullptr) {
-    // One block of the host's is moved by move_block().
+  } else if (to.backend == nullptr && is_shift(plan)) {
+    plan.is_shift = true;
+  } else {
     plan.kind = CopyKind::Staged;
     plan.temporary_nbytes = static_cast<size_t>(source_unit(plan));
     for (size_t i = 0; i < plan.rank; ++i) {
@@ -103,6 +116,7 @@ TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from
 ///     the same elements, or none        nothing
 ///     of the host, one block each       move_block(), whether they overlap or not
 ///     of the host, apart                run_plan()
+///     of the host, all moved alike      shift_elements(), row by row
 ///     of the host, overlapping else     through a temporary, which the policy has to allow
 ///     a backend's, overlapping          copy_by_backend(), if the policy allows a temporary
 ///     a backend's, apart                copy_by_backend()
@@ -123,6 +137,8 @@ TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocatio
   if (is_staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
     move_block(plan.dst, plan.src, plan.nbytes);
+  } else if (plan.is_shift) {
+    shift_elements(plan);
   } else {
     run_plan(plan, cast);
   }
@@ -309,7 +325,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 /// of `dst` and converting its type.
 ///
 /// Memories that overlap give the result of copying through a temporary, which is allocated only
-/// then, unless both are one block.
+/// where elements move by different distances.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a template;

@@ -115,8 +115,16 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
         {{600, 3, 4}, {3, 1, 2400}}, true);
   check(plan(kFloat, {8, 1}, kByte, {5, 1}, {3, 5}), K::Cast, 4, {{3, 32, 5}, {5, 4, 1}});
   // The plane's dimensions come last, the others keep their order.
-  check(same(kFloat, {60, 20, 5, 1}, {1, 100, 3, 1000}, {3, 3, 4, 5}), K::Transpose, 4,
-        {{3, 80, 400}, {4, 20, 12}, {3, 240, 4}, {5, 4, 4000}});
+  check(same(kFloat, {600, 200, 50, 1}, {1, 100, 3, 1000}, {3, 3, 4, 50}), K::Transpose, 4,
+        {{3, 800, 400}, {4, 200, 12}, {3, 2400, 4}, {50, 4, 4000}});
+  // Not for a plane that is smaller than 64 elements.
+  check(same(kFloat, {60, 20, 5, 1}, {1, 100, 3, 1000}, {3, 3, 4, 5}), K::General, 4,
+        {{3, 240, 4}, {3, 80, 400}, {4, 20, 12}, {5, 4, 4000}});
+  // A plane's channels may be in reverse, if nothing is converted.
+  check(same(kByte, {600, 30, 1}, {-1, 90, 3}, {3, 20, 30}), K::Transpose, 1,
+        {{3, 600, -1}, {600, 1, 3}});
+  check(plan(kFloat, {600, 30, 1}, kByte, {-1, 90, 3}, {3, 20, 30}), K::General, 4,
+        {{3, 2400, -1}, {600, 4, 3}});
   // One channel of pixels, and anything else, goes element by element, converting too.
   check(same(kByte, {30, 1}, {90, 3}, {20, 30}), K::General, 1, {{600, 1, 3}});
   check(same(kByte, {2}, {1}, {10}), K::General, 1, {{10, 2, 1}});
@@ -126,19 +134,18 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
   check(plan(kFloat, {1}, kByte, {3}, {10}), K::General, 4, {{10, 4, 3}});
   check(plan(kFloat, {2}, kByte, {1}, {10}), K::General, 4, {{10, 8, 1}});
   // Long rows of one value each are filled, short ones a plane.
-  check(same(kFloat, {256, 1}, {1, 0}, {9, 256}), K::General, 4, {{9, 1024, 4}, {256, 4, 0}});
-  check(same(kFloat, {255, 1}, {1, 0}, {9, 255}), K::Transpose, 4, {{9, 1020, 4}, {255, 4, 0}});
+  check(same(kFloat, {16, 1}, {1, 0}, {9, 16}), K::General, 4, {{9, 64, 4}, {16, 4, 0}});
+  check(same(kFloat, {15, 1}, {1, 0}, {9, 15}), K::Transpose, 4, {{9, 60, 4}, {15, 4, 0}});
   check(plan(kFloat, {256, 1}, kByte, {1, 0}, {9, 256}), K::General, 4,
         {{9, 1024, 1}, {256, 4, 0}});
   // Short runs of one type are taken for one element: a rotated image's pixels of 4 bytes, pairs,
-  // rows with gaps. Not runs of three, of more than 16 bytes, or what is converted.
+  // rows with gaps. Not runs of more than 16 bytes, or what is converted.
   check(same(kByte, {4 * 6, 4, 1}, {4, 4 * 5, 1}, {5, 6, 4}), K::Transpose, 4,
         {{5, 24, 4}, {6, 4, 20}});
   check(same(ScalarType::Double, {12, 2, 1}, {2, 10, 1}, {5, 6, 2}), K::Transpose, 16,
         {{5, 96, 16}, {6, 16, 80}});
   check(same(kByte, {8, 1}, {6, 1}, {7, 4}), K::General, 4, {{7, 8, 6}});
-  check(same(kByte, {18, 3, 1}, {3, 15, 1}, {5, 6, 3}), K::Rows, 1,
-        {{5, 18, 3}, {6, 3, 15}, {3, 1, 1}});
+  check(same(kByte, {18, 3, 1}, {3, 15, 1}, {5, 6, 3}), K::Transpose, 3, {{5, 18, 3}, {6, 3, 15}});
   check(same(kFloat, {48, 8, 1}, {8, 40, 1}, {5, 6, 8}), K::Rows, 4,
         {{5, 192, 32}, {6, 32, 160}, {8, 4, 4}});
   check(plan(ScalarType::Char, {24, 4, 1}, kByte, {4, 20, 1}, {5, 6, 4}), K::Cast, 1,
