@@ -36,6 +36,7 @@ TENON_ALWAYS_INLINE void store(void* to, const V& v) noexcept {
 template <size_t kSize>
 TENON_NOINLINE void copy_each(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
                               int64_t count) noexcept {
+#if !defined(__OPTIMIZE_SIZE__)
   // Four at a time: else each address waits for the one before.
   for (; count >= 4; count -= 4, dst += 4 * dst_stride, src += 4 * src_stride) {
     std::memcpy(dst, src, kSize);
@@ -43,6 +44,7 @@ TENON_NOINLINE void copy_each(char* dst, int64_t dst_stride, const char* src, in
     std::memcpy(dst + 2 * dst_stride, src + 2 * src_stride, kSize);
     std::memcpy(dst + 3 * dst_stride, src + 3 * src_stride, kSize);
   }
+#endif
   for (; count > 0; --count, dst += dst_stride, src += src_stride) std::memcpy(dst, src, kSize);
 }
 /// Copies `count` elements of 1 to 16 bytes; strides in bytes.

@@ -66,6 +66,41 @@ void store_numbers(ScalarType type, void* out, int64_t count, const Next& next) 
   }
 }
 
+/// Writes start, start + step, … as elements of type T.
+template <class T>
+TENON_VECTORIZE void write_range(void* out, int64_t start, int64_t step, int64_t count) noexcept {
+  auto value = static_cast<uint64_t>(start);
+  for (int64_t i = 0; i < count; ++i, value += static_cast<uint64_t>(step)) {
+    store_element(out, i, static_cast<T>(value));
+  }
+}
+template <class T>
+TENON_VECTORIZE void write_range(void* out, double start, double step, int64_t count) noexcept {
+  constexpr int64_t kChunk = 1024;  // counted in 32 bits, which vectors convert
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const auto first = static_cast<double>(i);
+    const auto n = static_cast<int32_t>(count - i < kChunk ? count - i : kChunk);
+    for (int32_t k = 0; k < n; ++k) {
+      // The step is exact, so no error accumulates.
+      store_element(out, i + k, static_cast<T>(start + step * (first + k)));
+    }
+  }
+}
+/// The same of any type, quickly of the usual ones.
+template <class Number>
+void store_range(ScalarType type, void* out, Number start, Number step, int64_t count) noexcept {
+  constexpr auto kMost = static_cast<Number>(int64_t{1} << 52);
+  const Number last = sequence_value(start, step, count - 1);
+  // Integers that double holds are rounded once, too.
+  const bool is_exact = start > -kMost && start < kMost && last > -kMost && last < kMost;
+  if (type == ScalarType::Float && (std::is_same_v<Number, double> || is_exact)) {
+    return write_range<float>(out, static_cast<double>(start), static_cast<double>(step), count);
+  }
+  if (type == scalar_type_of<Number>()) return write_range<Number>(out, start, step, count);
+  store_numbers<Number>(type, out, count,
+                        [&](int64_t i) { return sequence_value(start, step, i); });
+}
+
 template <class Number>
 Error make_range(Number start, Number end, Number step, const Plan& plan, Draft& draft) noexcept {
   const ScalarType type = plan.type;
@@ -80,9 +115,7 @@ Error make_range(Number start, Number end, Number step, const Plan& plan, Draft&
   }
   TENON_TRY(make_row_major({count}, plan, false, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
-    // The step is exact, so no error accumulates.
-    store_numbers<Number>(type, out, count,
-                          [start, step](int64_t i) { return sequence_value(start, step, i); });
+    store_range(type, out, start, step, count);
     return Error::Ok;
   });
 }
@@ -144,6 +177,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
       fields(draft), "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
+        if (!axis.has_value()) return store_range<int64_t>(type, out, 0, 1, numel), Error::Ok;
         int64_t value = 0;
         int64_t left = inner;  // elements that still get this value
         store_numbers<int64_t>(type, out, numel, [&](int64_t) {
