@@ -117,6 +117,7 @@ struct Batch {
   ScalarType type = ScalarType::Undefined;  // everybody's
   const MemoryLocation* out = nullptr;      // the result's memory, if it is there already
   bool overlaps = false;                    // whether a tensor may share elements with it
+  bool on_host = true;                      // whether the host reads all tensors itself
 
   /// ATen's legacy: cat() takes a tensor of sizes {0} for nothing, whatever the others' sizes.
   bool skips(const Dims& piece) const noexcept {
@@ -184,6 +185,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     if (batch.out != nullptr && t.layout.numel != 0) {
       batch.overlaps = batch.overlaps || may_touch(*batch.out, piece);
     }
+    batch.on_host = batch.on_host && piece.backend == nullptr;
     const Dims& sizes = piece.view.sizes;
     if (batch.skips(sizes)) return Error::Ok;
     if (first == count) {
@@ -211,11 +213,9 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   return check_dims("sizes", batch.sizes);
 }
 
-/// Copies the tensors to `out`, which has the batch's sizes and shares no memory with them.
-TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
-  for (const int64_t size : batch.sizes) {
-    if (size == 0) return Error::Ok;
-  }
+/// Copies what of the tensors has indices [begin, end) of the dimension in `out`.
+inline Error copy_slices(const Batch& batch, const MemoryLocation& out, int64_t begin,
+                         int64_t end) noexcept {
   const auto element = static_cast<int64_t>(elementSize(batch.type));
   // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
   const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
@@ -243,17 +243,43 @@ TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexc
                        size > batch.sizes[batch.dim] - start)) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }
-    if (size == 0) return Error::Ok;
-    to.data = static_cast<char*>(out.view.data) + start * step;
-    TENON_TRY(copy(part, piece));
+    const int64_t first = start < begin ? begin : start;
+    const int64_t skipped = first - start;
     start += size;
-    return Error::Ok;
+    if (first >= start || first >= end) return Error::Ok;
+    to.data = static_cast<char*>(out.view.data) + first * step;
+    if (skipped != 0) {
+      from.data = static_cast<char*>(from.data) + skipped * from.strides[batch.dim] * element;
+    }
+    from.sizes[batch.dim] = to.sizes[batch.dim] = (start < end ? start : end) - first;
+    return copy(part, piece);
   };
   TENON_TRY(batch.tensors.for_each(copy_piece));
   if (TENON_UNLIKELY(start != batch.sizes[batch.dim])) {
     return fail(Error::InvalidState, "a tensor was resized during the call");
   }
   return Error::Ok;
+}
+
+/// Copies the tensors to `out`, which has the batch's sizes and shares no memory with them. Threads
+/// share them by indices of the dimension, unless one index has enough bytes for all threads.
+TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
+  const int64_t count = batch.sizes[batch.dim];
+  size_t nbytes = elementSize(batch.type);
+  for (const int64_t size : batch.sizes) {
+    if (size == 0) return Error::Ok;
+    nbytes *= static_cast<size_t>(size);
+  }
+  // In threads nothing can fail: no code of a backend runs, and no list takes memory.
+  const bool is_shared = batch.on_host && out.backend == nullptr &&
+                         batch.sizes.size() <= Dims::kInlineSize &&
+                         !is_parallel(nbytes / static_cast<size_t>(count));
+  Error error = Error::Ok;
+  parallel_for(count, 1, is_shared ? nbytes : 0, [&](int64_t begin, int64_t end) {
+    const Error failed = copy_slices(batch, out, begin, end);
+    if (TENON_UNLIKELY(failed != Error::Ok)) error = failed;
+  });
+  return error;
 }
 
 /// Joins the tensors in `out`.

@@ -16,48 +16,52 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Writes random elements to strided memory, through chunks in row-major order.
-TENON_LAZY Error random_strided(const RandomPlan& plan, uint64_t seed, uint64_t first,
-                                const int64_t numel, const TensorView& dst) noexcept {
+/// Writes elements [begin, end) in row-major order to strided memory, through chunks.
+inline void random_strided(const RandomPlan& plan, const Generator::State& start, int64_t begin,
+                           int64_t end, const TensorView& dst) noexcept {
   alignas(16) char chunk[16 * kShortChunk];
   const size_t size = elementSize(plan.type);
-  const auto step = static_cast<ptrdiff_t>(size);
-  const auto most = static_cast<ptrdiff_t>(sizeof chunk / size);
+  const auto step = static_cast<int64_t>(size);
+  const auto most = static_cast<int64_t>(sizeof chunk / size);
   const size_t last = dst.sizes.size() - 1;
-  DimArray<int64_t> index;
-  if (!index.resize_for_overwrite(dst.sizes.size())) return fail_shape_memory();
-  for (size_t d = 0; d <= last; ++d) index[d] = 0;
-  ptrdiff_t offset = 0;  // in elements
-  const auto all = static_cast<ptrdiff_t>(numel);
-  for (ptrdiff_t done = 0, n = 0; done < all; done += n) {
-    const uint64_t element = first + static_cast<uint64_t>(done);
-    const ptrdiff_t room = most - static_cast<ptrdiff_t>(element % 4);
-    n = all - done < room ? all - done : room;
-    random_elements(plan, seed, element, n, chunk);
-    for (ptrdiff_t i = 0, count = 0; i < n; i += count) {
-      const int64_t rest = dst.sizes[last] - index[last];
-      const auto left = static_cast<ptrdiff_t>(rest);
+  ptrdiff_t index[kMaxDims];
+  int64_t offset = 0;  // in elements
+  int64_t rest = begin;
+  for (size_t d = last + 1; d-- > 0; rest /= dst.sizes[d]) {
+    index[d] = static_cast<ptrdiff_t>(rest % dst.sizes[d]);
+    offset += index[d] * dst.strides[d];
+  }
+  for (int64_t n = 0; begin < end; begin += n) {
+    const uint64_t element = start.offset + static_cast<uint64_t>(begin);
+    const int64_t room = most - static_cast<int64_t>(element % 4);
+    n = end - begin < room ? end - begin : room;
+    random_elements(plan, start.seed, element, n, chunk);
+    for (int64_t i = 0, count = 0; i < n; i += count) {
+      const int64_t left = dst.sizes[last] - index[last];
       count = n - i < left ? n - i : left;
       copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
                    chunk + i * step, step, count, size);
-      index[last] += count;
-      offset += count * static_cast<ptrdiff_t>(dst.strides[last]);
+      index[last] += static_cast<ptrdiff_t>(count);
+      offset += count * dst.strides[last];
       for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
-        const int64_t back = dst.strides[d - 1] - index[d] * dst.strides[d];
-        offset += static_cast<ptrdiff_t>(back);
+        offset += dst.strides[d - 1] - index[d] * dst.strides[d];
         index[d] = 0;
         ++index[d - 1];
       }
     }
   }
-  return Error::Ok;
 }
 
-/// Writes random elements to host memory.
-TENON_LAZY Error random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
-                           bool is_row, const TensorView& dst) noexcept {
-  if (!is_row) return random_strided(plan, start.seed, start.offset, numel, dst);
-  random_elements(plan, start.seed, start.offset, numel, dst.data);
+/// To host memory, where the elements may lie one after the other.
+inline Error random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
+                       bool is_row, const TensorView& dst) noexcept {
+  if (is_row) {
+    random_elements(plan, start.seed, start.offset, numel, dst.data);
+  } else {
+    const size_t nbytes = static_cast<size_t>(numel) * elementSize(plan.type);
+    parallel_for(numel, kRandomChunk, nbytes,
+                 [&](int64_t begin, int64_t end) { random_strided(plan, start, begin, end, dst); });
+  }
   return Error::Ok;
 }
 

@@ -52,6 +52,11 @@ void check_permuted(CopyKind kind, ScalarType to, ScalarType from, const Vector&
              Strided(from, sizes, dense_strides(sizes, src_order)), CastMode::Saturate);
 }
 
+Bytes bytes_of(const TensorPtr& t) {
+  const auto* data = static_cast<const unsigned char*>(t->const_data_ptr());
+  return Bytes(data, data + t->nbytes());
+}
+
 }  // namespace
 
 TEST_CASE("copy: one block") {
@@ -142,8 +147,8 @@ TEST_CASE("copy: many short dimensions") {
   const Vector sizes(19, 2);
   const Vector forth{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
   const Vector mixed{3, 9, 0, 17, 11, 1, 18, 5, 7, 2, 14, 13, 4, 16, 8, 6, 15, 10, 12};
-  check_permuted(CopyKind::Transpose, ScalarType::Float, ScalarType::Float, sizes, forth, mixed);
-  check_permuted(CopyKind::Transpose, ScalarType::Float, ScalarType::Float, sizes, mixed, forth);
+  check_permuted(CopyKind::General, ScalarType::Float, ScalarType::Float, sizes, forth, mixed);
+  check_permuted(CopyKind::General, ScalarType::Float, ScalarType::Float, sizes, mixed, forth);
 }
 
 TEST_CASE("copy: conversions of blocks, rows, planes and strided elements") {
@@ -204,6 +209,33 @@ TEST_CASE("copy: normalised rows, planes, pixels and channels") {
     const Bytes expected = dst.bytes;
     CAPTURE(layout.sizes);
     CHECK(count_wrong(dst.bytes, before, expected, [&] { detail::run_normalized(plan); }) == 0);
+  }
+}
+
+TEST_CASE("copy: cat and stack of pieces that only together are large, or are large") {
+  for (const int64_t height : {30, 31, 700}) {
+    std::vector<TensorPtr> pieces;
+    for (int64_t i = 0; i < 29; ++i) {
+      pieces.push_back(uniform(0, 100, {height, 409, 3}, ScalarType::Byte));
+    }
+    for (const int64_t dim : {0, 1, 2}) {
+      for (const bool is_stack : {false, true}) {
+        CAPTURE(height, dim, is_stack);
+        const TensorPtr out = is_stack ? stack(pieces, dim) : cat(pieces, dim);
+        CHECK(out->nbytes() >= kParallelBytes);
+        const Bytes expected = [&] {
+          const ThreadsScope scope(1);
+          return bytes_of(is_stack ? stack(pieces, dim) : cat(pieces, dim));
+        }();
+        CHECK(bytes_of(out) == expected);
+        for (int threads : {2, 3, 7}) {
+          const ThreadsScope scope(threads);
+          CHECK(zero_(out) == Error::Ok);
+          CHECK((is_stack ? stack_out(out, pieces, dim) : cat_out(out, pieces, dim)) == Error::Ok);
+          CHECK(bytes_of(out) == expected);
+        }
+      }
+    }
   }
 }
 

@@ -63,6 +63,29 @@ TEST_CASE("arange: reaches the ends of int64 without overflow") {
   CHECK(values<int64_t>(arange(INT64_MAX, INT64_MIN, INT64_MIN)) == Longs{INT64_MAX, -1});
 }
 
+TEST_CASE("arange: long ranges of every type hold what the formula gives") {
+  constexpr int64_t n = 2500;
+  const auto count_wrong = [](auto first, auto step, auto start, ScalarType type) {
+    const auto t = arange(start, start + step * n, step, type);
+    const Tensor doubles = to(t, ScalarType::Double);
+    int wrong = doubles.numel() == n ? 0 : 1;
+    for (int64_t i = 0; wrong == 0 && i < n; ++i) {
+      const auto value =
+          static_cast<decltype(first)>(start + step * static_cast<decltype(step)>(i));
+      wrong += const_data_ptr<double>(doubles)[i] != static_cast<double>(value) ? 1 : 0;
+    }
+    return wrong;
+  };
+  for (const int64_t start : {int64_t{0}, int64_t{-3000}, int64_t{1} << 40, int64_t{1} << 60}) {
+    CHECK(count_wrong(float(), int64_t{7}, start, ScalarType::Float) == 0);
+    CHECK(count_wrong(double(), int64_t{-3}, start, ScalarType::Double) == 0);
+    CHECK(count_wrong(int64_t(), int64_t{5}, start, ScalarType::Long) == 0);
+  }
+  CHECK(count_wrong(int16_t(), int64_t{2}, int64_t{-5000}, ScalarType::Short) == 0);
+  CHECK(count_wrong(float(), 0.375, -100.0, ScalarType::Float) == 0);
+  CHECK(count_wrong(double(), 0.375, -100.0, ScalarType::Double) == 0);
+}
+
 TEST_CASE("arange: errors of the steps do not add up") {
   const auto t = arange(0.0, 1000.0, 0.1, ScalarType::Double);
   const auto* data = const_data_ptr<double>(t);
