@@ -114,9 +114,10 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
 }
 #endif
 
-/// Copies the pixels of planes that lie alike: of one to four channels each, from planes of channels
-/// to pixels, back, or from pixels to pixels, in other places and orders. Arrays of some pixels are
-/// loaded as vectors, in which every byte gets another place.
+/// Copies the pixels of planes that lie alike, but for their places and lengths and how far planes
+/// of channels are apart: of one to four channels each, from planes of channels to pixels, back, or
+/// from pixels to pixels, in other places and orders. Arrays of some pixels are loaded as vectors,
+/// in which every byte gets another place.
 class PixelShuffle {
  public:
   /// Without `is_worthwhile` it does nothing: to plan takes as long as to copy some hundred bytes.
@@ -128,9 +129,10 @@ class PixelShuffle {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
     if (run_ == nullptr) return;
     int64_t& pixels = along_j_ ? p.out_rows : p.in_rows;
+    const int64_t across = along_j_ ? p.in_rows : p.out_rows;
     const int64_t last = pixels - rest_;  // pixel of which an array may begin
-    if (last < 0) return;
-    const int64_t lines = !are_lines_ ? 1 : along_j_ ? p.in_rows : p.out_rows;
+    const int64_t lines = are_lines_ ? across : 1;
+    if (last < 0 || across != lines * channels_) return;
     const Strides s = strides(p);
     for (int64_t line = 0; line < lines; ++line) {
       run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
@@ -178,10 +180,10 @@ class PixelShuffle {
     bool from_planes = false;
     bool to_planes = false;
     low_ = begin;
+    channels_ = channels;
     if (from_pixels && to_pixels && 16 / widest > (channels == 1 ? 1 : 0)) {
       // One vector, which must lie in the row, with what is behind its group of pixels.
       group_ = 16 / widest;
-      wanted_ = 1;
       run_ = &run<1>;
       if (s.in_pixel < 0) low_ = end - 16;
       const int64_t in_rest = (15 + gap + pitch) / pitch;
@@ -194,7 +196,6 @@ class PixelShuffle {
                   s.in_pixel >= channels * size && s.in_pixel <= 4 * size;
       if (!from_planes && !to_planes) return;
       group_ = 16 / size;
-      wanted_ = static_cast<size_t>(channels);
       const int64_t vectors = from_planes ? channels : pitch / size;
       run_ = vectors == 2 ? &run<2> : vectors == 3 ? &run<3> : &run<4>;
       if (from_planes) low_ = 0;
@@ -239,7 +240,7 @@ class PixelShuffle {
       for (size_t k = 0; k < kCount; ++k) load(v[k], from + static_cast<int64_t>(k) * in_next);
 #pragma GCC unroll 4
       for (size_t k = 0; k < kCount; ++k) {
-        if (k == shuffle.wanted_) break;
+        if (static_cast<int64_t>(k) == shuffle.channels_) break;
         Vector<char, 16> w = __builtin_ia32_pshufb128(v[0], mask[k][0]);
 #pragma GCC unroll 4
         for (size_t j = 1; j < kCount; ++j) w |= __builtin_ia32_pshufb128(v[j], mask[k][j]);
@@ -259,9 +260,9 @@ class PixelShuffle {
   bool out_are_planes_ = false;
   void (*run_)(const PixelShuffle& shuffle, char* to, const char* from, int64_t last,
                const Strides& s) noexcept = nullptr;  // null where there is no way
-  size_t wanted_ = 0;                                 // of an array's vectors, those in `out`
-  int64_t group_ = 0;                                 // pixels of an array
-  int64_t rest_ = 0;                                  // pixels that there must be for an array
+  int64_t channels_ = 0;
+  int64_t group_ = 0;             // pixels of an array
+  int64_t rest_ = 0;              // pixels that there must be for an array
   int64_t low_ = 0;               // from a group's first pixel to its first byte
   Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
 #else
@@ -277,6 +278,7 @@ TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
                                     PixelShuffle& shuffle) noexcept {
   Plane p = plane;
   shuffle.copy(p, size);
+  if (p.in_rows == 0 || p.out_rows == 0) return;
 #if !defined(__OPTIMIZE_SIZE__)
   if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
     p.in += (p.out_rows - 1) * p.in_step;
@@ -285,9 +287,8 @@ TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
     p.out_stride = -p.out_stride;
   }
   const auto element = static_cast<int64_t>(size);
-  const int64_t tile = 16 / element;
-  if (p.in_step == element && p.out_step == element && p.in_rows >= 2 * tile &&
-      p.out_rows >= tile && size <= 8 && 16 % size == 0) {
+  if (p.in_step == element && p.out_step == element && p.in_rows * element >= 32 &&
+      p.out_rows * element >= 16 && size <= 8 && (size & (size - 1)) == 0) {
     transpose_blocks(p, size);
     return clear_after_baseline();
   }
