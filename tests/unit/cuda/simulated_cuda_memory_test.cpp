@@ -29,12 +29,6 @@ int signal_of(const F& f) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-cudaMemoryType type_of(const void* address) {
-  cudaPointerAttributes attributes{};
-  REQUIRE(cudaPointerGetAttributes(&attributes, address) == cudaSuccess);
-  return attributes.type;
-}
-
 uint8_t byte_at(const void* address) { return *static_cast<uint8_t*>(sim::bytes(address)); }
 
 }  // namespace
