@@ -33,7 +33,8 @@ inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
 /// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
   Backend* backend = nullptr;
-  TENON_TRY(find_registered(device, role, backend));
+  const Error error = find_registered(device, role, backend);
+  if (backend == nullptr) return error;
   BackendState& state = *known_state(*backend);  // register_backend() refuses one without
   if (TENON_UNLIKELY(state.find() == nullptr)) {
     return fail_reach(role, device, "; the backend that its backend wraps was destroyed");
