@@ -9,6 +9,7 @@
 #include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
+#include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/borrow.h"
@@ -30,9 +31,9 @@ namespace detail {
 TENON_DETAIL_INSTANCE void load_exact<void>(ScalarType, const void*, int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarType,
                                              const void*) noexcept;
-TENON_DETAIL_INSTANCE void convert_strided<void>(ScalarType, void*, int64_t, ScalarType,
-                                                 const void*, int64_t, int64_t, CastMode) noexcept;
-TENON_DETAIL_INSTANCE void cast_elements<void>(const CopyPlan&, char*, const char*) noexcept;
+TENON_DETAIL_INSTANCE void convert_elements<void>(ScalarType, void*, ScalarType, const void*,
+                                                  int64_t, CastMode) noexcept;
+TENON_DETAIL_INSTANCE void cast_elements<void>(const CopyPlan&) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;

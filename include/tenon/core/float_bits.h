@@ -11,16 +11,16 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t float_bits(float value) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint32_t float_bits(float value) noexcept {
   return __builtin_bit_cast(uint32_t, value);
 }
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE float float_from_bits(uint32_t bits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr float float_from_bits(uint32_t bits) noexcept {
   return __builtin_bit_cast(float, bits);
 }
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_bits(double value) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t double_bits(double value) noexcept {
   return __builtin_bit_cast(uint64_t, value);
 }
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE double double_from_bits(uint64_t bits) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr double double_from_bits(uint64_t bits) noexcept {
   return __builtin_bit_cast(double, bits);
 }
 inline constexpr uint64_t kDoubleInfinity = uint64_t{0x7ff} << 52;
@@ -33,15 +33,17 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nan(double value) noexcept {
 
 /// a > b ? yes : no, for values below 2^31: without a branch, which would keep loops from being
 /// vectorised, and signed, since x86 compares vectors of signed integers only.
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t if_greater(uint32_t a, uint32_t b, uint32_t yes,
-                                                          uint32_t no) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint32_t if_greater(uint32_t a, uint32_t b,
+                                                                    uint32_t yes,
+                                                                    uint32_t no) noexcept {
   const auto mask =
       uint32_t{0} - static_cast<uint32_t>(static_cast<int32_t>(a) > static_cast<int32_t>(b));
   return (yes & mask) | (no & ~mask);
 }
 /// As above, for values below 2^63: by the sign of a difference, which SSE2 has for 64 bits too.
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t if_greater(uint64_t a, uint64_t b, uint64_t yes,
-                                                          uint64_t no) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t if_greater(uint64_t a, uint64_t b,
+                                                                    uint64_t yes,
+                                                                    uint64_t no) noexcept {
   const uint64_t mask = uint64_t{0} - ((b - a) >> 63);
   return (yes & mask) | (no & ~mask);
 }

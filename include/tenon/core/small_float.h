@@ -47,6 +47,56 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) 
   return static_cast<double>(value);
 }
 
+/// What the conversions of a format with `sign_bit` above its exponent are told about it.
+struct SmallFloatCode {
+  int shift;  ///< from a code's bits to a float's
+  int sign_shift;
+  uint32_t sign_bit;
+  uint32_t rebias;     ///< between the exponents, as a float's bits
+  uint32_t unit;       ///< the smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits
+  uint32_t overflow;   ///< the code after the largest finite one: infinity where there is one
+  uint32_t nan;        ///< the one that numbers without a code become
+  uint32_t only_nan;   ///< of a decoded code's bits; 0x10000 where there are several
+  uint32_t infinity;   ///< INT32_MAX for none
+  uint32_t payload;    ///< the bits of a float's NaN that the format keeps
+  uint32_t zero_sign;  ///< all bits if zeros have signs, else 0
+};
+
+/// Rounds to nearest, ties to even. Overflow gives infinity, or NaN where there is none, as in
+/// c10. A NaN keeps its sign and leading payload bits and becomes quiet, as the processors' own
+/// conversions do.
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
+                                                      const SmallFloatCode& f) noexcept {
+  const uint32_t bits = float_bits(value);
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  const uint32_t odd = magnitude >> f.shift & 1u;
+  // Adding 2^23 times the smallest subnormal rounds to a multiple of that.
+  const uint32_t power = f.unit + (23u << 23);
+  const uint32_t subnormal =
+      float_bits(float_from_bits(magnitude) + float_from_bits(power)) - power;
+  uint32_t code = (magnitude + ((1u << (f.shift - 1)) - 1) + odd - f.rebias) >> f.shift;
+  code = if_greater(f.rebias + 0x800000u, magnitude, subnormal, code);
+  code = if_greater(code, f.overflow, f.overflow, code);
+  code = if_greater(magnitude, 0x7f800000u, f.nan | (magnitude & f.payload) >> f.shift, code);
+  const uint32_t sign = bits >> f.sign_shift & f.sign_bit;
+  return code | (sign & (f.zero_sign | if_greater(code, 0, ~0u, 0)));
+}
+
+/// Exact, but that a signalling NaN becomes quiet.
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr float decode(uint32_t stored,
+                                                             const SmallFloatCode& f) noexcept {
+  const uint32_t magnitude = stored & (f.sign_bit - 1);
+  const float subnormal =
+      static_cast<float>(static_cast<int32_t>(magnitude)) * float_from_bits(f.unit);
+  uint32_t bits = (magnitude << f.shift) + f.rebias;
+  bits += if_greater(magnitude + 1, f.infinity, f.rebias, 0);
+  bits |= if_greater(magnitude, f.infinity, 0x400000u, 0);
+  bits = if_greater(1u << (23 - f.shift), magnitude, float_bits(subnormal), bits);
+  const uint32_t code = stored & ~(f.sign_bit & f.zero_sign);
+  bits = if_greater(code, f.only_nan, bits, if_greater(f.only_nan, code, bits, 0x7fc00000u));
+  return float_from_bits(bits | (stored & f.sign_bit) << f.sign_shift);
+}
+
 template <class Storage, int kExponentBits, int kMantissaBits, int kBias, Specials kSpecials>
 struct SmallFloatFormat {
   using Bits = Storage;
@@ -62,61 +112,38 @@ struct SmallFloatFormat {
                                                                            : sign_bit;
   static constexpr uint32_t nan =
       kSpecials == Specials::Ieee ? top_exponent | (1u << (kMantissaBits - 1)) : overflow;
-
-  // Between the bits of a float and of a code.
-  static constexpr int shift = 23 - kMantissaBits;
-  static constexpr int sign_shift = 31 - kExponentBits - kMantissaBits;
-  static constexpr uint32_t rebias = static_cast<uint32_t>(127 - kBias) << 23;
   static constexpr bool is_half_float = kBias == 127;  // BFloat16: a float's upper half
-  /// The smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits.
-  static constexpr uint32_t unit = static_cast<uint32_t>(128 - kBias - kMantissaBits) << 23;
 
-  /// Rounds to nearest, ties to even. Overflow gives infinity, or NaN where there is none, as in
-  /// c10. A NaN keeps its sign and leading payload bits and becomes quiet, as the processors' own
-  /// conversions do.
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
-    const uint32_t bits = float_bits(value);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    const uint32_t odd = magnitude >> shift & 1u;
-    if constexpr (is_half_float) {  // of a NaN, what rounding could carry over is cut off
-      const uint32_t kept =
-          if_greater(magnitude, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
-      return static_cast<Storage>((kept + 0x7fffu + odd) >> shift);
-    }
-    // Adding 2^23 times the smallest subnormal rounds to a multiple of that.
-    constexpr uint32_t power = unit + (23u << 23);
-    const uint32_t subnormal =
-        float_bits(float_from_bits(magnitude) + float_from_bits(power)) - power;
-    uint32_t code = (magnitude + ((1u << (shift - 1)) - 1) + odd - rebias) >> shift;
-    code = if_greater(rebias + 0x800000u, magnitude, subnormal, code);
-    code = if_greater(code, overflow, overflow, code);
-    const uint32_t payload = has_infinity ? (magnitude & 0x7fffffu) >> shift : 0;
-    code = if_greater(magnitude, 0x7f800000u, nan | payload, code);
-    const uint32_t sign = bits >> sign_shift & sign_bit;
-    if constexpr (kSpecials != Specials::UnsignedZero) return static_cast<Storage>(code | sign);
-    return static_cast<Storage>(code | if_greater(code, 0, sign, 0));
+  static constexpr SmallFloatCode code() noexcept {
+    return {23 - kMantissaBits,
+            31 - kExponentBits - kMantissaBits,
+            sign_bit,
+            static_cast<uint32_t>(127 - kBias) << 23,
+            static_cast<uint32_t>(128 - kBias - kMantissaBits) << 23,
+            overflow,
+            nan,
+            has_infinity ? 0x10000u : nan,
+            has_infinity ? top_exponent : 0x7fffffffu,
+            has_infinity ? 0x7fffffu : 0u,
+            kSpecials != Specials::UnsignedZero ? ~0u : 0u};
   }
-
-  /// Exact, but that a signalling NaN becomes quiet.
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float decode(Storage stored) noexcept {
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
+    if constexpr (is_half_float) {  // of a NaN, what rounding could carry over is cut off
+      const uint32_t bits = float_bits(value);
+      const uint32_t kept =
+          if_greater(bits & 0x7fffffffu, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
+      return static_cast<Storage>((kept + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    } else {
+      return static_cast<Storage>(detail::encode(value, code()));
+    }
+  }
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr float decode(Storage stored) noexcept {
     if constexpr (is_half_float) {
-      const uint32_t bits = uint32_t{stored} << shift;
+      const uint32_t bits = uint32_t{stored} << 16;
       return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));
+    } else {
+      return detail::decode(stored, code());
     }
-    const uint32_t magnitude = stored & (sign_bit - 1);
-    const float subnormal =
-        static_cast<float>(static_cast<int32_t>(magnitude)) * float_from_bits(unit);
-    uint32_t bits = (magnitude << shift) + rebias;
-    if constexpr (has_infinity) {
-      bits += if_greater(magnitude + 1, top_exponent, rebias, 0);
-      bits |= if_greater(magnitude, top_exponent, 0x400000u, 0);
-    }
-    bits = if_greater(1u << kMantissaBits, magnitude, float_bits(subnormal), bits);
-    if constexpr (!has_infinity) {
-      const uint32_t code = kSpecials == Specials::FiniteOnly ? magnitude : uint32_t{stored};
-      bits = if_greater(code, nan, bits, if_greater(nan, code, bits, 0x7fc00000u));
-    }
-    return float_from_bits(bits | (stored & sign_bit) << sign_shift);
   }
 };
 
@@ -138,7 +165,7 @@ struct SmallFloat {
   SmallFloat(Integer value) noexcept
       : x(Format::encode(round_to_odd(round_to_odd_double(value)))) {}
 
-  TENON_ALWAYS_INLINE operator float() const noexcept { return Format::decode(x); }
+  TENON_ALWAYS_INLINE constexpr operator float() const noexcept { return Format::decode(x); }
 
   Bits x;  ///< the stored bits; c10's name for them
 };

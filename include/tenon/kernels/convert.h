@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Converts consecutive elements between all types.
 //
-// A cast is a chain of steps through float, double or int64_t: a loop for each type and direction,
-// not for each pair of types. Values are rounded once.
+// A cast is a chain of steps, most often one or two: through float, double, int32_t or int64_t, a
+// loop for each type and direction, not for each pair of types. Values are rounded once.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,16 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
                                     : isFloatingType(type) && type != ScalarType::Double;
 }
 
-/// What the steps of a cast are told about its target.
-struct CastLimits {
-  int64_t lowest;    ///< of integers
-  int64_t below;     ///< what those below it become
-  uint64_t highest;  ///< of integers
-  double largest;    ///< of floating values
-  bool rounding;     ///< of floating values to integers; else they are cut off
+/// What the steps of a cast are told.
+struct CastContext : CastLimits {
+  const SmallFloatCode* from_code;  ///< of Float8
+  const SmallFloatCode* to_code;
+  int64_t part_size;  ///< bytes of an element that is copied, or of a complex one's part
+  // Of a Normalize: for all elements or, where the channel `varies`, one for each.
+  bool varies = false;
+  float scale = 1;
+  const float* mean = nullptr;
+  const float* stddev = nullptr;
 };
 
 // Conversions of one element.
@@ -52,114 +55,58 @@ TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) n
   return round_to_odd(value);
 }
 
-/// Float to integers of up to 32 bits, truncated, or of up to 16, rounded to nearest even; clamped;
-/// NaN gives 0.
-template <bool kRound>
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
-                                                           const CastLimits& limits) noexcept {
-  // Masks and not ?: on floats, which GCC leaves a branch.
-  uint32_t bits = float_bits(value);
-  bits = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
-  const float number = float_from_bits(bits);
-  const auto low = 0u - static_cast<uint32_t>(number <= static_cast<float>(limits.lowest));
-  const auto high = 0u - static_cast<uint32_t>(number >= static_cast<float>(limits.highest));
-  const float within = float_from_bits(bits & ~(low | high));
-  // The sum's last bit is worth 1: the addition rounds.
-  const auto whole = kRound ? float_bits(within + 12582912.0f) - 0x4b400000u
-                            : static_cast<uint32_t>(static_cast<int32_t>(within));
-  return static_cast<int32_t>(whole | (static_cast<uint32_t>(limits.lowest) & low) |
-                              (static_cast<uint32_t>(limits.highest) & high));
+/// Float8, one format as the other, its codes in 32 bits.
+TENON_ALWAYS_INLINE float decode_float8(uint32_t code, const CastContext& context) noexcept {
+  return decode(code, *context.from_code);
+}
+TENON_ALWAYS_INLINE uint32_t encode_float8(float value, const CastContext& context) noexcept {
+  return encode(value, *context.to_code);
+}
+/// Of Bool, any byte but 0 is 1.
+TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexcept {
+  return value < 1 ? value : uint8_t{1};
 }
 
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
-                                                         const CastLimits& limits) noexcept {
-  const auto most = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
-  return value < limits.lowest ? limits.below : value > most ? most : value;
-}
-
-/// Double to integers of up to 64 bits in the same way, in two's complement.
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
-                                                              const CastLimits& limits) noexcept {
-  constexpr uint64_t kTwoTo63 = 0x43e0000000000000u;  // as a double
-  constexpr uint64_t kTwoTo64 = 0x43f0000000000000u;
-  const uint64_t bits = double_bits(value);
-  const uint64_t magnitude = bits & INT64_MAX;
-#if defined(__clang__)
-  // Clang converts before the branch, which sets FE_INVALID out of range: mask first; behind the
-  // branch it drops the mask. GCC does not need the mask, which costs it a fifth more instructions.
-  value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
-  auto whole = static_cast<int64_t>(value);
-#endif
-  if (TENON_UNLIKELY(magnitude >= kTwoTo63)) {
-    if (magnitude > kDoubleInfinity) return 0;
-    if (bits != magnitude) return static_cast<uint64_t>(limits.lowest);
-    const bool is_within = magnitude < kTwoTo64 && limits.highest == UINT64_MAX;
-    return is_within ? bits << 11 | uint64_t{1} << 63 : limits.highest;
-  }
-#if !defined(__clang__)
-  auto whole = static_cast<int64_t>(value);
-#endif
-  if (limits.rounding) {
-    const uint64_t rest = double_bits(value - static_cast<double>(whole)) & INT64_MAX;
-    const uint64_t even = 0x3fe0000000000000u - (static_cast<uint64_t>(whole) & 1u);
-    if (rest > even) whole += value < 0 ? -1 : 1;
-  }
-  return static_cast<uint64_t>(clamp_long(whole, limits));
-}
-
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE float clamp_float(float value,
-                                                        const CastLimits& limits) noexcept {
-  const uint32_t largest = float_bits(static_cast<float>(limits.largest));
-  const uint32_t bits = float_bits(value);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  const uint32_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
-  return float_from_bits(if_greater(magnitude, 0x7f800000u, bits, clamped));
-}
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE double clamp_double(double value,
-                                                          const CastLimits& limits) noexcept {
-  const uint64_t largest = double_bits(limits.largest);
-  const uint64_t bits = double_bits(value);
-  const uint64_t magnitude = bits & INT64_MAX;
-  const uint64_t clamped = if_greater(magnitude, largest, largest | (bits - magnitude), bits);
-  return double_from_bits(if_greater(magnitude, kDoubleInfinity, bits, clamped));
-}
-
-/// To Bool, by the bits: NaN is true, and zeros have signs.
-template <class F>
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
-  if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
-  if constexpr (std::is_same_v<F, double>) return double_bits(value) << 1 != 0;
-  return value != 0;
-}
-
-using Step = void (*)(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept;
-
-/// Steps convert multiples of this many elements: loops without code for a rest.
+/// Converts a multiple of kStepElements elements: loops without code for a rest.
+using Step = void (*)(void* out, const void* in, int64_t count,
+                      const CastContext* context) noexcept;
 inline constexpr int64_t kStepElements = 16;
 
-template <class T, class F, T (*kConvert)(F, const CastLimits&) noexcept>
+/// A step for the instruction sets that it is compiled for.
+struct StepVariants {
+  Step baseline;
+  Step avx2;  ///< null where that does not matter
+};
+
+template <class T, class F, auto kConvert>
 struct ConvertKernel {
   static constexpr bool to_half = std::is_same_v<T, Half>;
   static constexpr bool from_half = std::is_same_v<F, Half>;
 
+  template <int64_t kMultiple>
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
-                                       int64_t count, const CastLimits& given) noexcept {
-    const CastLimits limits = given;  // where no element that is written can alias it
-    count &= -kStepElements;          // tells the compiler that there is no rest
+                                       int64_t count, const CastContext& given) noexcept {
+    const CastContext context = given;  // where no element that is written can alias it
+    count &= -kMultiple;                // tells the compiler that there is no rest
     for (int64_t i = 0; i < count; ++i) {
-      store_element<T>(out, i, kConvert(load_element<F>(in, i), limits));
+      store_element<T>(out, i, kConvert(load_element<F>(in, i), context));
     }
   }
-  TENON_VECTORIZE_WHOLE static void run(Baseline, void* out, const void* in, int64_t count,
-                                        const CastLimits* limits) noexcept {
-    body(out, in, count, *limits);
+  TENON_VECTORIZE_WHOLE static void baseline(void* out, const void* in, int64_t count,
+                                             const CastContext* context) noexcept {
+    body<kStepElements>(out, in, count, *context);
   }
 #if TENON_HAS_AVX2
-  TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void run(Avx2, void* out, const void* in,
-                                                          int64_t count,
-                                                          const CastLimits* limits) noexcept {
+  TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void avx2(void* out, const void* in, int64_t count,
+                                                           const CastContext* context) noexcept {
     if constexpr (!to_half && !from_half) {
-      body(out, in, count, *limits);
+      // Of bytes 32 fill a vector.
+      constexpr int64_t kMultiple = sizeof(T) == 1 || sizeof(F) == 1 ? 32 : kStepElements;
+      body<kMultiple>(out, in, count, *context);
+      if (const int64_t done = count & -kMultiple; done != count) {
+        baseline(static_cast<char*>(out) + done * int64_t{sizeof(T)},
+                 static_cast<const char*>(in) + done * int64_t{sizeof(F)}, count - done, context);
+      }
     } else {
       for (int64_t i = 0; i < count; i += 8) {
         Vector<short, 16> codes;
@@ -182,206 +129,259 @@ struct ConvertKernel {
     }
   }
 #endif
+
+  static constexpr StepVariants variants(bool has_avx2) noexcept {
+#if TENON_HAS_AVX2
+    if (to_half || from_half) return {&baseline, &avx2};  // 30 times as fast
+    if (has_avx2 && TENON_HAS_VARIANTS) return {&baseline, &avx2};
+#endif
+    static_cast<void>(has_avx2);
+    return {&baseline, nullptr};
+  }
 };
 
-template <class T, class F, T (*kConvert)(F, const CastLimits&) noexcept>
-void convert(void* out, const void* in, int64_t count, const CastLimits* limits) noexcept {
-  using Kernel = ConvertKernel<T, F, kConvert>;
-  // Where AVX2 makes much of a difference: 30 times with Half.
-  constexpr bool is_fast = std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> ||
-                           (std::is_same_v<F, float> && std::is_same_v<T, int32_t>) ||
-                           (std::is_same_v<F, uint32_t> && sizeof(T) <= 2);
-  constexpr bool is_half = Kernel::to_half || Kernel::from_half;
-  dispatch<Kernel, is_half || (is_fast && TENON_HAS_VARIANTS != 0)>(out, in, count, limits);
-}
+template <class T, class F, auto kConvert, bool kAvx2 = false>
+inline constexpr StepVariants kStep = ConvertKernel<T, F, kConvert>::variants(kAvx2);
+/// With AVX2 where that makes much of a difference.
 template <class T, class F>
-inline constexpr Step kPlain = &convert<T, F, &plain<T, F>>;
+inline constexpr StepVariants kPlain =
+    kStep<T, F, &plain<T, F>,
+          std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> ||
+              std::is_same_v<F, int32_t> ||
+              (std::is_same_v<F, uint32_t> ? sizeof(T) <= 2 : sizeof(F) < sizeof(T))>;
 template <class F>
-inline constexpr Step kIsNonzero = &convert<bool, F, &is_nonzero<F>>;
+inline constexpr StepVariants kIsNonzero = kStep<bool, F, &is_nonzero<F>>;
 
-/// From a type to the one that casts go through; null where that is the type itself.
-template <class Wide>
-Step step_to(ScalarType type) noexcept {
-  return visit(
-      type,
-      [](auto tag) noexcept -> Step {
-        using T = typename decltype(tag)::type;
-        constexpr bool is_integer = std::is_integral_v<T>;
-        constexpr bool is_taken = std::is_same_v<Wide, int64_t> ? is_integer && sizeof(T) < 8
-                                  : std::is_same_v<Wide, double>
-                                      ? is_integer && sizeof(T) >= 4
-                                      : IsSmallFloat<T>::value || (is_integer && sizeof(T) <= 2) ||
-                                            (is_integer && std::is_signed_v<T>);
-        if constexpr (is_taken) return kPlain<Wide, T>;
-        return nullptr;
-      },
-      []() noexcept -> Step { return nullptr; });
-}
-TENON_LAZY Step step_from_float(ScalarType type) noexcept {
-  return visit(
-      type,
-      [](auto tag) noexcept -> Step {
-        using T = typename decltype(tag)::type;
-        if constexpr (IsSmallFloat<T>::value) return kPlain<T, float>;
-        if constexpr (std::is_same_v<T, bool>) return kIsNonzero<float>;
-        return nullptr;
-      },
-      []() noexcept -> Step { return nullptr; });
-}
-
-/// The steps of a cast, one after another.
-struct CastSteps {
-  Step steps[6];
-  int count = 0;
-
-  void add(Step step) noexcept {
-    if (step != nullptr) steps[count++] = step;
+template <class T>
+inline constexpr SmallFloatCode kSmallFloatCode = T::format::code();
+/// Null for any other type.
+constexpr const SmallFloatCode* float8_code(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::Float8_e5m2: return &kSmallFloatCode<Float8_e5m2>;
+    case ScalarType::Float8_e4m3fn: return &kSmallFloatCode<Float8_e4m3fn>;
+    case ScalarType::Float8_e5m2fnuz: return &kSmallFloatCode<Float8_e5m2fnuz>;
+    case ScalarType::Float8_e4m3fnuz: return &kSmallFloatCode<Float8_e4m3fnuz>;
+    default: return nullptr;
   }
-  /// From integers F to integers of `size` bytes; they wrap.
-  template <class F>
-  void add_wrapping(size_t size) noexcept {
-    if (size == 1) add(kPlain<uint8_t, F>);
-    if (size == 2) add(kPlain<uint16_t, F>);
-    if (size == 4 && sizeof(F) == 8) add(kPlain<uint32_t, F>);
+}
+
+/// Copies elements as they are.
+inline void copy_step(void* out, const void* in, int64_t count,
+                      const CastContext* context) noexcept {
+  if (count != 0) std::memcpy(out, in, static_cast<size_t>(count * context->part_size));
+}
+/// Takes the real parts of complex elements.
+inline void real_step(void* out, const void* in, int64_t count,
+                      const CastContext* context) noexcept {
+  const int64_t size = context->part_size;
+  copy_strided(static_cast<char*>(out), size, static_cast<const char*>(in), 2 * size, count,
+               static_cast<size_t>(size));
+}
+/// Adds imaginary parts of 0.
+inline void widen_step(void* out, const void* in, int64_t count,
+                       const CastContext* context) noexcept {
+  constexpr char kZeros[16] = {};
+  const int64_t size = context->part_size;
+  auto* const to = static_cast<char*>(out);
+  copy_strided(to, 2 * size, static_cast<const char*>(in), size, count, static_cast<size_t>(size));
+  copy_strided(to + size, 2 * size, kZeros, 0, count, static_cast<size_t>(size));
+}
+/// Joins what both parts of complex elements gave.
+inline void join_step(void* out, const void* in, int64_t count, const CastContext*) noexcept {
+  for (int64_t i = 0; i < count; i += 2) {
+    store_element(out, i / 2, load_element<bool>(in, i) || load_element<bool>(in, i + 1));
+  }
+}
+
+/// How elements of one type become those of another, made once for all of them.
+struct Conversion {
+  CastContext context;
+  int64_t from_size;  ///< of an element
+  int64_t to_size;
+  int64_t parts = 1;  ///< of an element: 2 of complex ones both of whose parts are converted
+  int count = 0;
+  Step steps[8];
+
+  void add(Step step) noexcept { steps[count++] = step; }
+  TENON_NOINLINE void add(const StepVariants* step) noexcept {
+    if (step != nullptr)
+      add(step->avx2 != nullptr && isa() >= Isa::Avx2 ? step->avx2 : step->baseline);
+  }
+  /// From integers of `from` bytes to ones of `size`; they wrap.
+  TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {
+    if (from == 8 && size < 8) add(&kPlain<uint32_t, uint64_t>);
+    if (size == 2) add(&kPlain<uint16_t, uint32_t>);
+    if (size == 1) add(&kPlain<uint8_t, uint32_t>);
+  }
+
+  /// From integers of up to 16 bits, or the codes of Float8, to 32 bits.
+  void add_to_int(ScalarType from) noexcept {
+    if (from == ScalarType::Short) return add(&kPlain<int32_t, int16_t>);
+    if (from == ScalarType::UInt16) return add(&kPlain<int32_t, uint16_t>);
+    if (elementSize(from) > 1) return;
+    add(from == ScalarType::Char ? &kPlain<int32_t, int8_t> : &kPlain<int32_t, uint8_t>);
+  }
+  void add_to_float(ScalarType from) noexcept {
+    if (from == ScalarType::Float) return;
+    if (from == ScalarType::Half) return add(&kPlain<float, Half>);
+    if (from == ScalarType::BFloat16) return add(&kPlain<float, BFloat16>);
+    if (from == ScalarType::Byte) return add(&kPlain<float, uint8_t>);
+    if (from == ScalarType::Long) return add(&kPlain<float, int64_t>);
+    add_to_int(from);
+    add(float8_code(from) == nullptr ? &kPlain<float, int32_t>
+                                     : &kStep<float, uint32_t, &decode_float8, true>);
+  }
+  TENON_NOINLINE void add_from_float(ScalarType to) noexcept {
+    if (to == ScalarType::Bool) add(&kIsNonzero<float>);
+    if (to == ScalarType::Half) add(&kPlain<Half, float>);
+    if (to == ScalarType::BFloat16) add(&kPlain<BFloat16, float>);
+    if (float8_code(to) == nullptr) return;
+    add(&kStep<uint32_t, float, &encode_float8, true>);
+    add_wrapping(4, 1);
+  }
+
+  /// Converts consecutive elements. Afterwards upper halves of vector registers may be in use.
+  void run(char* out, const char* in, int64_t elements) noexcept {
+    if (count == 1 && elements % kStepElements == 0) {
+      return steps[0](out, in, parts * elements, &context);
+    }
+    run_chunks(out, in, elements);
+  }
+
+ private:
+  TENON_NOINLINE void run_chunks(char* out, const char* in, int64_t elements) noexcept {
+    constexpr int64_t kChunk = TENON_BARE_METAL ? 2 * kStepElements : 512;
+    alignas(64) char between[2][kChunk * 8];
+    const int64_t most = count == 1 ? elements : kChunk / parts;
+    for (int64_t i = 0; i < elements;) {
+      int64_t n = elements - i < most ? elements - i : most;
+      if (n < kStepElements && elements >= kStepElements && context.mean == nullptr) {
+        i = elements - kStepElements;  // the last ones together with some before
+        n = kStepElements;
+      }
+      const bool is_few = n < kStepElements;
+      if (!is_few) n -= n % kStepElements;
+      const char* made = in + i * from_size;
+      char* const target = out + i * to_size;
+      if (is_few) {
+        std::memset(between[1], 0, kStepElements * 16);
+        std::memcpy(between[1], made, static_cast<size_t>(n * from_size));
+        made = between[1];
+      }
+      for (int k = 0; k < count; ++k) {
+        char* const next = k + 1 == count && !is_few ? target : between[k % 2];
+        steps[k](next, made, parts * (is_few ? kStepElements : n), &context);
+        made = next;
+      }
+      if (is_few) std::memcpy(target, made, static_cast<size_t>(n * to_size));
+      i += n;
+      if (context.varies) {
+        context.mean += n;
+        context.stddev += n;
+      }
+    }
   }
 };
 
-/// The steps between real types; equal ones are the parts of complex types.
-TENON_LAZY void add_steps(CastSteps& steps, ScalarType to, ScalarType from,
-                          CastMode mode) noexcept {
+/// Adds the steps between real types; equal ones are the parts of complex types.
+TENON_LAZY void add_cast(Conversion& c, ScalarType to, ScalarType from, CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
   const bool to_integer = isIntegralType(to, false);
   const bool from_integer = isIntegralType(from, true);
   const size_t to_size = elementSize(to);
   const size_t from_size = elementSize(from);
-  if (to_integer && from_integer) {
-    if (!saturate && from != ScalarType::Bool && from_size == to_size) return;
-    steps.add(step_to<int64_t>(from));
-    if (saturate) steps.add(&convert<int64_t, int64_t, &clamp_long>);
-    return steps.add_wrapping<uint64_t>(to_size);
-  }
   if (from_integer && to == ScalarType::Bool) {
-    return steps.add(from_size == 1   ? kIsNonzero<uint8_t>
-                     : from_size == 2 ? kIsNonzero<uint16_t>
-                     : from_size == 4 ? kIsNonzero<uint32_t>
-                                      : kIsNonzero<uint64_t>);
+    return c.add(from_size == 1   ? &kIsNonzero<uint8_t>
+                 : from_size == 2 ? &kIsNonzero<uint16_t>
+                 : from_size == 4 ? &kIsNonzero<uint32_t>
+                                  : &kIsNonzero<uint64_t>);
   }
+  if (from == ScalarType::Bool) {
+    c.add(&kStep<uint8_t, uint8_t, &bool_to_byte>);
+    from = ScalarType::Byte;
+  }
+  if (to_integer && from_integer) {
+    if (from_size == to_size && !saturate) return;
+    const bool is_wide = saturate || to_size == 8 || from_size == 8;
+    c.add_to_int(from);
+    if (is_wide && from_size < 8) {
+      c.add(from == ScalarType::UInt32 ? &kPlain<int64_t, uint32_t> : &kPlain<int64_t, int32_t>);
+    }
+    if (saturate) c.add(&kStep<int64_t, int64_t, &clamp_long>);
+    return c.add_wrapping(is_wide ? 8 : 4, to_size);
+  }
+  const bool to_small = to_integer && (to_size <= 2 || (to == ScalarType::Int && !saturate));
   const bool to_float_at_once =
       to == ScalarType::Float && (from == ScalarType::Int || from == ScalarType::Long);
   if (is_exact_in_float(from) || to_float_at_once) {
-    steps.add(step_to<float>(from));
-    if (to_integer && (to_size <= 2 || (to == ScalarType::Int && !saturate))) {
-      steps.add(saturate ? &convert<int32_t, float, &float_to_int<true>>
-                         : &convert<int32_t, float, &float_to_int<false>>);
-      return steps.add_wrapping<uint32_t>(to_size);
+    c.add_to_float(from);
+    if (to_small) {
+      c.add(saturate ? &kStep<int32_t, float, &float_to_int<true>, true>
+                     : &kStep<int32_t, float, &float_to_int<false>, true>);
+      return c.add_wrapping(4, to_size);
     }
     if (!to_integer && to != ScalarType::Double) {
-      if (saturate && to != ScalarType::Bool) steps.add(&convert<float, float, &clamp_float>);
-      return steps.add(step_from_float(to));
+      if (saturate && to != ScalarType::Bool) c.add(&kStep<float, float, &clamp_float>);
+      return c.add_from_float(to);
     }
-    steps.add(kPlain<double, float>);
+    c.add(&kPlain<double, float>);
   } else if (from == ScalarType::Long && to != ScalarType::Double) {
-    steps.add(&convert<double, int64_t, &long_to_odd_double<int64_t>>);
+    c.add(&kStep<double, int64_t, &long_to_odd_double<int64_t>>);
   } else if (from == ScalarType::UInt64 && to != ScalarType::Double) {
-    steps.add(&convert<double, uint64_t, &long_to_odd_double<uint64_t>>);
-  } else {
-    steps.add(step_to<double>(from));
+    c.add(&kStep<double, uint64_t, &long_to_odd_double<uint64_t>>);
+  } else if (from != ScalarType::Double) {
+    c.add(from == ScalarType::Int      ? &kPlain<double, int32_t>
+          : from == ScalarType::UInt32 ? &kPlain<double, uint32_t>
+          : from == ScalarType::Long   ? &kPlain<double, int64_t>
+                                       : &kPlain<double, uint64_t>);
   }
-  if (to == ScalarType::Bool) return steps.add(kIsNonzero<double>);
+  if (to == ScalarType::Bool) return c.add(&kIsNonzero<double>);
+  if (to_small && !saturate) {
+    c.add(&kStep<int32_t, double, &double_to_int, true>);
+    return c.add_wrapping(4, to_size);
+  }
   if (to_integer) {
-    steps.add(&convert<uint64_t, double, &double_to_long>);
-    return steps.add_wrapping<uint64_t>(to_size);
+    c.add(&kStep<uint64_t, double, &double_to_long>);
+    return c.add_wrapping(8, to_size);
   }
-  if (saturate) steps.add(&convert<double, double, &clamp_double>);
+  if (saturate) c.add(&kStep<double, double, &clamp_double>);
   if (to == ScalarType::Double) return;
-  steps.add(to == ScalarType::Float ? kPlain<float, double>
-                                    : &convert<float, double, &double_to_odd_float>);
-  steps.add(step_from_float(to));
+  c.add(to == ScalarType::Float ? &kPlain<float, double>
+                                : &kStep<float, double, &double_to_odd_float>);
+  c.add_from_float(to);
 }
 
-TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode) noexcept {
-  const NumberFormat format = number_format(to);
-  CastLimits limits;
-  limits.highest = UINT64_MAX >> (64 - format.digits);
-  limits.lowest = format.lowest < 0 ? -1 - static_cast<int64_t>(limits.highest) : 0;
-  limits.below = limits.lowest;
-  limits.largest = format.largest;
-  limits.rounding = mode == CastMode::Saturate;
-  if (from == ScalarType::UInt64 && isIntegralType(to, false)) {
-    // As int64_t, those beyond its range are negative.
-    limits.lowest = 0;
-    limits.below = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
-  }
-  return limits;
-}
-
-/// Converts `count` elements of any type to any other; strides in bytes. They need no alignment.
-/// With CastMode::Checked canCast(from, to) holds.
-TENON_COMPILED_ONCE void convert_strided(ScalarType to, void* out, int64_t out_stride,
-                                         ScalarType from, const void* in, int64_t in_stride,
-                                         int64_t count, CastMode mode) noexcept {
+/// The conversion of elements of any type to any other. With CastMode::Checked canCast(from, to)
+/// holds.
+TENON_LAZY void make_conversion(Conversion& c, ScalarType to, ScalarType from,
+                                CastMode mode) noexcept {
   // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
   const bool joins = isComplexType(from) && to == ScalarType::Bool;
-  const bool widens = isComplexType(to) && !isComplexType(from);
-  const int64_t parts = isComplexType(from) && (isComplexType(to) || joins) ? 2 : 1;
   const ScalarType to_part = part_type_of(to);
   const ScalarType from_part = part_type_of(from);
-  const auto part_size = static_cast<int64_t>(elementSize(to_part));
-  const int64_t made_size = joins ? 1 : parts * part_size;
-  const int64_t taken_size = parts * static_cast<int64_t>(elementSize(from_part));
-  const bool gathers = in_stride != taken_size;
-  const bool scatters = joins || widens || out_stride != made_size;
-  CastSteps steps;
-  if (to != from) add_steps(steps, to_part, from_part, mode);
-  if (steps.count == 0 && !gathers && !scatters) {
-    if (count != 0) std::memcpy(out, in, static_cast<size_t>(count * made_size));
-    return;
-  }
-  const CastLimits limits = cast_limits(to_part, from_part, mode);
-  constexpr int64_t kChunk = TENON_BARE_METAL ? 2 * kStepElements : 256;
-  constexpr char kZeros[16] = {};
-  alignas(64) char between[2][kChunk * 8];
-  char* const taken = between[1];  // the first step writes to the other
-  static_assert(kChunk * 8 >= kStepElements * 16);
-  const int64_t most = steps.count == 1 && !gathers && !scatters ? count : kChunk / parts;
-  for (int64_t i = 0; i < count;) {
-    int64_t n = count - i < most ? count - i : most;
-    if (n < kStepElements && count >= kStepElements) {
-      i = count - kStepElements;  // the last ones together with some before
-      n = kStepElements;
-    }
-    const bool is_few = n < kStepElements;
-    if (!is_few) n -= n % kStepElements;
-    const char* made = static_cast<const char*>(in) + i * in_stride;
-    char* const target = static_cast<char*>(out) + i * out_stride;
-    if (is_few) std::memset(taken, 0, kStepElements * 16);
-    if (is_few || gathers) {
-      copy_strided(taken, taken_size, made, in_stride, n, static_cast<size_t>(taken_size));
-      made = taken;
-    }
-    for (int k = 0; k < steps.count; ++k) {
-      const bool is_last = k + 1 == steps.count && !scatters && !is_few;
-      char* const next = is_last ? target : between[k % 2];
-      steps.steps[k](next, made, parts * (is_few ? kStepElements : n), &limits);
-      made = next;
-    }
-    if (joins) {
-      for (int64_t k = 0; k < n; ++k)
-        target[k * out_stride] = static_cast<char>(made[2 * k] | made[2 * k + 1]);
-    } else if (made != target) {
-      copy_strided(target, out_stride, made, made_size, n, static_cast<size_t>(made_size));
-    }
-    if (widens)
-      copy_strided(target + part_size, out_stride, kZeros, 0, n, static_cast<size_t>(part_size));
-    i += n;
-  }
+  c.from_size = static_cast<int64_t>(elementSize(from));
+  c.to_size = static_cast<int64_t>(elementSize(to));
+  c.parts = isComplexType(from) && (isComplexType(to) || joins) ? 2 : 1;
+  const bool to_real = isComplexType(from) && c.parts == 1;
+  static_cast<CastLimits&>(c.context) = cast_limits(to_part, from_part, mode);
+  c.context.from_code = float8_code(from);
+  c.context.to_code = float8_code(to);
+  c.context.part_size = static_cast<int64_t>(elementSize(to_real ? from_part : to_part));
+  if (to_real) c.add(&real_step);
+  if (to != from) add_cast(c, to_part, from_part, mode);
+  if (joins) c.add(&join_step);
+  if (isComplexType(to) && !isComplexType(from)) c.add(&widen_step);
+  if (c.count == 0) c.add(&copy_step);
 }
 
-/// The same of consecutive elements.
-TENON_LAZY void convert_elements(ScalarType to, void* out, ScalarType from, const void* in,
-                                 int64_t count, CastMode mode = CastMode::Checked) noexcept {
-  convert_strided(to, out, static_cast<int64_t>(elementSize(to)), from, in,
-                  static_cast<int64_t>(elementSize(from)), count, mode);
+/// Converts consecutive elements.
+TENON_COMPILED_ONCE void convert_elements(ScalarType to, void* out, ScalarType from, const void* in,
+                                          int64_t count,
+                                          CastMode mode = CastMode::Checked) noexcept {
+  Conversion c;
+  make_conversion(c, to, from, mode);
+  c.run(static_cast<char*>(out), static_cast<const char*>(in), count);
+  clear_after_variants();
 }
 
 }  // namespace detail

@@ -8,7 +8,6 @@
 
 #include "tenon/config.h"
 #include "tenon/core/tensor_view.h"
-#include "tenon/kernels/convert.h"
 #include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/fill.h"
 #include "tenon/kernels/parallel.h"
@@ -30,63 +29,6 @@ inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) n
           other.size, row.size, row.dst_stride,   other.src_stride};
 }
 
-/// Converts a plane: its blocks are first transposed and then converted row by row, or, where rows
-/// of the destination are short, the other way round. `cast(out, in, count, i, j, along_j)`
-/// converts a row: its first element is at index i of the plan's last dimension and j of the one
-/// before; along_j says that the others follow along j.
-template <class Cast>
-void cast_plane(const CopyPlan& plan, const Plane& p, const Cast& cast) noexcept {
-  // Of a block: the shorter side, if the plane has as many, and what the longer is a multiple of.
-  // 16 bytes are the largest element.
-  constexpr int64_t kNarrow = TENON_BARE_METAL ? 2 : 16;
-  constexpr int64_t kWide = TENON_BARE_METAL ? 16 : 32;
-  constexpr int64_t kBytes = kNarrow * kWide * 16;
-  alignas(64) char block[kBytes];
-  const auto dst_size = static_cast<int64_t>(plan.unit);
-  const int64_t src_size = source_unit(plan);
-  const bool cast_first = p.in_rows < p.out_rows;
-  const int64_t shorter = cast_first ? p.in_rows : p.out_rows;
-  const int64_t narrow = shorter < kNarrow ? shorter : kNarrow;
-  const int64_t wide = kBytes / (cast_first ? dst_size : src_size) / narrow & -kWide;
-  const int64_t rows = cast_first ? narrow : wide;   // of `in`
-  const int64_t width = cast_first ? wide : narrow;  // along them, rows of `out`
-  PixelShuffle shuffle(p.in_rows * p.out_rows >= 256);
-  for (int64_t j = 0; j < p.out_rows; j += width) {
-    const int64_t m = p.out_rows - j < width ? p.out_rows - j : width;
-    for (int64_t i = 0; i < p.in_rows; i += rows) {
-      const int64_t n = p.in_rows - i < rows ? p.in_rows - i : rows;
-      char* const dst = p.out + j * p.out_stride + i * dst_size;
-      const char* const src = p.in + i * p.in_stride + j * src_size;
-      if (cast_first) {
-        for (int64_t k = 0; k < n; ++k) {
-          cast(block + k * m * dst_size, src + k * p.in_stride, m, i + k, j, true);
-        }
-        copy_plane({dst, block, p.out_stride, m * dst_size, m, n, dst_size, dst_size}, plan.unit,
-                   shuffle);
-      } else {
-        copy_plane({block, src, n * src_size, p.in_stride, m, n, src_size, src_size},
-                   static_cast<size_t>(src_size), shuffle);
-        for (int64_t k = 0; k < m; ++k) {
-          cast(dst + k * p.out_stride, block + k * n * src_size, n, i, j + k, false);
-        }
-      }
-    }
-  }
-}
-
-/// A CastFunction for all pairs of types.
-TENON_COMPILED_ONCE void cast_elements(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  if (plan.is_plane) {
-    const auto cast = [&](char* out, const char* in, int64_t count, int64_t, int64_t, bool) {
-      convert_elements(own_type(plan.dst_type), out, own_type(plan.src_type), in, count, plan.mode);
-    };
-    return cast_plane(plan, innermost_plane(plan, dst, src), cast);
-  }
-  const CopyPlan::Dim row = innermost_row(plan);
-  convert_strided(own_type(plan.dst_type), dst, row.dst_stride, own_type(plan.src_type), src,
-                  row.src_stride, row.size, plan.mode);
-}
-
 /// Copies rows of `nbytes` bytes that are consecutive on both sides.
 inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
   for (int64_t j = 0; j < p.out_rows; ++j) {
@@ -101,18 +43,30 @@ inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
   }
 }
 
+/// Copies a plane whose rows, along i, may be consecutive on both sides: short ones as elements.
+TENON_LAZY TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
+                                          PixelShuffle& shuffle) noexcept {
+  const auto element = static_cast<int64_t>(size);
+  Plane p = plane.out_stride == element ? plane.exchanged() : plane;
+  if (p.in_stride == element && p.out_step == element) {
+    size *= static_cast<size_t>(p.in_rows);
+    if (size > 16) return copy_rows(p, size);
+    p.in_rows = 1;
+  }
+  copy_plane(p, size, shuffle);
+}
+
 /// Copies what the plan's innermost dimensions hold, without a conversion.
 TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src,
                                PixelShuffle& shuffle) noexcept {
   const Plane p = innermost_plane(plan, dst, src);
   const auto unit = static_cast<int64_t>(plan.unit);
   const size_t nbytes = static_cast<size_t>(p.in_rows) * plan.unit;
-  if (plan.kind <= CopyKind::Rows) return copy_rows(p, nbytes);
   if (p.in_stride == 0 && p.out_step == unit && nbytes >= kLeastFill && 16 % unit == 0) {
     if (p.out_rows == 1) return fill_elements(p.out, p.in_rows, p.in, plan.unit);
     return fill_rows({p.out, p.in, p.out_stride, p.in_step, p.out_rows, nbytes, plan.unit, false});
   }
-  copy_plane(p, plan.unit, shuffle);
+  copy_block(p, plan.unit, shuffle);
 }
 
 /// Walks a plan's outer dimensions in the caller's thread; copy(dst, src) copies what the innermost
@@ -176,10 +130,10 @@ void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
 TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) {
+    if (piece.converts) return cast(piece);
     PixelShuffle shuffle(piece.nbytes >= 256);
-    run_piece(piece, piece.converts && !piece.is_plane ? 1 : 2, [&](char* dst, const char* src) {
-      piece.converts ? cast(piece, dst, src) : copy_innermost(piece, dst, src, shuffle);
-    });
+    run_piece(piece, 2,
+              [&](char* dst, const char* src) { copy_innermost(piece, dst, src, shuffle); });
   });
 }
 

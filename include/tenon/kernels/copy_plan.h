@@ -87,16 +87,15 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
 }
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is. False when one of them is not. Without a conversion the source may be reversed,
-/// and both must be long enough to be better than the dimensions that are last.
+/// destination is; the source may be reversed. False when one of them is not. Without a conversion
+/// both must be long enough to be better than the dimensions that are last.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
-  const ptrdiff_t reversed = plan.converts ? source_unit(plan) : -source_unit(plan);
   for (size_t i = plan.rank - 1; i-- > 0;) {
     const CopyPlan::Dim found = plan.dims[i];
-    if (found.src_stride != source_unit(plan) && found.src_stride != reversed) continue;
+    if (found.src_stride != source_unit(plan) && found.src_stride != -source_unit(plan)) continue;
     const bool is_small = plan.rank > 2 && found.size * plan.dims[plan.rank - 1].size < 64;
     if (is_small && !plan.converts) continue;
     for (; i + 2 < plan.rank; ++i) plan.dims[i] = plan.dims[i + 1];

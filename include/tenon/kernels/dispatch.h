@@ -101,6 +101,11 @@ TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
 #endif
 }
 
+/// The same after functions for the set in use.
+inline void clear_after_variants() noexcept {
+  isa() >= Isa::Avx2 ? clear_upper_halves() : clear_after_baseline();
+}
+
 /// Runs a kernel for the set in use; without variants, for the baseline.
 template <class Kernel, bool kVariants = true, class... Args>
 void dispatch(Args... args) noexcept {

@@ -11,7 +11,7 @@
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
-#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/dispatch.h"
 
 TENON_BEGIN_NAMESPACE
@@ -62,17 +62,18 @@ struct Normalize {
 
 namespace detail {
 
-/// out = (in * scale - mean) / stddev, with one mean and one stddev for all elements or, where the
-/// channel `varies`, one for each. T is float, or uint8_t: to convert images' bytes by themselves
+/// (in * scale - mean) / stddev. T is float, or uint8_t: to convert images' bytes by themselves
 /// takes a quarter of the time.
 template <class T>
 struct NormalizeKernel {
-  static TENON_ALWAYS_INLINE void body(const void* TENON_RESTRICT in, int64_t count, float scale,
-                                       const float* TENON_RESTRICT mean,
-                                       const float* TENON_RESTRICT stddev, bool varies,
-                                       void* TENON_RESTRICT out) noexcept {
+  static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
+                                       int64_t count, const CastContext& context) noexcept {
     TENON_NO_CONTRACTION
-    if (varies) {
+    count &= -kStepElements;
+    const float scale = context.scale;
+    const float* TENON_RESTRICT const mean = context.mean;
+    const float* TENON_RESTRICT const stddev = context.stddev;
+    if (context.varies) {
       for (int64_t i = 0; i < count; ++i) {
         const float scaled = static_cast<float>(load_element<T>(in, i)) * scale;
         store_element(out, i, (scaled - mean[i]) / stddev[i]);
@@ -86,18 +87,18 @@ struct NormalizeKernel {
       store_element(out, i, (scaled - one_mean) / one_stddev);
     }
   }
-  TENON_VECTORIZE_EXACT static void run(Baseline, const void* in, int64_t count, float scale,
-                                        const float* mean, const float* stddev, bool varies,
-                                        void* out) noexcept {
-    body(in, count, scale, mean, stddev, varies, out);
+  TENON_VECTORIZE_EXACT static void baseline(void* out, const void* in, int64_t count,
+                                             const CastContext* context) noexcept {
+    body(out, in, count, *context);
   }
-#if TENON_HAS_AVX2
-  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const void* in, int64_t count,
-                                                          float scale, const float* mean,
-                                                          const float* stddev, bool varies,
-                                                          void* out) noexcept {
-    body(in, count, scale, mean, stddev, varies, out);
+#if TENON_HAS_VARIANTS
+  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void avx2(void* out, const void* in, int64_t count,
+                                                           const CastContext* context) noexcept {
+    body(out, in, count, *context);
   }
+  static constexpr StepVariants variants = {&baseline, &avx2};
+#else
+  static constexpr StepVariants variants = {&baseline, nullptr};
 #endif
 };
 
@@ -106,20 +107,8 @@ struct ChannelValues {
   const float* data = nullptr;
   int64_t step = 0;
 
-  /// The ones from `first` on, repeated after so many of them.
-  void fill(float* out, int64_t first, int64_t period, int64_t count) const noexcept {
-    int64_t have = period < count ? period : count;
-    for (int64_t i = 0; i < have; ++i) out[i] = data[(first + i) * step];
-    while (have < count) {
-      const int64_t n = have < count - have ? have : count - have;
-      std::memcpy(out + have, out, static_cast<size_t>(n) * sizeof *out);
-      have += n;
-    }
-  }
+  const float& operator[](int64_t channel) const noexcept { return data[channel * step]; }
 };
-
-/// Elements that are normalised at once. Pixels have no more channels.
-inline constexpr int64_t kNormalizeChunk = TENON_BARE_METAL ? 32 : 512;
 
 /// A plan of a copy that normalises.
 struct NormalizePlan {
@@ -131,8 +120,6 @@ struct NormalizePlan {
   /// The copy's dimension of the channels, which is not merged into another; SIZE_MAX for one
   /// channel.
   size_t channel_dim = SIZE_MAX;
-  /// Whether the copy's last two dimensions are a row of pixels, each of few channels.
-  bool is_pixels = false;
 };
 
 /// Plans the copy; `dim` is normalize's, not negative; its lists were checked.
@@ -148,7 +135,8 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   };
   plan.mean = values_of(normalize.mean, kZeroAndOne);
   plan.stddev = values_of(normalize.stddev, kZeroAndOne + 1);
-  if (dst.sizes.empty() || dst.sizes[dim] == 1) return finish_plan(copy);
+  const bool is_uniform = plan.mean.step == 0 && plan.stddev.step == 0;
+  if (dst.sizes.empty() || dst.sizes[dim] == 1 || is_uniform) return finish_plan(copy);
 
   // The channels are apart while the others are merged.
   plan.channels = dst.sizes[dim];
@@ -167,136 +155,81 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
     copy.dims[at] = copy.dims[at - 1];
   }
   copy.dims[at] = channel;
-  const bool is_last = at + 1 == copy.rank && at > 0;
   choose_kind(copy);
-  if (!copy.is_plane && is_last && plan.channels <= kNormalizeChunk) {
-    copy.kind = CopyKind::Cast;
-    copy.is_plane = plan.is_pixels = true;
-  }
   // Nothing else has its stride, since the destination's elements are distinct.
   for (at = 0; copy.dims[at].dst_stride != channel.dst_stride;) ++at;
   plan.channel_dim = at;
 }
 
-/// Normalises a row. Its first element is of channel `channel`; the others are too or, where it
-/// `varies`, of the next ones in turn.
-TENON_LAZY void normalize_row(const NormalizePlan& plan, char* dst, int64_t dst_stride,
-                              const char* src, int64_t src_stride, int64_t count, int64_t channel,
-                              bool varies) noexcept {
-  constexpr bool kVariants = TENON_HAS_VARIANTS != 0;
-  constexpr auto kSize = static_cast<int64_t>(sizeof(float));
-  alignas(64) float values[kNormalizeChunk];
-  alignas(64) float normalized[kNormalizeChunk];
-  alignas(64) float mean[kNormalizeChunk];
-  alignas(64) float stddev[kNormalizeChunk];
-  const ScalarType from = own_type(plan.copy.src_type);
-  const ScalarType to = own_type(plan.copy.dst_type);
-  const bool is_direct = to == ScalarType::Float && dst_stride == kSize;
-  const bool is_dense = src_stride == static_cast<int64_t>(elementSize(from)) && src != dst;
-  const bool are_bytes = is_dense && from == ScalarType::Byte;
-  const bool is_converted = !are_bytes && !(is_dense && from == ScalarType::Float);
-  // Of few channels a chunk has all of them several times, and so has the next.
-  const bool are_few = !varies || plan.channels <= kNormalizeChunk;
-  const int64_t most =
-      varies && are_few ? kNormalizeChunk - kNormalizeChunk % plan.channels : kNormalizeChunk;
-  for (int64_t i = 0; i < count; i += most) {
-    const int64_t n = count - i < most ? count - i : most;
-    if (i == 0 || !are_few) {
-      const int64_t first = varies ? channel + i : channel;
-      plan.mean.fill(mean, first, plan.channels, varies ? n : 1);
-      plan.stddev.fill(stddev, first, plan.channels, varies ? n : 1);
-    }
-    const void* in = src + i * src_stride;
-    if (is_converted) {
-      convert_strided(ScalarType::Float, values, kSize, from, in, src_stride, n,
-                      CastMode::Truncate);
-      in = values;
-    }
-    char* const out = dst + i * dst_stride;
-    void* const made = is_direct ? static_cast<void*>(out) : static_cast<void*>(normalized);
-    if (are_bytes) {
-      dispatch<NormalizeKernel<uint8_t>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
-    } else {
-      dispatch<NormalizeKernel<float>, kVariants>(in, n, plan.scale, mean, stddev, varies, made);
-    }
-    if (is_direct) continue;
-    convert_strided(to, out, dst_stride, ScalarType::Float, normalized, kSize, n, plan.copy.mode);
-  }
-}
+/// The lists of the channels that a conversion needs next.
+struct ChannelLists {
+  static constexpr int64_t kMost = TENON_BARE_METAL ? 32 : 512;
 
-/// Normalises a row of pixels, which need not be consecutive, and whose channels need not be.
-TENON_LAZY void normalize_pixels(const NormalizePlan& plan, const CopyPlan& copy, char* dst,
-                                 const char* src) noexcept {
-  const CopyPlan::Dim& pixel = copy.dims[copy.rank - 2];
-  const CopyPlan::Dim& channel = copy.dims[copy.rank - 1];
-  const bool gathers = pixel.src_stride != channel.src_stride * channel.size;
-  const bool scatters = pixel.dst_stride != channel.dst_stride * channel.size;
-  if (!gathers && !scatters) {
-    return normalize_row(plan, dst, channel.dst_stride, src, channel.src_stride,
-                         pixel.size * channel.size, 0, true);
-  }
-  if (is_dense(copy, channel) && channel.size >= 32) {
-    for (int64_t i = 0; i < pixel.size; ++i) {
-      normalize_row(plan, dst + i * pixel.dst_stride, channel.dst_stride,
-                    src + i * pixel.src_stride, channel.src_stride, channel.size, 0, true);
-    }
-    return;
-  }
-  alignas(64) char taken[kNormalizeChunk * 8];
-  alignas(64) char made[kNormalizeChunk * 8];
-  const int64_t most = kNormalizeChunk / channel.size;
-  const auto dst_unit = static_cast<int64_t>(copy.unit);
-  const int64_t src_unit = source_unit(copy);
-  for (int64_t i = 0; i < pixel.size; i += most) {
-    const int64_t n = pixel.size - i < most ? pixel.size - i : most;
-    const char* const in = src + i * pixel.src_stride;
-    char* const out = dst + i * pixel.dst_stride;
-    for (int64_t c = 0; gathers && c < channel.size; ++c) {
-      copy_strided(taken + c * src_unit, channel.size * src_unit, in + c * channel.src_stride,
-                   pixel.src_stride, n, static_cast<size_t>(src_unit));
-    }
-    normalize_row(plan, scatters ? made : out, scatters ? dst_unit : channel.dst_stride,
-                  gathers ? taken : in, gathers ? src_unit : channel.src_stride, n * channel.size,
-                  0, true);
-    for (int64_t c = 0; scatters && c < channel.size; ++c) {
-      copy_strided(out + c * channel.dst_stride, pixel.dst_stride, made + c * dst_unit,
-                   channel.size * dst_unit, n, copy.unit);
-    }
-  }
-}
+  int64_t filled[4] = {};  // with which block
+  alignas(64) float mean[kMost + kStepElements];
+  alignas(64) float stddev[kMost + kStepElements];
 
-/// Normalises what the innermost dimensions of `copy`, the plan's or a piece of it, hold.
-TENON_LAZY void normalize_innermost(const NormalizePlan& plan, const CopyPlan& copy, char* dst,
-                                    const char* src) noexcept {
-  if (plan.is_pixels) return normalize_pixels(plan, copy, dst, src);
-  const bool along_last = plan.channel_dim + 1 == copy.rank;
-  if (copy.is_plane) {
-    const bool along_other = plan.channel_dim + 2 == copy.rank;
-    const auto normalize = [&](char* out, const char* in, int64_t count, int64_t i, int64_t j,
-                               bool along_j) {
-      normalize_row(plan, out, static_cast<int64_t>(copy.unit), in, source_unit(copy), count,
-                    along_last    ? i
-                    : along_other ? j
-                                  : 0,
-                    along_j ? along_other : along_last);
-    };
-    return cast_plane(copy, innermost_plane(copy, dst, src), normalize);
+  /// For `rows` of `length` elements, of channel `first` and then of the next ones in turn, along
+  /// the row or from one row to the next.
+  void fill(const NormalizePlan& plan, int64_t first, int64_t rows, int64_t length,
+            bool along_row) noexcept {
+    const int64_t wanted[4] = {first, rows, length, along_row};
+    if (std::memcmp(filled, wanted, sizeof filled) == 0) return;
+    std::memcpy(filled, wanted, sizeof filled);
+    int64_t k = 0;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < length; ++i, ++k) {
+        const int64_t c = first + (along_row ? i : r);
+        mean[k] = plan.mean[c];
+        stddev[k] = plan.stddev[c];
+      }
+    }
+    for (int64_t i = 0; i < kStepElements; ++i) {  // a last step is a whole one
+      mean[k + i] = *mean;
+      stddev[k + i] = *stddev;
+    }
   }
-  const CopyPlan::Dim row = innermost_row(copy);
-  normalize_row(plan, dst, row.dst_stride, src, row.src_stride, row.size, 0, along_last);
+};
+
+/// Normalises what a piece of a plan's copy says, whose channels are all the same, or lie along one
+/// of its innermost dimensions.
+TENON_LAZY void run_normalized_piece(const NormalizePlan& plan, const CopyPlan& piece) noexcept {
+  const ScalarType to = own_type(piece.dst_type);
+  const ScalarType from = own_type(piece.src_type);
+  const bool is_byte = from == ScalarType::Byte;
+  BlockConversion c(piece);
+  CastContext& context = c.context;
+  static_cast<CastLimits&>(context) = cast_limits(to, ScalarType::Float, piece.mode);
+  context.scale = plan.scale;
+  c.count = 0;
+  if (!is_byte) add_cast(c, ScalarType::Float, from, CastMode::Truncate);
+  c.add(is_byte ? &NormalizeKernel<uint8_t>::variants : &NormalizeKernel<float>::variants);
+  if (to != ScalarType::Float) add_cast(c, to, ScalarType::Float, piece.mode);
+  const bool along_row = (plan.channel_dim + 1 == piece.rank) != c.exchanges;
+  const bool varies = plan.channels > 1;
+  if (varies) c.channels = along_row ? Channels::AlongRow : Channels::AlongRows;
+  ChannelLists lists;
+  run_piece(piece, 2, [&](char* dst, const char* src) {
+    c.convert(innermost_plane(piece, dst, src), ChannelLists::kMost,
+              [&](int64_t row, int64_t rows, int64_t i, int64_t length) {
+                const int64_t first = !varies ? 0 : along_row ? i : row;
+                context.varies = varies && (along_row || rows > 1);
+                if (context.varies) lists.fill(plan, first, rows, length, along_row);
+                context.mean = context.varies ? lists.mean : &plan.mean[first];
+                context.stddev = context.varies ? lists.stddev : &plan.stddev[first];
+              });
+  });
+  clear_after_variants();
 }
 
 /// Does what a plan of plan_normalized() says: channel after channel, unless they are among the
 /// inner dimensions.
 TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
-  const auto run = [](const NormalizePlan& channels, const CopyPlan& piece) noexcept {
-    run_piece(piece, piece.is_plane ? 2 : 1,
-              [&](char* dst, const char* src) { normalize_innermost(channels, piece, dst, src); });
-  };
   run_pieces(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
-    const size_t inner = piece.is_plane ? 2 : 1;
-    if (plan.channels == 1 || plan.channel_dim + inner >= piece.rank) return run(plan, piece);
+    if (plan.channels == 1 || plan.channel_dim + 2 >= piece.rank) {
+      return run_normalized_piece(plan, piece);
+    }
     NormalizePlan one = plan;
     one.copy = piece;
     one.channels = 1;
@@ -309,7 +242,7 @@ TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
       one.copy.src = static_cast<const char*>(piece.src) + c * channel.src_stride;
       one.mean.data = plan.mean.data + c * plan.mean.step;
       one.stddev.data = plan.stddev.data + c * plan.stddev.step;
-      run(one, one.copy);
+      run_normalized_piece(one, one.copy);
     }
   });
 }

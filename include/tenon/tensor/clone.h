@@ -2,6 +2,7 @@
 // clone_tensor_ptr: a copy that owns its memory.
 #pragma once
 
+#include "tenon/kernels/convert_block.h"
 #include "tenon/tensor/creators.h"
 
 TENON_BEGIN_NAMESPACE

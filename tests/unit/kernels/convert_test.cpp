@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Casts by hand, and of all pairs of types in runs of all lengths and strides; those of all values
-// are in convert_values_test.cpp.
+// Casts by hand; those of all values are in convert_values_test.cpp, of all pairs of types in runs of
+// all lengths and strides in convert_block_test.cpp.
 #include "tenon/kernels/convert.h"
 
 #include <cmath>
@@ -11,7 +11,6 @@
 namespace convert_test {
 
 using tenon::detail::convert_elements;
-using tenon::detail::convert_strided;
 using namespace tests;
 
 namespace {
@@ -161,50 +160,6 @@ TEST_CASE("convert: values by hand") {
   // Within one type the bits are copied.
   check(T::Float, {0x7f800001, 0x7f800000}, T::Float, kModes, {0x7f800001, 0x7f800000});
   check(T::Bool, {0, 1, 2, 255}, T::Bool, kModes, {0, 1, 2, 255});
-}
-
-// A promise of docs/guarantees.md.
-TEST_CASE("convert: all pairs of types, in runs of every length, at any strides, and no further") {
-  constexpr size_t kMost = 70;
-  constexpr unsigned char kGuard = 0xa5;
-  Rng random{1};
-  for (ScalarType from : kAllTypes) {
-    const size_t from_size = elementSize(from);
-    const Bytes in = random_elements(random, from, kMost);
-    for (ScalarType to : kAllTypes) {
-      const size_t size = elementSize(to);
-      for (CastMode mode : kModes) {
-        if (mode == CastMode::Checked && !canCast(from, to)) continue;
-        INFO(toString(from) << " to " << toString(to) << ", " << toString(mode));
-        Bytes expected(kMost * size);
-        for (size_t i = 0; i < kMost; ++i) {
-          cast_by_hand(to, expected.data() + i * size, from, in.data() + i * from_size, mode);
-        }
-        for_each_isa([&] {
-          int wrong = 0;
-          for (size_t count = 0; count <= kMost; count += kThorough ? 1 : 5) {
-            // Dense, and apart by other bytes on either side. Memory ends where the elements do.
-            for (size_t gap : {size_t{0}, 3 * (count % 2)}) {
-              const size_t in_step = from_size + gap;
-              const size_t step = size + 2 * gap;
-              Bytes source(1 + count * in_step);
-              Bytes out(1 + count * step + 16, kGuard);
-              Bytes right = out;
-              for (size_t i = 0; i < count; ++i) {
-                std::memcpy(&source[1 + i * in_step], &in[i * from_size], from_size);
-                std::memcpy(&right[1 + i * step], &expected[i * size], size);
-              }
-              convert_strided(to, out.data() + 1, static_cast<int64_t>(step), from,
-                              source.data() + 1, static_cast<int64_t>(in_step),
-                              static_cast<int64_t>(count), mode);
-              if (out != right) ++wrong;
-            }
-          }
-          CHECK(wrong == 0);
-        });
-      }
-    }
-  }
 }
 
 TEST_CASE("convert: runs longer than the buffers between two kernels") {

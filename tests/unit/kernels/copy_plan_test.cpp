@@ -120,11 +120,11 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
   // Not for a plane that is smaller than 64 elements.
   check(same(kFloat, {60, 20, 5, 1}, {1, 100, 3, 1000}, {3, 3, 4, 5}), K::General, 4,
         {{3, 240, 4}, {3, 80, 400}, {4, 20, 12}, {5, 4, 4000}});
-  // A plane's channels may be in reverse, if nothing is converted.
+  // A plane's channels may be in reverse.
   check(same(kByte, {600, 30, 1}, {-1, 90, 3}, {3, 20, 30}), K::Transpose, 1,
         {{3, 600, -1}, {600, 1, 3}});
-  check(plan(kFloat, {600, 30, 1}, kByte, {-1, 90, 3}, {3, 20, 30}), K::General, 4,
-        {{3, 2400, -1}, {600, 4, 3}});
+  check(plan(kFloat, {600, 30, 1}, kByte, {-1, 90, 3}, {3, 20, 30}), K::Cast, 4,
+        {{3, 2400, -1}, {600, 4, 3}}, true);
   // One channel of pixels, and anything else, goes element by element, converting too.
   check(same(kByte, {30, 1}, {90, 3}, {20, 30}), K::General, 1, {{600, 1, 3}});
   check(same(kByte, {2}, {1}, {10}), K::General, 1, {{10, 2, 1}});
