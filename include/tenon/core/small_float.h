@@ -114,7 +114,7 @@ struct SmallFloatFormat {
       kSpecials == Specials::Ieee ? top_exponent | (1u << (kMantissaBits - 1)) : overflow;
   static constexpr bool is_half_float = kBias == 127;  // BFloat16: a float's upper half
 
-  static constexpr SmallFloatCode code() noexcept {
+  static TENON_HOST_DEVICE constexpr SmallFloatCode code() noexcept {
     return {23 - kMantissaBits,
             31 - kExponentBits - kMantissaBits,
             sign_bit,

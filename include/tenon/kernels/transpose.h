@@ -229,20 +229,21 @@ class PixelShuffle {
     const char* const in_last = from + last * s.in_pixel;
     char* const out_last = to + last * s.out_pixel;
     Vector<char, 16> mask[kCount][kCount];  // where no byte that is written can alias it
-#pragma GCC unroll 4                        // else vectors would live in memory
+    // Unrolled: else vectors would live in memory.
+    TENON_UNROLL
     for (size_t k = 0; k < kCount; ++k) {
-#pragma GCC unroll 4
+      TENON_UNROLL
       for (size_t j = 0; j < kCount; ++j) mask[k][j] = shuffle.masks_[k][j];
     }
     for (;;) {
       Vector<char, 16> v[kCount];
-#pragma GCC unroll 4
+      TENON_UNROLL
       for (size_t k = 0; k < kCount; ++k) load(v[k], from + static_cast<int64_t>(k) * in_next);
-#pragma GCC unroll 4
+      TENON_UNROLL
       for (size_t k = 0; k < kCount; ++k) {
         if (static_cast<int64_t>(k) == shuffle.channels_) break;
         Vector<char, 16> w = __builtin_ia32_pshufb128(v[0], mask[k][0]);
-#pragma GCC unroll 4
+        TENON_UNROLL
         for (size_t j = 1; j < kCount; ++j) w |= __builtin_ia32_pshufb128(v[j], mask[k][j]);
         store(to + static_cast<int64_t>(k) * out_next, w);
       }
