@@ -87,10 +87,10 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
   const auto element = static_cast<int64_t>(size);
   const int64_t tile = 16 / element;
   constexpr int64_t kRows = 64;
-  const int64_t columns = kPitch / element;
+  const int64_t most = kPitch / element;
   alignas(64) char block[kRows * kPitch];
   const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const int64_t width = p.out_rows < columns ? p.out_rows : columns;
+  const int64_t width = p.out_rows < most ? p.out_rows : most;
   for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
     const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
     for (int64_t c0 = 0; c0 < p.out_rows; c0 += width) {
@@ -99,7 +99,7 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
       char* const out = p.out + c * p.out_stride + r * element;
       for (int64_t i = 0; i < rows; ++i) {
         char* const row = block + i * kPitch;
-        if (width == columns) {
+        if (width == most) {
           std::memcpy(row, in + i * p.in_stride, 64);  // of known length, which is not a call
         } else {
           std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(width * element));
@@ -131,10 +131,10 @@ class PixelShuffle {
     int64_t& pixels = along_j_ ? p.out_rows : p.in_rows;
     const int64_t across = along_j_ ? p.in_rows : p.out_rows;
     const int64_t last = pixels - rest_;  // pixel of which an array may begin
-    const int64_t lines = are_lines_ ? across : 1;
-    if (last < 0 || across != lines * channels_) return;
+    const int64_t count = are_lines_ ? across : 1;
+    if (last < 0 || across != count * channels_) return;
     const Strides s = strides(p);
-    for (int64_t line = 0; line < lines; ++line) {
+    for (int64_t line = 0; line < count; ++line) {
       run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
     }
     clear_upper_halves();

@@ -24,11 +24,11 @@ inline void random_strided(const RandomPlan& plan, const Generator::State& start
   const auto step = static_cast<int64_t>(size);
   const auto most = static_cast<int64_t>(sizeof chunk / size);
   const size_t last = dst.sizes.size() - 1;
-  ptrdiff_t index[kMaxDims];
+  int64_t index[kMaxDims];
   int64_t offset = 0;  // in elements
   int64_t rest = begin;
   for (size_t d = last + 1; d-- > 0; rest /= dst.sizes[d]) {
-    index[d] = static_cast<ptrdiff_t>(rest % dst.sizes[d]);
+    index[d] = rest % dst.sizes[d];
     offset += index[d] * dst.strides[d];
   }
   for (int64_t n = 0; begin < end; begin += n) {
@@ -41,7 +41,7 @@ inline void random_strided(const RandomPlan& plan, const Generator::State& start
       count = n - i < left ? n - i : left;
       copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
                    chunk + i * step, step, count, size);
-      index[last] += static_cast<ptrdiff_t>(count);
+      index[last] += count;
       offset += count * dst.strides[last];
       for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
         offset += dst.strides[d - 1] - index[d] * dst.strides[d];
