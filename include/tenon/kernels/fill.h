@@ -30,7 +30,8 @@ TENON_LAZY TENON_NOINLINE uint64_t repeat_value(const char* value, size_t size, 
   return load_as(uint64_t());
 }
 
-/// Rows of `nbytes` bytes, at least kLeastFill: row r gets copies of the element, of `size` bytes, at in + r * in_stride.
+/// Rows of `nbytes` bytes, at least kLeastFill: row r gets copies of the element, of `size` bytes,
+/// at in + r * in_stride.
 inline constexpr size_t kLeastFill = 32;
 struct FilledRows {
   char* out;

@@ -16,7 +16,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A plane to copy: element (i, j) goes from `in + i * in_stride + j * in_step` to
-/// `out + j * out_stride + i * out_step`, for i < in_rows and j < out_rows. Strides in bytes, of any
+/// `out + j * out_stride + i * out_step`, for i < in_rows and j < out_rows. Strides in bytes, any
 /// sign; no two elements overlap.
 struct Plane {
   char* out;
@@ -48,8 +48,8 @@ TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
 }
 
 #if !defined(__OPTIMIZE_SIZE__)
-/// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square, at
-/// kPitch from each other. What does not fill a square is copied by one that overlaps its neighbour.
+/// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square,
+/// kPitch apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
 /// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
 /// of it to where lanes * q + p was.
 inline constexpr int64_t kPitch = 64;

@@ -51,7 +51,7 @@ TEST_CASE("memory_cases: a backend whose blocks are wrong is found") {
     }
     void deallocate(void*, size_t) noexcept override {}
   };
-  CHECK_FOUND("expected memory of its own", Overlaps, blocks_are_apart);
+  CHECK_FOUND("expected a separate block", Overlaps, blocks_are_apart);
 
   struct GivesOneTwice final : HonestBackend {
     void* last = nullptr;
