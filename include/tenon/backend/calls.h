@@ -229,7 +229,7 @@ struct MemoryState : BackendState {
     data = nullptr;
     if (TENON_UNLIKELY(find() == nullptr)) {
       return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
-                  "has no memory, the backend that it wraps was destroyed");
+                  "has no memory, and the backend that it wraps was destroyed");
     }
     const ErrorTextGuard guard;
     if (nbytes != 0) data = backend->allocate(nbytes, alignment);

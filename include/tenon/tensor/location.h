@@ -32,14 +32,12 @@ inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
 }
 /// The backend that copies elements on that device.
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
-  Backend* backend = nullptr;
-  const Error error = find_registered(device, role, backend);
-  if (backend == nullptr) return error;
-  BackendState& state = *known_state(*backend);  // register_backend() refuses one without
-  if (TENON_UNLIKELY(state.find() == nullptr)) {
-    return fail_reach(role, device, "; the backend that its backend wraps was destroyed");
+  Backend* const backend = find_backend(device);
+  BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
+  if (TENON_UNLIKELY(state == nullptr || state->find() == nullptr)) {  // or what it wraps is gone
+    return fail_reach(role, device, "; no backend is registered for it");
   }
-  set_mover(state, location);
+  set_mover(*state, location);
   return Error::Ok;
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   CHECK(told.count() == 1);
   CHECK(told.last() == "InUse: backend counting was destroyed before one that wraps it");
   CHECK(state->find() == nullptr);
-  RETURNS(InvalidState, "has no memory, the backend that it wraps was destroyed",
+  RETURNS(InvalidState, "has no memory, and the backend that it wraps was destroyed",
           state->allocate(8, detail::kDataAlignment, p));
   detail::release_to(*state, p, 8);  // AddressSanitizer would tell
   CHECK(outer.live_blocks() == 0);

@@ -96,9 +96,10 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   RETURNS(InvalidState,
           "in memory of backend tracking, and the backend that it wraps was destroyed",
           fill_(t, 1));
-  RAISES(InvalidState, "backend tracking has no memory, the backend that it wraps was destroyed",
+  RAISES(InvalidState,
+         "backend tracking has no memory, and the backend that it wraps was destroyed",
          zeros({400}, tracking));
-  RAISES(InvalidState, "zeros: backend has no memory, the backend that it wraps was destroyed",
+  RAISES(InvalidState, "zeros: backend has no memory, and the backend that it wraps was destroyed",
          zeros({4}, unused));
   t.reset();
   CHECK(told.count() == 1);
