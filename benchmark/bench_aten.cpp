@@ -75,6 +75,9 @@ int main(int argc, char** argv) {
   suite.add("clone/int_float", [&] { return ints.to(at::kFloat); });
   suite.add("clone/float_half", [&] { return floats.to(at::kHalf); });
   suite.add("clone/half_float", [&] { return halves.to(at::kFloat); });
+  const at::Tensor heads = at::ones({512, 12, 64}, at::kHalf).transpose(0, 1);
+  const at::Tensor by_head = at::empty({12, 512, 64});
+  suite.add("layout/heads", [&] { by_head.copy_(heads); });
   suite.add("clone/float_bfloat16", [&] { return floats.to(at::kBFloat16); });
   suite.add("clone/bfloat16_float", [&] { return bfloats.to(at::kFloat); });
   suite.add("clone/byte_float", [&] { return bytes.to(at::kFloat); });

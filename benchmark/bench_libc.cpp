@@ -27,6 +27,40 @@ class Block {
   void* data_;
 };
 
+// Loops over layouts are compiled for what tenon chooses at run time.
+#if defined(__x86_64__)
+#define BENCH_LOOP __attribute__((noinline, target("avx2,f16c")))
+#else
+#define BENCH_LOOP __attribute__((noinline))
+#endif
+
+/// Rows of `length` elements; strides in elements.
+template <class To, class From>
+BENCH_LOOP void cast_rows(To* __restrict out, const From* __restrict in, std::size_t rows,
+                          std::size_t length, std::ptrdiff_t in_row, std::ptrdiff_t in_step) {
+  for (std::size_t r = 0; r < rows; ++r, in += in_row) {
+    for (std::size_t i = 0; i < length; ++i) {
+      *out++ = static_cast<To>(in[static_cast<std::ptrdiff_t>(i) * in_step]);
+    }
+  }
+}
+BENCH_LOOP void take_rgb(float* __restrict out, const std::uint8_t* __restrict in,
+                         std::size_t pixels) {
+  for (std::size_t i = 0; i < pixels; ++i) {
+    for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = in[4 * i + c];
+  }
+}
+template <class To, class From>
+BENCH_LOOP void cast_all(To* __restrict out, const From* __restrict in, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i]);
+}
+BENCH_LOOP void normalize_all(float* __restrict out, const std::uint8_t* __restrict in,
+                              std::size_t count, float mean, float stddev) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = (static_cast<float>(in[i]) * (1 / 255.0f) - mean) / stddev;
+  }
+}
+
 void fill(std::size_t size) {
   const Block block(size);
   std::memset(block.data(), 0x2a, size);
@@ -102,6 +136,41 @@ int main(int argc, char** argv) {
     benchmark::DoNotOptimize(input.data());
     benchmark::ClobberMemory();
   });
+
+  // Layouts, and casts of 65,536 elements.
+  const std::vector<std::uint8_t> photo(std::size_t{480} * 640 * 4, 1);
+  std::vector<float> made(1000000);
+  const auto add_loop = [&suite](const std::string& name, auto loop) {
+    suite.add(name, [loop] {
+      loop();
+      benchmark::ClobberMemory();
+    });
+  };
+  add_loop("layout/rgba", [&] { take_rgb(made.data(), photo.data(), std::size_t{480} * 640); });
+  add_loop("layout/crop", [&] {
+    for (std::size_t c = 0; c < 3; ++c) {
+      cast_rows(made.data() + c * 224 * 224, photo.data() + c, 224, 224, 1920, 3);
+    }
+  });
+  for (const std::size_t length : {8, 16, 64}) {
+    add_loop("layout/rows" + std::to_string(length), [&, length] {
+      cast_rows(made.data(), photo.data(), 65536 / length, length,
+                static_cast<std::ptrdiff_t>(length * 3 / 2), 1);
+    });
+  }
+  volatile float mean = 0.45f;  // not known to the compiler
+  volatile float stddev = 0.22f;
+  add_loop("layout/one_mean",
+           [&] { normalize_all(made.data(), photo.data(), 1000000, mean, stddev); });
+  const auto add_cast = [&](const char* name, auto to, auto from) {
+    const std::vector<decltype(from)> in(65536, decltype(from){1});
+    auto* const out = reinterpret_cast<decltype(to)*>(made.data());
+    add_loop(name, [in, out] { cast_all(out, in.data(), in.size()); });
+  };
+  add_cast("cast/int_short", std::int16_t{}, std::int32_t{});
+  add_cast("cast/double_int", std::int32_t{}, double{});
+  add_cast("cast/char_int", std::int32_t{}, std::int8_t{});
+  add_cast("cast/float_byte", std::uint8_t{}, float{});
 
   const std::vector<float> floats(std::size_t{1024} * 1024, 1.0f);
   suite.add("accessor/sum", [&] {

@@ -7,6 +7,7 @@
 #include <tenon/backend/tracking.h>
 #include <tenon/tenon.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -180,6 +181,57 @@ int main(int argc, char** argv) {
   suite.add("normalize/nhwc",
             [&] { bench::require(copy_(input_last, pixels, of_last) == Error::Ok); });
   suite.add("assign/nhwc", [&] { bench::require(copy_(input_last, pixels) == Error::Ok); });
+
+  // Layouts that cameras and attention have, 480 by 640 pixels.
+  const TensorPtr photo = full({480, 640, 4}, 1, ScalarType::Byte);
+  auto* const first = photo->mutable_data_ptr<uint8_t>();
+  const TensorPtr rgb = empty({480, 640, 3});
+  const TensorPtr rgb_planes = empty({3, 480, 640});
+  const auto view = [](void* memory, Dims sizes, Dims strides, ScalarType type) {
+    return std::shared_ptr<Tensor>(
+        for_blob(memory, std::move(sizes), type).strides(std::move(strides)).make_tensor_ptr());
+  };
+  const auto rgba = view(first, {480, 640, 3}, {2560, 4, 1}, ScalarType::Byte);
+  suite.add("layout/rgba", [&] { bench::require(copy_(rgb, *rgba) == Error::Ok); });
+  const auto bgr = view(first + 2, {480, 640, 3}, {1920, 3, -1}, ScalarType::Byte);
+  suite.add("layout/bgr", [&] { bench::require(copy_(rgb, *bgr) == Error::Ok); });
+  const auto bgr_planes = view(first + 2, {3, 480, 640}, {-1, 1920, 3}, ScalarType::Byte);
+  const Normalize of_planes{1 / 255.0f, normalize.mean, normalize.stddev, 0};
+  suite.add("layout/bgr_planes",
+            [&] { bench::require(copy_(rgb_planes, *bgr_planes, of_planes) == Error::Ok); });
+  const auto crop = view(first, {3, 224, 224}, {1, 1920, 3}, ScalarType::Byte);
+  const TensorPtr cropped = empty({3, 224, 224});
+  suite.add("layout/crop", [&] { bench::require(copy_(cropped, *crop) == Error::Ok); });
+  const TensorPtr heads = full({512, 12, 64}, 1, ScalarType::Half);
+  const TensorPtr by_head = empty({12, 512, 64});
+  const Tensor heads_first = transpose(heads, 0, 1);
+  suite.add("layout/heads", [&] { bench::require(copy_(by_head, heads_first) == Error::Ok); });
+  for (const int64_t length : {8, 16, 64}) {
+    const auto rows = view(first, {65536 / length, length}, {length * 3 / 2, 1}, ScalarType::Byte);
+    const std::shared_ptr<Tensor> out = empty({65536 / length, length});
+    suite.add("layout/rows" + std::to_string(length),
+              [rows, out] { bench::require(copy_(*out, *rows) == Error::Ok); });
+  }
+  const Normalize of_all{1 / 255.0f, {0.45f}, {0.22f}};
+  const TensorPtr samples = full({100000, 10}, 1, ScalarType::Byte);
+  const TensorPtr scaled = empty({100000, 10});
+  suite.add("layout/one_mean",
+            [&] { bench::require(copy_(scaled, samples, of_all) == Error::Ok); });
+  const struct {
+    const char* name;
+    ScalarType to, from;
+  } pairs[] = {{"cast/int_short", ScalarType::Short, ScalarType::Int},
+               {"cast/double_int", ScalarType::Int, ScalarType::Double},
+               {"cast/bool_float", ScalarType::Float, ScalarType::Bool},
+               {"cast/char_int", ScalarType::Int, ScalarType::Char},
+               {"cast/float_byte", ScalarType::Byte, ScalarType::Float},
+               {"cast/float_float8", ScalarType::Float8_e4m3fn, ScalarType::Float}};
+  for (const auto& pair : pairs) {
+    const std::shared_ptr<Tensor> in = full({65536}, 1, pair.from);
+    const std::shared_ptr<Tensor> out = empty({65536}, pair.to);
+    suite.add(pair.name,
+              [in, out] { bench::require(copy_(*out, *in, CastMode::Truncate) == Error::Ok); });
+  }
 
   suite.add("accessor/sum", [&] {
     const auto a = floats->accessor<float, 2>();

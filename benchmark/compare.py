@@ -130,6 +130,22 @@ TABLES = {
         row("assign/nhwc", "the same, not normalised"),
         row("accessor/sum", "accessor sum 1024² Float", "aten libc"),
     ],
+    # 480 by 640 pixels; casts of 65,536 elements. The loops are compiled for AVX2.
+    "Layouts": [
+        row("layout/rgba", "RGBA to RGB, Byte to Float", "libc"),
+        row("layout/bgr", "BGR to RGB, Byte to Float", "opencv"),
+        row("layout/bgr_planes", "BGR pixels to RGB planes, normalised", "opencv"),
+        row("layout/crop", "a crop of 224² to planes, Byte to Float", "libc"),
+        row("layout/heads", "{L, H, 64} to {H, L, 64}, Half to Float", "aten"),
+        *(row(f"layout/rows{n}", f"padded rows of {n}, Byte to Float", "libc") for n in (8, 16, 64)),
+        row("layout/one_mean", "{100000, 10}, one mean for all, Byte to Float", "libc"),
+        *(
+            row(f"cast/{a}_{b}".lower(), f"{a} to {b}", "libc")
+            for a, b in [("Int", "Short"), ("Double", "Int"), ("Char", "Int"), ("Float", "Byte")]
+        ),
+        row("cast/bool_float", "Bool to Float"),
+        row("cast/float_float8", "Float to Float8_e4m3fn"),
+    ],
     # 4 MiB with each instruction set that the processor has, "baseline" where it is not x86-64.
     "Random numbers": [
         *variants("rand", "rand Float"),
