@@ -118,30 +118,40 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
 /// of channels are apart: of one to four channels each, from planes of channels to pixels, back, or
 /// from pixels to pixels, in other places and orders. Arrays of some pixels are loaded as vectors,
 /// in which every byte gets another place.
+#if !TENON_HAS_VARIANTS
+struct PixelShuffle {  // does nothing
+  explicit PixelShuffle(bool) noexcept {}
+  int64_t copy(const Plane&, size_t) const noexcept { return 1; }
+  static void keep_last(Plane&, int64_t) noexcept {}
+};
+#else
 class PixelShuffle {
  public:
   /// Without `is_worthwhile` it does nothing: to plan takes as long as to copy some hundred bytes.
   explicit PixelShuffle(bool is_worthwhile) noexcept : is_planned_(!is_worthwhile) {}
 
-#if TENON_HAS_VARIANTS
-  /// Copies what it can of a plane; `p` becomes what is left.
-  void copy(Plane& p, size_t size) noexcept {
+  /// Copies what it can of a plane, and returns how many pixels are left.
+  int64_t copy(const Plane& p, size_t size) noexcept {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
-    if (run_ == nullptr) return;
-    int64_t& pixels = along_j_ ? p.out_rows : p.in_rows;
     const int64_t across = along_j_ ? p.in_rows : p.out_rows;
+    const int64_t pixels = along_j_ ? p.out_rows : p.in_rows;
     const int64_t last = pixels - rest_;  // pixel of which an array may begin
     const int64_t count = are_lines_ ? across : 1;
-    if (last < 0 || across != count * channels_) return;
+    if (run_ == nullptr || last < 0 || across != count * channels_) return pixels;
     const Strides s = strides(p);
     for (int64_t line = 0; line < count; ++line) {
       run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
     }
     clear_upper_halves();
-    const int64_t done = last + group_;
-    p.in += done * s.in_pixel;
-    p.out += done * s.out_pixel;
-    pixels -= done;
+    return rest_ - group_;
+  }
+  /// Leaves a plane its last `left` pixels.
+  void keep_last(Plane& p, int64_t left) const noexcept {
+    const Strides s = strides(p);
+    const int64_t count = (along_j_ ? p.out_rows : p.in_rows) - left;
+    p.in += count * s.in_pixel;
+    p.out += count * s.out_pixel;
+    (along_j_ ? p.out_rows : p.in_rows) -= count;
   }
 
  private:
@@ -235,6 +245,17 @@ class PixelShuffle {
       TENON_UNROLL
       for (size_t j = 0; j < kCount; ++j) mask[k][j] = shuffle.masks_[k][j];
     }
+    if constexpr (kCount == 1) {
+      for (; last >= 4 * shuffle.group_; last -= 4 * shuffle.group_) {
+        TENON_UNROLL
+        for (int k = 0; k < 4; ++k, from += in_array, to += out_array) {
+          Vector<char, 16> v;
+          load(v, from);
+          v = __builtin_ia32_pshufb128(v, mask[0][0]);
+          store(to, v);
+        }
+      }
+    }
     for (;;) {
       Vector<char, 16> v[kCount];
       TENON_UNROLL
@@ -266,20 +287,17 @@ class PixelShuffle {
   int64_t rest_ = 0;              // pixels that there must be for an array
   int64_t low_ = 0;               // from a group's first pixel to its first byte
   Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
-#else
-  void copy(Plane&, size_t) noexcept { static_cast<void>(is_planned_); }
-
- private:
-#endif
   bool is_planned_;
 };
+#endif
 
 /// Copies the plane; `size` is that of its elements, 1 to 16 bytes.
 TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
                                     PixelShuffle& shuffle) noexcept {
+  const int64_t left = shuffle.copy(plane, size);
+  if (left == 0) return;
   Plane p = plane;
-  shuffle.copy(p, size);
-  if (p.in_rows == 0 || p.out_rows == 0) return;
+  shuffle.keep_last(p, left);
 #if !defined(__OPTIMIZE_SIZE__)
   if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
     p.in += (p.out_rows - 1) * p.in_step;
