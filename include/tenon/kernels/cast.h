@@ -15,9 +15,9 @@
 TENON_BEGIN_NAMESPACE
 
 /// How elements become those of another type. Rounding is to nearest even if the program's rounding
-/// mode is, as by default. Another mode changes some conversions: with FE_UPWARD 0.5f becomes 1 as a
-/// saturated Short, and a small Half depends on the processor; see docs/performance.md. Conversions
-/// set the floating-point flags that C++'s set.
+/// mode is, as by default. Another mode changes some conversions: with FE_UPWARD 0.5f becomes 1 as
+/// a saturated Short, and a small Half depends on the processor; see docs/performance.md.
+/// Conversions set the floating-point flags that C++'s set.
 enum class CastMode : uint8_t {
   /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
   Checked,
