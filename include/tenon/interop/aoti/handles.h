@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Tensors as the handles of torch's C functions, and what AotiModule tells those functions about the
+// call that they are part of.
+#pragma once
+
+#include "tenon/tensor/creators.h"
+
+#if TENON_ATEN_MODE
+#error \
+    "tenon: in ATen mode libtorch has these functions; use its torch::inductor::AOTIModelPackageLoader"
+#endif
+#if TENON_IS_CHECKED
+#include <map>
+#include <mutex>
+#endif
+#include <vector>
+
+// As in torch/csrc/inductor/aoti_torch/c/macros.h.
+extern "C" {
+struct AtenTensorOpaque;
+using AtenTensorHandle = AtenTensorOpaque*;
+using AOTITorchError = int32_t;  // 0 or 1
+}
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A tensor where the model is to make an output.
+struct AotiPlacement {
+  size_t allocation;  // which of the run's allocations it was in the last run; kUnknown at first
+  Tensor* target;     // null where none was set
+};
+inline constexpr size_t kUnknownAllocation = SIZE_MAX;
+
+/// A call into a model's library, as the C functions see it.
+struct AotiCall {
+  const void* owner = nullptr;  // of the handles that it makes
+  size_t allocations = 0;       // so far
+  Span<AotiPlacement> placements;
+  std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
+
+  /// The tensor that takes the place of the next allocation, if it has just that shape.
+  const Tensor* next_target(ScalarType type, const Dims& sizes, const Dims& strides) noexcept {
+    const size_t number = allocations++;
+    for (const AotiPlacement& placement : placements) {
+      if (placement.allocation != number || placement.target == nullptr) continue;
+      const TensorFields& to = fields(TensorArg(*placement.target));
+      if (to.type == type && to.layout.sizes() == sizes && to.layout.strides() == strides) {
+        return placement.target;
+      }
+    }
+    return nullptr;
+  }
+};
+
+/// The thread's innermost call; null outside.
+TENON_EXPORT inline AotiCall*& aoti_call() noexcept {
+  static thread_local AotiCall* call = nullptr;
+  return call;
+}
+class AotiCallScope {
+ public:
+  explicit AotiCallScope(AotiCall& call) noexcept : before_(std::exchange(aoti_call(), &call)) {}
+  AotiCallScope(const AotiCallScope&) = delete;
+  AotiCallScope& operator=(const AotiCallScope&) = delete;
+  ~AotiCallScope() { aoti_call() = before_; }
+
+ private:
+  AotiCall* before_;
+};
+
+#if TENON_IS_CHECKED
+/// In checked builds, the handles that are alive, with the owner of the call that made each.
+struct AotiHandles {
+  std::mutex mutex;
+  std::map<const void*, const void*> owners;
+
+  bool has(const void* handle) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return owners.count(handle) != 0;
+  }
+  size_t count(const void* owner) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    size_t found = 0;
+    for (const auto& entry : owners) found += entry.second == owner ? 1 : 0;
+    return found;
+  }
+};
+TENON_EXPORT inline AotiHandles& aoti_handles() {
+  static AotiHandles& handles = *new AotiHandles;  // handles may outlive static objects
+  return handles;
+}
+#endif
+
+/// Makes a handle, which owns a Tensor as a TensorPtr does.
+/// Errors: OutOfMemory.
+inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
+  TensorPtr handle;
+  TENON_TRY(make_handle(std::move(tensor), handle, metadata_in(current_backend())));
+#if TENON_IS_CHECKED
+  const bool has_memory = has_memory_for([&] {
+    AotiHandles& handles = aoti_handles();
+    const std::lock_guard<std::mutex> lock(handles.mutex);
+    handles.owners[handle.get()] = aoti_call() == nullptr ? nullptr : aoti_call()->owner;
+  });
+  if (!has_memory) return fail_no_memory("the list of handles");
+#endif
+  made = reinterpret_cast<AtenTensorHandle>(handle.release());
+  return Error::Ok;
+}
+/// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or was
+/// deleted.
+inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
+  if (TENON_UNLIKELY(handle == nullptr)) return fail(Error::InvalidArgument, "the handle is null");
+#if TENON_IS_CHECKED
+  if (!aoti_handles().has(handle)) {
+    return fail(Error::InvalidState, "the handle was deleted, or never made");
+  }
+#endif
+  tensor = reinterpret_cast<Tensor*>(handle);
+  return Error::Ok;
+}
+/// Takes the tensor out of a handle, which is deleted.
+inline Error take_aoti_tensor(AtenTensorHandle handle, Tensor& tensor) noexcept {
+  Tensor* found = nullptr;
+  TENON_TRY(find_aoti_tensor(handle, found));
+#if TENON_IS_CHECKED
+  {
+    AotiHandles& handles = aoti_handles();
+    const std::lock_guard<std::mutex> lock(handles.mutex);
+    handles.owners.erase(handle);
+  }
+#endif
+  const TensorPtr owner(found);
+  tensor = std::move(*owner);
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
