@@ -36,80 +36,96 @@ template <class Call>
 AOTITorchError aoti_answer(const char* function, const Call& call) noexcept {
   return blame_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
 }
-
-/// Answers with what `read(fields)` gives of a defined tensor.
-template <class T, class Read>
-AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
-                        const Read& read) noexcept {
+/// Answers with the Error of call(tensor), for a tensor that may be undefined.
+template <class Call>
+AOTITorchError aoti_on(const char* function, AtenTensorHandle handle, const Call& call) noexcept {
   return aoti_answer(function, [&] {
     Tensor* tensor = nullptr;
     TENON_TRY(find_aoti_tensor(handle, tensor));
-    TENON_TRY(check_defined(*tensor, "the tensor"));
-    *out = read(fields(TensorArg(*tensor)));
+    return call(*tensor);
+  });
+}
+/// Answers with what `read(tensor, fields)` gives of a defined tensor.
+template <class T, class Read>
+AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
+                        const Read& read) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    *out = static_cast<T>(read(tensor, fields(TensorArg(tensor))));
     return Error::Ok;
   });
 }
+/// An entry of sizes or strides; a negative d counts from the end.
+inline Error aoti_entry(ArrayRef<int64_t> dims, int64_t d, int64_t* out) noexcept {
+  const auto rank = static_cast<int64_t>(dims.size());
+  if (TENON_UNLIKELY(d < -rank || d >= rank)) {
+    return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
+  }
+  *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
+  return Error::Ok;
+}
 
 /// The tensor whose memory it is: its storage, as torch calls that.
-inline const TensorFields& aoti_storage(const Tensor& tensor) noexcept {
+inline Tensor aoti_storage(const Tensor& tensor) noexcept {
   const TensorImplPtr& base = memory_base(TensorArg(tensor));
-  return base != nullptr ? fields(base) : fields(TensorArg(tensor));
+  return base != nullptr ? Tensor(base) : tensor;
 }
-inline int64_t aoti_storage_nbytes(const Tensor& tensor) noexcept {
-  const TensorFields& storage = aoti_storage(tensor);
-  return static_cast<int64_t>(storage.layout.required_span_size()) *
-         static_cast<int64_t>(elementSize(storage.type));
+/// In bytes, as its begin.
+inline int64_t aoti_storage_size(const Tensor& tensor) noexcept {
+  const Tensor storage = aoti_storage(tensor);
+  const TensorFields& all = fields(TensorArg(storage));
+  return int64_t{all.layout.required_span_size()} * static_cast<int64_t>(elementSize(all.type));
 }
-/// Where a tensor begins in its storage, in bytes.
-inline int64_t aoti_offset(const Tensor& tensor) noexcept {
-  const void* const data = fields(TensorArg(tensor)).data;
-  const void* const storage = aoti_storage(tensor).data;
-  return data == nullptr ? 0 : static_cast<const char*>(data) - static_cast<const char*>(storage);
+inline int64_t aoti_storage_begin(const Tensor& tensor) noexcept {
+  const Tensor storage = aoti_storage(tensor);
+  const auto* const data = static_cast<const char*>(fields(TensorArg(tensor)).data);
+  return data == nullptr ? 0 : data - static_cast<const char*>(fields(TensorArg(storage)).data);
 }
 
-inline Error aoti_type(int32_t dtype, ScalarType& type) noexcept {
-  type = dtype >= 0 && dtype < 64 ? static_cast<ScalarType>(dtype) : ScalarType::Undefined;
-  if (isValidType(type)) return Error::Ok;
-  return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
-}
-inline Error aoti_dims(int64_t rank, const int64_t* values, Dims& dims) noexcept {
-  if (rank < 0 || (rank > 0 && values == nullptr)) {
-    return fail(Error::InvalidArgument, "a list of ", rank, " dimensions");
-  }
-  dims = Dims(ArrayRef<int64_t>(values, static_cast<size_t>(rank)));
-  return check_dims("dims", dims);
-}
-/// A shape as the functions pass it.
+/// A tensor to make, as the functions describe it.
 struct AotiShape {
   Dims sizes;
   Dims strides;
-  Error read(int64_t rank, const int64_t* sizes_, const int64_t* strides_) noexcept {
-    TENON_TRY(aoti_dims(rank, sizes_, sizes));
-    return aoti_dims(rank, strides_, strides);
+  ScalarType type = ScalarType::Undefined;
+  int64_t element_size = 1;
+
+  Error read(int64_t rank, const int64_t* sizes_, const int64_t* strides_, int32_t dtype,
+             int32_t device_type = 0) noexcept {
+    if (TENON_UNLIKELY(device_type != 0)) {
+      return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
+                  device_type, "; tenon runs models for the CPU, 0");
+    }
+    type = dtype >= 0 && dtype < 64 ? static_cast<ScalarType>(dtype) : ScalarType::Undefined;
+    if (TENON_UNLIKELY(!isValidType(type))) {
+      return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
+    }
+    if (TENON_UNLIKELY(rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr)))) {
+      return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
+    }
+    element_size = static_cast<int64_t>(elementSize(type));
+    sizes = ArrayRef<int64_t>(sizes_, static_cast<size_t>(rank));
+    strides = ArrayRef<int64_t>(strides_, static_cast<size_t>(rank));
+    TENON_TRY(check_dims("sizes", sizes));
+    return check_dims("strides", strides);
   }
 };
-inline Error aoti_check_cpu(int32_t device_type) noexcept {
-  if (device_type == 0) return Error::Ok;
-  return fail(Error::NotSupported, "the model asks for memory on torch's device type ", device_type,
-              "; only a model for the CPU, which is 0, runs on tenon");
-}
 
 /// A new tensor in the memory of the thread's BackendScope, or in that of the output that the model
 /// is making.
-inline Error aoti_empty(const Dims& sizes, const Dims& strides, ScalarType type,
-                        Tensor& made) noexcept {
+inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
   AotiCall* const call = aoti_call();
-  const Tensor* const target = call == nullptr ? nullptr : call->next_target(type, sizes, strides);
+  const Tensor* const target =
+      call == nullptr ? nullptr : call->next_target(shape.type, shape.sizes, shape.strides);
   if (target != nullptr) {
     made = *target;
   } else {
-    Plan plan(type, TensorShapeDynamism::STATIC);
+    Plan plan(shape.type, TensorShapeDynamism::STATIC);
     plan.choose_backend();
     Draft draft;
-    if (tenon::is_contiguous(sizes, strides)) {
-      TENON_TRY(new_tensor(RowMajor{sizes}, plan, false, draft));
+    if (tenon::is_contiguous(shape.sizes, shape.strides)) {
+      TENON_TRY(new_tensor(RowMajor{shape.sizes}, plan, false, draft));
     } else {
-      TENON_TRY(new_tensor(Strided{sizes, {}, strides}, plan, false, draft));
+      TENON_TRY(new_tensor(Strided{shape.sizes, {}, shape.strides}, plan, false, draft));
     }
     TENON_TRY(finish_draft(draft, made, nullptr));
     if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(made)), "empty");
@@ -119,67 +135,43 @@ inline Error aoti_empty(const Dims& sizes, const Dims& strides, ScalarType type,
   return has_memory_for([&] { call->made->push_back(impl); }) ? Error::Ok
                                                               : fail_no_memory("a list");
 }
-
-/// A view of the storage of `source` as elements of `type`, from byte `offset` on.
-inline Error aoti_view(const Tensor& source, const AotiShape& shape, ScalarType type,
-                       int64_t offset, AtenTensorHandle* out) noexcept {
-  const auto size = static_cast<int64_t>(elementSize(type));
-  if (TENON_UNLIKELY(offset % size != 0)) {
-    return fail(Error::InvalidArgument, "offset ", offset, " is not a multiple of ", size);
+/// A view of the storage of `source`, from byte `begin` on.
+inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t begin,
+                       AtenTensorHandle* out) noexcept {
+  if (TENON_UNLIKELY(begin % shape.element_size != 0)) {
+    return fail(Error::InvalidArgument, "offset ", begin, " is not a multiple of ",
+                shape.element_size);
   }
-  const TensorImplPtr& base = memory_base(TensorArg(source));
-  const Tensor storage = base != nullptr ? Tensor(base) : source;
+  const Tensor storage = aoti_storage(source);
   Draft draft;
   TENON_TRY(new_impl(draft, metadata_like(storage)));
-  TENON_TRY(
-      Layout::strided(shape.sizes, {}, shape.strides, elementSize(type), fields(draft).layout));
-  TENON_TRY(attach_view(storage, type, offset / size, fields(draft)));
+  TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
+                            fields(draft).layout));
+  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size, fields(draft)));
   return make_aoti_handle(Tensor(std::move(draft)), *out);
 }
-/// The same of a handle, from `offset` elements behind its own first on.
-inline AOTITorchError aoti_reinterpret(const char* function, AtenTensorHandle self, int64_t rank,
-                                       const int64_t* sizes, const int64_t* strides, int64_t offset,
-                                       AtenTensorHandle* out) noexcept {
-  return aoti_answer(function, [&] {
-    Tensor* source = nullptr;
-    TENON_TRY(find_aoti_tensor(self, source));
-    TENON_TRY(check_defined(*source, "the tensor"));
-    AotiShape shape;
-    TENON_TRY(shape.read(rank < 0 ? source->dim() : rank, sizes, strides));
-    const ScalarType type = fields(TensorArg(*source)).type;
-    const auto size = static_cast<int64_t>(elementSize(type));
-    int64_t start = 0;
-    if (TENON_UNLIKELY(!multiply(offset, size, start) ||
-                       !add(start, aoti_offset(*source), start))) {
-      return fail(Error::OutOfBounds, "offset ", offset, " overflows");
-    }
-    return aoti_view(*source, shape, type, start, out);
-  });
-}
-
-/// A tensor over memory of the caller's, who keeps it alive.
-inline Error aoti_borrow(void* data, const AotiShape& shape, int64_t storage_offset,
-                         ScalarType type, AtenTensorHandle* out) noexcept {
-  int64_t offset = 0;
-  if (TENON_UNLIKELY(!multiply(storage_offset, static_cast<int64_t>(elementSize(type)), offset))) {
-    return fail(Error::OutOfBounds, "offset ", storage_offset, " overflows");
+/// The same from `offset` elements behind its own first on.
+inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t* sizes,
+                              const int64_t* strides, int64_t offset,
+                              AtenTensorHandle* out) noexcept {
+  TENON_TRY(check_defined(source, "the tensor"));
+  AotiShape shape;
+  TENON_TRY(shape.read(rank, sizes, strides, static_cast<int32_t>(source.scalar_type())));
+  int64_t begin = 0;
+  if (TENON_UNLIKELY(!multiply(offset, shape.element_size, begin) ||
+                     !add(begin, aoti_storage_begin(source), begin))) {
+    return fail(Error::OutOfBounds, "offset ", offset, " overflows");
   }
-  if (data != nullptr) data = static_cast<char*>(data) + offset;
-  Draft draft;
-  TENON_TRY(borrow_checked(data, shape.sizes, {}, shape.strides,
-                           Plan(type, TensorShapeDynamism::STATIC), nullptr, draft));
-  return make_aoti_handle(Tensor(std::move(draft)), *out);
+  return aoti_view(source, shape, begin, out);
 }
 
 /// The one element of a tensor, as T.
 template <class T, class Out>
 AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out) noexcept {
   static_assert(sizeof(T) == sizeof(Out));
-  return aoti_answer(function, [&] {
-    Tensor* tensor = nullptr;
-    TENON_TRY(find_aoti_tensor(handle, tensor));
-    TENON_TRY(check_defined(*tensor, "the tensor"));
-    const TensorFields& from = fields(TensorArg(*tensor));
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const TensorFields& from = fields(TensorArg(tensor));
     TENON_TRY(check_has_data(from));
     if (TENON_UNLIKELY(from.layout.numel != 1)) {
       return fail(Error::InvalidArgument, "a tensor of sizes ", from.layout.sizes(), " has ",
@@ -194,421 +186,359 @@ AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out
     return Error::Ok;
   });
 }
-/// A tensor of rank 0.
-template <class T>
-AOTITorchError aoti_scalar(const char* function, const T& value, ScalarType type,
+/// A tensor of rank 0, of a value that has the bytes of a T.
+template <class T, class Value>
+AOTITorchError aoti_scalar(const char* function, const Value& value,
                            AtenTensorHandle* out) noexcept {
+  static_assert(sizeof(T) == sizeof(Value));
   return aoti_answer(function, [&] {
+    AotiShape shape;
+    shape.type = CppTypeToScalarType<T>::value;
     Tensor made;
-    TENON_TRY(aoti_empty(Dims(), Dims(), type, made));
+    TENON_TRY(aoti_empty(shape, made));
     std::memcpy(fields(TensorArg(made)).data, static_cast<const void*>(&value), sizeof value);
     return make_aoti_handle(std::move(made), *out);
   });
 }
 inline AOTITorchError aoti_copy(const char* function, AtenTensorHandle to,
                                 AtenTensorHandle from) noexcept {
-  return aoti_answer(function, [&] {
-    Tensor* target = nullptr;
+  return aoti_on(function, to, [&](const Tensor& target) {
     Tensor* source = nullptr;
-    TENON_TRY(find_aoti_tensor(to, target));
     TENON_TRY(find_aoti_tensor(from, source));
-    return tenon::copy_(*target, *source, CastMode::Truncate);
-  });
-}
-/// A second handle to a tensor, which may be undefined.
-inline AOTITorchError aoti_share(const char* function, AtenTensorHandle from,
-                                 AtenTensorHandle* out) noexcept {
-  return aoti_answer(function, [&] {
-    Tensor* tensor = nullptr;
-    TENON_TRY(find_aoti_tensor(from, tensor));
-    return make_aoti_handle(*tensor, *out);
+    return copy_(target, *source, CastMode::Truncate);
   });
 }
 
-}  // namespace detail
-TENON_END_NAMESPACE
-
+#pragma GCC visibility push(default)
 extern "C" {
-
-/// Where AotiModule finds whether the program's functions are tenon's.
-struct TenonAotiShim {
-  AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
-};
 
 // clang-format off
 // c10's numbers.
-TENON_EXPORT int32_t aoti_torch_device_type_cpu() { return 0; }
-TENON_EXPORT int32_t aoti_torch_device_type_cuda() { return 1; }
-TENON_EXPORT int32_t aoti_torch_device_type_xpu() { return 12; }
-TENON_EXPORT int32_t aoti_torch_device_type_mps() { return 13; }
-TENON_EXPORT int32_t aoti_torch_device_type_meta() { return 14; }
-TENON_EXPORT int32_t aoti_torch_device_type_privateuse1() { return 20; }
-
-TENON_EXPORT int32_t aoti_torch_dtype_uint8() { return 0; }
-TENON_EXPORT int32_t aoti_torch_dtype_int8() { return 1; }
-TENON_EXPORT int32_t aoti_torch_dtype_int16() { return 2; }
-TENON_EXPORT int32_t aoti_torch_dtype_int32() { return 3; }
-TENON_EXPORT int32_t aoti_torch_dtype_int64() { return 4; }
-TENON_EXPORT int32_t aoti_torch_dtype_float16() { return 5; }
-TENON_EXPORT int32_t aoti_torch_dtype_float32() { return 6; }
-TENON_EXPORT int32_t aoti_torch_dtype_float64() { return 7; }
-TENON_EXPORT int32_t aoti_torch_dtype_complex32() { return 8; }
-TENON_EXPORT int32_t aoti_torch_dtype_complex64() { return 9; }
-TENON_EXPORT int32_t aoti_torch_dtype_complex128() { return 10; }
-TENON_EXPORT int32_t aoti_torch_dtype_bool() { return 11; }
-TENON_EXPORT int32_t aoti_torch_dtype_bfloat16() { return 15; }
-TENON_EXPORT int32_t aoti_torch_dtype_float8_e5m2() { return 23; }
-TENON_EXPORT int32_t aoti_torch_dtype_float8_e4m3fn() { return 24; }
-TENON_EXPORT int32_t aoti_torch_dtype_float8_e5m2fnuz() { return 25; }
-TENON_EXPORT int32_t aoti_torch_dtype_float8_e4m3fnuz() { return 26; }
-TENON_EXPORT int32_t aoti_torch_dtype_uint16() { return 27; }
-TENON_EXPORT int32_t aoti_torch_dtype_uint32() { return 28; }
-TENON_EXPORT int32_t aoti_torch_dtype_uint64() { return 29; }
-TENON_EXPORT int32_t aoti_torch_dtype_float8_e8m0fnu() { return 44; }
-TENON_EXPORT int32_t aoti_torch_dtype_float4_e2m1fn_x2() { return 45; }
-
-TENON_EXPORT int32_t aoti_torch_layout_strided() { return 0; }
-TENON_EXPORT int32_t aoti_torch_layout_sparse_coo() { return 1; }
-TENON_EXPORT int32_t aoti_torch_layout_sparse_csr() { return 2; }
-TENON_EXPORT int32_t aoti_torch_layout__mkldnn() { return 3; }
-TENON_EXPORT int32_t aoti_torch_layout_sparse_csc() { return 4; }
-TENON_EXPORT int32_t aoti_torch_layout_sparse_bsr() { return 5; }
-TENON_EXPORT int32_t aoti_torch_layout_sparse_bsc() { return 6; }
-TENON_EXPORT int32_t aoti_torch_layout_jagged() { return 7; }
-
-TENON_EXPORT int32_t aoti_torch_memory_format_contiguous_format() { return 0; }
-TENON_EXPORT int32_t aoti_torch_memory_format_preserve_format() { return 1; }
-TENON_EXPORT int32_t aoti_torch_memory_format_channels_last() { return 2; }
-TENON_EXPORT int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
+int32_t aoti_torch_device_type_cpu() { return 0; }
+int32_t aoti_torch_device_type_cuda() { return 1; }
+int32_t aoti_torch_device_type_xpu() { return 12; }
+int32_t aoti_torch_device_type_mps() { return 13; }
+int32_t aoti_torch_device_type_meta() { return 14; }
+int32_t aoti_torch_device_type_privateuse1() { return 20; }
+int32_t aoti_torch_dtype_uint8() { return 0; }
+int32_t aoti_torch_dtype_int8() { return 1; }
+int32_t aoti_torch_dtype_int16() { return 2; }
+int32_t aoti_torch_dtype_int32() { return 3; }
+int32_t aoti_torch_dtype_int64() { return 4; }
+int32_t aoti_torch_dtype_float16() { return 5; }
+int32_t aoti_torch_dtype_float32() { return 6; }
+int32_t aoti_torch_dtype_float64() { return 7; }
+int32_t aoti_torch_dtype_complex32() { return 8; }
+int32_t aoti_torch_dtype_complex64() { return 9; }
+int32_t aoti_torch_dtype_complex128() { return 10; }
+int32_t aoti_torch_dtype_bool() { return 11; }
+int32_t aoti_torch_dtype_bfloat16() { return 15; }
+int32_t aoti_torch_dtype_float8_e5m2() { return 23; }
+int32_t aoti_torch_dtype_float8_e4m3fn() { return 24; }
+int32_t aoti_torch_dtype_float8_e5m2fnuz() { return 25; }
+int32_t aoti_torch_dtype_float8_e4m3fnuz() { return 26; }
+int32_t aoti_torch_dtype_uint16() { return 27; }
+int32_t aoti_torch_dtype_uint32() { return 28; }
+int32_t aoti_torch_dtype_uint64() { return 29; }
+int32_t aoti_torch_dtype_float8_e8m0fnu() { return 44; }
+int32_t aoti_torch_dtype_float4_e2m1fn_x2() { return 45; }
+int32_t aoti_torch_layout_strided() { return 0; }
+int32_t aoti_torch_layout_sparse_coo() { return 1; }
+int32_t aoti_torch_layout_sparse_csr() { return 2; }
+int32_t aoti_torch_layout__mkldnn() { return 3; }
+int32_t aoti_torch_layout_sparse_csc() { return 4; }
+int32_t aoti_torch_layout_sparse_bsr() { return 5; }
+int32_t aoti_torch_layout_sparse_bsc() { return 6; }
+int32_t aoti_torch_layout_jagged() { return 7; }
+int32_t aoti_torch_memory_format_contiguous_format() { return 0; }
+int32_t aoti_torch_memory_format_preserve_format() { return 1; }
+int32_t aoti_torch_memory_format_channels_last() { return 2; }
+int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
 // clang-format on
 
-TENON_EXPORT size_t aoti_torch_dtype_element_size(int32_t dtype) {
-  tenon::detail::ScalarType type = tenon::detail::ScalarType::Undefined;
-  if (tenon::detail::aoti_type(dtype, type) == tenon::Error::Ok) {
-    return tenon::elementSize(type);
-  }
-  return dtype == 44 || dtype == 45 ? 1 : 0;  // float8_e8m0fnu, float4_e2m1fn_x2
+size_t aoti_torch_dtype_element_size(int32_t dtype) {
+  if (dtype == 44 || dtype == 45) return 1;  // which tenon does not have
+  const bool is_known = dtype >= 0 && dtype < 44 && isValidType(static_cast<ScalarType>(dtype));
+  return is_known ? elementSize(static_cast<ScalarType>(dtype)) : 0;
 }
 /// 2.15, the newest version whose functions these are.
-TENON_EXPORT uint64_t aoti_torch_abi_version() { return uint64_t{2} << 56 | uint64_t{15} << 48; }
+uint64_t aoti_torch_abi_version() { return uint64_t{2} << 56 | uint64_t{15} << 48; }
 
 // tenon records no gradients.
-TENON_EXPORT bool aoti_torch_grad_mode_is_enabled() { return false; }
-TENON_EXPORT void aoti_torch_grad_mode_set_enabled(bool) {}
+bool aoti_torch_grad_mode_is_enabled() { return false; }
+void aoti_torch_grad_mode_set_enabled(bool) {}
 
 // --- One element --------------------------------------------------------------------------------
 
-#define TENON_AOTI_ITEM(name, type, T)                                                     \
-  TENON_EXPORT AOTITorchError aoti_torch_item_##name(AtenTensorHandle tensor, type* ret) { \
-    return tenon::detail::aoti_item<T>("aoti_torch_item_" #name, tensor, ret);             \
+// name: torch's; Value: the function's type; T: tenon's.
+#define TENON_AOTI_ITEM(name, Value, T)                                        \
+  AOTITorchError aoti_torch_item_##name(AtenTensorHandle tensor, Value* ret) { \
+    return aoti_item<T>("aoti_torch_item_" #name, tensor, ret);                \
   }
-#define TENON_AOTI_SCALAR(name, type, T)                                                  \
-  TENON_EXPORT AOTITorchError aoti_torch_scalar_to_tensor_##name(type value,              \
-                                                                 AtenTensorHandle* ret) { \
-    return tenon::detail::aoti_scalar("aoti_torch_scalar_to_tensor_" #name, value,        \
-                                      tenon::CppTypeToScalarType<T>::value, ret);         \
+#define TENON_AOTI_SCALAR(name, Value, T)                                                 \
+  AOTITorchError aoti_torch_scalar_to_tensor_##name(Value value, AtenTensorHandle* ret) { \
+    return aoti_scalar<T>("aoti_torch_scalar_to_tensor_" #name, value, ret);              \
   }
-#define TENON_AOTI_ITEM_AND_SCALAR(name, T) \
-  TENON_AOTI_ITEM(name, T, T)               \
-  TENON_AOTI_SCALAR(name, T, T)
-
-TENON_AOTI_ITEM_AND_SCALAR(float32, float)
-TENON_AOTI_ITEM_AND_SCALAR(float64, double)
-TENON_AOTI_ITEM_AND_SCALAR(uint8, uint8_t)
-TENON_AOTI_ITEM_AND_SCALAR(uint16, uint16_t)
-TENON_AOTI_ITEM_AND_SCALAR(uint32, uint32_t)
-TENON_AOTI_ITEM_AND_SCALAR(uint64, uint64_t)
-TENON_AOTI_ITEM_AND_SCALAR(int8, int8_t)
-TENON_AOTI_ITEM_AND_SCALAR(int16, int16_t)
-TENON_AOTI_ITEM_AND_SCALAR(int32, int32_t)
-TENON_AOTI_ITEM_AND_SCALAR(int64, int64_t)
-TENON_AOTI_ITEM_AND_SCALAR(bool, bool)
-TENON_AOTI_ITEM(float16, tenon::detail::AotiHalf, tenon::Half)
-TENON_AOTI_ITEM(bfloat16, tenon::detail::AotiBFloat16, tenon::BFloat16)
-TENON_AOTI_ITEM(complex64, tenon::detail::AotiComplex<float>, tenon::complex<float>)
-TENON_AOTI_SCALAR(complex64, tenon::detail::AotiComplex<float>, tenon::complex<float>)
-TENON_AOTI_SCALAR(complex128, tenon::detail::AotiComplex<double>, tenon::complex<double>)
-
-#undef TENON_AOTI_ITEM_AND_SCALAR
+TENON_AOTI_ITEM(float16, AotiHalf, Half)
+TENON_AOTI_ITEM(bfloat16, AotiBFloat16, BFloat16)
+TENON_AOTI_ITEM(float32, float, float)
+TENON_AOTI_ITEM(float64, double, double)
+TENON_AOTI_ITEM(complex64, AotiComplex<float>, complex<float>)
+TENON_AOTI_ITEM(uint8, uint8_t, uint8_t)
+TENON_AOTI_ITEM(uint16, uint16_t, uint16_t)
+TENON_AOTI_ITEM(uint32, uint32_t, uint32_t)
+TENON_AOTI_ITEM(uint64, uint64_t, uint64_t)
+TENON_AOTI_ITEM(int8, int8_t, int8_t)
+TENON_AOTI_ITEM(int16, int16_t, int16_t)
+TENON_AOTI_ITEM(int32, int32_t, int32_t)
+TENON_AOTI_ITEM(int64, int64_t, int64_t)
+TENON_AOTI_ITEM(bool, bool, bool)
+TENON_AOTI_SCALAR(float32, float, float)
+TENON_AOTI_SCALAR(float64, double, double)
+TENON_AOTI_SCALAR(complex64, AotiComplex<float>, complex<float>)
+TENON_AOTI_SCALAR(complex128, AotiComplex<double>, complex<double>)
+TENON_AOTI_SCALAR(uint8, uint8_t, uint8_t)
+TENON_AOTI_SCALAR(uint16, uint16_t, uint16_t)
+TENON_AOTI_SCALAR(uint32, uint32_t, uint32_t)
+TENON_AOTI_SCALAR(uint64, uint64_t, uint64_t)
+TENON_AOTI_SCALAR(int8, int8_t, int8_t)
+TENON_AOTI_SCALAR(int16, int16_t, int16_t)
+TENON_AOTI_SCALAR(int32, int32_t, int32_t)
+TENON_AOTI_SCALAR(int64, int64_t, int64_t)
+TENON_AOTI_SCALAR(bool, bool, bool)
 #undef TENON_AOTI_SCALAR
 #undef TENON_AOTI_ITEM
 
 // --- What a tensor has --------------------------------------------------------------------------
 
-TENON_EXPORT AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_data_ptr", tensor, ret,
-                                 [](const auto& t) { return t.data; });
+AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.data; });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_dim(AtenTensorHandle tensor, int64_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_dim", tensor, ret, [](const auto& t) {
-    return static_cast<int64_t>(t.layout.rank());
+AOTITorchError aoti_torch_get_dim(AtenTensorHandle tensor, int64_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.layout.rank(); });
+}
+AOTITorchError aoti_torch_get_numel(AtenTensorHandle tensor, int64_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.layout.numel; });
+}
+AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** ret) {
+  return aoti_get(__func__, tensor, ret,
+                  [](auto&, auto& t) { return const_cast<int64_t*>(t.layout.sizes().data()); });
+}
+AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** ret) {
+  return aoti_get(__func__, tensor, ret,
+                  [](auto&, auto& t) { return const_cast<int64_t*>(t.layout.strides().data()); });
+}
+AOTITorchError aoti_torch_get_size(AtenTensorHandle tensor, int64_t d, int64_t* ret) {
+  return aoti_on(__func__, tensor, [&](Tensor& t) {
+    TENON_TRY(check_defined(t, "the tensor"));
+    return aoti_entry(t.sizes(), d, ret);
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_numel(AtenTensorHandle tensor, int64_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_numel", tensor, ret,
-                                 [](const auto& t) { return int64_t{t.layout.numel}; });
-}
-TENON_EXPORT AOTITorchError aoti_torch_get_sizes(AtenTensorHandle tensor, int64_t** ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_sizes", tensor, ret, [](const auto& t) {
-    return const_cast<int64_t*>(t.layout.sizes().data());
+AOTITorchError aoti_torch_get_stride(AtenTensorHandle tensor, int64_t d, int64_t* ret) {
+  return aoti_on(__func__, tensor, [&](Tensor& t) {
+    TENON_TRY(check_defined(t, "the tensor"));
+    return aoti_entry(t.strides(), d, ret);
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_strides", tensor, ret, [](const auto& t) {
-    return const_cast<int64_t*>(t.layout.strides().data());
+AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.type; });
+}
+// All memory that the host reads is the CPU's here, whose index is -1 in torch.
+AOTITorchError aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) {
+    return t.is_host_accessible() ? 0 : aoti_torch_device_type_privateuse1();
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_size(AtenTensorHandle tensor, int64_t d, int64_t* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_get_size", [&] {
-    tenon::Tensor* found = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(tensor, found));
-    *ret = found->size(d);
-    return tenon::Error::Ok;
+AOTITorchError aoti_torch_get_device_index(AtenTensorHandle tensor, int32_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) {
+    return t.is_host_accessible() ? -1 : int{t.device.index()};
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_stride(AtenTensorHandle tensor, int64_t d,
-                                                  int64_t* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_get_stride", [&] {
-    tenon::Tensor* found = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(tensor, found));
-    *ret = found->stride(d);
-    return tenon::Error::Ok;
+AOTITorchError aoti_torch_get_layout(AtenTensorHandle tensor, int32_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto&) { return aoti_torch_layout_strided(); });
+}
+AOTITorchError aoti_torch_is_contiguous(AtenTensorHandle tensor, bool* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.layout.is_contiguous(); });
+}
+AOTITorchError aoti_torch_is_defined(AtenTensorHandle tensor, bool* ret) {
+  return aoti_on(__func__, tensor, [&](Tensor& t) {
+    *ret = t.defined();
+    return Error::Ok;
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_dtype", tensor, ret,
-                                 [](const auto& t) { return static_cast<int32_t>(t.type); });
+AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto& t, auto&) { return aoti_storage_size(t); });
 }
-/// All memory that the host reads is the CPU's here.
-TENON_EXPORT AOTITorchError aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_device_type", tensor, ret, [](const auto& t) {
-    return t.is_host_accessible() ? aoti_torch_device_type_cpu()
-                                  : aoti_torch_device_type_privateuse1();
+AOTITorchError aoti_torch_get_storage_numel(AtenTensorHandle tensor, int64_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto& t, auto& f) {
+    return aoti_storage_size(t) / static_cast<int64_t>(elementSize(f.type));
   });
 }
-/// -1, as torch has it for the CPU.
-TENON_EXPORT AOTITorchError aoti_torch_get_device_index(AtenTensorHandle tensor, int32_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_device_index", tensor, ret, [](const auto& t) {
-    return t.is_host_accessible() ? -1 : t.device.index();
-  });
-}
-TENON_EXPORT AOTITorchError aoti_torch_get_layout(AtenTensorHandle tensor, int32_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_layout", tensor, ret,
-                                 [](const auto&) { return aoti_torch_layout_strided(); });
-}
-TENON_EXPORT AOTITorchError aoti_torch_is_contiguous(AtenTensorHandle tensor, bool* ret) {
-  return tenon::detail::aoti_get("aoti_torch_is_contiguous", tensor, ret,
-                                 [](const auto& t) { return t.layout.is_contiguous(); });
-}
-TENON_EXPORT AOTITorchError aoti_torch_is_defined(AtenTensorHandle tensor, bool* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_is_defined", [&] {
-    tenon::Tensor* found = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(tensor, found));
-    *ret = found->defined();
-    return tenon::Error::Ok;
-  });
-}
-/// In bytes.
-TENON_EXPORT AOTITorchError aoti_torch_get_storage_size(AtenTensorHandle tensor, int64_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_storage_size", tensor, ret, [&](const auto&) {
-    return tenon::detail::aoti_storage_nbytes(*reinterpret_cast<tenon::Tensor*>(tensor));
-  });
-}
-/// In elements of the tensor's type.
-TENON_EXPORT AOTITorchError aoti_torch_get_storage_numel(AtenTensorHandle tensor, int64_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_storage_numel", tensor, ret, [&](const auto& t) {
-    return tenon::detail::aoti_storage_nbytes(*reinterpret_cast<tenon::Tensor*>(tensor)) /
-           static_cast<int64_t>(tenon::elementSize(t.type));
-  });
-}
-TENON_EXPORT AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t* ret) {
-  return tenon::detail::aoti_get("aoti_torch_get_storage_offset", tensor, ret, [&](const auto& t) {
-    return tenon::detail::aoti_offset(*reinterpret_cast<tenon::Tensor*>(tensor)) /
-           static_cast<int64_t>(tenon::elementSize(t.type));
+AOTITorchError aoti_torch_get_storage_offset(AtenTensorHandle tensor, int64_t* ret) {
+  return aoti_get(__func__, tensor, ret, [](auto& t, auto& f) {
+    return aoti_storage_begin(t) / static_cast<int64_t>(elementSize(f.type));
   });
 }
 
 // --- Handles ------------------------------------------------------------------------------------
 
-TENON_EXPORT AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor) {
-  return tenon::detail::aoti_answer("aoti_torch_delete_tensor_object", [&] {
-    tenon::Tensor dropped;
-    return tenon::detail::take_aoti_tensor(tensor, dropped);
+AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor) {
+  Tensor dropped;
+  return aoti_answer(__func__, [&] { return take_aoti_tensor(tensor, dropped); });
+}
+AOTITorchError aoti_torch_new_tensor_handle(AtenTensorHandle tensor, AtenTensorHandle* ret) {
+  return aoti_on(__func__, tensor, [&](Tensor& t) { return make_aoti_handle(t, *ret); });
+}
+AOTITorchError aoti_torch_assign_tensors_out(AtenTensorHandle src, AtenTensorHandle* ret) {
+  return aoti_on(__func__, src, [&](Tensor& t) { return make_aoti_handle(t, *ret); });
+}
+AOTITorchError aoti_torch_new_uninitialized_tensor(AtenTensorHandle* ret) {
+  return aoti_answer(__func__, [&] { return make_aoti_handle(Tensor(), *ret); });
+}
+AOTITorchError aoti_torch_assign_tensors(AtenTensorHandle src, AtenTensorHandle dst) {
+  return aoti_on(__func__, src, [&](Tensor& from) {
+    Tensor* to = nullptr;
+    TENON_TRY(find_aoti_tensor(dst, to));
+    *to = from;
+    return Error::Ok;
   });
-}
-TENON_EXPORT AOTITorchError aoti_torch_new_tensor_handle(AtenTensorHandle tensor,
-                                                         AtenTensorHandle* ret) {
-  return tenon::detail::aoti_share("aoti_torch_new_tensor_handle", tensor, ret);
-}
-TENON_EXPORT AOTITorchError aoti_torch_new_uninitialized_tensor(AtenTensorHandle* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_new_uninitialized_tensor", [&] {
-    return tenon::detail::make_aoti_handle(tenon::Tensor(), *ret);
-  });
-}
-TENON_EXPORT AOTITorchError aoti_torch_assign_tensors(AtenTensorHandle src, AtenTensorHandle dst) {
-  return tenon::detail::aoti_answer("aoti_torch_assign_tensors", [&] {
-    tenon::Tensor* from = nullptr;
-    tenon::Tensor* to = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(src, from));
-    TENON_TRY(tenon::detail::find_aoti_tensor(dst, to));
-    *to = *from;
-    return tenon::Error::Ok;
-  });
-}
-TENON_EXPORT AOTITorchError aoti_torch_assign_tensors_out(AtenTensorHandle src,
-                                                          AtenTensorHandle* ret) {
-  return tenon::detail::aoti_share("aoti_torch_assign_tensors_out", src, ret);
 }
 
 // --- New tensors and views ----------------------------------------------------------------------
 
-TENON_EXPORT AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes,
-                                                     const int64_t* strides, int32_t dtype,
-                                                     int32_t device_type, int32_t /*device_index*/,
-                                                     AtenTensorHandle* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_empty_strided", [&] {
-    tenon::detail::AotiShape shape;
-    tenon::detail::ScalarType type = tenon::detail::ScalarType::Undefined;
-    TENON_TRY(tenon::detail::aoti_check_cpu(device_type));
-    TENON_TRY(tenon::detail::aoti_type(dtype, type));
-    TENON_TRY(shape.read(ndim, sizes, strides));
-    tenon::Tensor made;
-    TENON_TRY(tenon::detail::aoti_empty(shape.sizes, shape.strides, type, made));
-    return tenon::detail::make_aoti_handle(std::move(made), *ret);
+AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, const int64_t* strides,
+                                        int32_t dtype, int32_t device_type, int32_t,
+                                        AtenTensorHandle* ret) {
+  return aoti_answer(__func__, [&] {
+    AotiShape shape;
+    Tensor made;
+    TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
+    TENON_TRY(aoti_empty(shape, made));
+    return make_aoti_handle(std::move(made), *ret);
   });
 }
 /// Pinned memory is of use to other devices alone.
-TENON_EXPORT AOTITorchError aoti_torch_empty_strided_pinned(int64_t ndim, const int64_t* sizes,
-                                                            const int64_t* strides, int32_t dtype,
-                                                            int32_t device_type,
-                                                            int32_t device_index,
-                                                            AtenTensorHandle* ret) {
+AOTITorchError aoti_torch_empty_strided_pinned(int64_t ndim, const int64_t* sizes,
+                                               const int64_t* strides, int32_t dtype,
+                                               int32_t device_type, int32_t device_index,
+                                               AtenTensorHandle* ret) {
   return aoti_torch_empty_strided(ndim, sizes, strides, dtype, device_type, device_index, ret);
 }
-TENON_EXPORT AOTITorchError aoti_torch_create_tensor_from_blob_v2(
-    void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t storage_offset,
-    int32_t dtype, int32_t device_type, int32_t /*device_index*/, AtenTensorHandle* ret,
-    int32_t layout, const uint8_t* /*opaque_metadata*/, int64_t /*opaque_metadata_size*/) {
-  return tenon::detail::aoti_answer("aoti_torch_create_tensor_from_blob_v2", [&] {
-    tenon::detail::AotiShape shape;
-    tenon::detail::ScalarType type = tenon::detail::ScalarType::Undefined;
-    TENON_TRY(tenon::detail::aoti_check_cpu(device_type));
-    TENON_TRY(tenon::detail::aoti_type(dtype, type));
+/// Memory of the caller's, who keeps it alive.
+AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, const int64_t* sizes,
+                                                     const int64_t* strides, int64_t storage_offset,
+                                                     int32_t dtype, int32_t device_type, int32_t,
+                                                     AtenTensorHandle* ret, int32_t layout,
+                                                     const uint8_t*, int64_t) {
+  return aoti_answer(__func__, [&] {
     if (layout != aoti_torch_layout_strided()) {
-      return tenon::detail::fail(
-          tenon::Error::NotSupported, "a weight has torch's layout ", layout,
-          layout == aoti_torch_layout__mkldnn()
-              ? ", which only libtorch's oneDNN reads; export the model with "
-                "mkldnn disabled"
-              : "; only strided ones (0) are supported");
+      return fail(Error::NotSupported, "a weight has torch's layout ", layout,
+                  "; tenon has strided ones, 0. Export the model without mkldnn");
     }
-    TENON_TRY(shape.read(ndim, sizes, strides));
-    return tenon::detail::aoti_borrow(data, shape, storage_offset, type, ret);
+    AotiShape shape;
+    int64_t begin = 0;
+    TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
+    if (!multiply(storage_offset, shape.element_size, begin)) {
+      return fail(Error::OutOfBounds, "offset ", storage_offset, " overflows");
+    }
+    if (data != nullptr) data = static_cast<char*>(data) + begin;
+    Draft draft;
+    TENON_TRY(borrow_checked(data, shape.sizes, {}, shape.strides,
+                             Plan(shape.type, TensorShapeDynamism::STATIC), nullptr, draft));
+    return make_aoti_handle(Tensor(std::move(draft)), *ret);
   });
 }
-TENON_EXPORT AOTITorchError aoti_torch_create_tensor_from_blob(
-    void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t storage_offset,
-    int32_t dtype, int32_t device_type, int32_t device_index, AtenTensorHandle* ret) {
+AOTITorchError aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes,
+                                                  const int64_t* strides, int64_t storage_offset,
+                                                  int32_t dtype, int32_t device_type,
+                                                  int32_t device_index, AtenTensorHandle* ret) {
   return aoti_torch_create_tensor_from_blob_v2(data, ndim, sizes, strides, storage_offset, dtype,
-                                               device_type, device_index, ret,
-                                               aoti_torch_layout_strided(), nullptr, 0);
+                                               device_type, device_index, ret, 0, nullptr, 0);
 }
-/// `storage_offset` elements behind the tensor's own first.
-TENON_EXPORT AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t ndim,
-                                                           const int64_t* sizes,
-                                                           const int64_t* strides,
-                                                           int64_t storage_offset,
-                                                           AtenTensorHandle* ret) {
-  return tenon::detail::aoti_reinterpret("aoti_torch__reinterpret_tensor", self,
-                                         ndim < 0 ? INT64_MAX : ndim, sizes, strides,
-                                         storage_offset, ret);
+/// `storage_offset` is from the tensor's own first element on.
+AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t ndim,
+                                              const int64_t* sizes, const int64_t* strides,
+                                              int64_t storage_offset, AtenTensorHandle* ret) {
+  return aoti_on(__func__, self, [&](Tensor& t) {
+    return aoti_reinterpret(t, ndim, sizes, strides, storage_offset, ret);
+  });
 }
-TENON_EXPORT AOTITorchError aoti_torch_as_strided(AtenTensorHandle self, const int64_t* sizes,
-                                                  const int64_t* strides, AtenTensorHandle* ret) {
-  return tenon::detail::aoti_reinterpret("aoti_torch_as_strided", self, -1, sizes, strides, 0, ret);
+AOTITorchError aoti_torch_as_strided(AtenTensorHandle self, const int64_t* sizes,
+                                     const int64_t* strides, AtenTensorHandle* ret) {
+  return aoti_on(__func__, self, [&](Tensor& t) {
+    TENON_TRY(check_defined(t, "the tensor"));
+    return aoti_reinterpret(t, t.dim(), sizes, strides, 0, ret);
+  });
 }
-TENON_EXPORT AOTITorchError aoti_torch__alloc_from_pool(AtenTensorHandle self, int64_t offset_bytes,
-                                                        int32_t dtype, int64_t ndim,
-                                                        const int64_t* sizes,
-                                                        const int64_t* strides,
-                                                        AtenTensorHandle* ret) {
-  return tenon::detail::aoti_answer("aoti_torch__alloc_from_pool", [&] {
-    tenon::Tensor* pool = nullptr;
-    tenon::detail::AotiShape shape;
-    tenon::detail::ScalarType type = tenon::detail::ScalarType::Undefined;
-    TENON_TRY(tenon::detail::find_aoti_tensor(self, pool));
-    TENON_TRY(tenon::detail::check_defined(*pool, "the pool"));
-    TENON_TRY(tenon::detail::aoti_type(dtype, type));
-    TENON_TRY(shape.read(ndim, sizes, strides));
-    return tenon::detail::aoti_view(*pool, shape, type, offset_bytes, ret);
+AOTITorchError aoti_torch__alloc_from_pool(AtenTensorHandle self, int64_t offset_bytes,
+                                           int32_t dtype, int64_t ndim, const int64_t* sizes,
+                                           const int64_t* strides, AtenTensorHandle* ret) {
+  return aoti_on(__func__, self, [&](Tensor& pool) {
+    AotiShape shape;
+    TENON_TRY(check_defined(pool, "the pool"));
+    TENON_TRY(shape.read(ndim, sizes, strides, dtype));
+    return aoti_view(pool, shape, offset_bytes, ret);
   });
 }
 
 // --- Elements -----------------------------------------------------------------------------------
 
-TENON_EXPORT AOTITorchError aoti_torch_copy_(AtenTensorHandle self, AtenTensorHandle src,
-                                             int32_t /*non_blocking*/) {
-  return tenon::detail::aoti_copy("aoti_torch_copy_", self, src);
+AOTITorchError aoti_torch_copy_(AtenTensorHandle self, AtenTensorHandle src, int32_t) {
+  return aoti_copy(__func__, self, src);
 }
-TENON_EXPORT AOTITorchError aoti_torch_tensor_copy_(AtenTensorHandle src, AtenTensorHandle dst) {
-  return tenon::detail::aoti_copy("aoti_torch_tensor_copy_", dst, src);
+AOTITorchError aoti_torch_tensor_copy_(AtenTensorHandle src, AtenTensorHandle dst) {
+  return aoti_copy(__func__, dst, src);
 }
-TENON_EXPORT AOTITorchError aoti_torch_zero_(AtenTensorHandle self) {
-  return tenon::detail::aoti_answer("aoti_torch_zero_", [&] {
-    tenon::Tensor* tensor = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(self, tensor));
-    return tenon::zero_(*tensor);
-  });
+AOTITorchError aoti_torch_zero_(AtenTensorHandle self) {
+  return aoti_on(__func__, self, [](Tensor& t) { return zero_(t); });
 }
-TENON_EXPORT AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_clone", [&] {
-    tenon::Tensor* tensor = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(self, tensor));
-    tenon::Result<tenon::TensorPtr> clone = tenon::try_clone_tensor_ptr(*tensor);
-    TENON_TRY(clone.error());
-    return tenon::detail::make_aoti_handle(**clone, *ret);
+AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
+  return aoti_on(__func__, self, [&](Tensor& t) {
+    Result<TensorPtr> clone = try_clone_tensor_ptr(t);
+    TENON_TRY(clone);
+    return make_aoti_handle(**clone, *ret);
   });
 }
 /// With gaps and repeated elements too.
-TENON_EXPORT AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self,
-                                                              AtenTensorHandle* ret) {
-  return tenon::detail::aoti_answer("aoti_torch_clone_preserve_strides", [&] {
-    tenon::Tensor* tensor = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(self, tensor));
-    TENON_TRY(tenon::detail::check_defined(*tensor, "the tensor"));
-    const tenon::detail::TensorFields& from = tenon::detail::fields(tenon::TensorArg(*tensor));
-    tenon::detail::AotiShape shape;
-    shape.sizes = from.layout.sizes();
-    shape.strides = from.layout.strides();
-    const int64_t span = from.layout.required_span_size();
-    tenon::Tensor block;
-    TENON_TRY(tenon::detail::aoti_empty({span}, {1}, from.type, block));
+AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTensorHandle* ret) {
+  return aoti_on(__func__, self, [&](Tensor& t) {
+    TENON_TRY(check_defined(t, "the tensor"));
+    const TensorFields& from = fields(TensorArg(t));
+    TENON_TRY(check_has_data(from));
+    const ptrdiff_t span = from.layout.required_span_size();
+    AotiShape shape;
+    AotiShape block_shape;
+    const int64_t one = 1;
+    const int64_t size = span;
+    TENON_TRY(block_shape.read(1, &size, &one, static_cast<int32_t>(from.type)));
+    TENON_TRY(
+        shape.read(t.dim(), t.sizes().data(), t.strides().data(), static_cast<int32_t>(from.type)));
+    Tensor block;
+    TENON_TRY(aoti_empty(block_shape, block));
     if (span != 0) {
-      TENON_TRY(tenon::detail::check_has_data(from));
-      std::memcpy(tenon::detail::fields(tenon::TensorArg(block)).data, from.data,
-                  static_cast<size_t>(span) * tenon::elementSize(from.type));
+      std::memcpy(fields(TensorArg(block)).data, from.data,
+                  static_cast<size_t>(span) * elementSize(from.type));
     }
-    return tenon::detail::aoti_view(block, shape, from.type, 0, ret);
+    return aoti_view(block, shape, 0, ret);
   });
 }
 
 // --- Checks -------------------------------------------------------------------------------------
 
-/// The one function that throws: what it is called by has to go on no further, and the model's own
-/// code catches it, as it does libtorch's. In a parallel loop of OpenMP's it ends the program, as
-/// libtorch's does.
-TENON_EXPORT void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line,
-                                   const char* msg) {
-  if (cond) return;
-  tenon::detail::raise(tenon::Error::InvalidArgument, msg, " (", func, " at ", file, ':', line,
-                       ')');
+/// The one function that throws, as libtorch's does: the code that calls it must not go on, and the
+/// model's own functions catch it. In a parallel loop of OpenMP's it ends the program.
+void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line,
+                      const char* msg) {
+  if (!cond) raise(Error::InvalidArgument, msg, " (", func, " at ", file, ':', line, ')');
 }
-TENON_EXPORT void aoti_torch_warn(const char* func, const char* file, uint32_t line,
-                                  const char* msg) {
-  std::fprintf(stderr, "warning: %s (%s at %s:%u)\n", msg, func, file, line);
+void aoti_torch_warn(const char* func, const char* file, uint32_t line, const char* msg) {
+  static_cast<void>(std::fprintf(stderr, "warning: %s (%s at %s:%u)\n", msg, func, file, line));
 }
-
-extern TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
-const TenonAotiShim tenon_aoti_shim = {&aoti_torch_delete_tensor_object};
 
 }  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE
+
+extern "C" const TenonAotiShim tenon_aoti_shim = {&tenon::detail::aoti_torch_delete_tensor_object};

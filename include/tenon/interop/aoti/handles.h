@@ -20,6 +20,13 @@ extern "C" {
 struct AtenTensorOpaque;
 using AtenTensorHandle = AtenTensorOpaque*;
 using AOTITorchError = int32_t;  // 0 or 1
+
+/// Where AotiModule finds torch's functions, which interop/aoti_shim.h defines. Undefined when
+/// linking: no file of the program includes that header.
+struct TenonAotiShim {
+  AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
+};
+extern TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
 }
 
 TENON_BEGIN_NAMESPACE
