@@ -44,6 +44,13 @@ function(tenon_find_onnxruntime)
   target_link_options(tenon_partner_onnxruntime INTERFACE "-Wl,-rpath,${folder}/lib")
 endfunction()
 
+# Makes the target tenon_partner_aoti when minizip is installed: what a program with interop/aoti.h links.
+function(tenon_find_aoti)
+  if(NOT TARGET tenon_partner_aoti AND NOT CMAKE_CROSSCOMPILING)
+    tenon_add_aoti(tenon_partner_aoti)
+  endif()
+endfunction()
+
 # Makes the target tenon_partner_cccl when scripts/partners.sh has fetched CUDA's C++ libraries, of which the
 # host's part of libcu++ needs neither CUDA nor its compiler.
 function(tenon_find_cccl)

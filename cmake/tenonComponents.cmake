@@ -131,6 +131,24 @@ function(tenon_add_cuda target)
   target_link_libraries(${target} INTERFACE "${tenon_cuda_cudart}")
 endfunction()
 
+# tenon_add_aoti(<target> [<where>...])
+# Makes the imported target if there is minizip, which reads packages. It exports the functions that models' libraries
+# call, and no more: with -rdynamic a library's own functions might be taken from the program.
+function(tenon_add_aoti target)
+  foreach(variable header library)
+    unset(tenon_minizip_${variable})
+  endforeach()
+  find_path(tenon_minizip_header minizip/unzip.h ${ARGN} NO_CACHE)
+  find_library(tenon_minizip_library minizip ${ARGN} NO_CACHE)
+  if(NOT tenon_minizip_header OR NOT tenon_minizip_library)
+    return()
+  endif()
+  add_library(${target} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(${target} SYSTEM INTERFACE "${tenon_minizip_header}")
+  target_link_libraries(${target} INTERFACE "${tenon_minizip_library}" ${CMAKE_DL_LIBS})
+  target_link_options(${target} INTERFACE "LINKER:--export-dynamic-symbol=aoti_*")
+endfunction()
+
 # tenon_add_component(<component> <reason> [<where>...])
 # Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, tenon::cuda for cuda, or sets
 # `reason` to why not. Looks in TENON_LIBTORCH_DIR, TENON_EXECUTORCH_DIR or TENON_CUDA_DIR, and only there when it is

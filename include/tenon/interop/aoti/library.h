@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -114,15 +115,21 @@ inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
   return Error::Ok;
 }
 
-/// Whether the program has a function that works on tenon's tensors.
-inline bool has_aoti_function(const char* name) noexcept {
-  void* const found = ::dlsym(RTLD_DEFAULT, name);
+/// The name of the file that an address is from; "" if that is not known.
+inline const char* file_of(void* address) noexcept {
   Dl_info place;
-  return found != nullptr && !(::dladdr(found, &place) != 0 && place.dli_fname != nullptr &&
-                               std::strstr(place.dli_fname, "libtorch") != nullptr);
+  if (::dladdr(address, &place) == 0 || place.dli_fname == nullptr) return "";
+  const char* const slash = std::strrchr(place.dli_fname, '/');
+  return slash != nullptr ? slash + 1 : place.dli_fname;
 }
 
-/// The functions that the program does not have.
+/// Whether the program has a function that works on tenon's tensors: libtorch's do not.
+inline bool has_aoti_function(const char* name) noexcept {
+  void* const found = ::dlsym(RTLD_DEFAULT, name);
+  return found != nullptr && !starts_with(file_of(found), "libtorch");
+}
+
+/// The functions that the program does not have, sorted.
 inline std::vector<std::string> missing_aoti_functions(const AotiNeeds& needs) {
   std::vector<std::string> missing;
   bool opened = false;
@@ -135,6 +142,7 @@ inline std::vector<std::string> missing_aoti_functions(const AotiNeeds& needs) {
     }
     missing.push_back(name);
   }
+  std::sort(missing.begin(), missing.end());
   return missing;
 }
 
@@ -148,10 +156,7 @@ inline Error check_aoti_shim() {
                 "-rdynamic, or with CMake's tenon::aoti");
   }
   if (found == reinterpret_cast<void*>(tenon_aoti_shim.delete_tensor_object)) return Error::Ok;
-  Dl_info place;
-  const bool is_known = ::dladdr(found, &place) != 0 && place.dli_fname != nullptr;
-  return fail(Error::NotSupported, "torch's functions come from ",
-              is_known ? place.dli_fname : "another library",
+  return fail(Error::NotSupported, "torch's functions come from ", file_of(found),
               ", which does not know tenon's tensors; link the program with -rdynamic, so that its "
               "own come first");
 }

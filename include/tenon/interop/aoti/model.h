@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// AotiModel: a loaded model, which several AotiModules may share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/aoti/library.h"
+#include "tenon/interop/aoti/package.h"
+#include "tenon/interop/aoti/specs.h"
+
+TENON_BEGIN_NAMESPACE
+
+struct AotiOptions {
+  /// How many runs compute at once; others wait.
+  size_t num_models = 1;
+  /// Which of a package's models.
+  std::string model = "model";
+};
+
+/// A constant of a model, by its name in the PyTorch module: "conv.weight".
+struct AotiConstant {
+  std::string name;
+  Tensor tensor;
+};
+
+/// A model that AOTInductor compiled for the CPU, loaded: what several AotiModules share.
+///
+/// Ownership: a handle, whose copies share the model. It goes with the last of them and of the
+/// modules made from them. A package's library lies in a temporary file while it is loaded. The
+/// system keeps a library's code until the program ends.
+/// Threads: any, but for set_constants(), which is for times when no module of the model runs.
+class AotiModel {
+ public:
+  /// Empty.
+  AotiModel() noexcept = default;
+
+  /// Loads a library, or a package as torch._inductor.aoti_compile_and_package() makes it.
+  ///
+  /// No code of the library runs before all functions of torch and Sleef that it calls are found.
+  /// The program provides them: by <tenon/interop/aoti_shim.h>, and kernels by definitions of
+  /// `extern "C" AOTITorchError aoti_torch_cpu_…(…)` that it exports.
+  /// Errors: NotFound and AccessFailed, with the path; NotFound (no such model in the package);
+  /// InvalidArgument (what is not a package or a library that AOTInductor of torch 2.13 or later
+  /// made, or a part of one; what the model itself refuses); NotSupported (functions that nobody
+  /// provides, all named; another processor; a library linked to libtorch; weights in a layout of
+  /// libtorch's); OutOfMemory.
+  /// Source: torch::inductor::AOTIModelPackageLoader.
+  static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
+    AotiModel made;
+    const Error error = made.open(path, options);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("load", error);
+    return made;
+  }
+
+  bool is_loaded() const noexcept { return state_ != nullptr; }
+
+  /// The constants that set_constants() takes. Their sizes are known, and is_described set, once
+  /// they have values.
+  /// Errors: InvalidState for an empty handle; OutOfMemory.
+  Result<std::vector<ValueSpec>> constants() const noexcept {
+    std::vector<ValueSpec> specs;
+    const Error error = detail::call_safely([&] {
+      TENON_TRY(check_loaded());
+      for (const Constant& constant : state_->constants) specs.push_back(constant.spec);
+      return Error::Ok;
+    });
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("constants", error);
+    return specs;
+  }
+
+  /// Replaces constants: all of these or, after an error, none.
+  ///
+  /// Ownership: no copies; the model reads the tensors' memory and keeps it, until they are
+  /// replaced or the model goes.
+  /// Errors: NotFound (a constant, which names one that there is); InvalidType and InvalidArgument
+  /// for a tensor of another dtype or shape, or on another device; NotSupported unless its strides
+  /// are those of the constant that it replaces; InvalidState for a placeholder and for an empty
+  /// handle; OutOfMemory.
+  /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
+  [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
+    return replace(values);
+  }
+
+ private:
+  friend class AotiModule;
+
+  struct Constant {
+    std::string name;  // the model's own
+    ValueSpec spec;    // by the name in PyTorch
+    Dims strides;
+    size_t nbytes = 0;
+  };
+  struct State {
+    std::vector<uint8_t> weights;  // outlives the library
+    detail::AotiLibrary library;
+    std::vector<ValueSpec> inputs;
+    std::vector<ValueSpec> outputs;
+    std::vector<Constant> constants;
+    std::string unset;  // names of constants without values
+  };
+
+  Error check_loaded() const noexcept {
+    return state_ != nullptr ? Error::Ok
+                             : detail::fail(Error::InvalidState, "the model is not loaded");
+  }
+  Error open(const std::string& path, const AotiOptions& options) noexcept {
+    const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path).blame(error) : error;
+  }
+  Error open_file(const char* path, const AotiOptions& options) {
+    if (options.num_models == 0) return detail::fail(Error::InvalidArgument, "num_models is 0");
+    char begin[2] = {};
+    {
+      detail::InputFile file;
+      TENON_TRY(file.open(path));
+      if (file.size() >= sizeof begin) TENON_TRY(file.read(0, begin, sizeof begin));
+    }
+    const bool is_package = begin[0] == 'P' && begin[1] == 'K';
+    detail::AotiPackage package;
+    if (is_package) TENON_TRY(detail::read_aoti_package(path, options.model, package));
+    auto state = std::make_shared<State>();
+    TENON_TRY(state->library.open(is_package ? package.library.path() : path, options.num_models));
+    package.library.remove();
+    state->weights = std::move(package.weights);
+    if (!is_package) TENON_TRY(read_weights_beside(path, state->weights));
+    if (!state->weights.empty()) {
+      detail::AotiCall context;
+      const uint8_t* const data = state->weights.data();
+      TENON_TRY(state->library.call(context, state->library.functions().load_constants,
+                                    state->library.container(), data));
+      state->weights = {};  // copied
+    }
+    TENON_TRY(describe(*state, package.metadata));
+    state_ = std::move(state);
+    return read_constants();
+  }
+  /// "model.wrapper_weights.blob" beside "model.wrapper.so".
+  static Error read_weights_beside(const std::string& path, std::vector<uint8_t>& weights) {
+    const size_t end = path.rfind(".so");
+    const std::string beside = path.substr(0, end) + "_weights.blob";
+    if (::access(beside.c_str(), F_OK) != 0) return Error::Ok;
+    detail::InputFile file;
+    TENON_TRY(file.open(beside.c_str()));
+    weights.resize(static_cast<size_t>(file.size()));
+    return weights.empty() ? Error::Ok : file.read(0, weights.data(), weights.size());
+  }
+  static Error describe(State& state, const std::string& metadata) {
+    const detail::AotiLibrary& library = state.library;
+    const detail::AotiFunctions& f = library.functions();
+    const auto names = [&](auto count_them, auto name_one, std::vector<ValueSpec>& specs) {
+      size_t count = 0;
+      TENON_TRY(library.get(count, count_them));
+      for (size_t i = 0; i < count; ++i) {
+        const char* name = nullptr;
+        TENON_TRY(library.get(name, name_one, i));
+        specs.emplace_back(Text(std::string_view(name)), ValueKind::Tensor);
+      }
+      return Error::Ok;
+    };
+    TENON_TRY(names(f.count_inputs, f.input_name, state.inputs));
+    TENON_TRY(names(f.count_outputs, f.output_name, state.outputs));
+    TENON_TRY(detail::read_aoti_specs(metadata, "tenon_inputs", state.inputs));
+    return detail::read_aoti_specs(metadata, "tenon_outputs", state.outputs);
+  }
+  /// Asks the container for its constants, and which have values.
+  Error read_constants() {
+    const detail::AotiLibrary& library = state_->library;
+    const detail::AotiFunctions& f = library.functions();
+    std::vector<Constant> constants;
+    size_t count = 0;
+    TENON_TRY(library.get(count, f.count_constants));
+    for (size_t i = 0; i < count; ++i) {
+      bool is_folded = false;
+      TENON_TRY(library.get(is_folded, f.constant_is_folded, i));
+      if (is_folded) continue;  // computed from others
+      Constant constant;
+      const char* name = nullptr;
+      const char* original = nullptr;
+      int32_t type = 0;
+      TENON_TRY(library.get(name, f.constant_name, i));
+      TENON_TRY(library.get(original, f.constant_original_name, i));
+      TENON_TRY(library.get(type, f.constant_type, i));
+      TENON_TRY(library.get(constant.nbytes, f.constant_nbytes, i));
+      constant.name = name;
+      constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
+      constant.spec.tensor.type = static_cast<ScalarType>(type);
+      constants.push_back(std::move(constant));
+    }
+    const detail::AotiConstantEntry* entries = nullptr;
+    size_t set = 0;
+    detail::AotiCall context;
+    TENON_TRY(library.call(context, f.get_constants, library.container(), &entries, &set, false));
+    for (size_t i = 0; i < set; ++i) {
+      Tensor* tensor = nullptr;
+      TENON_TRY(detail::find_aoti_tensor(entries[i].handle, tensor));
+      for (Constant& constant : constants) {
+        if (constant.spec.tensor.name != entries[i].name) continue;
+        constant.spec.tensor.sizes = tensor->sizes();
+        constant.spec.is_described = true;
+        constant.strides = tensor->strides();
+      }
+    }
+    std::string unset;
+    for (const Constant& constant : constants) {
+      if (constant.spec.is_described || constant.nbytes == 0) continue;
+      unset += (unset.empty() ? "" : ", ") + std::string(constant.spec.name());
+    }
+    state_->constants.swap(constants);
+    state_->unset.swap(unset);
+    return Error::Ok;
+  }
+  Error replace(const ListArg<AotiConstant>& values) noexcept {
+    return detail::blame_if("set_constants", detail::call_safely([&] {
+                              TENON_TRY(check_loaded());
+                              return set_all(values);
+                            }));
+  }
+  Error set_all(const ListArg<AotiConstant>& values) {
+    std::vector<std::string> names;
+    std::vector<Tensor> tensors;
+    for (const AotiConstant& value : values) {
+      const Constant* found = nullptr;
+      for (const Constant& constant : state_->constants) {
+        if (constant.spec.tensor.name == value.name) found = &constant;
+      }
+      if (TENON_UNLIKELY(found == nullptr)) {
+        const bool has_none = state_->constants.empty();
+        return detail::fail(
+            Error::NotFound, "there is no constant \"", value.name.c_str(),
+            "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
+      }
+      const Error error = check_constant(*found, value.tensor);
+      if (TENON_UNLIKELY(error != Error::Ok)) {
+        return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
+      }
+      names.push_back(found->name);
+      tensors.push_back(value.tensor);
+    }
+    TENON_TRY(state_->library.set_constants(names, tensors));
+    return read_constants();
+  }
+  static Error check_constant(const Constant& constant, const Tensor& tensor) noexcept {
+    const TensorArg arg(tensor);
+    TENON_TRY(detail::check_defined(arg, "the tensor"));
+    const detail::TensorFields& given = detail::fields(arg);
+    TENON_TRY(detail::check_has_data(given));
+    TensorSpec spec = constant.spec.tensor;
+    if (!constant.spec.is_described) spec.sizes = given.layout.sizes();
+    TENON_TRY(detail::check_tensor(spec, arg));
+    if (TENON_UNLIKELY(!constant.spec.is_described && given.nbytes() != constant.nbytes)) {
+      return detail::fail(Error::InvalidArgument, "it has ", given.nbytes(), " bytes, expected ",
+                          constant.nbytes);
+    }
+    const bool fits = constant.spec.is_described ? given.layout.strides() == constant.strides
+                                                 : given.layout.is_contiguous();
+    if (fits) return Error::Ok;
+    return detail::fail(Error::NotSupported, "its strides are ", given.layout.strides(),
+                        ", the model reads it by ", constant.strides);
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+TENON_END_NAMESPACE

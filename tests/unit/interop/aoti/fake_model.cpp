@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// A model's library without torch: the functions that AOTInductor's have, over torch's C functions. The first element of
+// the first input says what a run is to do, see `Does`. FAKE_* make libraries that cannot be loaded.
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "fake_model.h"
+
+using tests::Does;
+
+extern "C" {
+
+struct Tensor;
+using Handle = Tensor*;
+
+int32_t aoti_torch_empty_strided(int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
+                                 Handle*);
+int32_t aoti_torch_create_tensor_from_blob(void*, int64_t, const int64_t*, const int64_t*, int64_t,
+                                           int32_t, int32_t, int32_t, Handle*);
+int32_t aoti_torch__reinterpret_tensor(Handle, int64_t, const int64_t*, const int64_t*, int64_t,
+                                       Handle*);
+int32_t aoti_torch_new_tensor_handle(Handle, Handle*);
+int32_t aoti_torch_delete_tensor_object(Handle);
+int32_t aoti_torch_get_data_ptr(Handle, void**);
+int32_t aoti_torch_get_sizes(Handle, int64_t**);
+int32_t aoti_torch_get_numel(Handle, int64_t*);
+int32_t aoti_torch_dtype_float32();
+void aoti_torch_check(bool, const char*, const char*, uint32_t, const char*);
+
+#ifdef FAKE_MISSING
+int32_t aoti_torch_cpu_first_missing(Handle);
+int32_t aoti_torch_cpu_second_missing(Handle);
+#endif
+#ifdef FAKE_TORCH  // links to a library named like libtorch
+int fake_torch();
+#endif
+}
+
+namespace {
+
+const int32_t cached_dtype =
+    aoti_torch_dtype_float32();  // as in generated code, when the library is loaded
+thread_local std::string last_error;
+
+struct Failure {
+  const char* text;
+};
+void check(int32_t code) {
+  if (code != 0) throw Failure{"a call failed"};
+}
+float* data(Handle handle) {
+  void* found = nullptr;
+  check(aoti_torch_get_data_ptr(handle, &found));
+  return static_cast<float*>(found);
+}
+// As torch's RAIIAtenTensorHandle.
+struct Owned {
+  Handle handle = nullptr;
+  explicit Owned(Handle given) : handle(given) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (handle != nullptr) static_cast<void>(aoti_torch_delete_tensor_object(handle));
+  }
+  Handle release() { return std::exchange(handle, nullptr); }
+};
+Handle empty(int64_t rows, int64_t columns) {
+  const int64_t sizes[] = {rows, columns};
+  const int64_t strides[] = {columns, 1};
+  Handle made = nullptr;
+  check(aoti_torch_empty_strided(2, sizes, strides, cached_dtype, 0, -1, &made));
+  return made;
+}
+
+struct Container {
+  float scale_of_its_own[4] = {2, 2, 2, 2};
+  Handle scale = nullptr;
+  Handle bias = nullptr;  // without a value at first
+};
+
+template <class F>
+[[maybe_unused]] int32_t answer(const F& f) {
+  try {
+    last_error.clear();
+    f();
+  } catch (const Failure& failure) {
+    last_error = failure.text;
+    return 1;
+  } catch (const std::exception& e) {
+    last_error = e.what();
+    return 1;
+  } catch (...) {
+    last_error = "Unknown exception";
+    return 1;
+  }
+  return 0;
+}
+
+// y = x * scale + bias, z as `Does` has it.
+[[maybe_unused]] void run(Container& model, Handle* inputs, Handle* outputs) {
+  const auto does = static_cast<Does>(static_cast<int>(data(inputs[0])[0]));
+  if (does == Does::FailAtOnce) throw Failure{"nothing was taken"};
+  Owned x(std::exchange(inputs[0], nullptr));
+  int64_t* sizes = nullptr;
+  check(aoti_torch_get_sizes(x.handle, &sizes));
+  const int64_t rows = sizes[0];
+  Owned between(empty(rows, 4));
+  Owned y(empty(rows, 4));
+  if (does == Does::FailACheck) {
+    aoti_torch_check(false, "run", "fake_model.cpp", 7, "index out of bounds: 0 <= row < 4");
+  }
+  for (int64_t i = 0; i < rows * 4; ++i) {
+    data(between.handle)[i] = data(x.handle)[i] * data(model.scale)[i % 4];
+    data(y.handle)[i] =
+        data(between.handle)[i] + (model.bias != nullptr ? data(model.bias)[i % 4] : 0);
+  }
+  const int64_t size = does == Does::AskForTooMuch ? INT64_C(1) << 50 : 4;
+  const int64_t stride = 1;
+  switch (does) {
+    case Does::FailWithOutputs: outputs[0] = y.release(); throw Failure{"with an output made"};
+    case Does::HandThrough: check(aoti_torch_new_tensor_handle(x.handle, &outputs[1])); break;
+    case Does::Constant: check(aoti_torch_new_tensor_handle(model.scale, &outputs[1])); break;
+    case Does::ViewOfOutput:
+      check(aoti_torch__reinterpret_tensor(y.handle, 1, &size, &stride, 0, &outputs[1]));
+      break;
+    case Does::SwapOutputs: {
+      Owned other(empty(rows, 4));
+      for (int64_t i = 0; i < rows * 4; ++i) data(other.handle)[i] = -data(y.handle)[i];
+      outputs[1] = y.release();
+      y.handle = other.release();
+      break;
+    }
+    case Does::AskForTooMuch:
+      check(aoti_torch_empty_strided(1, &size, &stride, cached_dtype, 0, -1, &outputs[1]));
+      break;
+    case Does::DeleteTwice:
+      check(aoti_torch_delete_tensor_object(between.handle));
+      check(aoti_torch_delete_tensor_object(between.release()));
+      break;
+    case Does::Leak:
+      between.release();
+      x.release();
+      break;
+    default: break;
+  }
+  outputs[0] = y.release();
+}
+
+}  // namespace
+
+#if !defined(FAKE_OTHER)
+extern "C" {
+struct Entry {
+  const char* name;
+  Handle handle;
+};
+
+int32_t AOTInductorGetLastError(const char** text) {
+  *text = last_error.c_str();
+  return 0;
+}
+int32_t AOTInductorModelContainerCreateWithDevice(Container** made, size_t num_models,
+                                                  const char* device, const char*) {
+  return answer([&] {
+#ifdef FAKE_MISSING
+    aoti_torch_cpu_first_missing(nullptr);
+    aoti_torch_cpu_second_missing(nullptr);
+#endif
+#ifdef FAKE_TORCH
+    fake_torch();
+#endif
+    if (num_models == 13) throw Failure{"13 is unlucky"};
+    if (std::strcmp(device, "cpu") != 0) throw Failure{"not the CPU"};
+    auto container = std::make_unique<Container>();
+    const int64_t size = 4;
+    const int64_t stride = 1;
+    check(aoti_torch_create_tensor_from_blob(container->scale_of_its_own, 1, &size, &stride, 0,
+                                             cached_dtype, 0, -1, &container->scale));
+    *made = container.release();
+  });
+}
+int32_t AOTInductorModelContainerDelete(Container* container) {
+  return answer([&] {
+    check(aoti_torch_delete_tensor_object(container->scale));
+    if (container->bias != nullptr) check(aoti_torch_delete_tensor_object(container->bias));
+    delete container;
+  });
+}
+int32_t AOTInductorModelContainerRun(Container* container, Handle* inputs, size_t num_inputs,
+                                     Handle* outputs, size_t num_outputs, void*, void*) {
+  return answer([&] {
+    if (num_inputs != 1 || num_outputs != 2) throw Failure{"other numbers of tensors"};
+    run(*container, inputs, outputs);
+  });
+}
+int32_t AOTInductorModelContainerGetNumInputs(Container*, size_t* count) {
+  *count = 1;
+  return 0;
+}
+int32_t AOTInductorModelContainerGetNumOutputs(Container*, size_t* count) {
+  *count = 2;
+  return 0;
+}
+int32_t AOTInductorModelContainerGetInputName(Container*, size_t, const char** name) {
+  *name = "arg0_1";
+  return 0;
+}
+int32_t AOTInductorModelContainerGetOutputName(Container*, size_t i, const char** name) {
+  *name = i == 0 ? "output0" : "output1";
+  return 0;
+}
+int32_t AOTInductorModelContainerGetNumConstants(Container*, size_t* count) {
+  *count = 3;
+  return 0;
+}
+int32_t AOTInductorModelContainerGetConstantName(Container*, size_t i, const char** name) {
+  constexpr const char* kNames[] = {"scale", "bias", "folded"};
+  *name = kNames[i];
+  return 0;
+}
+int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, size_t i, const char** name) {
+  constexpr const char* kNames[] = {"layer.scale", "layer.bias", ""};
+  *name = kNames[i];
+  return 0;
+}
+int32_t AOTInductorModelContainerGetConstantDtype(Container*, size_t, int32_t* type) {
+  *type = cached_dtype;
+  return 0;
+}
+int32_t AOTInductorModelContainerGetConstantDataSize(Container*, size_t, size_t* size) {
+  *size = 16;
+  return 0;
+}
+int32_t AOTInductorModelContainerGetConstantFromFolded(Container*, size_t i, bool* is_folded) {
+  *is_folded = i == 2;
+  return 0;
+}
+int32_t AOTInductorModelContainerExtractConstantsMapEntries(Container* container,
+                                                            const Entry** entries, size_t* count,
+                                                            bool) {
+  static thread_local Entry found[2];
+  found[0] = {"layer.scale", container->scale};
+  found[1] = {"layer.bias", container->bias};
+  *entries = found;
+  *count = container->bias != nullptr ? 2 : 1;
+  return 0;
+}
+int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(Container* container,
+                                                                      const Entry* pairs,
+                                                                      size_t count, bool, bool) {
+  return answer([&] {
+    for (size_t i = 0; i < count; ++i) {
+      Handle& to = std::strcmp(pairs[i].name, "scale") == 0 ? container->scale : container->bias;
+      if (data(pairs[i].handle)[0] == 13) throw Failure{"13 is unlucky"};
+      Handle kept = nullptr;
+      check(aoti_torch_new_tensor_handle(pairs[i].handle, &kept));
+      if (to != nullptr) check(aoti_torch_delete_tensor_object(to));
+      to = kept;
+    }
+  });
+}
+int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container, const uint8_t* blob) {
+  return answer([&] { std::memcpy(data(container->scale), blob, 16); });
+}
+}
+#endif

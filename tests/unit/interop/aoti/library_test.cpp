@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/aoti/library.h"
+
+#include "interop/aoti/models.h"
+
+namespace aoti_library_test {
+
+using namespace tenon;
+using namespace tests;
+using tenon::detail::AotiBytes;
+using tenon::detail::AotiNeeds;
+
+namespace {
+
+Error load(const std::string& path) { return AotiModel::load(path).error(); }
+
+Error read_needs(const std::vector<uint8_t>& bytes, AotiNeeds& needs) {
+  AotiBytes file;
+  file.data = reinterpret_cast<const char*>(bytes.data());
+  file.size = bytes.size();
+  return detail::read_aoti_needs(file, needs);
+}
+
+}  // namespace
+
+TEST_CASE("aoti library: functions that nobody provides are all named before its code runs") {
+  RETURNS(NotSupported,
+          "nobody provides 2 functions that the model calls: aoti_torch_cpu_first_missing, "
+          "aoti_torch_cpu_second_missing; see \"Kernels\" in docs/aoti.md",
+          load(model_path("fake_model_missing")));
+}
+
+TEST_CASE("aoti library: functions that the program has are not missing") {
+  AotiNeeds needs;
+  for (int i = 10; i < 50; ++i) {
+    needs.functions.push_back("aoti_torch_cpu_missing_" + std::to_string(i));
+  }
+  CHECK(detail::missing_aoti_functions(needs) == needs.functions);
+  needs.functions = {"aoti_torch_empty_strided"};
+  CHECK(detail::missing_aoti_functions(needs).empty());
+}
+
+TEST_CASE("aoti library: one that is linked to libtorch is refused") {
+  RETURNS(
+      NotSupported,
+      "it is linked to libtorch_fake.so; export the model with aot_inductor.link_libtorch False",
+      load(model_path("fake_model_torch")));
+}
+
+TEST_CASE("aoti library: a library that AOTInductor did not make is refused") {
+  RETURNS(InvalidArgument, "the library has no AOTInductorModelContainerCreateWithDevice",
+          load(model_path("fake_model_other")));
+}
+
+TEST_CASE("aoti library: what is not a library is refused") {
+  TempFolder folder;
+  for (const char* text : {"", "P", "int main() {}",
+                           "\x7f"
+                           "ELF",
+                           "\x7f"
+                           "ELF\x02\x01\x01 and no more"}) {
+    put_file(folder / "text.so", bytes_of(text));
+    RETURNS(InvalidArgument, "text.so: it is not a shared library of 64 bits",
+            load(folder / "text.so"));
+  }
+  RETURNS(AccessFailed, "not a regular file", load(folder / ""));
+}
+
+TEST_CASE("aoti library: one for another processor is refused") {
+  std::vector<uint8_t> bytes = file_bytes(model_path("fake_model"));
+  bytes[18] = 0xf3;  // e_machine: RISC-V
+  bytes[19] = 0;
+  TempFolder folder;
+  put_file(folder / "riscv.so", bytes);
+  RETURNS(NotSupported, "it is for another processor: ELF machine 243", load(folder / "riscv.so"));
+}
+
+TEST_CASE("aoti library: wherever it is cut, that is an error") {
+  const std::vector<uint8_t> whole = file_bytes(model_path("fake_model"));
+  TempFolder folder;
+  const std::string path = folder / "cut.so";
+  for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 97) {
+    put_file(path,
+             std::vector<uint8_t>(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
+    CHECK(load(path) == Error::InvalidArgument);
+  }
+}
+
+TEST_CASE("aoti library: tables with any wrong byte are read without harm") {
+  const std::vector<uint8_t> whole = file_bytes(model_path("fake_model"));
+  uint64_t sections = 0;
+  std::memcpy(&sections, whole.data() + 40, sizeof sections);
+  size_t refused = 0;
+  for (size_t at = 0; at < 64 + (whole.size() - sections); ++at) {
+    for (const uint8_t wrong : {uint8_t{0}, uint8_t{0xff}}) {
+      std::vector<uint8_t> bytes = whole;
+      bytes[at < 64 ? at : static_cast<size_t>(sections) + at - 64] = wrong;
+      AotiNeeds needs;
+      refused += read_needs(bytes, needs) != Error::Ok ? 1 : 0;
+    }
+  }
+  CHECK(refused > 0);
+}
+
+TEST_CASE("aoti library: what it needs is read from its tables") {
+  AotiNeeds needs;
+  REQUIRE(read_needs(file_bytes(model_path("fake_model")), needs) == Error::Ok);
+  CHECK(needs.torch.empty());
+  CHECK(std::find(needs.functions.begin(), needs.functions.end(), "aoti_torch_empty_strided") !=
+        needs.functions.end());
+}
+
+}  // namespace aoti_library_test

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/aoti/package.h"
+
+#include "interop/aoti/models.h"
+
+namespace aoti_package_test {
+
+using namespace tenon;
+using namespace tests;
+using tenon::detail::AotiPackage;
+
+namespace {
+
+// $TMPDIR for a scope, and what is left there.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() { ::setenv("TMPDIR", (folder_ / "").c_str(), 1); }
+  ~TemporaryFolder() { ::unsetenv("TMPDIR"); }
+  size_t files() const { return folder_.names().size(); }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("aoti package: the model's library lies in a private file as long as it is needed") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const TemporaryFolder temporary;
+  {
+    AotiPackage package;
+    REQUIRE(detail::read_aoti_package(path.c_str(), "model", package) == Error::Ok);
+    CHECK(temporary.files() == 1);
+    CHECK(file_bytes(package.library.path()) == file_bytes(model_path("fake_model")));
+    struct stat status;
+    REQUIRE(::stat(package.library.path(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    CHECK(contains(package.metadata, "\"AOTI_DEVICE_KEY\": \"cpu\""));
+    CHECK(package.weights.empty());
+  }
+  CHECK(temporary.files() == 0);
+  CHECK(AotiModel::load(path).error() == Error::Ok);
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: weights beside the library are loaded") {
+  const float scale[] = {3, 3, 3, 3};
+  std::vector<uint8_t> weights(sizeof scale);
+  std::memcpy(weights.data(), scale, sizeof scale);
+  TempFolder folder;
+  std::string path = folder / "fake.pt2";
+  std::vector<Entry> entries = fake_package();
+  SECTION("in a package") {
+    entries.push_back({"fake/data/aotinductor/model/a.wrapper_weights.blob", weights});
+    write_package(path, entries);
+  }
+  SECTION("in a compressed package") {
+    entries.push_back({"fake/data/aotinductor/model/a.wrapper_weights.blob", weights});
+    write_package(path, entries, 6);
+  }
+  SECTION("in a file") {
+    path = folder / "a.wrapper.so";
+    put_file(path, entries[2].bytes);
+    put_file(folder / "a.wrapper_weights.blob", weights);
+  }
+  AotiModel model = AotiModel::load(path).value();
+  give_bias(model);
+  AotiModule module(model);
+  CHECK(module.forward(*ones({1, 4}))->at(0).toTensor().const_data_ptr<float>()[1] == 3);
+}
+
+TEST_CASE("aoti package: a model is chosen by its name") {
+  TempFolder folder;
+  const std::string path = folder / "two.pt2";
+  std::vector<Entry> entries = fake_package();
+  for (Entry& entry : entries) {
+    const size_t at = entry.name.find("/model/");
+    if (at != std::string::npos) entry.name.replace(at, 7, "/encoder/");
+  }
+  write_package(path, entries);
+  RETURNS(NotFound, "the package has no library of a model \"model\"; it has one of encoder",
+          AotiModel::load(path).error());
+  AotiOptions options;
+  options.model = "encoder";
+  CHECK(AotiModel::load(path, options).error() == Error::Ok);
+  write_package(path, {{"readme.txt", bytes_of("hello")}});
+  RETURNS(NotFound, "no library of a model \"model\"", AotiModel::load(path).error());
+}
+
+TEST_CASE("aoti package: wherever it is cut or broken, that is an error, and no file is left") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const std::vector<uint8_t> whole = file_bytes(path);
+  const TemporaryFolder temporary;
+  for (size_t size = 2; size < whole.size(); size += 1 + whole.size() / 61) {
+    put_file(path,
+             std::vector<uint8_t>(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
+    CHECK(AotiModel::load(path).error() == Error::InvalidArgument);
+  }
+  size_t refused = 0;
+  for (size_t at = 4; at < whole.size(); at += 1 + whole.size() / 211) {
+    std::vector<uint8_t> bytes = whole;
+    bytes[at] = static_cast<uint8_t>(bytes[at] + 1);
+    put_file(path, bytes);
+    refused += AotiModel::load(path).error() != Error::Ok ? 1 : 0;
+  }
+  CHECK(refused > 150);  // the checksum finds what is wrong in the library
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: no folder for the temporary file is an error") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  ::setenv("TMPDIR", "/nowhere/at/all", 1);
+  RETURNS(AccessFailed,
+          "fake.pt2: cannot create a temporary file: ", AotiModel::load(path).error());
+  ::unsetenv("TMPDIR");
+}
+
+TEST_CASE("aoti package: a description that is not one is an error") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package("x float33 4"));
+  RETURNS(InvalidArgument, "the package describes a tensor as \"x float33 4\"",
+          AotiModel::load(path).error());
+  write_package(path, fake_package("x float32 4; y float32 4"));
+  RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 1",
+          AotiModel::load(path).error());
+}
+
+}  // namespace aoti_package_test
