@@ -14,11 +14,16 @@
 #include "tenon/interop/aoti/handles.h"
 #include "tenon/interop/file.h"
 
+// As in torch/csrc/inductor/aoti_runtime/interface.h, which programs do not include.
 extern "C" {
 struct AOTInductorModelContainerOpaque;
 using AOTInductorModelContainerHandle = AOTInductorModelContainerOpaque*;
 struct AOTInductorStreamOpaque;
 struct AOTIProxyExecutorOpaque;
+struct AOTInductorConstantMapEntry {
+  const char* name;
+  AtenTensorHandle handle;
+};
 }
 
 TENON_BEGIN_NAMESPACE
@@ -200,12 +205,6 @@ inline Error check_aoti_library(const char* path) {
 
 using AotiContainer = AOTInductorModelContainerHandle;
 
-/// A constant as the container takes and gives it, AOTInductorConstantMapEntry.
-struct AotiConstantEntry {
-  const char* name;
-  AtenTensorHandle handle;
-};
-
 /// The C functions of a model, AOTInductor's prefix "AOTInductorModel" left out.
 /// Source: torch/csrc/inductor/aoti_runtime/interface.h, of torch 2.13 and later.
 struct AotiFunctions {
@@ -224,8 +223,9 @@ struct AotiFunctions {
   Code (*constant_type)(AotiContainer, size_t, int32_t*);
   Code (*constant_nbytes)(AotiContainer, size_t, size_t*);
   Code (*constant_is_folded)(AotiContainer, size_t, bool*);
-  Code (*get_constants)(AotiContainer, const AotiConstantEntry**, size_t*, bool inactive);
-  Code (*set_constants)(AotiContainer, const AotiConstantEntry*, size_t, bool inactive, bool all);
+  Code (*get_constants)(AotiContainer, const AOTInductorConstantMapEntry**, size_t*, bool inactive);
+  Code (*set_constants)(AotiContainer, const AOTInductorConstantMapEntry*, size_t, bool inactive,
+                        bool all);
   Code (*load_constants)(AotiContainer, const uint8_t*);
   Code (*last_error)(const char**);
 
@@ -317,7 +317,7 @@ class AotiLibrary {
   /// Gives the container constants by its own names, and keeps them.
   Error set_constants(const std::vector<std::string>& names, const std::vector<Tensor>& tensors) {
     std::map<std::string, AtenTensorHandle> made;
-    std::vector<AotiConstantEntry> entries;
+    std::vector<AOTInductorConstantMapEntry> entries;
     Error error = Error::Ok;
     AotiCall context;
     context.owner = this;

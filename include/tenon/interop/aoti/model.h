@@ -188,7 +188,7 @@ class AotiModel {
       constant.spec.tensor.type = static_cast<ScalarType>(type);
       constants.push_back(std::move(constant));
     }
-    const detail::AotiConstantEntry* entries = nullptr;
+    const AOTInductorConstantMapEntry* entries = nullptr;
     size_t set = 0;
     detail::AotiCall context;
     TENON_TRY(library.call(context, f.get_constants, library.container(), &entries, &set, false));

@@ -12,10 +12,18 @@
 
 using tests::Does;
 
+struct AOTInductorModelContainerOpaque {};
+
 extern "C" {
 
-struct Tensor;
-using Handle = Tensor*;
+struct AtenTensorOpaque;
+using Handle = AtenTensorOpaque*;
+struct AOTInductorStreamOpaque;
+struct AOTIProxyExecutorOpaque;
+struct AOTInductorConstantMapEntry {
+  const char* name;
+  Handle handle;
+};
 
 int32_t aoti_torch_empty_strided(int64_t, const int64_t*, const int64_t*, int32_t, int32_t, int32_t,
                                  Handle*);
@@ -76,7 +84,7 @@ Handle empty(int64_t rows, int64_t columns) {
   return made;
 }
 
-struct Container {
+struct Container : AOTInductorModelContainerOpaque {
   float scale_of_its_own[4] = {2, 2, 2, 2};
   Handle scale = nullptr;
   Handle bias = nullptr;  // without a value at first
@@ -99,6 +107,9 @@ template <class F>
   }
   return 0;
 }
+
+using Opaque = AOTInductorModelContainerOpaque;
+[[maybe_unused]] Container& of(Opaque* container) { return *static_cast<Container*>(container); }
 
 // y = x * scale + bias, z as `Does` has it.
 [[maybe_unused]] void run(Container& model, Handle* inputs, Handle* outputs) {
@@ -154,16 +165,11 @@ template <class F>
 
 #if !defined(FAKE_OTHER)
 extern "C" {
-struct Entry {
-  const char* name;
-  Handle handle;
-};
-
 int32_t AOTInductorGetLastError(const char** text) {
   *text = last_error.c_str();
   return 0;
 }
-int32_t AOTInductorModelContainerCreateWithDevice(Container** made, size_t num_models,
+int32_t AOTInductorModelContainerCreateWithDevice(Opaque** made, size_t num_models,
                                                   const char* device, const char*) {
   return answer([&] {
 #ifdef FAKE_MISSING
@@ -175,86 +181,86 @@ int32_t AOTInductorModelContainerCreateWithDevice(Container** made, size_t num_m
 #endif
     if (num_models == 13) throw Failure{"13 is unlucky"};
     if (std::strcmp(device, "cpu") != 0) throw Failure{"not the CPU"};
-    auto container = std::make_unique<Container>();
+    auto made_here = std::make_unique<Container>();
     const int64_t size = 4;
     const int64_t stride = 1;
-    check(aoti_torch_create_tensor_from_blob(container->scale_of_its_own, 1, &size, &stride, 0,
-                                             cached_dtype, 0, -1, &container->scale));
-    *made = container.release();
+    check(aoti_torch_create_tensor_from_blob(made_here->scale_of_its_own, 1, &size, &stride, 0,
+                                             cached_dtype, 0, -1, &made_here->scale));
+    *made = made_here.release();
   });
 }
-int32_t AOTInductorModelContainerDelete(Container* container) {
+int32_t AOTInductorModelContainerDelete(Opaque* container) {
   return answer([&] {
-    check(aoti_torch_delete_tensor_object(container->scale));
-    if (container->bias != nullptr) check(aoti_torch_delete_tensor_object(container->bias));
-    delete container;
+    check(aoti_torch_delete_tensor_object(of(container).scale));
+    if (of(container).bias != nullptr) check(aoti_torch_delete_tensor_object(of(container).bias));
+    delete &of(container);
   });
 }
-int32_t AOTInductorModelContainerRun(Container* container, Handle* inputs, size_t num_inputs,
-                                     Handle* outputs, size_t num_outputs, void*, void*) {
+int32_t AOTInductorModelContainerRun(Opaque* container, Handle* inputs, size_t num_inputs,
+                                     Handle* outputs, size_t num_outputs, AOTInductorStreamOpaque*,
+                                     AOTIProxyExecutorOpaque*) {
   return answer([&] {
     if (num_inputs != 1 || num_outputs != 2) throw Failure{"other numbers of tensors"};
-    run(*container, inputs, outputs);
+    run(of(container), inputs, outputs);
   });
 }
-int32_t AOTInductorModelContainerGetNumInputs(Container*, size_t* count) {
+int32_t AOTInductorModelContainerGetNumInputs(Opaque*, size_t* count) {
   *count = 1;
   return 0;
 }
-int32_t AOTInductorModelContainerGetNumOutputs(Container*, size_t* count) {
+int32_t AOTInductorModelContainerGetNumOutputs(Opaque*, size_t* count) {
   *count = 2;
   return 0;
 }
-int32_t AOTInductorModelContainerGetInputName(Container*, size_t, const char** name) {
+int32_t AOTInductorModelContainerGetInputName(Opaque*, size_t, const char** name) {
   *name = "arg0_1";
   return 0;
 }
-int32_t AOTInductorModelContainerGetOutputName(Container*, size_t i, const char** name) {
+int32_t AOTInductorModelContainerGetOutputName(Opaque*, size_t i, const char** name) {
   *name = i == 0 ? "output0" : "output1";
   return 0;
 }
-int32_t AOTInductorModelContainerGetNumConstants(Container*, size_t* count) {
+int32_t AOTInductorModelContainerGetNumConstants(Opaque*, size_t* count) {
   *count = 3;
   return 0;
 }
-int32_t AOTInductorModelContainerGetConstantName(Container*, size_t i, const char** name) {
+int32_t AOTInductorModelContainerGetConstantName(Opaque*, size_t i, const char** name) {
   constexpr const char* kNames[] = {"scale", "bias", "folded"};
   *name = kNames[i];
   return 0;
 }
-int32_t AOTInductorModelContainerGetConstantOriginalFQN(Container*, size_t i, const char** name) {
+int32_t AOTInductorModelContainerGetConstantOriginalFQN(Opaque*, size_t i, const char** name) {
   constexpr const char* kNames[] = {"layer.scale", "layer.bias", ""};
   *name = kNames[i];
   return 0;
 }
-int32_t AOTInductorModelContainerGetConstantDtype(Container*, size_t, int32_t* type) {
+int32_t AOTInductorModelContainerGetConstantDtype(Opaque*, size_t, int32_t* type) {
   *type = cached_dtype;
   return 0;
 }
-int32_t AOTInductorModelContainerGetConstantDataSize(Container*, size_t, size_t* size) {
+int32_t AOTInductorModelContainerGetConstantDataSize(Opaque*, size_t, size_t* size) {
   *size = 16;
   return 0;
 }
-int32_t AOTInductorModelContainerGetConstantFromFolded(Container*, size_t i, bool* is_folded) {
+int32_t AOTInductorModelContainerGetConstantFromFolded(Opaque*, size_t i, bool* is_folded) {
   *is_folded = i == 2;
   return 0;
 }
-int32_t AOTInductorModelContainerExtractConstantsMapEntries(Container* container,
-                                                            const Entry** entries, size_t* count,
-                                                            bool) {
-  static thread_local Entry found[2];
-  found[0] = {"layer.scale", container->scale};
-  found[1] = {"layer.bias", container->bias};
+int32_t AOTInductorModelContainerExtractConstantsMapEntries(
+    Opaque* container, const AOTInductorConstantMapEntry** entries, size_t* count, bool) {
+  static thread_local AOTInductorConstantMapEntry found[2];
+  found[0] = {"layer.scale", of(container).scale};
+  found[1] = {"layer.bias", of(container).bias};
   *entries = found;
-  *count = container->bias != nullptr ? 2 : 1;
+  *count = of(container).bias != nullptr ? 2 : 1;
   return 0;
 }
-int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(Container* container,
-                                                                      const Entry* pairs,
-                                                                      size_t count, bool, bool) {
+int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(
+    Opaque* container, const AOTInductorConstantMapEntry* pairs, size_t count, bool, bool) {
   return answer([&] {
     for (size_t i = 0; i < count; ++i) {
-      Handle& to = std::strcmp(pairs[i].name, "scale") == 0 ? container->scale : container->bias;
+      Handle& to =
+          std::strcmp(pairs[i].name, "scale") == 0 ? of(container).scale : of(container).bias;
       if (data(pairs[i].handle)[0] == 13) throw Failure{"13 is unlucky"};
       Handle kept = nullptr;
       check(aoti_torch_new_tensor_handle(pairs[i].handle, &kept));
@@ -263,8 +269,8 @@ int32_t AOTInductorModelContainerUpdateUserManagedConstantBufferPairs(Container*
     }
   });
 }
-int32_t AOTInductorModelUpdateConstantsFromBlob(Container* container, const uint8_t* blob) {
-  return answer([&] { std::memcpy(data(container->scale), blob, 16); });
+int32_t AOTInductorModelUpdateConstantsFromBlob(Opaque* container, const uint8_t* blob) {
+  return answer([&] { std::memcpy(data(of(container).scale), blob, 16); });
 }
 }
 #endif
