@@ -70,7 +70,8 @@ class AotiModel {
     return specs;
   }
 
-  /// Replaces constants: all of these or, after an error, none.
+  /// Replaces constants: all of these or, after an error, none. What has no value yet is checked by
+  /// its dtype and its bytes, since the model does not tell its shape.
   ///
   /// Ownership: no copies; the model reads the tensors' memory and keeps it, until they are
   /// replaced or the model goes.
@@ -249,9 +250,12 @@ class AotiModel {
     TensorSpec spec = constant.spec.tensor;
     if (!constant.spec.is_described) spec.sizes = given.layout.sizes();
     TENON_TRY(detail::check_tensor(spec, arg));
-    if (TENON_UNLIKELY(!constant.spec.is_described && given.nbytes() != constant.nbytes)) {
+    // Without a value its shape is not known, and its bytes are rounded up to a multiple of 64.
+    const bool has_bytes =
+        given.nbytes() <= constant.nbytes && constant.nbytes < given.nbytes() + 64;
+    if (TENON_UNLIKELY(!constant.spec.is_described && !has_bytes)) {
       return detail::fail(Error::InvalidArgument, "it has ", given.nbytes(), " bytes, expected ",
-                          constant.nbytes);
+                          constant.nbytes, " or up to 63 less");
     }
     const bool fits = constant.spec.is_described ? given.layout.strides() == constant.strides
                                                  : given.layout.is_contiguous();
