@@ -46,12 +46,12 @@ class TENON_EXPORT AotiModule final : public Module {
   /// Errors: those of loading.
   Result<AotiModel> model() noexcept {
     const Error error = load();
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("model", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("model", error);
     return model_;
   }
   /// AotiModel::set_constants(), of all modules that share the model.
   [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
-    TENON_TRY(detail::blame_if("set_constants", load()));
+    TENON_TRY(detail::add_context_if("set_constants", load()));
     return model_.replace(values);
   }
 
@@ -114,7 +114,8 @@ class TENON_EXPORT AotiModule final : public Module {
     static void drop(std::vector<AtenTensorHandle>& handles) noexcept {
       for (AtenTensorHandle& handle : handles) {
         if (handle == nullptr) continue;
-        static_cast<void>(tenon_aoti_shim.delete_tensor_object(std::exchange(handle, nullptr)));
+        static_cast<void>(
+            detail::tenon_aoti_shim.delete_tensor_object(std::exchange(handle, nullptr)));
       }
     }
   };
@@ -134,7 +135,7 @@ class TENON_EXPORT AotiModule final : public Module {
       } else {
         error = check_names(specs, inputs, i);
       }
-      TENON_TRY(detail::blame_unless_ok("input", i, specs[i].name(), error));
+      TENON_TRY(detail::add_context_if("input", i, specs[i].name(), error));
     }
     return Error::Ok;
   }

@@ -29,6 +29,7 @@ OTHER_HEADERS = {
     "tenon/testing/": "the conformance suite calls what has cases; a failure is a failed trial",
     "tenon/backend/cuda": "tests/unit/cuda lets each call of a simulated CUDA runtime fail",
     "tenon/compat/": "ExecuTorch's names for functions that have cases",
+    "tenon/interop/aoti": "tests/unit/interop/aoti*_test.cpp let each of their allocations fail",
     "tenon/interop/aten.h": "tests/unit/interop/aten_from_test.cpp lets each of their allocations fail",
     "tenon/interop/executorch": "tests/unit/interop/executorch lets each of their allocations fail",
     "tenon/interop/mpi": "their allocations are among those of MPI, which does not survive when its own fail",

@@ -229,7 +229,8 @@ TEST_CASE("AotiModule: a constant without a value is checked by its bytes") {
   CHECK(!model.constants().value()[1].is_described);
 }
 
-TEST_CASE("AotiModule: threads run modules of one model at once") {
+TEST_CASE("AotiModule: threads run modules of one model at once",
+          "[threads][AotiModule][AotiModel]") {
   AotiModel model = loaded(2);
   std::vector<std::thread> threads;
   std::vector<int> right(4, 0);

@@ -28,7 +28,7 @@ using AotiComplex = complex<T>;
 /// model's.
 template <class Call>
 AOTITorchError aoti_answer(const char* function, const Call& call) noexcept {
-  return blame_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
+  return add_context_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
 }
 /// Answers with the Error of call(tensor), for a tensor that may be undefined.
 template <class Call>
@@ -117,9 +117,9 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     plan.choose_backend();
     Draft draft;
     if (tenon::is_contiguous(shape.sizes, shape.strides)) {
-      TENON_TRY(new_tensor(RowMajor{shape.sizes}, plan, false, draft));
+      TENON_TRY(make_owned(RowMajor{shape.sizes}, plan, false, draft));
     } else {
-      TENON_TRY(new_tensor(Strided{shape.sizes, {}, shape.strides}, plan, false, draft));
+      TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, plan, false, draft));
     }
     TENON_TRY(finish_draft(draft, made, nullptr));
     if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(made)), "empty");
@@ -138,7 +138,7 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
   }
   const Tensor storage = aoti_storage(source);
   Draft draft;
-  TENON_TRY(new_impl(draft, metadata_like(storage)));
+  TENON_TRY(make_impl(draft, keeper_like(storage)));
   TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
                             fields(draft).layout));
   TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size, fields(draft)));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Tensors as the handles of torch's C functions, and what AotiModule tells those functions about the
-// call that they are part of.
+// Tensors as the handles of torch's C functions, and what AotiModule tells those functions about
+// the call that they are part of.
 #pragma once
 
 #include "tenon/tensor/creators.h"
 
 #if TENON_ATEN_MODE
-#error \
-    "tenon: in ATen mode libtorch has these functions; use its torch::inductor::AOTIModelPackageLoader"
+#error "tenon: in ATen mode libtorch has these functions; use its AOTIModelPackageLoader"
 #endif
 #if TENON_IS_CHECKED
 #include <map>
@@ -20,17 +19,17 @@ extern "C" {
 struct AtenTensorOpaque;
 using AtenTensorHandle = AtenTensorOpaque*;
 using AOTITorchError = int32_t;  // 0 or 1
+}
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
 
 /// Where AotiModule finds torch's functions, which interop/aoti_shim.h defines. Undefined when
 /// linking: no file of the program includes that header.
 struct TenonAotiShim {
   AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
 };
-extern TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
-}
-
-TENON_BEGIN_NAMESPACE
-namespace detail {
+extern "C" TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
 
 /// A tensor where the model is to make an output.
 struct AotiPlacement {
@@ -103,7 +102,7 @@ TENON_EXPORT inline AotiHandles& aoti_handles() {
 /// Errors: OutOfMemory.
 inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   TensorPtr handle;
-  TENON_TRY(make_handle(std::move(tensor), handle, metadata_in(current_backend())));
+  TENON_TRY(make_handle(std::move(tensor), handle, keeper_in(current_backend())));
 #if TENON_IS_CHECKED
   const bool has_memory = has_memory_for([&] {
     AotiHandles& handles = aoti_handles();
@@ -115,8 +114,8 @@ inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   made = reinterpret_cast<AtenTensorHandle>(handle.release());
   return Error::Ok;
 }
-/// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or was
-/// deleted.
+/// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or
+/// was deleted.
 inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
   if (TENON_UNLIKELY(handle == nullptr)) return fail(Error::InvalidArgument, "the handle is null");
 #if TENON_IS_CHECKED

@@ -20,10 +20,7 @@ struct AOTInductorModelContainerOpaque;
 using AOTInductorModelContainerHandle = AOTInductorModelContainerOpaque*;
 struct AOTInductorStreamOpaque;
 struct AOTIProxyExecutorOpaque;
-struct AOTInductorConstantMapEntry {
-  const char* name;
-  AtenTensorHandle handle;
-};
+struct AOTInductorConstantMapEntry;
 }
 
 TENON_BEGIN_NAMESPACE
@@ -205,6 +202,12 @@ inline Error check_aoti_library(const char* path) {
 
 using AotiContainer = AOTInductorModelContainerHandle;
 
+/// An AOTInductorConstantMapEntry.
+struct AotiConstantEntry {
+  const char* name;
+  AtenTensorHandle handle;
+};
+
 /// The C functions of a model, AOTInductor's prefix "AOTInductorModel" left out.
 /// Source: torch/csrc/inductor/aoti_runtime/interface.h, of torch 2.13 and later.
 struct AotiFunctions {
@@ -277,8 +280,8 @@ class AotiLibrary {
 #endif
   }
 
-  /// Errors: those of check_aoti_library(); InvalidArgument for what the dynamic linker or the model
-  /// refuses.
+  /// Errors: those of check_aoti_library(); InvalidArgument for what the dynamic linker or the
+  /// model refuses.
   Error open(const char* path, size_t num_models) {
     TENON_TRY(check_aoti_library(path));
     // A path without a slash would be searched for.
@@ -317,7 +320,7 @@ class AotiLibrary {
   /// Gives the container constants by its own names, and keeps them.
   Error set_constants(const std::vector<std::string>& names, const std::vector<Tensor>& tensors) {
     std::map<std::string, AtenTensorHandle> made;
-    std::vector<AOTInductorConstantMapEntry> entries;
+    std::vector<AotiConstantEntry> entries;
     Error error = Error::Ok;
     AotiCall context;
     context.owner = this;
@@ -332,8 +335,9 @@ class AotiLibrary {
     }
     if (error == Error::Ok) {
       for (const auto& entry : made) kept_.insert({entry.first, nullptr});  // may throw: now
-      error =
-          call(context, f_.set_constants, container_, entries.data(), entries.size(), false, false);
+      error = call(context, f_.set_constants, container_,
+                   reinterpret_cast<const AOTInductorConstantMapEntry*>(entries.data()),
+                   entries.size(), false, false);
     }
     if (error == Error::Ok) {
       for (auto& entry : made) std::swap(kept_[entry.first], entry.second);

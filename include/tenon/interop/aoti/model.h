@@ -50,7 +50,7 @@ class AotiModel {
   static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
     AotiModel made;
     const Error error = made.open(path, options);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("load", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("load", error);
     return made;
   }
 
@@ -66,7 +66,7 @@ class AotiModel {
       for (const Constant& constant : state_->constants) specs.push_back(constant.spec);
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::blame("constants", error);
+    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("constants", error);
     return specs;
   }
 
@@ -108,7 +108,7 @@ class AotiModel {
   }
   Error open(const std::string& path, const AotiOptions& options) noexcept {
     const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path).blame(error) : error;
+    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path).add_context(error) : error;
   }
   Error open_file(const char* path, const AotiOptions& options) {
     if (options.num_models == 0) return detail::fail(Error::InvalidArgument, "num_models is 0");
@@ -189,10 +189,11 @@ class AotiModel {
       constant.spec.tensor.type = static_cast<ScalarType>(type);
       constants.push_back(std::move(constant));
     }
-    const AOTInductorConstantMapEntry* entries = nullptr;
+    const AOTInductorConstantMapEntry* given = nullptr;
     size_t set = 0;
     detail::AotiCall context;
-    TENON_TRY(library.call(context, f.get_constants, library.container(), &entries, &set, false));
+    TENON_TRY(library.call(context, f.get_constants, library.container(), &given, &set, false));
+    const auto* const entries = reinterpret_cast<const detail::AotiConstantEntry*>(given);
     for (size_t i = 0; i < set; ++i) {
       Tensor* tensor = nullptr;
       TENON_TRY(detail::find_aoti_tensor(entries[i].handle, tensor));
@@ -213,10 +214,10 @@ class AotiModel {
     return Error::Ok;
   }
   Error replace(const ListArg<AotiConstant>& values) noexcept {
-    return detail::blame_if("set_constants", detail::call_safely([&] {
-                              TENON_TRY(check_loaded());
-                              return set_all(values);
-                            }));
+    return detail::add_context_if("set_constants", detail::call_safely([&] {
+                                    TENON_TRY(check_loaded());
+                                    return set_all(values);
+                                  }));
   }
   Error set_all(const ListArg<AotiConstant>& values) {
     std::vector<std::string> names;

@@ -10,8 +10,7 @@
 #endif
 #if TENON_AOTI_ZIP
 #if !__has_include(<minizip/unzip.h>)
-#error \
-    "tenon: interop/aoti.h needs <minizip/unzip.h> (Debian: libminizip-dev); TENON_AOTI_ZIP=0 reads .so files alone"
+#error "tenon: interop/aoti.h needs <minizip/unzip.h>; TENON_AOTI_ZIP=0 is for .so files alone"
 #endif
 #include <minizip/unzip.h>
 #endif
