@@ -73,10 +73,7 @@ class TENON_EXPORT AotiModule final : public Module {
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     const AotiModel::State& state = *model_.state_;
-    if (TENON_UNLIKELY(!state.unset.empty())) {
-      return detail::fail(Error::InvalidState, "constants have no values: ", state.unset.c_str(),
-                          "; set_constants() gives them");
-    }
+    TENON_TRY(state.check_constants());
     TENON_TRY(check_inputs(inputs));
     const BackendScope scope(memory_ != nullptr ? *memory_ : default_backend());
     const Handles handles{inputs_, outputs_};

@@ -37,7 +37,7 @@ AotiModel loaded(size_t num_models = 1) {
 
 TEST_CASE("AotiModule: runs a library, whose constants can be set") {
   AotiModule module(model_path("fake_model"));
-  RETURNS(InvalidState, "run: constants have no values: layer.bias",
+  RETURNS(InvalidState, "run: the constant layer.bias has no value; set_constants() gives it one",
           module.run("forward", *ones({2, 4})));
   CHECK(module.set_constants({{"layer.bias", *full({4}, 10)}}) == Error::Ok);
   const std::vector<EValue> outputs = module.forward(*input_for(Does::NoSecondOutput)).value();

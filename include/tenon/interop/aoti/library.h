@@ -163,10 +163,9 @@ inline Error check_aoti_shim() {
               "own come first");
 }
 
-/// Checks all that can be known before code of the library runs.
-/// Errors: also NotFound and AccessFailed; NotSupported for functions that nobody provides, with
-/// their names.
-inline Error check_aoti_library(const char* path) {
+/// read_aoti_needs() of a file.
+/// Errors: also NotFound and AccessFailed.
+inline Error read_aoti_file(const char* path, AotiNeeds& needs) {
   InputFile file;
   TENON_TRY(file.open(path));
   Deleter unmapper;
@@ -176,8 +175,15 @@ inline Error check_aoti_library(const char* path) {
     bytes.data = static_cast<const char*>(file.map(static_cast<size_t>(bytes.size), unmapper));
     if (bytes.data == nullptr) return fail(Error::AccessFailed, "cannot map the file");
   }
+  return read_aoti_needs(bytes, needs);
+}
+
+/// Checks all that can be known before code of the library runs.
+/// Errors: those of read_aoti_file(); NotSupported for functions that nobody provides, with their
+/// names.
+inline Error check_aoti_library(const char* path) {
   AotiNeeds needs;
-  TENON_TRY(read_aoti_needs(bytes, needs));
+  TENON_TRY(read_aoti_file(path, needs));
   if (!needs.torch.empty()) {
     return fail(Error::NotSupported, "it is linked to ", needs.torch.c_str(),
                 "; export the model with aot_inductor.link_libtorch False");
@@ -185,10 +191,10 @@ inline Error check_aoti_library(const char* path) {
   if (!needs.functions.empty()) TENON_TRY(check_aoti_shim());
   const std::vector<std::string> missing = missing_aoti_functions(needs);
   if (missing.empty()) return Error::Ok;
-  std::string names;
+  std::string names;  // as many as an error's text has room for
   for (size_t i = 0; i < missing.size(); ++i) {
-    if (names.size() > 300) {
-      names += " and " + std::to_string(missing.size() - i) + " more";
+    if (names.size() + missing[i].size() > 240) {
+      names += " and others, which AotiModel::missing_functions() gives";
       break;
     }
     names += (i == 0 ? "" : ", ") + missing[i];

@@ -54,6 +54,26 @@ class AotiModel {
     return made;
   }
 
+  /// The functions that a model calls and nobody provides, for which load() refuses it.
+  /// Errors: as load()'s of the file.
+  static Result<std::vector<std::string>> missing_functions(
+      const std::string& path, const AotiOptions& options = {}) noexcept {
+    std::vector<std::string> missing;
+    const Error error = detail::call_safely([&] {
+      detail::AotiPackage package;
+      detail::AotiNeeds needs;
+      const char* library = nullptr;
+      TENON_TRY(find_library(path.c_str(), options, package, library));
+      TENON_TRY(detail::read_aoti_file(library, needs));
+      missing = detail::missing_aoti_functions(needs);
+      return Error::Ok;
+    });
+    if (TENON_UNLIKELY(error != Error::Ok)) {
+      return detail::add_context("missing_functions", detail::FilePath(path).add_context(error));
+    }
+    return missing;
+  }
+
   bool is_loaded() const noexcept { return state_ != nullptr; }
 
   /// The constants that set_constants() takes. Their sizes are known, and is_described set, once
@@ -92,6 +112,13 @@ class AotiModel {
     ValueSpec spec;    // by the name in PyTorch
     Dims strides;
     size_t nbytes = 0;
+
+    void describe(const Tensor& value) noexcept {
+      const Layout& layout = detail::fields(TensorArg(value)).layout;
+      spec.tensor.sizes = layout.sizes();
+      strides = layout.strides();
+      spec.is_described = true;
+    }
   };
   struct State {
     std::vector<uint8_t> weights;  // outlives the library
@@ -99,7 +126,16 @@ class AotiModel {
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
     std::vector<Constant> constants;
-    std::string unset;  // names of constants without values
+
+    /// Errors: InvalidState for constants without values, with the first one's name.
+    Error check_constants() const noexcept {
+      for (const Constant& constant : constants) {
+        if (constant.spec.is_described || constant.nbytes == 0) continue;
+        return detail::fail(Error::InvalidState, "the constant ", constant.spec.name(),
+                            " has no value; set_constants() gives it one");
+      }
+      return Error::Ok;
+    }
   };
 
   Error check_loaded() const noexcept {
@@ -110,19 +146,27 @@ class AotiModel {
     const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
     return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path).add_context(error) : error;
   }
+  /// The library itself, or that of a package, unpacked.
+  static Error find_library(const char* path, const AotiOptions& options,
+                            detail::AotiPackage& package, const char*& library) {
+    char begin[2] = {};
+    detail::InputFile file;
+    TENON_TRY(file.open(path));
+    if (file.size() >= sizeof begin) TENON_TRY(file.read(0, begin, sizeof begin));
+    library = path;
+    if (begin[0] != 'P' || begin[1] != 'K') return Error::Ok;
+    TENON_TRY(detail::read_aoti_package(path, options.model, package));
+    library = package.library.path();
+    return Error::Ok;
+  }
   Error open_file(const char* path, const AotiOptions& options) {
     if (options.num_models == 0) return detail::fail(Error::InvalidArgument, "num_models is 0");
-    char begin[2] = {};
-    {
-      detail::InputFile file;
-      TENON_TRY(file.open(path));
-      if (file.size() >= sizeof begin) TENON_TRY(file.read(0, begin, sizeof begin));
-    }
-    const bool is_package = begin[0] == 'P' && begin[1] == 'K';
     detail::AotiPackage package;
-    if (is_package) TENON_TRY(detail::read_aoti_package(path, options.model, package));
+    const char* library = nullptr;
+    TENON_TRY(find_library(path, options, package, library));
+    const bool is_package = library != path;
     auto state = std::make_shared<State>();
-    TENON_TRY(state->library.open(is_package ? package.library.path() : path, options.num_models));
+    TENON_TRY(state->library.open(library, options.num_models));
     package.library.remove();
     state->weights = std::move(package.weights);
     if (!is_package) TENON_TRY(read_weights_beside(path, state->weights));
@@ -134,8 +178,9 @@ class AotiModel {
       state->weights = {};  // copied
     }
     TENON_TRY(describe(*state, package.metadata));
+    TENON_TRY(read_constants(*state));
     state_ = std::move(state);
-    return read_constants();
+    return Error::Ok;
   }
   /// "model.wrapper_weights.blob" beside "model.wrapper.so".
   static Error read_weights_beside(const std::string& path, std::vector<uint8_t>& weights) {
@@ -166,10 +211,9 @@ class AotiModel {
     return detail::read_aoti_specs(metadata, "tenon_outputs", state.outputs);
   }
   /// Asks the container for its constants, and which have values.
-  Error read_constants() {
-    const detail::AotiLibrary& library = state_->library;
+  static Error read_constants(State& state) {
+    const detail::AotiLibrary& library = state.library;
     const detail::AotiFunctions& f = library.functions();
-    std::vector<Constant> constants;
     size_t count = 0;
     TENON_TRY(library.get(count, f.count_constants));
     for (size_t i = 0; i < count; ++i) {
@@ -187,7 +231,7 @@ class AotiModel {
       constant.name = name;
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
       constant.spec.tensor.type = static_cast<ScalarType>(type);
-      constants.push_back(std::move(constant));
+      state.constants.push_back(std::move(constant));
     }
     const AOTInductorConstantMapEntry* given = nullptr;
     size_t set = 0;
@@ -197,20 +241,10 @@ class AotiModel {
     for (size_t i = 0; i < set; ++i) {
       Tensor* tensor = nullptr;
       TENON_TRY(detail::find_aoti_tensor(entries[i].handle, tensor));
-      for (Constant& constant : constants) {
-        if (constant.spec.tensor.name != entries[i].name) continue;
-        constant.spec.tensor.sizes = tensor->sizes();
-        constant.spec.is_described = true;
-        constant.strides = tensor->strides();
+      for (Constant& constant : state.constants) {
+        if (constant.spec.tensor.name == entries[i].name) constant.describe(*tensor);
       }
     }
-    std::string unset;
-    for (const Constant& constant : constants) {
-      if (constant.spec.is_described || constant.nbytes == 0) continue;
-      unset += (unset.empty() ? "" : ", ") + std::string(constant.spec.name());
-    }
-    state_->constants.swap(constants);
-    state_->unset.swap(unset);
     return Error::Ok;
   }
   Error replace(const ListArg<AotiConstant>& values) noexcept {
@@ -220,28 +254,31 @@ class AotiModel {
                                   }));
   }
   Error set_all(const ListArg<AotiConstant>& values) {
+    std::vector<Constant*> targets;
     std::vector<std::string> names;
     std::vector<Tensor> tensors;
     for (const AotiConstant& value : values) {
-      const Constant* found = nullptr;
-      for (const Constant& constant : state_->constants) {
-        if (constant.spec.tensor.name == value.name) found = &constant;
+      Constant* target = nullptr;
+      for (Constant& constant : state_->constants) {
+        if (constant.spec.tensor.name == value.name) target = &constant;
       }
-      if (TENON_UNLIKELY(found == nullptr)) {
+      if (TENON_UNLIKELY(target == nullptr)) {
         const bool has_none = state_->constants.empty();
         return detail::fail(
             Error::NotFound, "there is no constant \"", value.name.c_str(),
             "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
       }
-      const Error error = check_constant(*found, value.tensor);
+      const Error error = check_constant(*target, value.tensor);
       if (TENON_UNLIKELY(error != Error::Ok)) {
         return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
       }
-      names.push_back(found->name);
+      targets.push_back(target);
+      names.push_back(target->name);
       tensors.push_back(value.tensor);
     }
     TENON_TRY(state_->library.set_constants(names, tensors));
-    return read_constants();
+    for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);
+    return Error::Ok;
   }
   static Error check_constant(const Constant& constant, const Tensor& tensor) noexcept {
     const TensorArg arg(tensor);

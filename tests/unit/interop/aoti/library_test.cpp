@@ -28,6 +28,27 @@ TEST_CASE("aoti library: functions that nobody provides are all named before its
           "nobody provides 2 functions that the model calls: aoti_torch_cpu_first_missing, "
           "aoti_torch_cpu_second_missing; see \"Kernels\" in docs/aoti.md",
           load(model_path("fake_model_missing")));
+  CHECK(AotiModel::missing_functions(model_path("fake_model_missing")).value() ==
+        Texts{"aoti_torch_cpu_first_missing", "aoti_torch_cpu_second_missing"});
+  CHECK(AotiModel::missing_functions(model_path("fake_model")).value().empty());
+  RETURNS(NotFound, "missing_functions: no.so: cannot open",
+          AotiModel::missing_functions("no.so").error());
+}
+
+TEST_CASE("aoti library: more names than an error's text has room for are said to be more") {
+  std::vector<uint8_t> bytes = file_bytes(model_path("fake_model"));
+  // All functions get names that nobody has.
+  const std::string from = "aoti_torch_";
+  for (auto at = bytes.begin();;) {
+    at = std::search(at, bytes.end(), from.begin(), from.end());
+    if (at == bytes.end()) break;
+    at[5] = 'T';
+  }
+  TempFolder folder;
+  put_file(folder / "renamed.so", bytes);
+  RETURNS(NotSupported, " and others, which AotiModel::missing_functions() gives; see \"Kernels\"",
+          load(folder / "renamed.so"));
+  CHECK(AotiModel::missing_functions(folder / "renamed.so").value().size() == 9);
 }
 
 TEST_CASE("aoti library: functions that the program has are not missing") {
