@@ -8,6 +8,8 @@ data/digits.pte (ExecuTorch). Nothing is trained.
 Both take N images as N x 8 x 8 pixels from 0 to 16 and give N x 10 scores. TorchScript takes any N and any dtype,
 ExecuTorch 1 to 64 images of float32. Memory is not planned for the .pte's input and output: it reads and writes the
 caller's.
+
+The build makes AOTInductor's digits.pt2 for its own machine, by ../aoti/export.py, which calls network().
 """
 
 import io
@@ -16,9 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from executorch.exir import ExecutorchBackendConfig, to_edge
-from executorch.exir.passes import MemoryPlanningPass
-from executorch.runtime import Runtime
 from torch.nn.functional import linear
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -39,6 +38,15 @@ class Digits(torch.nn.Module):
         return linear(hidden, self.w2, self.b2)
 
 
+def load_weights():
+    return {name: np.load(DATA / f"{name}.npy") for name in ("w1", "b1", "w2", "b2")}
+
+
+def network():
+    """The module and an example of its inputs."""
+    return Digits(load_weights()), (torch.zeros(2, 8, 8),)
+
+
 def save_torchscript(network, path):
     """Writes a .pt without its debug records, which hold the path of this file, and without the hash of all records.
     torch::jit::load needs neither, and the rest is the same bytes every time."""
@@ -52,6 +60,9 @@ def save_torchscript(network, path):
 
 def save_executorch(network, path):
     """Writes a .pte for the kernels of ExecuTorch's own libraries."""
+    from executorch.exir import ExecutorchBackendConfig, to_edge
+    from executorch.exir.passes import MemoryPlanningPass
+
     images = torch.zeros(2, 8, 8)
     # The file keeps the strides. Images that an index picked can have odd ones, with which it refuses proper images.
     assert images.stride() == (64, 8, 1)
@@ -77,15 +88,17 @@ def check(name, network, images, expected, batches):
 
 
 def main():
+    from executorch.runtime import Runtime
+
     images, labels, test_index = (np.load(DATA / f"{name}.npy") for name in ("images", "labels", "test_index"))
-    weights = {name: np.load(DATA / f"{name}.npy") for name in ("w1", "b1", "w2", "b2")}
+    weights = load_weights()
     w1, b1, w2, b2 = weights.values()
     expected = np.maximum(images.reshape(-1, 64) / np.float32(16) @ w1.T + b1, 0) @ w2.T + b2
     floats = images.astype(np.float32)
 
-    network = Digits(weights).eval()
-    save_torchscript(network, DATA / "digits.pt")
-    save_executorch(network, DATA / "digits.pte")
+    digits = Digits(weights).eval()
+    save_torchscript(digits, DATA / "digits.pt")
+    save_executorch(digits, DATA / "digits.pte")
 
     script = torch.jit.load(DATA / "digits.pt")
     assert script(torch.zeros(0, 8, 8)).shape == (0, 10)

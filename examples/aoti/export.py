@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Compiles a PyTorch module, with AOTInductor, to a .pt2 package that tenon::AotiModule runs without libtorch, and
+prints what the package needs of the program that runs it.
+
+    pip install -r requirements.txt
+    python3 export.py network.py model.pt2 [--max-batch N] [--matmuls generated|library] [--cpu native|x86-64-v3]
+                                           [--threads N] [--weights inside|beside]
+
+network.py has a function network() that gives the module and a tuple of example inputs. The first dimension of every
+input is the batch, of any size up to --max-batch. A program of Python calls export() of this file instead, which takes
+other dynamic dimensions too.
+
+--matmuls: in `generated` code matrix products are C++ that is compiled here, with the weights packed for it, and the
+model needs no kernel for them; that serves products with constant weights alone. With `library` they are kernels that
+the program provides, such as those of tenon/interop/aoti_onednn.h, and the weights keep their names and shapes, so that
+AotiModule::set_constants replaces them. Where neither is asked for, it is `generated` if that is possible.
+"""
+
+import argparse
+import contextlib
+import functools
+import importlib.util
+import logging
+import re
+import subprocess
+import tempfile
+import warnings
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils import _pytree as pytree
+
+# What aoti_onednn.h defines; the functions that are no kernels are in aoti_shim.h.
+ONEDNN = {f"aoti_torch_cpu_{name}" for name in ("addmm_out", "mm_out", "bmm_out", "baddbmm_out", "convolution")}
+
+# As tenon and c10 name the dtypes.
+DTYPES = {
+    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
+    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.complex64: "ComplexFloat",
+    torch.complex128: "ComplexDouble", torch.bool: "Bool", torch.bfloat16: "BFloat16", torch.uint16: "UInt16",
+    torch.uint32: "UInt32", torch.uint64: "UInt64",
+}  # fmt: skip
+
+
+@dataclass
+class Needs:
+    """What a package asks of the program that loads it."""
+
+    package_size: int = 0
+    library_size: int = 0  # of the .so in it
+    matmuls: str = ""
+    libraries: list = field(default_factory=list)  # by the loader's names
+    shim: list = field(default_factory=list)  # functions of aoti_shim.h
+    onednn: list = field(default_factory=list)  # kernels of aoti_onednn.h
+    missing: list = field(default_factory=list)  # kernels and functions that neither has
+    sleef: list = field(default_factory=list)  # functions of libsleef that no library is named for
+
+    def __str__(self):
+        def row(title, names):
+            return f"\n  {title}: {', '.join(names) if names else 'none'}"
+
+        text = f"{self.package_size} bytes, of them {self.library_size} in the library; matrix products: {self.matmuls}"
+        text += row("shared libraries", self.libraries)
+        text += row("functions of tenon/interop/aoti_shim.h", [str(len(self.shim))])
+        text += row("kernels of tenon/interop/aoti_onednn.h", self.onednn)
+        if self.missing:
+            text += row("kernels that the program has to define, or name to aoti_kernel()", self.missing)
+        if self.sleef:
+            text += row("functions of libsleef, which the program has to load", self.sleef)
+        return text
+
+
+def needs_of(package, matmuls=""):
+    """Reads from the compiled library in a package what it asks for."""
+    with zipfile.ZipFile(package) as archive, tempfile.TemporaryDirectory() as folder:
+        (library,) = (name for name in archive.namelist() if name.endswith(".so"))
+        library = Path(archive.extract(library, folder))
+        dynamic = subprocess.run(["readelf", "-dW", library], check=True, capture_output=True, text=True).stdout
+        symbols = subprocess.run(["nm", "-D", "-u", library], check=True, capture_output=True, text=True).stdout
+        needs = Needs(Path(package).stat().st_size, library.stat().st_size, matmuls)
+    needs.libraries = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    for name in sorted(line.split()[-1] for line in symbols.splitlines()):
+        if name in ONEDNN:
+            needs.onednn.append(name)
+        elif name.startswith("Sleef_"):
+            if not any("sleef" in library for library in needs.libraries):
+                needs.sleef.append(name)
+        elif re.match(r"aoti_torch_(cpu_|proxy_|call_)", name) or name.startswith("torch_"):
+            needs.missing.append(name)
+        elif name.startswith("aoti_"):
+            needs.shim.append(name)
+    return needs
+
+
+def describe(values):
+    """One value after the other, "name dtype sizes", with a dimension that varies as min:max: "x Float 1:64,8,8;n Long "."""
+    return ";".join(f"{name} {DTYPES.get(dtype, 'Undefined')} {','.join(sizes)}" for name, dtype, sizes in values)
+
+
+def range_of(size, ranges):
+    """A dimension as text."""
+    if isinstance(size, int):
+        return str(size)
+    found = ranges.get(size.node.expr)
+    lower, upper = (found.lower, found.upper) if found is not None else (0, None)
+    upper = int(upper) if upper is not None and upper.is_Integer and upper < 2**62 else ""
+    return f"{int(lower)}:{upper}"
+
+
+def metadata_of(program):
+    """The names, dtypes and sizes of inputs and outputs, which AOTInductor's library does not keep."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    ranges = program.range_constraints
+
+    def value(name, node):
+        tensor = nodes[node].meta["val"]
+        return name, tensor.dtype, [range_of(size, ranges) for size in tensor.shape]
+
+    inputs = [value(name, name) for name in program.graph_signature.user_inputs]
+    outputs = program.graph_signature.user_outputs
+    out_spec = program.module_call_graph[0].signature.out_spec
+    tree = pytree.tree_unflatten(list(range(len(outputs))), out_spec)
+    paths = [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+    names = [re.sub(r"[^0-9A-Za-z]+", "_", path).strip("_") for path in paths]
+    names = [name if name and not name.isdigit() else f"output_{i}" for i, name in enumerate(names)]
+    return {
+        "tenon_inputs": describe(inputs),
+        "tenon_outputs": describe(value(name, node) for name, node in zip(names, outputs)),
+    }
+
+
+def configuration(matmuls, cpu, threads, weights):
+    options = {
+        "aot_inductor.link_libtorch": False,
+        # Else torch looks for vector instructions with a library that it cannot load without libtorch, and finds none.
+        "cpp.vec_isa_ok": True,
+        "cpp.threads": threads,  # one thread needs no OpenMP
+        "aot_inductor.enable_line_tables": False,  # three quarters of the library's size
+        "aot_inductor.enable_frame_pointer": False,
+    }
+    if cpu != "native":
+        options["cpp.march"] = cpu
+        options["cpp.simdlen"] = {"x86-64-v3": 256, "x86-64-v4": 512}[cpu]
+    if matmuls == "generated":
+        options |= {"max_autotune": True, "max_autotune_gemm_backends": "CPP", "freezing": True}
+    if has_sleef():
+        # For exponentials and the like of vectors. torch puts -l before each; the linker drops what is not used.
+        options["aot_inductor.custom_op_libs"] = ["m -Wl,--as-needed", "sleef"]
+    if weights == "beside":
+        options |= {
+            "aot_inductor.package_constants_in_so": False,
+            "aot_inductor.package_constants_on_disk_format": "binary_blob",
+        }
+    return options
+
+
+def export(
+    module, inputs, path, *, dynamic_shapes=None, max_batch=None, matmuls=None, cpu="native", threads=1, weights="inside"
+):
+    """Writes the package of `module`, in its eval mode, for inputs like the tuple `inputs`; gives its Needs.
+
+    dynamic_shapes: as torch.export.export's. None: the first dimension of every input is the batch, from 1 to max_batch.
+    The example's batch must not be 1, which torch takes for a fixed size.
+    """
+    if dynamic_shapes is None:
+        for tensor in pytree.tree_leaves(inputs):
+            if isinstance(tensor, torch.Tensor) and (tensor.dim() == 0 or tensor.shape[0] < 2):
+                raise ValueError(f"an example input of sizes {list(tensor.shape)} has no batch of 2 or more")
+        batch = torch.export.Dim("batch", min=1, max=max_batch)
+        dynamic_shapes = pytree.tree_map(lambda value: {0: batch} if isinstance(value, torch.Tensor) else None, inputs)
+    # The library takes inputs of the example's strides alone.
+    inputs = pytree.tree_map(lambda value: value.contiguous() if isinstance(value, torch.Tensor) else value, inputs)
+    module = module.eval()
+
+    # Attention as matrix products and a softmax, recurrent layers as loops, convolutions with their weights as they
+    # are: without these three each is a kernel of libtorch's alone.
+    with quiet(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+        program = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes).run_decompositions()
+        extra = {"aot_inductor.metadata": metadata_of(program)}
+
+        def compile_with(kind):
+            options = configuration(kind, cpu, threads, weights) | extra
+            torch._inductor.aoti_compile_and_package(program, package_path=str(path), inductor_configs=options)
+
+        try:
+            chosen = matmuls or "generated"
+            compile_with(chosen)
+        except Exception as error:
+            if matmuls is not None or "NoValidChoicesError" not in str(error):
+                raise
+            chosen = "library"
+            compile_with(chosen)
+    return needs_of(path, chosen)
+
+
+@functools.cache
+def has_sleef():
+    """Whether the compiler links with libsleef (Debian: libsleef-dev)."""
+    command = ["g++", "-shared", "-x", "c++", "/dev/null", "-o", "/dev/null", "-lsleef"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@contextlib.contextmanager
+def quiet():
+    """Without torch's warnings of a machine that has no GPU."""
+    for name in ("torch.utils.flop_counter", "torch.utils.cpp_extension"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def load_network(path):
+    """What network() of that file gives."""
+    spec = importlib.util.spec_from_file_location("network", path)
+    file = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(file)
+    return file.network()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("network", type=Path, help="a file with a function network()")
+    parser.add_argument("package", type=Path, help="the .pt2 to write")
+    parser.add_argument("--max-batch", type=int, default=None, help="default: any")
+    parser.add_argument("--matmuls", choices=("generated", "library"))
+    parser.add_argument("--cpu", choices=("native", "x86-64-v3", "x86-64-v4"), default="native")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--weights", choices=("inside", "beside"), default="inside")
+    options = vars(parser.parse_args())
+
+    module, inputs = load_network(options.pop("network"))
+    path = options.pop("package")
+    print(f"{path}: {export(module, inputs, path, **options)}")
+
+
+if __name__ == "__main__":
+    main()

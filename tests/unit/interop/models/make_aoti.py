@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Compiles five small networks with examples/aoti/export.py: FOLDER/<name>.pt2, and beside each what PyTorch gives for
+one input: <name>.input.npy and <name>.output.npy.
+
+    python3 make_aoti.py FOLDER
+
+The weights are random, from a fixed seed. The packages are for this machine's processor, so they are made where the
+tests are built.
+"""
+
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+ROOT = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "examples/aoti"))
+from export import export, load_network  # noqa: E402
+
+MAX_BATCH = 64
+
+
+class Convolutions(nn.Module):
+    """With a stride, padding, a dilation and groups."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 3, padding=2, dilation=2, groups=4), nn.ReLU(),
+            nn.Conv2d(16, 16, 3, stride=2, bias=False), nn.ReLU(),
+            nn.Flatten(), nn.Linear(16 * 9, 10), nn.LogSoftmax(1),
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Block(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels),
+        )  # fmt: skip
+
+    def forward(self, x):
+        return torch.relu(x + self.layers(x))
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, padding=1)
+        self.blocks = nn.Sequential(Block(16), Block(16))
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x):
+        return self.head(self.blocks(self.stem(x)).mean((2, 3)))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.LSTM(8, 32, batch_first=True)
+        self.head = nn.Linear(32, 4)
+
+    def forward(self, x):
+        states, _ = self.cells(x)
+        return self.head(states[:, -1])
+
+
+def transformer():
+    return nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True, activation="gelu")
+
+
+# name: a function that makes the module, and the sizes of an input but for the batch
+MODELS = {
+    "digits": (lambda: load_network(ROOT / "examples/digits/export.py")[0], (8, 8)),
+    "convolutions": (Convolutions, (1, 16, 16)),
+    "transformer": (transformer, (12, 32)),
+    "lstm": (Recurrent, (6, 8)),
+    "residual": (Residual, (3, 16, 16)),
+}
+
+
+def make(name, folder):
+    start = time.time()
+    torch.manual_seed(1)
+    make_module, sizes = MODELS[name]
+    module = make_module().eval()
+    for layer in module.modules():  # as if it had been trained
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+    x = torch.randn(5, *sizes)
+    with torch.no_grad():
+        np.save(folder / f"{name}.input.npy", x.numpy())
+        np.save(folder / f"{name}.output.npy", module(x).numpy())
+    needs = export(module, (x,), folder / f"{name}.pt2", max_batch=MAX_BATCH)
+    return f"{name} ({time.time() - start:.0f} s): {needs}"
+
+
+def main():
+    folder = Path(sys.argv[1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    # A process for each: what takes the time is the compiler. Forked, since importing torch takes seconds too.
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
+        for text in pool.map(make, MODELS, [folder] * len(MODELS)):
+            print(text)
+
+
+if __name__ == "__main__":
+    main()
