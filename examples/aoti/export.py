@@ -36,14 +36,6 @@ from torch.utils import _pytree as pytree
 # What aoti_onednn.h defines; the functions that are no kernels are in aoti_shim.h.
 ONEDNN = {f"aoti_torch_cpu_{name}" for name in ("addmm_out", "mm_out", "bmm_out", "baddbmm_out", "convolution")}
 
-# As tenon and c10 name the dtypes.
-DTYPES = {
-    torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
-    torch.float16: "Half", torch.float32: "Float", torch.float64: "Double", torch.complex64: "ComplexFloat",
-    torch.complex128: "ComplexDouble", torch.bool: "Bool", torch.bfloat16: "BFloat16", torch.uint16: "UInt16",
-    torch.uint32: "UInt32", torch.uint64: "UInt64",
-}  # fmt: skip
-
 
 @dataclass
 class Needs:
@@ -95,40 +87,46 @@ def needs_of(package, matmuls=""):
     return needs
 
 
-def describe(values):
-    """One value after the other, "name dtype sizes", with a dimension that varies as min:max: "x Float 1:64,8,8;n Long "."""
-    return ";".join(f"{name} {DTYPES.get(dtype, 'Undefined')} {','.join(sizes)}" for name, dtype, sizes in values)
-
-
-def range_of(size, ranges):
-    """A dimension as text."""
-    if isinstance(size, int):
-        return str(size)
-    found = ranges.get(size.node.expr)
-    lower, upper = (found.lower, found.upper) if found is not None else (0, None)
-    upper = int(upper) if upper is not None and upper.is_Integer and upper < 2**62 else ""
-    return f"{int(lower)}:{upper}"
-
-
-def metadata_of(program):
-    """The names, dtypes and sizes of inputs and outputs, which AOTInductor's library does not keep."""
+def name_dimensions(program, dynamic_shapes):
+    """A name for each symbol of the program's sizes: that of its torch.export.Dim where the inputs are given as such."""
+    leaves = pytree.tree_leaves(dynamic_shapes, is_leaf=lambda x: isinstance(x, dict) and all(isinstance(k, int) for k in x))
     nodes = {node.name: node for node in program.graph.nodes}
-    ranges = program.range_constraints
+    inputs = [nodes[name].meta.get("val") for name in program.graph_signature.user_inputs]
+    names = {}
+    for tensor, dims in zip(inputs, leaves):
+        for d, dim in (dims or {}).items():
+            size = tensor.shape[d]
+            if isinstance(size, torch.SymInt) and hasattr(dim, "__name__"):
+                names.setdefault(size.node.expr, dim.__name__)
+    return names
 
-    def value(name, node):
+
+def metadata_of(program, dynamic_shapes):
+    """What tenon reads of inputs and outputs, which AOTInductor's library does not keep: of each the name, the dtype, and
+    of each dimension its size or name and largest size, "image float32 batch<=64 1 8 8; rows int64 batch"."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    names = name_dimensions(program, dynamic_shapes)
+
+    def dimension(size):
+        if isinstance(size, int):
+            return str(size)
+        symbol = size.node.expr
+        bounds = program.range_constraints.get(symbol)
+        is_bounded = bounds is not None and bounds.upper.is_Integer and bounds.upper < 2**62
+        return names.get(symbol, "*") + (f"<={bounds.upper}" if is_bounded else "")
+
+    def describe(name, node):
         tensor = nodes[node].meta["val"]
-        return name, tensor.dtype, [range_of(size, ranges) for size in tensor.shape]
+        return " ".join([name, str(tensor.dtype).removeprefix("torch."), *map(dimension, tensor.shape)])
 
-    inputs = [value(name, name) for name in program.graph_signature.user_inputs]
-    outputs = program.graph_signature.user_outputs
-    out_spec = program.module_call_graph[0].signature.out_spec
-    tree = pytree.tree_unflatten(list(range(len(outputs))), out_spec)
-    paths = [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(tree)[0]]
-    names = [re.sub(r"[^0-9A-Za-z]+", "_", path).strip("_") for path in paths]
-    names = [name if name and not name.isdigit() else f"output_{i}" for i, name in enumerate(names)]
+    signature = program.graph_signature
+    values = list(range(len(signature.user_outputs)))
+    tree = pytree.tree_unflatten(values, program.module_call_graph[0].signature.out_spec)
+    paths = [re.sub(r"\W+", "_", pytree.keystr(path)).strip("_") for path, _ in pytree.tree_flatten_with_path(tree)[0]]
+    outputs = [path if path and not path.isdigit() else f"output_{i}" for i, path in enumerate(paths)]
     return {
-        "tenon_inputs": describe(inputs),
-        "tenon_outputs": describe(value(name, node) for name, node in zip(names, outputs)),
+        "tenon_inputs": "; ".join(describe(name, name) for name in signature.user_inputs),
+        "tenon_outputs": "; ".join(describe(name, node) for name, node in zip(outputs, signature.user_outputs)),
     }
 
 
@@ -169,7 +167,7 @@ def export(
         for tensor in pytree.tree_leaves(inputs):
             if isinstance(tensor, torch.Tensor) and (tensor.dim() == 0 or tensor.shape[0] < 2):
                 raise ValueError(f"an example input of sizes {list(tensor.shape)} has no batch of 2 or more")
-        batch = torch.export.Dim("batch", min=1, max=max_batch)
+        batch = torch.export.Dim("batch", min=1, max=max_batch)  # its name shows in errors
         dynamic_shapes = pytree.tree_map(lambda value: {0: batch} if isinstance(value, torch.Tensor) else None, inputs)
     # The library takes inputs of the example's strides alone.
     inputs = pytree.tree_map(lambda value: value.contiguous() if isinstance(value, torch.Tensor) else value, inputs)
@@ -179,7 +177,7 @@ def export(
     # are: without these three each is a kernel of libtorch's alone.
     with quiet(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
         program = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes).run_decompositions()
-        extra = {"aot_inductor.metadata": metadata_of(program)}
+        extra = {"aot_inductor.metadata": metadata_of(program, dynamic_shapes)}
 
         def compile_with(kind):
             options = configuration(kind, cpu, threads, weights) | extra

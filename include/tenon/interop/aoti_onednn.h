@@ -7,8 +7,8 @@
 // the processor, Float, BFloat16 or Half. oneDNN computes on threads of OpenMP's: OMP_NUM_THREADS.
 #pragma once
 
-#include "tenon/interop/aoti/convolution.h"
-#include "tenon/interop/aoti/matrix_product.h"
+#include "tenon/interop/aoti_onednn/convolution.h"
+#include "tenon/interop/aoti_onednn/matrix_product.h"
 
 extern "C" {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tenon/interop/aoti/matrix_product.h"
+#include "tenon/interop/aoti_onednn/matrix_product.h"
 
 extern "C" AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes,
                                                    const int64_t* strides, int32_t dtype,
@@ -110,7 +110,7 @@ struct OnednnConvolution {
     }
     if (bias != nullptr && layout_of(bias).sizes() != Dims{made}) {
       return fail(Error::InvalidArgument, "a bias of sizes ", layout_of(bias).sizes(),
-                  ", expected [", made, ']');
+                  ", expected ", Dims{made});
     }
     return Error::Ok;
   }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Real networks, which models/make_aoti.py compiled, beside what PyTorch computed with them.
+#include "tenon/interop/aoti_onednn.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "support/catch.h"
+#include "tenon/interop/aoti.h"
+#include "tenon/interop/aoti_shim.h"
+#include "tenon/interop/npy.h"
+#include "tenon/tenon.h"
+
+namespace aoti_onednn_test {
+
+using namespace tenon;
+using tests::contains;
+
+namespace {
+
+const char* const kModels[] = {"digits", "convolutions", "transformer", "lstm", "residual"};
+
+std::string path(const std::string& name) { return TENON_AOTI_NETWORKS "/" + name; }
+
+float largest_difference(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.sizes() == b.sizes());
+  float largest = 0;
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    const float difference = std::abs(a.const_data_ptr<float>()[i] - b.const_data_ptr<float>()[i]);
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+/// The first rows of a tensor.
+Tensor rows(const TensorPtr& tensor, int64_t count) { return narrow(tensor, 0, 0, count); }
+
+}  // namespace
+
+TEST_CASE("AotiModule: five networks compute what PyTorch does, batch by batch") {
+  for (const char* const name : kModels) {
+    INFO(name);
+    const TensorPtr input = read_npy(path(name + std::string(".input.npy")));
+    const TensorPtr expected = read_npy(path(name + std::string(".output.npy")));
+    AotiModule module(path(name + std::string(".pt2")));
+    for (const int64_t batch : {5, 1, 2, 5}) {
+      const Result<std::vector<EValue>> outputs = module.forward(rows(input, batch));
+      REQUIRE(outputs.ok());
+      REQUIRE(outputs->size() == 1);
+      CHECK(largest_difference((*outputs)[0].toTensor(), rows(expected, batch)) < 2e-5f);
+    }
+  }
+}
+
+TEST_CASE("AotiModule: five networks write right into the tensor that was set") {
+  for (const char* const name : kModels) {
+    INFO(name);
+    const TensorPtr input = read_npy(path(name + std::string(".input.npy")));
+    const TensorPtr expected = read_npy(path(name + std::string(".output.npy")));
+    AotiModule module(path(name + std::string(".pt2")));
+    const TensorPtr output = empty(expected->sizes());
+    REQUIRE(module.set_input(input, 0) == Error::Ok);
+    REQUIRE(module.set_output(output, 0) == Error::Ok);
+    for (int run = 0; run < 3; ++run) {
+      REQUIRE(fill_(output, -1.0f) == Error::Ok);
+      REQUIRE(module.run() == Error::Ok);
+      CHECK(largest_difference(*output, *expected) < 2e-5f);
+    }
+  }
+}
+
+TEST_CASE("AotiModule: the export script's packages say what their inputs and outputs are") {
+  AotiModule module(path("transformer.pt2"));
+  const Result<MethodMeta> meta = module.method_meta("forward");
+  REQUIRE(meta.ok());
+  REQUIRE(meta->inputs.size() == 1);
+  const TensorSpec& input = meta->inputs[0].tensor;
+  CHECK(input.name == "src");
+  CHECK(input.type == ScalarType::Float);
+  CHECK(input.sizes == Dims{-1, 12, 32});
+  CHECK(input.max_sizes == Dims{64, -1, -1});
+  CHECK(input.names[0] == std::string("batch"));
+  CHECK(meta->outputs[0].tensor.sizes == Dims{-1, 12, 32});
+
+  CHECK(module.forward(zeros({65, 12, 32})).error() == Error::InvalidArgument);
+  CHECK(contains(last_error_message(), "64"));
+  CHECK(module.forward(zeros({2, 12, 31})).error() == Error::InvalidArgument);
+  CHECK(contains(last_error_message(), "31"));
+}
+
+TEST_CASE("AotiModule: no libtorch is loaded") {
+  AotiModule module(path("residual.pt2"));
+  REQUIRE(module.load_method() == Error::Ok);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) CHECK_FALSE(contains(line, "libtorch"));
+}
+
+}  // namespace aoti_onednn_test
