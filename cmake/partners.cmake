@@ -135,6 +135,62 @@ function(tenon_find_python_package name)
                                                          TENON_PYTHONPATH "${folder}")
 endfunction()
 
+# Makes the target tenon_partner_onednn when oneDNN is installed.
+function(tenon_find_onednn)
+  if(TARGET tenon_partner_onednn OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  find_path(TENON_ONEDNN_INCLUDE oneapi/dnnl/dnnl.hpp)
+  find_library(TENON_ONEDNN_LIBRARY dnnl)
+  mark_as_advanced(TENON_ONEDNN_INCLUDE TENON_ONEDNN_LIBRARY)
+  if(TENON_ONEDNN_INCLUDE AND TENON_ONEDNN_LIBRARY)
+    add_library(tenon_partner_onednn INTERFACE)
+    target_include_directories(tenon_partner_onednn SYSTEM INTERFACE "${TENON_ONEDNN_INCLUDE}")
+    target_link_libraries(tenon_partner_onednn INTERFACE "${TENON_ONEDNN_LIBRARY}")
+  endif()
+endfunction()
+
+# Makes the target tenon_partner_torch_export when scripts/partners.sh has fetched PyTorch, NumPy and what else
+# torch.export imports. Its TENON_PYTHONPATH has all three.
+function(tenon_find_torch_export)
+  tenon_find_numpy()
+  tenon_find_python_package(torch)
+  tenon_find_python_package(torch_export)
+  if(NOT TARGET tenon_partner_torch OR NOT TARGET tenon_partner_torch_export OR NOT TARGET tenon_partner_numpy)
+    return()
+  endif()
+  set_target_properties(
+    tenon_partner_torch_export
+    PROPERTIES TENON_PYTHONPATH
+               "${TENON_PARTNERS_DIR}/torch:${TENON_PARTNERS_DIR}/torch_export:${TENON_PARTNERS_DIR}/numpy")
+endfunction()
+
+# What runs a Python program that compiles models by AOTInductor, `result`. What it compiled once is kept beside
+# PyTorch, for other build folders.
+function(tenon_torch_export_command result)
+  get_target_property(path tenon_partner_torch_export TENON_PYTHONPATH)
+  set(${result} "${CMAKE_COMMAND}" -E env "PYTHONPATH=${path}"
+                "TORCHINDUCTOR_CACHE_DIR=${TENON_PARTNERS_DIR}/inductor_cache" "${Python3_EXECUTABLE}" -B -W ignore
+      PARENT_SCOPE)
+endfunction()
+
+# Makes the target `name`, which writes `package` from the network() of a Python file, if PyTorch is there.
+function(tenon_export_aoti name package file)
+  tenon_find_torch_export()
+  find_package(Python3 COMPONENTS Interpreter QUIET)
+  if(NOT TARGET tenon_partner_torch_export)
+    return()
+  endif()
+  tenon_torch_export_command(python)
+  set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../examples/aoti/export.py")
+  add_custom_command(
+    OUTPUT "${package}"
+    COMMAND ${python} "${script}" "${file}" "${package}"
+    DEPENDS "${script}" "${file}"
+    VERBATIM)
+  add_custom_target(${name} DEPENDS "${package}")
+endfunction()
+
 # Makes the target tenon_partner_dlpack when scripts/partners.sh has fetched the standard's dlpack.h.
 function(tenon_find_dlpack)
   set(folder "${TENON_PARTNERS_DIR}/dlpack")

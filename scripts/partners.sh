@@ -24,6 +24,7 @@ these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
   mpi4py      mpi4py 4.1.2, for the MPI that is installed (4 MB)
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
+  torch_export  SymPy 1.14.0 and what else PyTorch exports models with (120 MB; needs torch and numpy to run)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
   mypy        mypy 2.4.1, which checks the stub (40 MB)
@@ -252,6 +253,17 @@ partner_torch() {
   finish torch "$stamp"
 }
 
+# With setuptools, which compiles for it.
+partner_torch_export() {
+  version=sympy==1.14.0
+  python=$(python_version)
+  if current torch_export "$version for $python"; then return; fi
+  fetch torch_export "$version" mpmath==1.4.1 networkx==3.6.1 jinja2==3.1.6 markupsafe==3.0.4 filelock==4.3.1 \
+    fsspec==2026.9.0 setuptools==84.2.1
+  python3 -m compileall -q "$partners/torch_export.new" # without which each import takes seconds longer
+  finish torch_export "$version for $python"
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 partners=${TENON_PARTNERS:-$root/build/partners}
 names=
@@ -266,7 +278,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | jax | pandas | mypy) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | torch_export | jax | pandas | mypy) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

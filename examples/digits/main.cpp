@@ -5,7 +5,7 @@
 // resized for a last one that is smaller, passed to the runtime without a copy, and without
 // touching the heap.
 //
-//     digits [--runtime=plain|executorch|torchscript] [folder with the .npy files and the models]
+//     digits [--runtime=plain|executorch|torchscript|aoti] [folder with the .npy files and the models]
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -39,10 +39,13 @@ std::unique_ptr<tenon::Module> open(const std::string& runtime, const std::strin
 #if defined(DIGITS_HAS_LIBTORCH)
   if (runtime == "torchscript") return open_torchscript(folder);
 #endif
-  if (runtime == "executorch" || runtime == "torchscript") {
+#if defined(DIGITS_HAS_AOTI)
+  if (runtime == "aoti") return open_aoti(folder);
+#endif
+  if (runtime == "executorch" || runtime == "torchscript" || runtime == "aoti") {
     throw std::runtime_error("built without " + runtime + ", see examples/digits/README.md");
   }
-  throw std::runtime_error("--runtime is plain, executorch or torchscript, not " + runtime);
+  throw std::runtime_error("--runtime is plain, executorch, torchscript or aoti, not " + runtime);
 }
 
 /// A model with its input and its output.

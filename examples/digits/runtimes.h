@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same network on three runtimes, each a tenon::Module: `forward` takes images × 8 × 8 floats
+// The same network on four runtimes, each a tenon::Module: `forward` takes images × 8 × 8 floats
 // from 0 to 16 and gives images × 10 scores.
 #pragma once
 
@@ -18,3 +18,5 @@ std::unique_ptr<tenon::Module> open_plain(const std::string& folder);
 std::unique_ptr<tenon::Module> open_executorch(const std::string& folder);
 /// folder/digits.pt on libtorch.
 std::unique_ptr<tenon::Module> open_torchscript(const std::string& folder);
+/// digits.pt2, compiled by AOTInductor: the build's, or folder/digits.pt2.
+std::unique_ptr<tenon::Module> open_aoti(const std::string& folder);
