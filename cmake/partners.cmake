@@ -168,6 +168,7 @@ endfunction()
 # What runs a Python program that compiles models by AOTInductor, `result`. What it compiled once is kept beside
 # PyTorch, for other build folders.
 function(tenon_torch_export_command result)
+  find_package(Python3 COMPONENTS Interpreter QUIET)
   get_target_property(path tenon_partner_torch_export TENON_PYTHONPATH)
   set(${result} "${CMAKE_COMMAND}" -E env "PYTHONPATH=${path}"
                 "TORCHINDUCTOR_CACHE_DIR=${TENON_PARTNERS_DIR}/inductor_cache" "${Python3_EXECUTABLE}" -B -W ignore
@@ -177,7 +178,6 @@ endfunction()
 # Makes the target `name`, which writes `package` from the network() of a Python file, if PyTorch is there.
 function(tenon_export_aoti name package file)
   tenon_find_torch_export()
-  find_package(Python3 COMPONENTS Interpreter QUIET)
   if(NOT TARGET tenon_partner_torch_export)
     return()
   endif()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Finds libtorch, ExecuTorch's C++ runtime and CUDA's runtime, and makes tenon::aten, tenon::libtorch,
-# tenon::executorch and tenon::cuda of them. Used by the tree and by the installed package, so nothing here names a
+# Finds libtorch, ExecuTorch's C++ runtime, CUDA's runtime and minizip, and makes tenon::aten, tenon::libtorch,
+# tenon::executorch, tenon::cuda and tenon::aoti of them. Used by the tree and by the installed package, so nothing here names a
 # folder of any.
 #
 # <where> are find_path's and find_package's words: NO_DEFAULT_PATH, HINTS <folder>... The targets are global,
@@ -146,13 +146,14 @@ function(tenon_add_aoti target)
   add_library(${target} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${target} SYSTEM INTERFACE "${tenon_minizip_header}")
   target_link_libraries(${target} INTERFACE "${tenon_minizip_library}" ${CMAKE_DL_LIBS})
-  target_link_options(${target} INTERFACE "LINKER:--export-dynamic-symbol=aoti_*")
+  target_link_options(${target} INTERFACE "LINKER:--export-dynamic-symbol=aoti_*"
+                      "LINKER:--export-dynamic-symbol=torch_*")
 endfunction()
 
 # tenon_add_component(<component> <reason> [<where>...])
-# Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, tenon::cuda for cuda, or sets
-# `reason` to why not. Looks in TENON_LIBTORCH_DIR, TENON_EXECUTORCH_DIR or TENON_CUDA_DIR, and only there when it is
-# set.
+# Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, tenon::cuda for cuda, tenon::aoti for
+# aoti, or sets `reason` to why not. Looks in TENON_LIBTORCH_DIR, TENON_EXECUTORCH_DIR, TENON_CUDA_DIR or
+# TENON_MINIZIP_DIR, and only there when it is set.
 function(tenon_add_component component reason)
   set(${reason} "" PARENT_SCOPE)
   if(component STREQUAL "aten")
@@ -168,8 +169,12 @@ function(tenon_add_component component reason)
     set(partner CUDA)
     set(named TENON_CUDA_DIR)
     set(may_be "the folder of a CUDA toolkit, or the one in which wheels of CUDA's runtime were unpacked")
+  elseif(component STREQUAL "aoti")
+    set(partner minizip)
+    set(named TENON_MINIZIP_DIR)
+    set(may_be "the prefix of an installed minizip")
   else()
-    set(${reason} "tenon has no such component, only aten, executorch and cuda." PARENT_SCOPE)
+    set(${reason} "tenon has no such component, only aten, executorch, cuda and aoti." PARENT_SCOPE)
     return()
   endif()
   if(TARGET tenon::${component})
@@ -188,6 +193,9 @@ function(tenon_add_component component reason)
   elseif(component STREQUAL "cuda")
     set(runtime tenon::cuda_runtime)
     tenon_add_cuda(${runtime} ${where})
+  elseif(component STREQUAL "aoti")
+    set(runtime tenon::aoti_runtime)
+    tenon_add_aoti(${runtime} ${where})
   else()
     set(runtime tenon::executorch_runtime)
     tenon_add_executorch(${runtime} ${where})

@@ -64,19 +64,16 @@ TENON_EXPORT AOTITorchError aoti_torch_cpu_convolution(
           job.read("output_padding", output_padding, output_padding_len_, 0, job.output_padding));
     }
     TENON_TRY(job.check());
-    tenon::detail::OnednnHandle made;
-    TENON_TRY(job.make_output(made.handle));
-    tenon::Tensor* output = nullptr;
-    TENON_TRY(tenon::detail::find_aoti_tensor(made.handle, output));
-    if (output->numel() != 0) {
+    tenon::Tensor output;
+    TENON_TRY(job.make_output(output));
+    if (output.numel() != 0) {
       if (job.transposed) {
-        job.run<dnnl::deconvolution_forward>(*output, dnnl::algorithm::deconvolution_direct);
+        job.run<dnnl::deconvolution_forward>(output, dnnl::algorithm::deconvolution_direct);
       } else {
-        job.run<dnnl::convolution_forward>(*output, dnnl::algorithm::convolution_direct);
+        job.run<dnnl::convolution_forward>(output, dnnl::algorithm::convolution_direct);
       }
     }
-    *ret0 = std::exchange(made.handle, nullptr);
-    return Error::Ok;
+    return tenon::detail::make_aoti_handle(std::move(output), *ret0);
   });
 }
 

@@ -193,25 +193,28 @@ function(mode_components)
   set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
               -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
               "-DCMAKE_FIND_ROOT_PATH=${SCRATCH}" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
-  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch,cuda)
-  set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten, executorch and cuda."
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch,cuda,aoti)
+  set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
+            "-DTENON_MINIZIP_DIR=${SCRATCH}")
+  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda and aoti."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
-             "cuda: CUDA was not found, and TENON_CUDA_DIR is not set.")
+             "cuda: CUDA was not found, and TENON_CUDA_DIR is not set."
+             "aoti: minizip was not found, and TENON_MINIZIP_DIR is not set.")
   set(misnamed "aten: TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"."
                "executorch: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"."
-               "cuda: TENON_CUDA_DIR has no CUDA: \"${SCRATCH}\".")
+               "cuda: TENON_CUDA_DIR has no CUDA: \"${SCRATCH}\"."
+               "aoti: TENON_MINIZIP_DIR has no minizip: \"${SCRATCH}\".")
   expect_refusal("${absent}" "${here}/version" ${options} ${all})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${all} ${wrong})
-  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch,cuda)
+  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch,cuda,aoti)
   configure_only("${here}/version" ${options} ${optional})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${optional} ${wrong})
 endfunction()
 
 function(mode_options)
   set(tenon "${TENON_SOURCE_DIR}")
-  foreach(option TENON_ATEN TENON_EXECUTORCH TENON_CUDA)
+  foreach(option TENON_ATEN TENON_EXECUTORCH TENON_CUDA TENON_AOTI)
     expect_refusal("${option} is \"MAYBE\": it may be AUTO, ON or OFF." ${tenon} -D${option}=MAYBE)
   endforeach()
   expect_refusal("tenon: Catch2 was not found" ${tenon} -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON -DTENON_BUILD_TESTS=ON)

@@ -7,12 +7,6 @@
 
 #include "tenon/interop/aoti_onednn/matrix_product.h"
 
-extern "C" AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes,
-                                                   const int64_t* strides, int32_t dtype,
-                                                   int32_t device_type, int32_t device_index,
-                                                   AtenTensorHandle* ret);
-extern "C" AOTITorchError aoti_torch_delete_tensor_object(AtenTensorHandle tensor);
-
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
@@ -46,17 +40,6 @@ inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
          : type == ScalarType::Half     ? Type::f16
                                         : Type::undef;
 }
-
-/// A handle that goes with the scope.
-struct OnednnHandle {
-  AtenTensorHandle handle = nullptr;
-  OnednnHandle() = default;
-  OnednnHandle(const OnednnHandle&) = delete;
-  OnednnHandle& operator=(const OnednnHandle&) = delete;
-  ~OnednnHandle() {
-    if (handle != nullptr) static_cast<void>(aoti_torch_delete_tensor_object(handle));
-  }
-};
 
 /// One convolution, checked. Lists have one number for each spatial dimension.
 struct OnednnConvolution {
@@ -136,24 +119,20 @@ struct OnednnConvolution {
   }
 
   /// The output as libtorch would make it, whose strides the model's code relies on.
-  Error make_output(AtenTensorHandle& made) const noexcept {
-    Dims sizes;
-    TENON_TRY(output_sizes(sizes));
-    Dims strides = sizes;
+  Error make_output(Tensor& made) const noexcept {
+    AotiShape shape;
+    shape.type = fields(TensorArg(*input)).type;
+    TENON_TRY(output_sizes(shape.sizes));
+    shape.strides = shape.sizes;
     const bool last = has_channels_last(layout_of(input)) || has_channels_last(layout_of(weight));
     int64_t distance = 1;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      // Row-major, or [N, H, W, C] in memory.
-      const size_t order[] = {0, 2, 3, 1};
+    for (size_t i = shape.sizes.size(); i-- > 0;) {
+      const size_t order[] = {0, 2, 3, 1};  // of channels last, from the outermost
       const size_t d = last ? order[i] : i;
-      strides[d] = distance;
-      distance *= std::max<int64_t>(sizes[d], 1);
+      shape.strides[d] = distance;
+      distance *= std::max<int64_t>(shape.sizes[d], 1);
     }
-    const auto type = static_cast<int32_t>(fields(TensorArg(*input)).type);
-    return aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(),
-                                    strides.data(), type, 0, -1, &made) == 0
-               ? Error::Ok
-               : last_error().error;
+    return aoti_empty(shape, made);
   }
 
   static dnnl::memory::desc describe(const Tensor& tensor) {

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "tenon/interop/aoti/handles.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/interop/aoti/answers.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -14,7 +13,7 @@ namespace detail {
 /// What a kernel returns. An exception of oneDNN's is an error of the kind that its status says.
 template <class Call>
 AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
-  const Error error = call_safely([&] {
+  return aoti_answer(function, [&] {
 #if TENON_HAS_EXCEPTIONS
     try {
       return call();
@@ -28,7 +27,6 @@ AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
     return call();
 #endif
   });
-  return blame_if(function, error) == Error::Ok ? 0 : 1;
 }
 
 /// A tensor whose elements the host reads.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// A library that is built against torch's headers alone, torch_stable/extension.cpp, on tenon.
+#include "tenon/interop/torch_stable_shim.h"
+
+#include <dlfcn.h>
+
+#include "support/catch.h"
+#include "tenon/interop/aoti_shim.h"
+#include "tenon/tenon.h"
+#include "tensor/helpers.h"
+
+namespace torch_stable_shim_test {
+
+using namespace tenon;
+using detail::aoti_torch_delete_library_object;
+using detail::aoti_torch_library_def;
+using detail::aoti_torch_library_init_def;
+using detail::aoti_torch_library_init_impl;
+using detail::torch_library_impl;
+using tests::contains;
+
+namespace {
+
+/// The library, loaded as long as this lives.
+struct Extension {
+  void* library = ::dlopen(TENON_STABLE_EXTENSION, RTLD_NOW | RTLD_LOCAL);
+  Extension() {
+    INFO((library == nullptr ? ::dlerror() : ""));
+    REQUIRE(library != nullptr);
+  }
+  Extension(const Extension&) = delete;
+  Extension& operator=(const Extension&) = delete;
+  ~Extension() { ::dlclose(library); }
+};
+
+std::vector<EValue> call(const char* name, std::initializer_list<EValue> inputs) {
+  Result<std::vector<EValue>> outputs = call_torch_operator(name, inputs);
+  INFO((outputs.ok() ? "" : last_error_message()));
+  REQUIRE(outputs.ok());
+  return *std::move(outputs);
+}
+
+void check_fails(Error error, const char* text, const char* name,
+                 std::initializer_list<EValue> inputs) {
+  const Result<std::vector<EValue>> outputs = call_torch_operator(name, inputs);
+  CHECK(outputs.error() == error);
+  INFO(last_error_message());
+  CHECK(contains(last_error_message(), text));
+}
+
+}  // namespace
+
+TEST_CASE("torch_stable_shim: operators of a library read and write tenon's tensors") {
+  const Extension extension;
+  const TensorPtr x = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const std::vector<EValue> scaled = call("extension::scale", {*x, 3.0, EValue()});
+  REQUIRE(scaled.size() == 1);
+  CHECK(tests::values<float>(scaled[0].toTensor()) == tests::Floats{3, 6, 9, 12});
+  const TensorPtr bias = make_tensor_ptr({2, 2}, {10.0f, 20.0f, 30.0f, 40.0f});
+  CHECK(tests::values<float>(call("extension::scale", {*x, 1.0, *bias})[0].toTensor()) ==
+        tests::Floats{11, 22, 33, 44});
+
+  const std::vector<EValue> doubled = call("extension::double_", {*x});
+  REQUIRE(doubled.size() == 2);
+  CHECK(tests::values<float>(*x) == tests::Floats{2, 4, 6, 8});
+  CHECK(doubled[0].toTensor().const_data_ptr() == x->const_data_ptr());  // a view
+  CHECK(doubled[0].toTensor().strides() == Dims{1, 2});
+  CHECK(doubled[1].toInt() == 4);
+
+  CHECK(tests::values<float>(call("extension::first_row", {*x})[0].toTensor()) ==
+        tests::Floats{2, 4});
+  CHECK(call("extension::is_negative", {int64_t{-1}})[0].toBool());
+  CHECK_FALSE(call("extension::is_negative", {int64_t{1}})[0].toBool());
+}
+
+TEST_CASE("torch_stable_shim: an output outlives the library") {
+  Tensor output;
+  {
+    const Extension extension;
+    output = call("extension::first_row", {*ones({2, 3})})[0].toTensor();
+  }
+  CHECK(tests::values<float>(output) == tests::Floats{1, 1, 1});
+}
+
+TEST_CASE("torch_stable_shim: operators go with what registered them, and are defined once") {
+  const auto kernel = [](StableIValue* stack, uint64_t, uint64_t) { stack[0] += 1; };
+  TorchLibraryHandle definer = nullptr;
+  TorchLibraryHandle implementer = nullptr;
+  REQUIRE(aoti_torch_library_init_def("here", __FILE__, __LINE__, &definer) == 0);
+  REQUIRE(aoti_torch_library_init_impl("here", "CPU", __FILE__, __LINE__, &implementer) == 0);
+  REQUIRE(aoti_torch_library_def(definer, "next(int n) -> int") == 0);
+  CHECK(aoti_torch_library_def(definer, "next(int n) -> int") == 1);
+  CHECK(aoti_torch_library_def(definer, "no schema") == 1);
+  REQUIRE(torch_library_impl(implementer, "next", kernel, 0) == 0);
+  CHECK(call("here::next", {int64_t{41}})[0].toInt() == 42);
+  REQUIRE(aoti_torch_delete_library_object(implementer) == 0);
+  check_fails(Error::NotSupported, "here::next has no kernel", "here::next", {int64_t{41}});
+  REQUIRE(aoti_torch_delete_library_object(definer) == 0);
+  check_fails(Error::NotFound, "there is no operator here::next", "here::next", {int64_t{41}});
+}
+
+TEST_CASE("torch_stable_shim: wrong calls are errors that say why, and nothing leaks") {
+  const Extension extension;
+  const Tensor x = *ones({2, 2});
+  check_fails(Error::NotFound, "no operator extension::none", "extension::none", {x});
+  check_fails(Error::InvalidArgument, "it takes 3 inputs, got 1", "extension::scale", {x});
+  check_fails(Error::InvalidType, "input 1: the operator takes a float, not a Tensor",
+              "extension::scale", {x, x, EValue()});
+  check_fails(Error::NotSupported, "extension::on_gpu has no kernel for the CPU",
+              "extension::on_gpu", {x});
+  // What the operator throws, with its text.
+  check_fails(Error::Internal, "scale wants floats", "extension::scale",
+              {*zeros({2}, ScalarType::Double), 1.0, EValue()});
+  const float constants[] = {1, 2};
+  check_fails(Error::Internal, "read-only", "extension::double_", {*from_blob(constants, {1, 2})});
+#if TENON_IS_CHECKED
+  CHECK(detail::aoti_handles().count(nullptr) == 0);
+#endif
+}
+
+}  // namespace torch_stable_shim_test
