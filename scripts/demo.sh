@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Installs what is missing (Debian, Ubuntu), builds the digits demo and runs it. Arguments go to the
-# demo: --runtime=executorch or --runtime=torchscript, whose libraries are fetched then; a folder with
-# other files.
+# demo: --runtime=executorch, --runtime=torchscript or --runtime=aoti, whose libraries are fetched then; a
+# folder with other files.
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -14,13 +14,18 @@ partner=
 case " $* " in
   *" --runtime=executorch "*) partner=executorch ;;
   *" --runtime=torchscript "*) partner=libtorch ;;
+  *" --runtime=aoti "*) # to compile the model; the demo itself needs none of it
+    partner='torch torch_export numpy'
+    need_header minizip/unzip.h libminizip-dev
+    ;;
 esac
 if [ -n "$partner" ]; then
   need python3 python3
   need_pip
 fi
 install_missing
-if [ -n "$partner" ]; then "$root/scripts/partners.sh" "$partner" >&2; fi
+# shellcheck disable=SC2086 # names
+if [ -n "$partner" ]; then "$root/scripts/partners.sh" $partner >&2; fi
 
 build=$root/build/demo
 step "building in build/demo"

@@ -54,6 +54,9 @@ if [ -n "$all" ]; then
     missing="$missing python3-dev"
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
   need_header CL/cl.h opencl-headers
+  need_header minizip/unzip.h libminizip-dev
+  need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
+  need_header sleef.h libsleef-dev
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
   need qemu-system-arm qemu-system-arm
   for triple in s390x-linux-gnu ${nightly:+arm-linux-gnueabihf aarch64-linux-gnu riscv64-linux-gnu}; do
@@ -204,7 +207,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio numpy mpi4py torch jax pandas mypy >"$fetched" 2>&1 &
+    scikit_build platformio numpy mpi4py torch torch_export jax pandas mypy >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.
