@@ -2,9 +2,9 @@
 // Matrix products and convolutions for models of AOTInductor, computed by oneDNN, versions 2.6 to 3
 // (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
 //
-// Include it in one file of the program, and link that with dnnl and with the functions exported, as
-// interop/aoti_shim.h says. Products are of Float; convolutions of each type that oneDNN computes on
-// the processor, Float, BFloat16 or Half. oneDNN computes on threads of OpenMP's: OMP_NUM_THREADS.
+// Include it in one file of the program, and link that with dnnl and with its functions exported,
+// as interop/aoti_shim.h says. Products are of Float; convolutions of each type that oneDNN has on
+// the processor: Float, BFloat16 or Half. oneDNN computes on OpenMP's threads: OMP_NUM_THREADS.
 #pragma once
 
 #include "tenon/interop/aoti_onednn/convolution.h"

@@ -8,6 +8,7 @@
 #include <torch/csrc/stable/tensor.h>
 // First, since tenon declares some of its functions too.
 
+#include <optional>
 #include <utility>
 
 #include "tenon/tensor/tensor_ptr_maker.h"
@@ -96,10 +97,15 @@ inline Error read_stable(const torch::stable::Tensor& tensor, TensorPtr& made) {
 /// (memory that the host does not read); what torch reports, with its text; OutOfMemory.
 /// Source: torch::stable::from_blob.
 inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noexcept {
-  AtenTensorHandle handle = nullptr;
-  const Error error = detail::call_safely([&] { return detail::make_stable(tensor, handle); });
+  std::optional<torch::stable::Tensor> made;
+  const Error error = detail::call_safely([&] {
+    AtenTensorHandle handle = nullptr;
+    TENON_TRY(detail::make_stable(tensor, handle));
+    made.emplace(handle);
+    return Error::Ok;
+  });
   if (error != Error::Ok) return detail::blame("to_stable", error);
-  return torch::stable::Tensor(handle);
+  return *std::move(made);
 }
 
 /// A tensor over the memory of a torch::stable::Tensor, which lives as long as the result.

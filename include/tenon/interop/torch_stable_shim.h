@@ -6,8 +6,8 @@
 //
 // There is one thread: torch_parallel_for() calls its function once. Of torch's own operators the
 // dispatcher has those that move no elements or all of them: empty_like, clone, contiguous, copy_,
-// zero_, view, reshape, flatten, permute, transpose, select, narrow, squeeze, unsqueeze, fill_, new_empty,
-// new_zeros.
+// zero_, view, reshape, flatten, permute, transpose, select, squeeze, unsqueeze; functions of their
+// names are narrow, fill_, new_empty and new_zeros.
 #pragma once
 
 #include "tenon/interop/torch_stable/dispatcher.h"

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/interop/aoti_shim.h"
 #include "tenon/tenon.h"
@@ -116,6 +117,26 @@ TEST_CASE("torch_stable_shim: wrong calls are errors that say why, and nothing l
 #if TENON_IS_CHECKED
   CHECK(detail::aoti_handles().count(nullptr) == 0);
 #endif
+}
+
+TEST_CASE("torch_stable_shim: every allocation of a call that fails is an error") {
+  if (!tests::heap_is_counted()) return;
+  const Extension extension;
+  const TensorPtr x = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const EValue inputs[] = {*x, 3.0, *x};
+  int failed = 0;
+  for (int64_t n = 1; n < 100; ++n) {
+    tests::start_counting(n);
+    const Result<std::vector<EValue>> outputs = call_torch_operator("extension::scale", inputs);
+    tests::stop_counting();
+    if (tests::failures() == 0) {
+      REQUIRE(outputs.ok());
+      break;
+    }
+    CHECK(outputs.error() != Error::Ok);
+    ++failed;
+  }
+  CHECK(failed > 3);
 }
 
 }  // namespace torch_stable_shim_test

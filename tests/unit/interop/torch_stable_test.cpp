@@ -2,6 +2,7 @@
 // Two programs: one has torch's functions from libtorch, the other from tenon's shims.
 #include "tenon/interop/torch_stable.h"
 
+#include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -72,5 +73,31 @@ TEST_CASE("torch_stable: what cannot be passed on is an error") {
   CHECK(try_from_stable(torch::stable::Tensor()).error() == Error::InvalidState);
   CHECK(tests::contains(last_error_message(), "from_stable: the tensor is undefined"));
 }
+
+#if defined(TENON_STABLE_ON_TENON)
+TEST_CASE("torch_stable: every allocation that fails is an error, and the memory is let go") {
+  if (!tests::heap_is_counted()) return;
+  float memory[] = {1, 2};
+  int released = 0;
+  int failed = 0;
+  for (int64_t n = 1; n < 100; ++n) {
+    released = 0;
+    {
+      const TensorPtr x = from_blob(memory, {2}, ScalarType::Float, [&](void*) { ++released; });
+      tests::start_counting(n);
+      const Result<torch::stable::Tensor> stable = try_to_stable(x);
+      Error error = stable.error();
+      if (error == Error::Ok) error = try_from_stable(*stable).error();
+      tests::stop_counting();
+      if (tests::failures() != 0) CHECK(error != Error::Ok);
+      if (tests::failures() == 0) CHECK(error == Error::Ok);
+    }
+    CHECK(released == 1);
+    if (tests::failures() == 0) break;
+    ++failed;
+  }
+  CHECK(failed > 1);
+}
+#endif
 
 }  // namespace torch_stable_test

@@ -106,11 +106,17 @@ inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
     stack[0] = to_stack(handle);
     return Error::Ok;
   };
-  const auto is = [&](const char* candidate) {
-    return name == candidate &&
-           take_aoti_tensor(from_stack<AtenTensorHandle>(stack[0]), self) == Error::Ok;
-  };
-  if (is("aten::empty_like")) {
+  constexpr const char* kNames[] = {
+      "aten::empty_like",    "aten::clone",      "aten::contiguous",
+      "aten::copy_",         "aten::zero_",      "aten::view",
+      "aten::reshape",       "aten::permute",    "aten::flatten.using_ints",
+      "aten::transpose.int", "aten::select.int", "aten::squeeze.dim",
+      "aten::unsqueeze"};
+  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames)) {
+    return fail(Error::NotFound, "tenon has no operator ", std::string(name).c_str());
+  }
+  TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(stack[0]), self));
+  if (name == "aten::empty_like") {
     TENON_TRY(refuse_stable_options(stack, 1, 6));
     AotiShape shape;
     shape.type = fields(TensorArg(self)).type;
@@ -120,42 +126,41 @@ inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
     TENON_TRY(aoti_empty(shape, made));
     return give(made);
   }
-  if (is("aten::clone")) {
+  if (name == "aten::clone") {
     TENON_TRY(refuse_stable_options(stack, 1, 2));
     const Result<TensorPtr> clone = try_clone_tensor_ptr(self);
     TENON_TRY(clone.error());
     return give(**clone);
   }
-  if (is("aten::contiguous")) {
+  if (name == "aten::contiguous") {
     if (from_stack<int32_t>(stack[1]) != 0) {
       return fail(Error::NotSupported, "a memory format other than contiguous");
     }
     return give(try_contiguous(self));
   }
-  if (is("aten::copy_")) {
+  if (name == "aten::copy_") {
     Tensor source;
     TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(stack[1]), source));
     TENON_TRY(copy_(self, source, CastMode::Truncate));
     return give(self);
   }
-  if (is("aten::zero_")) {
+  if (name == "aten::zero_") {
     TENON_TRY(tenon::zero_(self));
     return give(self);
   }
-  if (is("aten::view")) return give(try_view(self, take_stable_dims(stack[1])));
-  if (is("aten::reshape")) {
+  if (name == "aten::view") return give(try_view(self, take_stable_dims(stack[1])));
+  if (name == "aten::reshape") {
     const Dims sizes = take_stable_dims(stack[1]);
     const Result<Tensor> rows = try_contiguous(self);
     TENON_TRY(rows.error());
     return give(try_view(*rows, sizes));
   }
-  if (is("aten::permute")) return give(try_permute(self, take_stable_dims(stack[1])));
-  if (is("aten::flatten.using_ints")) return give(try_flatten(self, int_at(1), int_at(2)));
-  if (is("aten::transpose.int")) return give(try_transpose(self, int_at(1), int_at(2)));
-  if (is("aten::select.int")) return give(try_select(self, int_at(1), int_at(2)));
-  if (is("aten::squeeze.dim")) return give(try_squeeze(self, int_at(1)));
-  if (is("aten::unsqueeze")) return give(try_unsqueeze(self, int_at(1)));
-  return fail(Error::NotFound, "there is no operator ", std::string(name).c_str());
+  if (name == "aten::permute") return give(try_permute(self, take_stable_dims(stack[1])));
+  if (name == "aten::flatten.using_ints") return give(try_flatten(self, int_at(1), int_at(2)));
+  if (name == "aten::transpose.int") return give(try_transpose(self, int_at(1), int_at(2)));
+  if (name == "aten::select.int") return give(try_select(self, int_at(1), int_at(2)));
+  if (name == "aten::squeeze.dim") return give(try_squeeze(self, int_at(1)));
+  return give(try_unsqueeze(self, int_at(1)));
 }
 
 /// Calls an operator, of a library's or of torch's.

@@ -2,7 +2,10 @@
 // Operators that libraries for torch's stable ABI register, called with tenon's values.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -133,9 +136,9 @@ inline Error push_stable(const std::string& type, const EValue& value, StableIVa
   if (!type.empty() && type.back() == '?') {
     out = 0;
     if (value.isNone()) return Error::Ok;
-    StableIValue inner = 0;
-    TENON_TRY(push_stable(type.substr(0, type.size() - 1), value, inner));
-    out = to_stack(new StableIValue(inner));  // as libraries for torch before 2.13 do and delete it
+    auto inner = std::make_unique<StableIValue>(0);
+    TENON_TRY(push_stable(type.substr(0, type.size() - 1), value, *inner));
+    out = to_stack(inner.release());  // which libraries for torch before 2.13 delete
     return Error::Ok;
   }
   if (type == "Tensor") {

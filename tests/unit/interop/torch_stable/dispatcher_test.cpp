@@ -78,7 +78,7 @@ TEST_CASE("dispatcher: torch's operators that give views") {
 TEST_CASE("dispatcher: an operator that tenon has not is an error that names it") {
   StableIValue stack[] = {0};
   CHECK(detail::dispatch_stable("aten::matmul", "", stack) == 1);
-  CHECK(tests::contains(last_error_message(), "there is no operator aten::matmul"));
+  CHECK(tests::contains(last_error_message(), "tenon has no operator aten::matmul"));
   CHECK(detail::dispatch_stable("nobody::none", "out", stack) == 1);
   CHECK(tests::contains(last_error_message(), "there is no operator nobody::none.out"));
 }
