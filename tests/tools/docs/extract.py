@@ -13,7 +13,7 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- namespace scope -->               the block is declarations, visible to the blocks below it
   <!-- plain mode -->                   the block is left out in ATen mode, in which the others of
                                          <name>_blocks.cpp are compiled too
-  <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->
+  <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->, <!-- aoti -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
   <!-- MPI -->                           the same; it runs as three processes, <name>_mpi_<line>.cpp
@@ -31,7 +31,7 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^\s`]*)")
 COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
-KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime",
+KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
