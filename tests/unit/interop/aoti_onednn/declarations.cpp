@@ -4,10 +4,10 @@
 #include <torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h>
 
 // That torch has them.
-static_assert(&aoti_torch_cpu_addmm_out != nullptr);
-static_assert(&aoti_torch_cpu_baddbmm_out != nullptr);
-static_assert(&aoti_torch_cpu_bmm_out != nullptr);
-static_assert(&aoti_torch_cpu_convolution != nullptr);
-static_assert(&aoti_torch_cpu_mm_out != nullptr);
+static_assert(sizeof(&aoti_torch_cpu_addmm_out) != 0);
+static_assert(sizeof(&aoti_torch_cpu_baddbmm_out) != 0);
+static_assert(sizeof(&aoti_torch_cpu_bmm_out) != 0);
+static_assert(sizeof(&aoti_torch_cpu_convolution) != 0);
+static_assert(sizeof(&aoti_torch_cpu_mm_out) != 0);
 
 #include "tenon/interop/aoti_onednn.h"
