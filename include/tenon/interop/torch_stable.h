@@ -104,7 +104,7 @@ inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noex
     made.emplace(handle);
     return Error::Ok;
   });
-  if (error != Error::Ok) return detail::blame("to_stable", error);
+  if (error != Error::Ok) return detail::add_context("to_stable", error);
   return *std::move(made);
 }
 
@@ -114,7 +114,7 @@ inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noex
 inline Result<TensorPtr> try_from_stable(const torch::stable::Tensor& tensor) noexcept {
   TensorPtr made;
   const Error error = detail::call_safely([&] { return detail::read_stable(tensor, made); });
-  if (error != Error::Ok) return detail::blame("from_stable", error);
+  if (error != Error::Ok) return detail::add_context("from_stable", error);
   return made;
 }
 

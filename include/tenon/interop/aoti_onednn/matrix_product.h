@@ -31,10 +31,10 @@ AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
 
 /// A tensor whose elements the host reads.
 inline Error find_onednn(AtenTensorHandle handle, const char* role, Tensor*& tensor) noexcept {
-  TENON_TRY(blame_if(role, find_aoti_tensor(handle, tensor)));
+  TENON_TRY(add_context_if(role, find_aoti_tensor(handle, tensor)));
   TENON_TRY(check_defined(*tensor, role));
   const TensorFields& found = fields(TensorArg(*tensor));
-  TENON_TRY(blame_if(role, check_has_data(found)));
+  TENON_TRY(add_context_if(role, check_has_data(found)));
   if (found.is_host_accessible()) return Error::Ok;
   return fail(Error::NotSupported, role, " lies on ", found.device,
               ", whose memory oneDNN does not read");

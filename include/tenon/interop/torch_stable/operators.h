@@ -252,7 +252,7 @@ inline Result<std::vector<EValue>> call_torch_operator(std::string_view name,
   std::vector<EValue> outputs;
   const Error error =
       detail::call_safely([&] { return detail::call_stable(name, inputs, outputs); });
-  if (error != Error::Ok) return detail::blame("call_torch_operator", error);
+  if (error != Error::Ok) return detail::add_context("call_torch_operator", error);
   return outputs;
 }
 inline Result<std::vector<EValue>> call_torch_operator(
