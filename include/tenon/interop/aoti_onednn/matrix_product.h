@@ -123,9 +123,7 @@ struct OnednnProduct {
   /// Replaces a tensor of other strides by a row-major copy.
   static Error make_readable(Tensor& tensor, OnednnMatrix& matrix) noexcept {
     if (matrix.read(fields(TensorArg(tensor)).layout)) return Error::Ok;
-    Result<TensorPtr> copy = try_clone_tensor_ptr(tensor);
-    TENON_TRY(copy.error());
-    Result<Tensor> rows = try_contiguous(**copy);
+    Result<Tensor> rows = try_contiguous(tensor);
     TENON_TRY(rows.error());
     tensor = *rows;
     matrix.read(fields(TensorArg(tensor)).layout);
