@@ -59,7 +59,7 @@ class Needs:
         text += row("functions of tenon/interop/aoti_shim.h", [str(len(self.shim))])
         text += row("kernels of tenon/interop/aoti_onednn.h", self.onednn)
         if self.missing:
-            text += row("kernels that the program has to define, or name to aoti_kernel()", self.missing)
+            text += row("kernels that the program has to define", self.missing)
         if self.sleef:
             text += row("functions of libsleef, which the program has to load", self.sleef)
         return text
