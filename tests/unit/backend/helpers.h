@@ -7,10 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenon/backend/backend.h"
@@ -71,7 +73,8 @@ class MinimalBackend : public tenon::Backend {
   size_t downloaded = 0;
   size_t last_nbytes = 0;  // of allocate()
   size_t last_alignment = 0;
-  int faults = 0;  // memory that it was told to touch and is not its own
+  std::function<void()> use;  // called once, in the next allocation or operation
+  int faults = 0;             // memory that it was told to touch and is not its own
 
   size_t used() const {
     size_t sum = 0;
@@ -84,6 +87,7 @@ class MinimalBackend : public tenon::Backend {
   bool is_opaque() const noexcept override { return true; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
+    call();
     const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls["allocate"];
     last_nbytes = nbytes;
@@ -157,9 +161,13 @@ class MinimalBackend : public tenon::Backend {
   }
 
  protected:
+  void call() {
+    if (use) std::exchange(use, nullptr)();
+  }
   /// Counts an operation and does it, or what else it is to do.
   template <class F>
   tenon::Error perform(const char* operation, const F& f) {
+    call();
     const std::lock_guard<std::recursive_mutex> guard(mutex_);
     ++calls[operation];
     const auto found = will.find(operation);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What holds while a backend's code runs: a MemoryHold keeps the tensors that it is called for.
-#include <cstdlib>
 #include <functional>
 #include <utility>
 #include <vector>
 
+#include "backend/calling_backend.h"
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
@@ -21,27 +21,8 @@ namespace {
 
 constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
 
-/// Calls `use` once, when it is asked for memory or for bytes.
-class CallingBackend : public MinimalBackend {
- public:
-  std::function<void()> use;
-
-  void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    call();
-    return MinimalBackend::allocate(nbytes, alignment);
-  }
-  Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    call();
-    return MinimalBackend::copy_to_host(dst, src, nbytes);
-  }
-  Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
-    call();
-    return MinimalBackend::copy_from_host(dst, src, nbytes);
-  }
-  Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    call();
-    return MinimalBackend::copy_within(dst, src, nbytes);
-  }
+/// Calls `use` once, also in operations that it has not.
+struct AskedBackend final : MinimalBackend {
   Error random_uniform(const TensorView&, double, double, const Generator::State&) override {
     call();
     return Error::NotSupported;
@@ -50,37 +31,14 @@ class CallingBackend : public MinimalBackend {
     call();
     return Error::NotSupported;
   }
-
- private:
-  void call() {
-    if (const auto once = std::exchange(use, nullptr)) once();
-  }
 };
 
 #if !TENON_ATEN_MODE  // where no backend has metadata
-/// The host's memory, and metadata in it. Calls `use` once, when it is asked for a block or where
-/// its metadata is.
-struct MetadataBackend final : HostMemoryBackend {
-  const char* name() const noexcept override { return "metadata"; }
-  void* allocate(size_t nbytes, size_t) noexcept override {
-    call();
-    ++blocks;
-    return std::malloc(nbytes);
-  }
-  void deallocate(void* block, size_t) noexcept override {
-    --blocks;
-    std::free(block);
-  }
+/// The host's memory, and metadata in it. Calls `use` also when it is asked where its metadata is.
+struct MetadataBackend final : CallingBackend {
   Backend* metadata_backend() noexcept override {
     call();
     return this;
-  }
-  std::function<void()> use;
-  int blocks = 0;
-
- private:
-  void call() {
-    if (const auto once = std::exchange(use, nullptr)) once();
   }
 };
 
@@ -131,7 +89,7 @@ constexpr size_t kCountOfViews = 8;
 // A promise of docs/guarantees.md.
 TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is called for",
           "[plain]") {
-  CallingBackend backend;
+  AskedBackend backend;
   TensorPtr t;
   TensorPtr source;
   TensorPtr made;
@@ -201,7 +159,7 @@ TEST_CASE("kept: a backend may drop, grow or deallocate the tensor that it is ca
 // A promise of docs/guarantees.md.
 TEST_CASE("kept: a backend may drop the tensors of a list, and shorten a vector of them",
           "[plain]") {
-  CallingBackend backend;
+  AskedBackend backend;
   TensorPtr a;
   TensorPtr b;
   TensorPtr out;
@@ -271,7 +229,7 @@ TEST_CASE("kept: a backend may drop the tensors of a list, and shorten a vector 
 
 TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an error at worst",
           "[plain]") {
-  CallingBackend backend;
+  AskedBackend backend;
   TensorPtr t = zeros({6, 6}, backend);
   const auto use_resized = [&](const Dims& before, const Dims& meanwhile, const auto& call) {
     REQUIRE(resize_tensor_ptr(t, before) == Error::Ok);
@@ -411,7 +369,7 @@ TEST_CASE("kept: a module's backend may drop what is set as input or output") {
 
 TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be deallocated meanwhile",
           "[plain]") {
-  CallingBackend backend;
+  AskedBackend backend;
   TensorPtr t = full({2, 3}, 5, kDynamic, backend);
   std::vector<Deallocation> tried;
   const auto deallocate = [&] { tried.push_back(backend_deallocate(t)); };
