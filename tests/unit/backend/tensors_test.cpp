@@ -3,7 +3,7 @@
 // else a tensor of a backend can do.
 #include <stdexcept>
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
@@ -292,7 +292,7 @@ void check_tensors(Backend& backend, size_t largest = size_t{8} << 20) {
 TEST_CASE("tensors of each backend behave like the host's") {
   CpuBackend cpu;
   tests::HonestBackend honest;
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   std::vector<char> buffer(size_t{16} << 20);
   ArenaBackend arena(buffer.data(), buffer.size());
   PmrBackend pmr;
@@ -308,7 +308,7 @@ TEST_CASE("tensors of each backend behave like the host's") {
 TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave like the host's") {
   std::vector<char> buffer(size_t{32} << 20);
   ArenaBackend arena(buffer.data(), buffer.size());
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   for (Backend* memory : {static_cast<Backend*>(&arena), static_cast<Backend*>(&device)}) {
     PoolBackend pool(*memory);
     TrackingBackend backend(pool);

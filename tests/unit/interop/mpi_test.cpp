@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "interop/mpi/ranks.h"
 
 namespace mpi_test {

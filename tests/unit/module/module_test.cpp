@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -218,7 +218,7 @@ TEST_CASE("Module: a runtime's outputs in a device's memory are copied and fille
     }
     ValueSpec spec;
   };
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   OnDevice module(device);
   REQUIRE(module.run() == Error::Ok);
   Tensor made = module.get_output()->toTensor();

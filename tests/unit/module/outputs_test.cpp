@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/module/outputs.h"
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
@@ -216,7 +216,7 @@ TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in 
 }
 
 TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too", "[plain]") {
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   const TensorPtr state = clone_tensor_ptr(make_tensor_ptr({1.0f, 2.0f}), device);
   Outputs outputs;
   REQUIRE(deliver(outputs, {*state, Tensor(), Tensor()},

@@ -3,7 +3,7 @@
 
 #include <future>
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "interop/mpi/ranks.h"
 #include "support/calls.h"
 
@@ -137,7 +137,7 @@ TEST_CASE("Request: a message that is longer or shorter than the tensor is an er
 }
 
 TEST_CASE("Request: memory of a device goes by way of the host, and is there after wait") {
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   const TensorPtr in = zeros({3}, ScalarType::Int, device);
   const TensorPtr out = full({3}, world().rank() + 1, ScalarType::Int, device);
   Request receive = *world().irecv(in, previous(), 14);

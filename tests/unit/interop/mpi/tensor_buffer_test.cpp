@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/mpi/tensor_buffer.h"
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "interop/mpi/ranks.h"
 
 namespace tensor_buffer_test {
@@ -10,9 +10,9 @@ using namespace tenon;
 using detail::MpiBuffer;
 using detail::MpiForm;
 using detail::MpiUse;
-using tests::FaultBackend;
 using tests::laid;
 using tests::Lay;
+using tests::MinimalBackend;
 
 TEST_CASE("mpi buffer: a contiguous tensor is its data, its elements and their basic type") {
   const TensorPtr t = zeros({3, 4}, ScalarType::Half);
@@ -85,7 +85,7 @@ TEST_CASE("mpi buffer: where MPI takes contiguous elements only, others go by wa
 }
 
 TEST_CASE("mpi buffer: memory that only a backend reaches goes by way of the host") {
-  FaultBackend device;
+  MinimalBackend device;
   const TensorPtr t = full({2, 3}, 7, ScalarType::Int, device);
   MpiBuffer buffer;
   REQUIRE(buffer.find(t, "it", MpiUse::Read) == Error::Ok);

@@ -3,7 +3,7 @@
 
 #include <future>
 
-#include "backend/fault_backend.h"
+#include "backend/helpers.h"
 #include "interop/mpi/ranks.h"
 #include "support/calls.h"
 
@@ -186,7 +186,7 @@ TEST_CASE("Window: over reversed and strided tensors, of other sizes on each ran
 }
 
 TEST_CASE("Window: memory of a device is put and got by way of the host, but is no window") {
-  tests::FaultBackend device;
+  tests::MinimalBackend device;
   const TensorPtr memory = zeros({2}, ScalarType::Int);
   Window window = *world().window(memory);
   REQUIRE(window.fence() == Error::Ok);
