@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "interop/files.h"
+#include "interop/models.h"
 #include "support/catch.h"
 #include "tenon/interop/npy.h"
 #include "tenon/tenon.h"
@@ -19,16 +20,17 @@ namespace {
 
 const OrtApi& api() { return *detail::onnx_api(); }
 
-std::string model(const std::string& name) {
-  return tests::data_path("../models/" + name + ".onnx");
-}
-
-std::string digits(const std::string& name) {
-  return tests::data_path("../../../../examples/digits/data/" + name + ".npy");
-}
+std::string model(const std::string& name) { return tests::model_path(name + ".onnx"); }
 
 const TensorPtr kA = make_tensor_ptr({1, 2}, {5.0f, 7.0f});
 const TensorPtr kB = make_tensor_ptr({1, 2}, {1.0f, 2.0f});
+
+/// What there must be.
+template <class T>
+T given(Result<T> result) {
+  if (!result.ok()) FAIL(result.message());
+  return std::move(*result);
+}
 
 /// 0, 1, 2, ... in floats.
 TensorPtr ramp(int64_t rows) {
@@ -65,22 +67,20 @@ TEST_CASE("OnnxModule: of outputs that are set to the same memory the last one i
 TEST_CASE("OnnxModule: the model says its inputs and outputs, symbols as names of dimensions") {
   OnnxModule module(model("two"));
   CHECK(*module.method_names() == tests::Texts{"forward"});
-  const auto meta = module.method_meta();
-  REQUIRE(meta.ok());
-  REQUIRE((meta->knows_inputs && meta->inputs.size() == 2));
-  REQUIRE((meta->knows_outputs && meta->outputs.size() == 2));
-  CHECK(meta->inputs[1].name() == std::string("b"));
-  CHECK(meta->outputs[1].name() == std::string("difference"));
-  const TensorSpec& spec = meta->inputs[0].tensor;
+  const auto meta = given(module.method_meta());
+  REQUIRE((meta.knows_inputs && meta.inputs.size() == 2));
+  REQUIRE((meta.knows_outputs && meta.outputs.size() == 2));
+  CHECK(meta.inputs[1].name() == std::string("b"));
+  CHECK(meta.outputs[1].name() == std::string("difference"));
+  const TensorSpec& spec = meta.inputs[0].tensor;
   CHECK(spec.type == ScalarType::Float);
   CHECK(spec.sizes == Dims{-1, 2});
   CHECK(spec.names[0] == std::string("rows"));
   CHECK(spec.names[1] == std::string());
-  const auto outputs = module.forward({kA, kB});
-  REQUIRE(outputs.ok());
-  REQUIRE(outputs->size() == 2);
-  CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
-  CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  const auto outputs = given(module.forward({kA, kB}));
+  REQUIRE(outputs.size() == 2);
+  CHECK(outputs[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  CHECK(outputs[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
 }
 
 TEST_CASE("OnnxModule: an input or output that does not fit is refused in the model's words") {
@@ -149,11 +149,10 @@ TEST_CASE("OnnxModule: an output that is set to an input does not change what ot
     OnnxModule module(model("two"));
     const TensorPtr a = clone_tensor_ptr(kA);
     REQUIRE(module.set_output(a, set) == Error::Ok);
-    const auto outputs = module.forward({a, kB});
-    REQUIRE(outputs.ok());
-    CHECK((*outputs)[set].toTensor().const_data_ptr() == a->const_data_ptr());
-    CHECK((*outputs)[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
-    CHECK((*outputs)[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
+    const auto outputs = given(module.forward({a, kB}));
+    CHECK(outputs[set].toTensor().const_data_ptr() == a->const_data_ptr());
+    CHECK(outputs[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
+    CHECK(outputs[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
   }
 }
 
@@ -179,11 +178,9 @@ TEST_CASE("OnnxModule: an output that is an input or a constant has memory of it
     OnnxModule module(model("given"));
     const TensorPtr values = make_tensor_ptr({2}, {1.0f, 2.0f});
     for (int run = 0; run < 2; ++run) {  // a constant that was written to would be another
-      const auto outputs = module.forward(values);
-      INFO(outputs.message());
-      REQUIRE(outputs.ok());
-      same = (*outputs)[0].toTensor();
-      table = (*outputs)[1].toTensor();
+      const auto outputs = given(module.forward(values));
+      same = outputs[0].toTensor();
+      table = outputs[1].toTensor();
       CHECK(same.const_data_ptr() != values->const_data_ptr());
       CHECK(table.const_data_ptr<float>()[2] == 30.0f);
       table.mutable_data_ptr<float>()[2] = 0;
@@ -219,10 +216,8 @@ TEST_CASE("OnnxModule: an output whose sizes only the run knows is taken as it c
 TEST_CASE("OnnxModule: a model that is wrong about an output's size never writes beyond a tensor") {
   OnnxModule module(model("wrong"));
   const TensorPtr values = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  const auto outputs = module.forward(values);
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  CHECK((*outputs)[0].toTensor().sizes() == Dims{4, 2});
+  const auto outputs = given(module.forward(values));
+  CHECK(outputs[0].toTensor().sizes() == Dims{4, 2});
   const TensorPtr target = zeros({2, 2});
   REQUIRE(module.set_output(target) == Error::Ok);
   const auto refused = module.forward(values);
@@ -237,24 +232,20 @@ TEST_CASE("OnnxModule: a model that is wrong about an output's size never writes
 
 TEST_CASE("OnnxModule: every dtype that both have passes unchanged") {
   OnnxModule module(model("dtypes"));
-  const auto meta = module.method_meta();
-  INFO(meta.message());
-  REQUIRE(meta.ok());
+  const auto meta = given(module.method_meta());
   std::vector<EValue> inputs;
-  for (const ValueSpec& spec : meta->inputs) {
+  for (const ValueSpec& spec : meta.inputs) {
     const TensorPtr input = empty({4}, spec.tensor.type);
     auto* const bytes = static_cast<unsigned char*>(input->mutable_data_ptr());
     for (size_t i = 0; i < input->nbytes(); ++i) bytes[i] = static_cast<unsigned char>(i % 2);
     inputs.emplace_back(*input);
   }
-  const auto outputs = module.forward(inputs);
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  REQUIRE(outputs->size() == 17);
-  for (size_t i = 0; i < outputs->size(); ++i) {
-    const Tensor& output = (*outputs)[i].toTensor();
-    INFO(meta->outputs[i].name());
-    CHECK(output.scalar_type() == meta->inputs[i].tensor.type);
+  const auto outputs = given(module.forward(inputs));
+  REQUIRE(outputs.size() == 17);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor& output = outputs[i].toTensor();
+    INFO(meta.outputs[i].name());
+    CHECK(output.scalar_type() == meta.inputs[i].tensor.type);
     CHECK(to_binary(output) == to_binary(inputs[i].toTensor()));
   }
 }
@@ -284,7 +275,7 @@ TEST_CASE("OnnxModule: a file that is missing or no model is an error, until it 
   RETURNS(NotFound, "run: " + path + ": cannot open: No such file or directory",
           module.run("forward", ramp(1)));
   CHECK(module.method_meta().error() == Error::NotFound);
-  tests::put_file(path, tests::file_bytes(tests::data_path("../models/make_onnx.py")));
+  tests::put_file(path, tests::file_bytes(tests::model_path("make_onnx.py")));
   RETURNS(InvalidArgument, "load_method: " + path + ": ONNX Runtime: ", module.load_method());
   tests::put_file(path, tests::file_bytes(model("double")));
   CHECK(module.forward(ramp(1)).ok());
@@ -312,12 +303,10 @@ TEST_CASE("OnnxModule: bytes that are no model are an error") {
 TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others are there") {
   const TensorPtr x = make_tensor_ptr({2, 2}, {2.0f, 0.0f, 0.0f, 3.0f});
   OnnxModule zipmap(model("zipmap"));
-  const auto outputs = zipmap.forward(x);
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  REQUIRE(outputs->size() == 2);
-  CHECK(tests::values<int64_t>((*outputs)[0].toTensor()) == tests::Longs{0, 1});
-  CHECK((*outputs)[1].isNone());
+  const auto outputs = given(zipmap.forward(x));
+  REQUIRE(outputs.size() == 2);
+  CHECK(tests::values<int64_t>(outputs[0].toTensor()) == tests::Longs{0, 1});
+  CHECK(outputs[1].isNone());
   CHECK(zipmap.get_outputs()->at(1).isNone());
   CHECK(zipmap.get_output(0).ok());
   const auto map = zipmap.get_output(1);
@@ -339,11 +328,10 @@ TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others a
   CHECK(label->const_data_ptr() == memory);
 
   OnnxModule texts(model("text_label"));
-  const auto three = texts.forward(x);
-  REQUIRE(three.ok());
-  REQUIRE(three->size() == 3);
-  CHECK(((*three)[0].isNone() && (*three)[2].isNone()));
-  const auto prob = tests::values<float>((*three)[1].toTensor());
+  const auto three = given(texts.forward(x));
+  REQUIRE(three.size() == 3);
+  CHECK((three[0].isNone() && three[2].isNone()));
+  const auto prob = tests::values<float>(three[1].toTensor());
   REQUIRE(prob.size() == 4);
   CHECK(std::abs(prob[0] - 1 / (1 + std::exp(-4.0))) < 1e-6);  // of values 2 and -2
   CHECK(std::abs(prob[3] - 1 / (1 + std::exp(-6.0))) < 1e-6);
@@ -363,20 +351,18 @@ TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refu
 TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked for") {
   OnnxModule two(model("two"));
   REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);
-  const auto swapped = two.forward({kA, kB});
-  REQUIRE(swapped.ok());
-  CHECK((*swapped)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
-  CHECK((*swapped)[1].toTensor().const_data_ptr<float>()[1] == 9.0f);
+  const auto swapped = given(two.forward({kA, kB}));
+  CHECK(swapped[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  CHECK(swapped[1].toTensor().const_data_ptr<float>()[1] == 9.0f);
   RETURNS(InvalidState, "select_outputs: forward has been used already",
           two.select_outputs({"total"}));
 
   OnnxModule label(model("text_label"));
   RETURNS(InvalidArgument, "select_outputs: no output is named", label.select_outputs({}));
   REQUIRE(label.select_outputs({"prob_t"}) == Error::Ok);
-  const auto only = label.forward(ones({3, 2}));
-  REQUIRE(only.ok());
-  REQUIRE(only->size() == 1);
-  CHECK((*only)[0].toTensor().sizes() == Dims{3, 2});
+  const auto only = given(label.forward(ones({3, 2})));
+  REQUIRE(only.size() == 1);
+  CHECK(only[0].toTensor().sizes() == Dims{3, 2});
 
   OnnxModule wrong(model("two"));
   REQUIRE(wrong.select_outputs({"sum"}) == Error::Ok);
@@ -393,10 +379,9 @@ TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked
   RETURNS(OutOfBounds, "load_method: output 2 is out of range, expected below 2",
           second.load_method());
   REQUIRE(second.select_outputs({1, 0}) == Error::Ok);
-  const auto by_index = second.forward({kA, kB});
-  REQUIRE(by_index.ok());
-  REQUIRE(by_index->size() == 2);
-  CHECK((*by_index)[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+  const auto by_index = given(second.forward({kA, kB}));
+  REQUIRE(by_index.size() == 2);
+  CHECK(by_index[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
   CHECK(second.method_meta()->outputs[0].name() == std::string("difference"));
 
   OnnxModule map(model("zipmap"));
@@ -408,24 +393,20 @@ TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked
 
 TEST_CASE("OnnxModule: sequences of tensors are lists of tensors, as inputs and as outputs") {
   OnnxModule sequence(model("sequence"));
-  const auto images = sequence.forward(make_tensor_ptr({3.0f, 4.0f}));
-  INFO(images.message());
-  REQUIRE(images.ok());
-  REQUIRE((*images)[0].toTensorList().size() == 1);
-  CHECK(tests::values<float>((*images)[0].toTensorList()[0]) == tests::Floats{3, 4});
+  const auto images = given(sequence.forward(make_tensor_ptr({3.0f, 4.0f})));
+  REQUIRE(images[0].toTensorList().size() == 1);
+  CHECK(tests::values<float>(images[0].toTensorList()[0]) == tests::Floats{3, 4});
 
   OnnxModule pieces(model("pieces"));
   const auto meta = pieces.method_meta();
   CHECK(meta->inputs[0].kind == ValueKind::TensorList);
   CHECK(meta->outputs[1].kind == ValueKind::TensorList);
-  const auto outputs = pieces.forward(EValue(std::vector<Tensor>{*kA, *ones({2, 2})}));
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{5, 7, 1, 1, 1, 1});
-  const ArrayRef<Tensor> rows = (*outputs)[1].toTensorList();
+  const auto outputs = given(pieces.forward(EValue(std::vector<Tensor>{*kA, *ones({2, 2})})));
+  CHECK(tests::values<float>(outputs[0].toTensor()) == tests::Floats{5, 7, 1, 1, 1, 1});
+  const ArrayRef<Tensor> rows = outputs[1].toTensorList();
   REQUIRE(rows.size() == 3);
   CHECK(tests::values<float>(rows[0]) == tests::Floats{5, 7});
-  CHECK((*outputs)[2].toTensorList().empty());
+  CHECK(outputs[2].toTensorList().empty());
   const TensorPtr whole = zeros({3, 2});
   REQUIRE(pieces.set_output(whole) == Error::Ok);
   REQUIRE(pieces.run("forward", EValue(std::vector<Tensor>{*kA, *kB, *kB})) == Error::Ok);
@@ -443,12 +424,10 @@ TEST_CASE("OnnxModule: an optional input may be left out, an optional output is 
   CHECK((meta->inputs[1].is_optional && meta->inputs[1].is_described));
   CHECK((meta->outputs[1].is_optional && !meta->outputs[0].is_optional));
   const TensorPtr x = make_tensor_ptr({3.0f, 4.0f});
-  const auto outputs = module.forward(x);
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  CHECK_FALSE((*outputs)[0].toTensor().item<bool>());
-  CHECK(tests::values<float>((*outputs)[1].toTensor()) == tests::Floats{3, 4});
-  CHECK((*outputs)[2].isNone());
+  const auto outputs = given(module.forward(x));
+  CHECK_FALSE(outputs[0].toTensor().item<bool>());
+  CHECK(tests::values<float>(outputs[1].toTensor()) == tests::Floats{3, 4});
+  CHECK(outputs[2].isNone());
   CHECK(module.get_output(2)->isNone());  // a value, not an error
   CHECK(module.forward({x, x})->at(0).toTensor().item<bool>());
   RETURNS(InvalidArgument, "input 1 (mask): dimension 0 is 3",
@@ -457,15 +436,11 @@ TEST_CASE("OnnxModule: an optional input may be left out, an optional output is 
 
 TEST_CASE("OnnxModule: an optional input that no EValue can be may be left out") {
   OnnxModule module(model("optional_text"));
-  const auto meta = module.method_meta();
-  INFO(meta.message());
-  REQUIRE(meta.ok());
-  CHECK((meta->inputs[1].is_optional && meta->inputs[1].kind == ValueKind::None));
-  CHECK(meta->inputs[1].name() == std::string("words"));
-  const auto outputs = module.forward(ones({2}));
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  CHECK(tests::values<float>((*outputs)[0].toTensor()) == tests::Floats{1, 1});
+  const auto meta = given(module.method_meta());
+  CHECK((meta.inputs[1].is_optional && meta.inputs[1].kind == ValueKind::None));
+  CHECK(meta.inputs[1].name() == std::string("words"));
+  const auto outputs = given(module.forward(ones({2})));
+  CHECK(tests::values<float>(outputs[0].toTensor()) == tests::Floats{1, 1});
   CHECK(module.forward({ones({2}), none}).ok());
   RETURNS(NotSupported, "input 1 (words): tenon has no dtype for ONNX's element type 8, texts",
           module.run("forward", {ones({2}), ones({2})}));
@@ -473,22 +448,20 @@ TEST_CASE("OnnxModule: an optional input that no EValue can be may be left out")
 
 TEST_CASE("OnnxModule: an input with a default may be given or left out, and comes after others") {
   OnnxModule module(model("defaults"));
-  const auto meta = module.method_meta();
-  INFO(meta.message());
-  REQUIRE(meta.ok());
-  REQUIRE(meta->inputs.size() == 4);
-  CHECK(meta->inputs[0].name() == std::string("x"));
-  CHECK_FALSE(meta->inputs[0].is_optional);
+  const auto meta = given(module.method_meta());
+  REQUIRE(meta.inputs.size() == 4);
+  CHECK(meta.inputs[0].name() == std::string("x"));
+  CHECK_FALSE(meta.inputs[0].is_optional);
   size_t scale = 0;
   size_t shift = 0;
   size_t words = 0;
   for (size_t i = 1; i < 4; ++i) {
-    CHECK(meta->inputs[i].is_optional);
-    const std::string name = meta->inputs[i].name();
+    CHECK(meta.inputs[i].is_optional);
+    const std::string name = meta.inputs[i].name();
     (name == "scale" ? scale : name == "shift" ? shift : words) = i;
   }
   REQUIRE((scale != 0 && shift != 0 && words != 0));
-  CHECK(meta->inputs[words].kind == ValueKind::None);  // texts: it has its default in every run
+  CHECK(meta.inputs[words].kind == ValueKind::None);  // texts: it has its default in every run
   const TensorPtr x = make_tensor_ptr({1.0f, 2.0f});
   const auto run = [&] { return tests::values<float>(module.forward(x)->at(0).toTensor()); };
   CHECK(run() == tests::Floats{3, 5});
@@ -532,13 +505,11 @@ TEST_CASE("OnnxModule: a model in memory is shared until it is open, options are
 
 TEST_CASE("OnnxModule: the digits' network reads 440 of the 450 held-out images") {
   OnnxModule network(model("digits"));
-  const TensorPtr images = read_npy(digits("images"));
-  const TensorPtr labels = read_npy(digits("labels"));
-  const TensorPtr index = read_npy(digits("test_index"));
-  const auto outputs = network.forward(images);
-  INFO(outputs.message());
-  REQUIRE(outputs.ok());
-  const Tensor& scores = (*outputs)[0].toTensor();
+  const TensorPtr images = read_npy(tests::digits_path("images.npy"));
+  const TensorPtr labels = read_npy(tests::digits_path("labels.npy"));
+  const TensorPtr index = read_npy(tests::digits_path("test_index.npy"));
+  const auto outputs = given(network.forward(images));
+  const Tensor& scores = outputs[0].toTensor();
   REQUIRE(scores.sizes() == Dims{images->size(0), 10});
   int right = 0;
   for (int64_t n = 0; n < 450; ++n) {
