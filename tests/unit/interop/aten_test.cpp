@@ -217,9 +217,8 @@ TEST_CASE("to_aten: what ATen has no tensors of is refused by name, with the way
   RAISES(NotSupported, "to_aten: libtorch has no strided tensors on vulkan:0",
          to_aten(on(DeviceType::Vulkan)));
   CHECK(try_to_aten(zeros({2})).ok());
-  const auto bad = try_to_aten(Tensor());
-  CHECK(bad.error() == Error::InvalidState);
-  CHECK(std::string(bad.message()) == "try_to_aten: the source tensor is undefined");
+  RETURNS(InvalidState, "try_to_aten: the source tensor is undefined",
+          try_to_aten(Tensor()).error());
 }
 
 }  // namespace aten_test

@@ -245,9 +245,8 @@ TEST_CASE("EValue: the try forms give the value or the error") {
   CHECK((*EValue(pair()).tryToTensor()).numel() == 2);
   CHECK((*EValue(3).tryToScalar()).to<int>() == 3);
   CHECK((*list.tryToIntList())[1] == 2);
-  const auto refused = list.tryToDoubleList();
-  CHECK(refused.error() == Error::InvalidType);
-  CHECK(refused.message() == std::string("tryToDoubleList: the EValue is an IntList of 2"));
+  RETURNS(InvalidType, "tryToDoubleList: the EValue is an IntList of 2",
+          list.tryToDoubleList().error());
   CHECK_FALSE(EValue().tryToInt().ok());
   CHECK_FALSE(EValue().tryToTensor().ok());
   CHECK_FALSE(EValue().tryToScalar().ok());

@@ -99,9 +99,7 @@ TEST_CASE("Module: the model is loaded and a method prepared once, when it is fi
   Doubler module;
   CHECK(module.loads == 0);
   module.is_missing = true;
-  const auto refused = module.forward(image());
-  CHECK(refused.error() == Error::NotFound);
-  CHECK(refused.message() == std::string("forward: no such file"));
+  RETURNS(NotFound, "forward: no such file", module.forward(image()).error());
   CHECK(module.method_names().message() == std::string("method_names: no such file"));
   CHECK(module.loads == 2);  // each use tries again
   module.is_missing = false;

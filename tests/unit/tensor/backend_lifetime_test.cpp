@@ -148,9 +148,8 @@ TEST_CASE("no memory: every creator says whose, how much and why; nothing stays 
   RAISES(OutOfMemory, words, backend_transfer(source, backend));
   CHECK(values<float>(source) == Floats{0, 0, 0});
   backend.refusal = "";
-  const auto result = try_empty({100}, backend);
-  CHECK(result.error() == Error::OutOfMemory);
-  CHECK(std::string(result.message()) == "try_empty: backend gpu has no memory for 400 bytes");
+  RETURNS(OutOfMemory, "try_empty: backend gpu has no memory for 400 bytes",
+          try_empty({100}, backend).error());
   CHECK(backend.live_blocks() == 0);
 }
 

@@ -186,10 +186,8 @@ TEST_CASE("try_make_tensor_ptr: gives the value, or the error by its own name") 
   CHECK(taken->numel() == 2);
   Calls calls;
   float data[2];
-  auto failed = try_make_tensor_ptr({-2}, data, ScalarType::Float, kBound, calls.deleter());
-  CHECK(failed.error() == Error::InvalidArgument);
-  CHECK(failed.message() ==
-        std::string("try_make_tensor_ptr: size -2 of dimension 0 is negative in sizes {-2}"));
+  RETURNS(InvalidArgument, "try_make_tensor_ptr: size -2 of dimension 0 is negative in sizes {-2}",
+          try_make_tensor_ptr({-2}, data, ScalarType::Float, kBound, calls.deleter()).error());
   CHECK(calls.count == 1);
   CHECK(contains(try_make_tensor_impl_ptr({2}, {1}).message(), "try_make_tensor_impl_ptr: "));
   CHECK(contains(try_make_tensor({2}, {1}).message(), "try_make_tensor: "));

@@ -484,10 +484,8 @@ TEST_CASE(
     "ExecuTorch method: an operator that is not linked is an error with the runtime's name for "
     "it") {
   ExecuTorchModule module(model_path("missing.pte"));
-  const auto refused = module.forward(six());
-  CHECK(refused.error() == Error::NotSupported);
-  CHECK(refused.message() ==
-        std::string("forward: method forward cannot be loaded: ExecuTorch says OperatorMissing"));
+  RETURNS(NotSupported, "forward: method forward cannot be loaded: ExecuTorch says OperatorMissing",
+          module.forward(six()).error());
 }
 
 }  // namespace loaded_method_test

@@ -367,9 +367,8 @@ TEST_CASE("to_executorch: what ExecuTorch cannot have is refused, and not borrow
          to_executorch(padded));
   padded.reset();
   CHECK(calls.count == 1);
-  const auto made = try_to_executorch(TensorPtr());
-  CHECK(made.error() == Error::InvalidState);
-  CHECK(std::string(made.message()) == "try_to_executorch: the tensor is undefined");
+  RETURNS(InvalidState, "try_to_executorch: the tensor is undefined",
+          try_to_executorch(TensorPtr()).error());
   CHECK((*try_to_executorch(zeros({2})))->numel() == 2);
 }
 
@@ -606,18 +605,15 @@ TEST_CASE("from_executorch: what an EValue cannot give is an error, and the owne
   std::vector<theirs::Tensor> room(2, theirs::Tensor(nullptr));
   EEValue* second[] = {&elements[0], &elements[1]};
   BoxedEvalueList<theirs::Tensor> one_bad(second, room.data(), 2);
-  const auto refused = try_from_executorch(EEValue(&one_bad), counter(calls));
-  CHECK(refused.error() == Error::InvalidState);
-  CHECK(std::string(refused.message()) ==
-        "try_from_executorch: element 1 of a ListTensor: ExecuTorch's tensor has no memory yet");
+  RETURNS(InvalidState,
+          "try_from_executorch: element 1 of a ListTensor: ExecuTorch's tensor has no memory yet",
+          try_from_executorch(EEValue(&one_bad), counter(calls)).error());
   CHECK(calls.count == 2);
 
   EEValue* other_type[] = {&elements[0], &elements[2]};
   BoxedEvalueList<theirs::Tensor> mistyped(other_type, room.data(), 2);
-  const auto wrong = try_from_executorch(EEValue(&mistyped));
-  CHECK(wrong.error() == Error::InvalidType);
-  CHECK(std::string(wrong.message()) ==
-        "try_from_executorch: reading a ListTensor: ExecuTorch says InvalidType");
+  RETURNS(InvalidType, "try_from_executorch: reading a ListTensor: ExecuTorch says InvalidType",
+          try_from_executorch(EEValue(&mistyped)).error());
 
   EEValue scalars;
   scalars.tag = executorch::runtime::Tag::ListScalar;
