@@ -249,6 +249,11 @@ TEST_CASE("tensor: set_data leaves nothing of the room in the old memory, but ke
   CHECK(values<float>(bound) == Floats{7, 8, 9, 10, 11, 12});
   RETURNS(InvalidArgument, "DYNAMIC_BOUND", resize_tensor(bound, {7}));
 
+  const float constants[2] = {};
+  const TensorPtr constant = from_blob(constants, {2});
+  constant->set_data(other);
+  CHECK_FALSE(constant->is_readonly());
+
   RAISES(InvalidState, "set_data: the tensor is undefined", (Tensor().set_data(other), 0));
   Tensor gone = make_tensor({1.0f});
   REQUIRE(backend_deallocate(gone) == Deallocation::Ok);
