@@ -277,7 +277,7 @@ class AotiLibrary {
   ~AotiLibrary() {
     AotiCall context;
     if (container_ != nullptr) static_cast<void>(call(context, f_.destroy, container_));
-    drop(kept_);
+    kept_.drop();
     if (library_ != nullptr) ::dlclose(library_);
 #if TENON_IS_CHECKED
     const size_t leaked = aoti_handles().count(this);
@@ -325,42 +325,45 @@ class AotiLibrary {
 
   /// Gives the container constants by its own names, and keeps them.
   Error set_constants(const std::vector<std::string>& names, const std::vector<Tensor>& tensors) {
-    std::map<std::string, AtenTensorHandle> made;
+    Constants made;
     std::vector<AotiConstantEntry> entries;
-    Error error = Error::Ok;
+    entries.reserve(names.size());
     AotiCall context;
     context.owner = this;
-    {
+    for (size_t i = 0; i < names.size(); ++i) {
+      kept_.handles.insert({names[i], nullptr});
+      AtenTensorHandle& handle = made.handles[names[i]];
+      if (handle != nullptr) continue;
       const AotiCallScope scope(context);
-      entries.reserve(names.size());
-      for (size_t i = 0; i < names.size() && error == Error::Ok; ++i) {
-        AtenTensorHandle& handle = made[names[i]];
-        if (handle == nullptr) error = make_aoti_handle(tensors[i], handle);
-        if (error == Error::Ok) entries.push_back({names[i].c_str(), handle});
-      }
+      TENON_TRY(make_aoti_handle(tensors[i], handle));
+      entries.push_back({names[i].c_str(), handle});
     }
-    if (error == Error::Ok) {
-      for (const auto& entry : made) kept_.insert({entry.first, nullptr});  // may throw: now
-      error = call(context, f_.set_constants, container_,
+    TENON_TRY(call(context, f_.set_constants, container_,
                    reinterpret_cast<const AOTInductorConstantMapEntry*>(entries.data()),
-                   entries.size(), false, false);
-    }
-    if (error == Error::Ok) {
-      for (auto& entry : made) std::swap(kept_[entry.first], entry.second);
-    }
-    const LastError text = last_error();  // deleters may leave theirs
-    drop(made);                           // what is replaced, or after an error what was made
-    if (error != Error::Ok) last_error() = text;
-    return error;
+                   entries.size(), false, false));
+    for (auto& [name, handle] : made.handles) std::swap(kept_.handles[name], handle);
+    return Error::Ok;
   }
 
  private:
-  static void drop(const std::map<std::string, AtenTensorHandle>& handles) noexcept {
-    for (const auto& entry : handles) {
-      if (entry.second == nullptr) continue;
-      static_cast<void>(tenon_aoti_shim.delete_tensor_object(entry.second));
+  /// Handles of constants, by the model's names.
+  struct Constants {
+    Constants() = default;
+    Constants(const Constants&) = delete;
+    Constants& operator=(const Constants&) = delete;
+    ~Constants() { drop(); }
+    void drop() noexcept {
+      const LastError text = last_error();  // deleters may leave theirs
+      for (const auto& entry : handles) {
+        if (entry.second == nullptr) continue;
+        static_cast<void>(tenon_aoti_shim.delete_tensor_object(entry.second));
+      }
+      handles.clear();
+      last_error() = text;
     }
-  }
+    std::map<std::string, AtenTensorHandle> handles;
+  };
+
   TENON_COLD Error fail_call() const noexcept {
     const LastError ours = last_error();
     const char* theirs = "";
@@ -379,7 +382,7 @@ class AotiLibrary {
   void* library_ = nullptr;
   AotiFunctions f_{};
   AotiContainer container_ = nullptr;
-  std::map<std::string, AtenTensorHandle> kept_;  // constants that were set, by the model's names
+  Constants kept_;
 };
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/aoti/package.h"
 
+#include "allocation/counting_malloc.h"
 #include "interop/aoti/models.h"
 
 namespace aoti_package_test {
@@ -119,6 +120,31 @@ TEST_CASE("aoti package: no folder for the temporary file is an error") {
   RETURNS(AccessFailed,
           "fake.pt2: cannot create a temporary file: ", AotiModel::load(path).error());
   ::unsetenv("TMPDIR");
+}
+
+TEST_CASE("aoti package: whichever allocation fails, unpacking is an error and leaves no file") {
+  if (!heap_is_counted()) return;
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const TemporaryFolder temporary;
+  int failed = 0;
+  for (int64_t n = 1;; ++n) {
+    AotiPackage package;
+    const std::string name = "model";
+    start_counting(n);
+    const Error error =
+        detail::call_safely([&] { return detail::read_aoti_package(path.c_str(), name, package); });
+    stop_counting();
+    if (failures() == 0) break;
+    // The C library reads without a buffer where it has no memory for one.
+    if (error == Error::Ok) {
+      CHECK(file_bytes(package.library.path()) == file_bytes(model_path("fake_model")));
+    }
+    failed += error != Error::Ok ? 1 : 0;
+  }
+  CHECK(failed > 5);
+  CHECK(temporary.files() == 0);
 }
 
 TEST_CASE("aoti package: a description that is not one is an error") {
