@@ -117,7 +117,7 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
 /// Copies the pixels of planes that lie alike, but for their places and lengths and how far planes
 /// of channels are apart: of one to four channels each, from planes of channels to pixels, back, or
 /// from pixels to pixels, in other places and orders. Arrays of some pixels are loaded as vectors,
-/// in which every byte gets another place.
+/// in which every byte gets another place. Planes that lie otherwise than the first are left.
 #if !TENON_HAS_VARIANTS
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}
@@ -137,8 +137,10 @@ class PixelShuffle {
     const int64_t pixels = along_j_ ? p.out_rows : p.in_rows;
     const int64_t last = pixels - rest_;  // pixel of which an array may begin
     const int64_t count = are_lines_ ? across : 1;
-    if (run_ == nullptr || last < 0 || across != count * channels_) return pixels;
     const Strides s = strides(p);
+    const bool is_alike = size == size_ && across == count * channels_ &&
+                          s.in_pixel == planned_.in_pixel && s.out_pixel == planned_.out_pixel;
+    if (run_ == nullptr || last < 0 || !is_alike) return pixels;
     for (int64_t line = 0; line < count; ++line) {
       run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
     }
@@ -191,6 +193,8 @@ class PixelShuffle {
     bool to_planes = false;
     low_ = begin;
     channels_ = channels;
+    size_ = static_cast<size_t>(size);
+    planned_ = s;
     if (from_pixels && to_pixels && 16 / widest > (channels == 1 ? 1 : 0)) {
       // One vector, which must lie in the row, with what is behind its group of pixels.
       group_ = 16 / widest;
@@ -283,6 +287,8 @@ class PixelShuffle {
   void (*run_)(const PixelShuffle& shuffle, char* to, const char* from, int64_t last,
                const Strides& s) noexcept = nullptr;  // null where there is no way
   int64_t channels_ = 0;
+  size_t size_ = 0;  // of elements
+  Strides planned_{};
   int64_t group_ = 0;             // pixels of an array
   int64_t rest_ = 0;              // pixels that there must be for an array
   int64_t low_ = 0;               // from a group's first pixel to its first byte

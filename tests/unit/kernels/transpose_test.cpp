@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/kernels/transpose.h"
 
+#include <tuple>
+
 #include "kernels/helpers.h"
 
 namespace transpose_test {
@@ -155,6 +157,32 @@ TEST_CASE("transpose: a source may repeat a row, and its rows may overlap") {
       INFO("stride " << stride);
       CHECK(wrong == 0);
     }
+  });
+}
+
+TEST_CASE("transpose: a shuffle leaves planes that lie otherwise than its first") {
+  for_each_isa([] {
+    PixelShuffle shuffle(true);
+    Rng random{4};
+    tests::Bytes in(4000);
+    fill_with_noise(random, in);
+    int wrong = 0;
+    // Mirrored rows; the same exchanged; of another size; other distances.
+    for (const auto& [size, in_stride, in_step] :
+         {std::tuple(1, -1, 40), {1, 40, -1}, {2, -2, 40}, {1, -2, 40}, {1, -1, 40}}) {
+      tests::Bytes out(static_cast<size_t>(40 * 40 * size));
+      const char* const from = reinterpret_cast<const char*>(in.data() + 2000);
+      copy_plane(
+          {reinterpret_cast<char*>(out.data()), from, 40 * size, in_stride, 40, 40, size, in_step},
+          static_cast<size_t>(size), shuffle);
+      for (int j = 0; j < 40; ++j) {
+        for (int i = 0; i < 40; ++i) {
+          wrong += std::memcmp(out.data() + (40 * j + i) * size, from + i * in_stride + j * in_step,
+                               static_cast<size_t>(size)) != 0;
+        }
+      }
+    }
+    CHECK(wrong == 0);
   });
 }
 
