@@ -111,6 +111,28 @@ int main(int argc, char** argv) {
   suite.add("cat/channels", [&] { return at::cat(float_images, 1); });
   suite.add("unbind", [&] { return at::unbind(float_batch); });
 
+  const auto add_copy = [&](const std::string& name, at::Tensor to, const at::Tensor& from) {
+    suite.add("move/" + name, [to, from]() mutable { to.copy_(from); });
+  };
+  const at::Tensor vga4 = at::ones({480, 640, 4}, at::kByte);
+  const at::Tensor rgb = vga4.narrow(2, 0, 3);
+  add_copy("rgba_rgb", at::ones({480, 640, 3}, at::kByte), rgb);
+  add_copy("rgbx", rgb.permute({2, 0, 1}), at::ones({3, 480, 640}, at::kByte));
+  const at::Tensor crop = pixels[0].narrow(0, 100, 224).narrow(1, 200, 224);
+  add_copy("crop", at::empty({3, 224, 224}, at::kByte), crop.permute({2, 0, 1}));
+  add_copy("small", at::empty({64, 4, 64, 3}, at::kByte),
+           at::ones({64, 64, 3, 4}, at::kByte).permute({1, 3, 0, 2}));
+  add_copy("column", at::empty({10000, 100}, at::kDouble), at::full({10000, 1}, 1.5, at::kDouble));
+  add_copy("nchw_nhwc", at::empty({2, 28, 28, 512}, at::kDouble),
+           at::ones({2, 512, 28, 28}, at::kDouble).permute({0, 2, 3, 1}));
+  add_copy("second", at::empty({100000}), at::ones({200000}).slice(0, 0, 200000, 2));
+  const at::Tensor rows = at::ones({10000, 20}).narrow(1, 0, 16);
+  suite.add("move/fill_rows", [rows] { rows.fill_(1.5); });
+  const at::Tensor quarter = at::ones({65536});
+  suite.add("fill_/256KiB", [&] { quarter.fill_(1.5); });
+  suite.add("arange/long", [] { return at::arange(100000); });
+  suite.add("arange/float", [] { return at::arange(100000, at::kFloat); });
+
   suite.add("accessor/sum", [&] {
     const auto a = floats.accessor<float, 2>();
     float sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The cases in plain C: malloc with memset or memcpy, and a loop over a pointer. What they move is
+// The cases in plain C: malloc with memset or memcpy, and loops over pointers. What they move is
 // what the machine can move.
 
 #include <cstddef>
@@ -171,6 +171,66 @@ int main(int argc, char** argv) {
   add_cast("cast/double_int", std::int32_t{}, double{});
   add_cast("cast/char_int", std::int32_t{}, std::int8_t{});
   add_cast("cast/float_byte", std::uint8_t{}, float{});
+
+  // Loops over layouts, with their sizes known.
+  using Byte = unsigned char;
+  constexpr std::size_t kPixels = std::size_t{480} * 640;
+  const std::vector<Byte> from(4 * kPixels, 1);
+  std::vector<Byte> to(4 * kPixels, 1);
+  const auto add_move = [&](const std::string& name, auto loop) {
+    suite.add("move/" + name, [&from, &to, loop] {
+      loop(to.data(), from.data());
+      benchmark::DoNotOptimize(to.data());
+      benchmark::ClobberMemory();
+    });
+  };
+  add_move("bgr_rgb", [](Byte* out, const Byte* in) {
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = in[3 * i + 2 - c];
+    }
+  });
+  add_move("rgba_rgb", [](Byte* out, const Byte* in) {
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = in[4 * i + c];
+    }
+  });
+  add_move("rgbx", [](Byte* out, const Byte* in) {
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      for (std::size_t c = 0; c < 3; ++c) out[4 * i + c] = in[c * kPixels + i];
+    }
+  });
+  add_move("small", [](Byte* out, const Byte* in) {
+    for (std::size_t i = 0; i < 64; ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        for (std::size_t k = 0; k < 64; ++k) {
+          for (std::size_t l = 0; l < 3; ++l) *out++ = in[768 * k + 12 * i + 4 * l + j];
+        }
+      }
+    }
+  });
+  std::vector<float> cache(std::size_t{32} * 512 * 128, 1);
+  suite.add("move/window", [&] {
+    for (std::size_t head = 0; head < 32; ++head) {
+      float* const row = cache.data() + head * 512 * 128;
+      std::memmove(row, row + 128, std::size_t{511} * 128 * sizeof(float));
+    }
+    benchmark::DoNotOptimize(cache.data());
+    benchmark::ClobberMemory();
+  });
+  const std::vector<double> column(10000, 1.5);
+  std::vector<double> wide(1000000);
+  suite.add("move/column", [&] {
+    for (std::size_t i = 0; i < 10000; ++i) {
+      for (std::size_t j = 0; j < 100; ++j) wide[100 * i + j] = column[i];
+    }
+    benchmark::DoNotOptimize(wide.data());
+    benchmark::ClobberMemory();
+  });
+  suite.add("move/second", [&] {
+    for (std::size_t i = 0; i < 100000; ++i) input[i] = input[1000000 + 2 * i];
+    benchmark::DoNotOptimize(input.data());
+    benchmark::ClobberMemory();
+  });
 
   const std::vector<float> floats(std::size_t{1024} * 1024, 1.0f);
   suite.add("accessor/sum", [&] {

@@ -75,6 +75,12 @@ def add_cases(suite, np):
     uniform = np.ones(size, dtype=np.float32)
     suite.add("uniform_", lambda: rng.random(dtype=np.float32, out=uniform))
 
+    every = np.ones(200000, dtype=np.float32)
+    second = np.empty(100000, dtype=np.float32)
+    suite.add("move/second", lambda: np.copyto(second, every[::2]))
+    suite.add("arange/long", lambda: np.arange(100000))
+    suite.add("arange/float", lambda: np.arange(100000, dtype=np.float32))
+
 
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)

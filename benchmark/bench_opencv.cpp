@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The cases on OpenCV's dnn module, in one thread.
+// The cases on OpenCV, in one thread.
 
 #include <opencv2/core.hpp>
 #include <opencv2/dnn/dnn.hpp>
 #include <opencv2/imgproc.hpp>
+#include <vector>
 
 #include "harness.h"
 
@@ -35,6 +36,18 @@ int main(int argc, char** argv) {
     cv::dnn::blobFromImage(photo, planes, 1 / (255 * 0.226), cv::Size(), mean, true, false, CV_32F);
     benchmark::DoNotOptimize(planes.data);
   });
+
+  const cv::Mat vga(480, 640, CV_8UC3, cv::Scalar(1, 1, 1));
+  const cv::Mat vga4(480, 640, CV_8UC4, cv::Scalar(1, 1, 1, 1));
+  cv::Mat out;
+  suite.add("move/bgr_rgb", [&] { cv::cvtColor(vga, out, cv::COLOR_BGR2RGB); });
+  suite.add("move/rgba_rgb", [&] { cv::cvtColor(vga4, out, cv::COLOR_RGBA2RGB); });
+  suite.add("move/mirrored", [&] { cv::flip(vga, out, 1); });
+  cv::Mat turned;
+  suite.add("move/turned", [&] { cv::rotate(vga, turned, cv::ROTATE_90_COUNTERCLOCKWISE); });
+  const cv::Mat crop = image(cv::Rect(200, 100, 224, 224));
+  std::vector<cv::Mat> crop_planes;
+  suite.add("move/crop", [&] { cv::split(crop, crop_planes); });
 
   return suite.run();
 }

@@ -233,6 +233,40 @@ int main(int argc, char** argv) {
               [in, out] { bench::require(copy_(*out, *in, CastMode::Truncate) == Error::Ok); });
   }
 
+  // What inference programs move: pixels, windows, rows with gaps.
+  const auto add_copy = [&](const std::string& name, const Tensor& to, const Tensor& from) {
+    suite.add("move/" + name, [to, from] { bench::require(copy_(to, from) == Error::Ok); });
+  };
+  const TensorPtr vga = ones({480, 640, 3}, ScalarType::Byte);
+  const TensorPtr vga4 = ones({480, 640, 4}, ScalarType::Byte);
+  const TensorPtr vga_planes = ones({3, 480, 640}, ScalarType::Byte);
+  const TensorPtr vga_out = ones({480, 640, 3}, ScalarType::Byte);
+  add_copy("bgr_rgb", *vga_out, flip(vga, {2}));
+  add_copy("rgba_rgb", *vga_out, narrow(vga4, 2, 0, 3));
+  add_copy("mirrored", *vga_out, flip(vga, {1}));
+  add_copy("turned", tenon::view(vga_out, {640, 480, 3}), transpose(flip(vga, {1}), 0, 1));
+  add_copy("rgbx", permute(narrow(vga4, 2, 0, 3), {2, 0, 1}), *vga_planes);
+  const Tensor crop_bytes = narrow(narrow(tenon::select(pixels, 0, 0), 0, 100, 224), 1, 200, 224);
+  add_copy("crop", *empty({3, 224, 224}, ScalarType::Byte), permute(crop_bytes, {2, 0, 1}));
+  const TensorPtr cache = ones({32, 512, 128});
+  add_copy("window", narrow(cache, 1, 0, 511), narrow(cache, 1, 1, 511));
+  const TensorPtr boxes = ones({64, 64, 3, 4}, ScalarType::Byte);
+  add_copy("small", *empty({64, 4, 64, 3}, ScalarType::Byte), permute(boxes, {1, 3, 0, 2}));
+  const TensorPtr doubles = ones({2, 512, 28, 28}, ScalarType::Double);
+  add_copy("column", *empty({10000, 100}, ScalarType::Double),
+           *full({10000, 1}, 1.5, ScalarType::Double));
+  add_copy("nchw_nhwc", *empty({2, 28, 28, 512}, ScalarType::Double),
+           permute(doubles, {0, 2, 3, 1}));
+  add_copy("second", *empty({100000}), slice(ones({200000}), 0, 0, 200000, 2));
+  const TensorPtr gaps = ones({10000, 20});
+  const Tensor rows = narrow(gaps, 1, 0, 16);
+  suite.add("move/fill_rows", [rows] { bench::require(fill_(rows, 1.5) == Error::Ok); });
+  const TensorPtr quarter = ones({65536});
+  suite.add("fill_/256KiB",
+            [quarter = *quarter] { bench::require(fill_(quarter, 1.5) == Error::Ok); });
+  suite.add("arange/long", [] { return arange(100000); });
+  suite.add("arange/float", [] { return arange(100000, ScalarType::Float); });
+
   suite.add("accessor/sum", [&] {
     const auto a = floats->accessor<float, 2>();
     float sum = 0;
