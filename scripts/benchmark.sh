@@ -13,6 +13,7 @@ need python3 python3
 need_pip
 need_header benchmark/benchmark.h libbenchmark-dev
 need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
+need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
 install_missing
 
 # A peer that cannot be had is left out; the table says so.

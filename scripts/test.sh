@@ -76,6 +76,7 @@ fi
 if [ -n "$nightly" ]; then
   need_header benchmark/benchmark.h libbenchmark-dev
   need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
+  need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   need g++-11 g++-11
   need g++-12 g++-12
