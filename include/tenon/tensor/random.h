@@ -24,30 +24,28 @@ inline void random_strided(const RandomPlan& plan, const Generator::State& start
   const auto step = static_cast<int64_t>(size);
   const auto most = static_cast<int64_t>(sizeof chunk / size);
   const size_t last = dst.sizes.size() - 1;
-  int64_t index[kMaxDims];
-  int64_t offset = 0;  // in elements
-  int64_t rest = begin;
-  for (size_t d = last + 1; d-- > 0; rest /= dst.sizes[d]) {
-    index[d] = rest % dst.sizes[d];
-    offset += index[d] * dst.strides[d];
-  }
   for (int64_t n = 0; begin < end; begin += n) {
     const uint64_t element = start.offset + static_cast<uint64_t>(begin);
     const int64_t room = most - static_cast<int64_t>(element % 4);
     n = end - begin < room ? end - begin : room;
     random_elements(plan, start.seed, element, n, chunk);
     for (int64_t i = 0, count = 0; i < n; i += count) {
-      const int64_t left = dst.sizes[last] - index[last];
+      // In ptrdiff_t, which every index fits: some processors have no 64-bit division.
+      const int64_t first = begin + i;
+      auto rest = static_cast<ptrdiff_t>(first);
+      int64_t left = 0;    // to the end of the row
+      int64_t offset = 0;  // in elements
+      for (size_t d = last + 1; d-- > 0;) {
+        const int64_t extent = dst.sizes[d];
+        const auto length = static_cast<ptrdiff_t>(extent);
+        const ptrdiff_t index = rest % length;
+        if (d == last) left = length - index;
+        offset += index * dst.strides[d];
+        rest /= length;
+      }
       count = n - i < left ? n - i : left;
       copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
                    chunk + i * step, step, count, size);
-      index[last] += count;
-      offset += count * dst.strides[last];
-      for (size_t d = last; d > 0 && index[d] == dst.sizes[d]; --d) {
-        offset += dst.strides[d - 1] - index[d] * dst.strides[d];
-        index[d] = 0;
-        ++index[d - 1];
-      }
     }
   }
 }

@@ -114,7 +114,8 @@ struct BackendTransfer {
     };
     Error error = detail::check_defined(t, "the source tensor");
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
-    const Tensor held = t.tensor();  // the backends' code may drop the handle, or make a view
+    // The backends' code may drop the handle, or make a view.
+    const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
     const TensorArg source(held);
     if (detail::lives_in(detail::fields(source), backend)) {
       return detail::finish_shared<Out>(function, error, Tensor(held), detail::keeper_like(source));

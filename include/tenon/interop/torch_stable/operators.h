@@ -218,7 +218,7 @@ inline Error call_stable(std::string_view name, Span<const EValue> inputs,
     }
   }
   outputs.resize(schema.outputs.size());
-  std::vector<StableIValue> stack(std::max(inputs.size(), outputs.size()));
+  std::vector<StableIValue> stack((std::max)(inputs.size(), outputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Error error = push_stable(schema.inputs[i], inputs[i], stack[i]);
     if (error == Error::Ok) continue;
