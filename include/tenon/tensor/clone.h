@@ -21,7 +21,7 @@ TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const Tens
   }
   return copy(out, source, mode, cast);
 }
-/// copy_to_new() for host memory.
+/// copy_to_new() for host memory; one block if the source is dense and of the same type.
 TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from, CastMode mode,
                               CastFunction cast) noexcept {
   if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
@@ -78,7 +78,7 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
   const TensorFields& from = fields(source);
   if (!plan.has_type) plan.type = from.type;
   plan.dynamism = from.dynamism;
-  plan.backend = nullptr;
+  plan.backend = nullptr;  // whatever BackendScope there is
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (TENON_UNLIKELY(plan.requested != nullptr || from.owner != nullptr ||

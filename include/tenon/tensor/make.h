@@ -14,8 +14,8 @@
 //     check_borrowed   if a device is            write_shape         the sizes, in place
 //     finish           handle or error           finish_new          handle or error
 //
-// In between the tensor is a Draft. A draft that is not finished is dropped like any other tensor:
-// its deleter runs once.
+// In between the tensor is a Draft. A draft that is not finished is dropped like any other tensor.
+// The deleter runs once: by the overload until set_memory() took it, then by the draft.
 #pragma once
 
 #include "tenon/core/result.h"

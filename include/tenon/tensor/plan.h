@@ -59,7 +59,7 @@ struct Plan {
   bool has_type = false;           // whether an option says the type
   Device device;                   // of existing memory
   Backend* requested = nullptr;    // among the options; may be the host's heap
-  Backend* backend = nullptr;      // in whose memory the tensor is; null for the heap
+  Backend* backend = nullptr;      // gives new memory and metadata; null for the heap
   Generator* generator = nullptr;  // null for the thread's own
   ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::check()
 
