@@ -33,8 +33,8 @@ namespace detail {
 
 /// An integer of any type, an enumerator of C's kind or a std::integral_constant, so that `{n, 3}`
 /// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
-/// never a shape. A value that int64_t cannot hold, such as
-/// `n - 3` with a size_t n of 2, does not fit and becomes INT64_MIN: -1 would have a meaning.
+/// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
+/// `fits` and is stored as INT64_MIN, not as -1, which would mean something.
 struct AnyInteger {
   template <class Integer, std::enable_if_t<is_number_v<Integer>, int> = 0>
   constexpr AnyInteger(Integer i) noexcept

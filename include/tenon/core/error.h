@@ -249,8 +249,8 @@ TENON_END_NAMESPACE
 #define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
 #endif
 
-/// Returns from the calling function, one that returns Error or Result<T>, with the Error of an
-/// expression, or of a Result and then with its message, unless it is Ok:
+/// If the expression, an Error or a Result, has failed, returns its error from the enclosing
+/// function, which returns Error or Result<T>; a Result's message is kept:
 /// `TENON_TRY(copy_(row, image));`. A lambda in the expression may use it too: hence no -Wshadow
 /// there.
 // clang-format off

@@ -64,7 +64,7 @@ class Layout : public detail::LayoutFields {
   }
 
   /// Makes the dense layout of the sizes, nested in `dim_order`, a permutation, or row-major where
-  /// that is null. None of the lists is `made`'s.
+  /// that is null. The lists must not be `made`'s own.
   /// Errors: those of make_layout() about sizes.
   static Error dense(ArrayRef<int64_t> sizes, const DimOrderType* dim_order, size_t element_size,
                      Layout& made) noexcept {
@@ -73,7 +73,7 @@ class Layout : public detail::LayoutFields {
     if (dim_order != nullptr) made.nest(dim_order, made.lists());
     return Error::Ok;
   }
-  /// make_layout() of lists whose error() is Ok. None of them is `made`'s.
+  /// make_layout() of lists whose error() is Ok, which must not be `made`'s own.
   template <class Dim = int64_t>
   static Error strided(ArrayRef<int64_t> sizes, ArrayRef<Dim> dim_order, ArrayRef<int64_t> strides,
                        size_t element_size, Layout& made) noexcept {
@@ -160,7 +160,6 @@ class Layout : public detail::LayoutFields {
   }
 
  private:
-  /// Where the lists are.
   struct Pointers {
     int64_t* sizes;
     int64_t* strides;

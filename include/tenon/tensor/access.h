@@ -11,7 +11,8 @@
 
 TENON_BEGIN_NAMESPACE
 // Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then
-// warns if the tensor is a temporary. With a reference it would always warn: a TensorArg is one.
+// warns if the tensor is a temporary. With a reference it would always warn: the TensorArg itself
+// is a temporary.
 
 namespace detail {
 

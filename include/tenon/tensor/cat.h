@@ -282,7 +282,6 @@ TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexc
   return error;
 }
 
-/// Joins the tensors in `out`.
 TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
   MemoryLocation to;
   TENON_TRY(find_destination(out, "the output", to));
@@ -309,7 +308,6 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   return copy(to, here);
 }
 
-/// Joins them in a new tensor.
 template <class Out>
 Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
   Batch batch{tensors, is_stack};

@@ -106,7 +106,7 @@ Out clone(const char* function, const TensorArg& source, Plan plan = Plan(Scalar
   } else if (plan.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
     error = make_like(from, plan, draft);
     if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
-    clear_after_baseline();  // after the copy of the layout GCC does not with -Og
+    clear_after_baseline();  // with -Og GCC omits this after it copied the layout
   } else {
     error = clone_with_backend(source, plan, mode, casting.cast, draft);
   }

@@ -40,16 +40,18 @@ TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, const Pla
   TENON_TRY(made.layout.check(elementSize(plan.type)));
   made.type = plan.type;
   made.device = from.device;
+  if (from.is_meta() && from.ownership != Ownership::Borrowed) made.ownership = Ownership::Owned;
   made.finalize(plan.dynamism);
   return Error::Ok;
 }
 
 /// Completes the plan of a tensor like `source`: of its type and in its backend's memory, unless
-/// options say otherwise. `is_placeholder` where it has no memory, because the source has none.
+/// options say otherwise. `is_placeholder` where the source is on Meta, without a backend.
 TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  if (plan.type == ScalarType::Undefined) plan.type = from.type;  // a given one too: ExecuTorch's
+  // An Undefined that an option says means the source's type too, as in ExecuTorch.
+  if (plan.type == ScalarType::Undefined) plan.type = from.type;
   is_placeholder = from.is_meta() && from.owner == nullptr && plan.requested == nullptr;
   plan.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, plan.requested, plan.backend);
@@ -90,8 +92,11 @@ template <int64_t kValue>
 struct AllOf {
   template <bool kIsFloat>
   static Error make(const Plan& plan, Draft& draft) noexcept {
-    if constexpr (kValue == 0) return new_zeros(plan, draft);
-    return new_full<kIsFloat>(plan, kValue, draft);
+    if constexpr (kValue == 0) {
+      return new_zeros(plan, draft);
+    } else {
+      return new_full<kIsFloat>(plan, kValue, draft);
+    }
   }
 };
 struct Filled {

@@ -59,12 +59,13 @@ struct TensorFields {
   /// Derives the rest once layout, data and type are there.
   void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
-    // A new shape starts at element 0: memory below it, or shared by stride 0, does not count.
+    // A new shape starts at element 0: memory below it, shared by stride 0 or in gaps does not
+    // count.
     capacity =
         layout.required_span_size() < layout.numel ? layout.required_span_size() : layout.numel;
   }
   size_t nbytes() const noexcept { return static_cast<size_t>(layout.numel) * elementSize(type); }
-  /// Whether elements exist that can be read: false for a placeholder.
+  /// False only where elements exist and there is no memory: for a placeholder.
   bool has_data() const noexcept { return data != nullptr || layout.numel == 0; }
   /// Whether the host may read and write the memory through a pointer.
   bool is_host_accessible() const noexcept { return device.is_host_accessible() && !opaque; }

@@ -126,7 +126,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
               &sizes);
 }
 
-/// None of the sizes are a tensor's, which a backend's code could change.
+/// `sizes` must not be a tensor's own: a backend's code may change those meanwhile.
 TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);

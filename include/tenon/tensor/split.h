@@ -38,7 +38,6 @@ TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
   return Error::Ok;
 }
 
-/// Makes the views.
 TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
                             std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));

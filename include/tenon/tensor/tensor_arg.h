@@ -50,7 +50,7 @@ inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept 
   }
   return Error::Ok;
 }
-/// Whether there is metadata and memory.
+/// Whether the tensor is defined and was not deallocated.
 inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return check_not_deallocated(fields(tensor), role);

@@ -30,7 +30,6 @@ namespace detail {
 using own::TensorImpl;
 using own::TensorImplPtr;
 
-/// The fields of a TensorImpl.
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
   // Whose memory it is, for a view; counted there as a borrow. Behind a c10::Storage: itself.

@@ -69,7 +69,8 @@ class TensorPtrMaker {
   TensorPtrMaker&& owner(Owner owner) {
     struct Kept {
       Owner owner;
-      Deleter* before;  // where there is no memory to keep the owner, what goes before it
+      // If the owner cannot be kept, Deleter runs this at once; what is before it then runs first.
+      Deleter* before;
       void operator()(void*) noexcept {
         if (before != nullptr) before->reset();
       }

@@ -22,7 +22,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Makes the view of `source` that has `shape`.
 TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
   const KeptSource kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(draft, keeper_like(kept.arg)));
