@@ -84,10 +84,8 @@ class TENON_EXPORT AotiModule final : public Module {
       places = places || placements_[i].target != nullptr;
     }
     call.placements = placements_;
-    if (places && !knows_allocations_) {
-      allocations_.clear();
-      call.made = &allocations_;
-    }
+    allocations_.clear();  // else addresses of an older run's tensors
+    if (places && !knows_allocations_) call.made = &allocations_;
     call.owner = &state.library;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const detail::AotiCallScope made_by_the_model(call);

@@ -46,7 +46,7 @@ template <class T, class F>
 TENON_ALWAYS_INLINE T plain(F value, const CastLimits&) noexcept {
   return static_cast<T>(value);
 }
-/// 64-bit integers to doubles, and doubles to floats, that shorter types round like what they were.
+/// Narrows so that a second rounding, to a shorter type, gives what one rounding would.
 template <class F>
 TENON_ALWAYS_INLINE double long_to_odd_double(F value, const CastLimits&) noexcept {
   return round_to_odd_double(value);
@@ -55,7 +55,7 @@ TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) n
   return round_to_odd(value);
 }
 
-/// Float8, one format as the other, its codes in 32 bits.
+/// All Float8 formats, by their SmallFloatCode; codes are held in 32 bits.
 TENON_ALWAYS_INLINE float decode_float8(uint32_t code, const CastContext& context) noexcept {
   return decode(code, *context.from_code);
 }

@@ -61,7 +61,8 @@ struct BlockConversion : Conversion {
     int64_t width = length < most ? length : most;
     if (by_row && (gathers || scatters)) {
       // As many rows as a cache line has of the smaller elements, which may lie along them.
-      const int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
+      int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
+      if (least < 1) least = 1;  // where the blocks are small
       if (least < width) width = least < kStepElements ? least : least & -kStepElements;
     }
     int64_t height = most / width;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one place that chooses an instruction set.
+// The choice of an instruction set.
 //
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
 // TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All

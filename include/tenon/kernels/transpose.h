@@ -114,10 +114,11 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
 }
 #endif
 
-/// Copies the pixels of planes that lie alike, but for their places and lengths and how far planes
-/// of channels are apart: of one to four channels each, from planes of channels to pixels, back, or
-/// from pixels to pixels, in other places and orders. Arrays of some pixels are loaded as vectors,
-/// in which every byte gets another place. Planes that lie otherwise than the first are left.
+/// Copies planes with the same pixel strides; their addresses, lengths and the distances between
+/// channels may differ. Pixels have one to four channels, and go from planes of channels to pixels,
+/// back, or from pixels to pixels, in other places and orders. Some pixels at a time are loaded as
+/// vectors, in which every byte gets another place. Planes that lie otherwise than the first are
+/// left.
 #if !TENON_HAS_VARIANTS
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}

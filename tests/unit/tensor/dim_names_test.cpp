@@ -58,7 +58,8 @@ TEST_CASE("make_template: what is like a template is one") {
   CHECK(device(empty_like(t)).type() == DeviceType::Meta);
   CHECK(device(clone_tensor_ptr(t)).type() == DeviceType::Meta);
   RAISES(NotSupported, "the tensor is a template, Float {2, 3}", const_data_ptr(empty_like(t)));
-  RAISES(NotSupported, "the tensor is a template, Float {2, 3}", const_data_ptr(clone_tensor_ptr(t)));
+  RAISES(NotSupported, "the tensor is a template, Float {2, 3}",
+         const_data_ptr(clone_tensor_ptr(t)));
   CHECK(values<float>(zeros_like(t, default_backend())) == std::vector<float>(6));
 }
 

@@ -33,7 +33,7 @@ extern "C" TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
 
 /// A tensor where the model is to make an output.
 struct AotiPlacement {
-  size_t allocation;  // which of the run's allocations it was in the last run; kUnknown at first
+  size_t allocation;  // which of the last run's allocations it was; kUnknownAllocation at first
   Tensor* target;     // null where none was set
 };
 inline constexpr size_t kUnknownAllocation = SIZE_MAX;
@@ -51,7 +51,8 @@ struct AotiCall {
     for (const AotiPlacement& placement : placements) {
       if (placement.allocation != number || placement.target == nullptr) continue;
       const TensorFields& to = fields(TensorArg(*placement.target));
-      if (to.type == type && to.layout.sizes() == sizes && to.layout.strides() == strides) {
+      if (to.is_host_accessible() && to.type == type && to.layout.sizes() == sizes &&
+          to.layout.strides() == strides) {
         return placement.target;
       }
     }

@@ -121,7 +121,6 @@ class AotiModel {
     }
   };
   struct State {
-    std::vector<uint8_t> weights;  // outlives the library
     detail::AotiLibrary library;
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
@@ -168,14 +167,12 @@ class AotiModel {
     auto state = std::make_shared<State>();
     TENON_TRY(state->library.open(library, options.num_models));
     package.library.remove();
-    state->weights = std::move(package.weights);
-    if (!is_package) TENON_TRY(read_weights_beside(path, state->weights));
-    if (!state->weights.empty()) {
+    if (!is_package) TENON_TRY(read_weights_beside(path, package.weights));
+    if (!package.weights.empty()) {  // the library copies them
       detail::AotiCall context;
-      const uint8_t* const data = state->weights.data();
+      const uint8_t* const data = package.weights.data();
       TENON_TRY(state->library.call(context, state->library.functions().load_constants,
                                     state->library.container(), data));
-      state->weights = {};  // copied
     }
     TENON_TRY(describe(*state, package.metadata));
     TENON_TRY(read_constants(*state));

@@ -51,7 +51,7 @@ inline int64_t aoti_number(std::string_view word) noexcept {
   return value;
 }
 
-/// The words of a text between separators, each once.
+/// Takes the text up to the next separator off `text`.
 inline std::string_view next_word(std::string_view& text, char separator) noexcept {
   const size_t end = text.find(separator);
   const std::string_view word = text.substr(0, end);

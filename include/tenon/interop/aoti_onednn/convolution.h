@@ -79,9 +79,11 @@ struct OnednnConvolution {
     const Dims& in = layout_of(input).sizes();
     const Dims& w = layout_of(weight).sizes();
     const ScalarType type = fields(TensorArg(*input)).type;
-    const int64_t channels = transposed ? w[0] : w[1] * groups;
-    const int64_t made = transposed ? w[1] * groups : w[0];
-    if (groups < 1 || w[0] % groups != 0 || in[1] != channels) {
+    int64_t grouped = 0;
+    const bool fits = groups >= 1 && multiply(w[1], groups, grouped);
+    const int64_t channels = transposed ? w[0] : grouped;
+    const int64_t made = transposed ? grouped : w[0];
+    if (!fits || w[0] % groups != 0 || in[1] != channels) {
       return fail(Error::InvalidArgument, "an input of sizes ", in, " and weights of sizes ", w,
                   " in ", groups, " groups");
     }
