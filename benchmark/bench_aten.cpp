@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   suite.add("unbind", [&] { return at::unbind(float_batch); });
 
   const auto add_copy = [&](const std::string& name, at::Tensor to, const at::Tensor& from) {
-    suite.add("move/" + name, [to, from]() mutable { to.copy_(from); });
+    suite.add("move/" + name, [to, from] { return to.copy_(from); });
   };
   const at::Tensor vga4 = at::ones({480, 640, 4}, at::kByte);
   const at::Tensor rgb = vga4.narrow(2, 0, 3);

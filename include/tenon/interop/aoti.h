@@ -134,13 +134,18 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Checks that dimensions have the size of those of the same name in earlier inputs.
+  /// Checks that dimensions with a name are not empty, and have the size of those of the same name
+  /// in earlier inputs.
   static Error check_names(const std::vector<ValueSpec>& specs, Span<const EValue> inputs,
                            size_t i) noexcept {
     const NameList& names = specs[i].tensor.names;
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();
     for (size_t d = 0; d < names.size(); ++d) {
       if (*names[d] == '\0') continue;
+      if (TENON_UNLIKELY(sizes[d] == 0)) {  // models divide by it
+        return detail::fail(Error::InvalidArgument, "dimension ", detail::Numbered{d, names[d]},
+                            " is 0, expected at least 1");
+      }
       for (size_t k = 0; k <= i; ++k) {
         const NameList& others = specs[k].tensor.names;
         for (size_t e = 0; e < others.size() && (k < i || e < d); ++e) {

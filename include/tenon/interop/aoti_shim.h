@@ -334,7 +334,10 @@ AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTens
 /// model's own functions catch it. In a parallel loop of OpenMP's it ends the program.
 void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line,
                       const char* msg) {
-  if (!cond) raise(Error::InvalidArgument, msg, " (", func, " at ", file, ':', line, ')');
+  const auto text = [](const char* given) noexcept { return given == nullptr ? "?" : given; };
+  if (!cond) {
+    raise(Error::InvalidArgument, text(msg), " (", text(func), " at ", text(file), ':', line, ')');
+  }
 }
 void aoti_torch_warn(const char* func, const char* file, uint32_t line, const char* msg) {
   static_cast<void>(std::fprintf(stderr, "warning: %s (%s at %s:%u)\n", msg, func, file, line));

@@ -172,6 +172,8 @@ TEST_CASE("AotiModule: inputs are checked before the model sees them") {
   CHECK(meta.outputs[1].tensor.name == "z");
   RETURNS(InvalidArgument, "run: input 0 (x): dimension 0 (batch) is 9, expected at most 8",
           module.run("forward", *ones({9, 4})));
+  RETURNS(InvalidArgument, "run: input 0 (x): dimension 0 (batch) is 0, expected at least 1",
+          module.run("forward", *ones({0, 4})));
   RETURNS(InvalidArgument, "dimension 1 is 3, expected 4", module.run("forward", *ones({2, 3})));
   RETURNS(InvalidType, "it is Int, expected Float",
           module.run("forward", *ones({2, 4}, ScalarType::Int)));
