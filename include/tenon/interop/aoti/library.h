@@ -333,7 +333,6 @@ class AotiLibrary {
     for (size_t i = 0; i < names.size(); ++i) {
       kept_.handles.insert({names[i], nullptr});
       AtenTensorHandle& handle = made.handles[names[i]];
-      if (handle != nullptr) continue;
       const AotiCallScope scope(context);
       TENON_TRY(make_aoti_handle(tensors[i], handle));
       entries.push_back({names[i].c_str(), handle});

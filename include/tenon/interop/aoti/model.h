@@ -265,6 +265,11 @@ class AotiModel {
             Error::NotFound, "there is no constant \"", value.name.c_str(),
             "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
       }
+      for (const Constant* earlier : targets) {
+        if (TENON_UNLIKELY(earlier == target)) {
+          return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
+        }
+      }
       const Error error = check_constant(*target, value.tensor);
       if (TENON_UNLIKELY(error != Error::Ok)) {
         return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
