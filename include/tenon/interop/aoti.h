@@ -23,7 +23,8 @@ TENON_BEGIN_NAMESPACE
 /// small. Dimensions of one name have one size.
 /// Outputs: computed right in the tensor that was set, from the second run on and if it has just
 /// the shape, and shares no memory with an input or an earlier output; else copied there. Where
-/// none was set, a new tensor in `memory`, or with none in that of the thread's BackendScope. An
+/// none was set, a new tensor in `memory`, which the host must reach (else NotSupported), or with
+/// none in that of the thread's BackendScope. An
 /// output that the model hands through is the input's own memory.
 /// Ownership: shares the model. Outputs outlive it.
 /// Errors: as Module's and AotiModel::load()'s; InvalidState for constants without values;
@@ -56,7 +57,10 @@ class TENON_EXPORT AotiModule final : public Module {
   }
 
  protected:
-  Error load() noexcept override { return model_.is_loaded() ? Error::Ok : model_.open(path_, {}); }
+  Error load() noexcept override {
+    if (model_.is_loaded()) return Error::Ok;
+    return path_.empty() ? model_.check_loaded() : model_.open(path_, {});
+  }
   size_t count_methods() const noexcept override { return 1; }
   const char* name_of(size_t) const noexcept override { return "forward"; }
 

@@ -5,6 +5,9 @@
 //
 // Include it in one file of the program, and link that with the functions exported: -rdynamic, or
 // CMake's tenon::aoti. Where torch's own header is included too, it comes first.
+//
+// Handles may be null or undefined: that is an error. Pointers to results must not be null, as in
+// torch.
 #pragma once
 
 #include <cstdio>
@@ -63,8 +66,8 @@ int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
 
 size_t aoti_torch_dtype_element_size(int32_t dtype) {
   if (dtype == 44 || dtype == 45) return 1;  // which tenon does not have
-  const bool is_known = dtype >= 0 && dtype < 44 && isValidType(static_cast<ScalarType>(dtype));
-  return is_known ? elementSize(static_cast<ScalarType>(dtype)) : 0;
+  const ScalarType type = aoti_dtype(dtype);
+  return type != ScalarType::Undefined ? elementSize(type) : 0;
 }
 /// 2.15, the newest version whose functions these are.
 uint64_t aoti_torch_abi_version() { return uint64_t{2} << 56 | uint64_t{15} << 48; }
@@ -243,7 +246,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, c
     AotiShape shape;
     int64_t begin = 0;
     TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
-    if (!multiply(storage_offset, shape.element_size, begin)) {
+    if (!multiply(storage_offset, shape.element_size(), begin)) {
       return fail(Error::OutOfBounds, "offset ", storage_offset, " overflows");
     }
     if (data != nullptr) data = static_cast<char*>(data) + begin;

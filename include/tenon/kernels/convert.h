@@ -204,8 +204,7 @@ struct Conversion {
 
   void add(Step step) noexcept { steps[count++] = step; }
   TENON_NOINLINE void add(const StepVariants* step) noexcept {
-    if (step != nullptr)
-      add(step->avx2 != nullptr && isa() >= Isa::Avx2 ? step->avx2 : step->baseline);
+    add(step->avx2 != nullptr && isa() >= Isa::Avx2 ? step->avx2 : step->baseline);
   }
   /// From integers of `from` bytes to ones of `size`; they wrap.
   TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "allocation/counting_malloc.h"
+#include "backend/helpers.h"
 #include "interop/aoti/models.h"
 
 #include "tenon/backend/arena.h"
@@ -123,6 +124,15 @@ TEST_CASE("AotiModule: the model's memory is that of the backend that was given"
   CHECK(tracking.live_blocks() == 0);
 }
 
+TEST_CASE("AotiModule: memory that the model cannot reach is an error") {
+  MinimalBackend device;
+  AotiModule module(loaded(), &device);
+  const Result<std::vector<EValue>> outputs = module.forward(*input_for(Does::NoSecondOutput, 2));
+  CHECK(!outputs.ok());
+  CHECK(contains(outputs.message(), "which the host cannot reach"));
+  CHECK(device.live_blocks() == 0);
+}
+
 TEST_CASE("AotiModule: with an arena behind a pool a run needs no heap") {
   if (!heap_is_counted() || TENON_IS_CHECKED) return;  // checked builds note handles
   alignas(64) static unsigned char buffer[1 << 16];
@@ -204,6 +214,8 @@ TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a co
   CHECK(result() == Floats{1, 6, 6, 6});  // and keeps it
   RETURNS(NotFound, "set_constants: there is no constant \"scale\"; the first: layer.scale",
           model.set_constants({{"layer.bias", *zeros({4})}, {"scale", *zeros({4})}}));
+  RETURNS(InvalidArgument, "set_constants: layer.bias is there twice",
+          model.set_constants({{"layer.bias", *zeros({4})}, {"layer.bias", *ones({4})}}));
   RETURNS(InvalidArgument, "set_constants: layer.scale: dimension 0 is 5, expected 4",
           model.set_constants({{"layer.bias", *zeros({4})}, {"layer.scale", *zeros({5})}}));
   RETURNS(InvalidType, "layer.scale: it is Int, expected Float",
@@ -216,6 +228,8 @@ TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a co
           model.set_constants({{"layer.scale", *full({4}, 13)}}));
   CHECK(result() == Floats{1, 6, 6, 6});
   AotiModel none;
+  RETURNS(InvalidState, "forward: the model is not loaded",
+          AotiModule(none).forward(*ones({2, 4})).error());
   RETURNS(InvalidState, "set_constants: the model is not loaded", none.set_constants({}));
   RETURNS(InvalidState, "constants: the model is not loaded", none.constants().error());
   const std::vector<ValueSpec> constants = model.constants().value();

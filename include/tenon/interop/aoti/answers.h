@@ -81,22 +81,21 @@ struct AotiShape {
   Dims sizes;
   Dims strides;
   ScalarType type = ScalarType::Undefined;
-  int64_t element_size = 1;
 
+  int64_t element_size() const noexcept { return static_cast<int64_t>(elementSize(type)); }
   Error read(int64_t rank, const int64_t* sizes_, const int64_t* strides_, int32_t dtype,
              int32_t device_type = 0) noexcept {
     if (TENON_UNLIKELY(device_type != 0)) {
       return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
                   device_type, "; tenon runs models for the CPU, 0");
     }
-    type = dtype >= 0 && dtype < 64 ? static_cast<ScalarType>(dtype) : ScalarType::Undefined;
-    if (TENON_UNLIKELY(!isValidType(type))) {
+    type = aoti_dtype(dtype);
+    if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
       return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
     }
     if (TENON_UNLIKELY(rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr)))) {
       return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
     }
-    element_size = static_cast<int64_t>(elementSize(type));
     sizes = ArrayRef<int64_t>(sizes_, static_cast<size_t>(rank));
     strides = ArrayRef<int64_t>(strides_, static_cast<size_t>(rank));
     TENON_TRY(check_dims("sizes", sizes));
@@ -106,6 +105,7 @@ struct AotiShape {
 
 /// A new tensor in the memory of the thread's BackendScope, or in that of the output that the model
 /// is making.
+/// Errors: NotSupported for a scope's memory that the host, and so the model, cannot reach.
 inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
   AotiCall* const call = aoti_call();
   const Tensor* const target =
@@ -121,6 +121,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     } else {
       TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, plan, false, draft));
     }
+    if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
     TENON_TRY(finish_draft(draft, made, nullptr));
     if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(made)), "empty");
   }
@@ -132,16 +133,16 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
 /// A view of the storage of `source`, from byte `begin` on.
 inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t begin,
                        AtenTensorHandle* out) noexcept {
-  if (TENON_UNLIKELY(begin % shape.element_size != 0)) {
+  if (TENON_UNLIKELY(begin % shape.element_size() != 0)) {
     return fail(Error::InvalidArgument, "offset ", begin, " is not a multiple of ",
-                shape.element_size);
+                shape.element_size());
   }
   const Tensor storage = aoti_storage(source);
   Draft draft;
   TENON_TRY(make_impl(draft, keeper_like(storage)));
   TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
                             fields(draft).layout));
-  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size, fields(draft)));
+  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(draft)));
   return make_aoti_handle(Tensor(std::move(draft)), *out);
 }
 /// The same from `offset` elements behind its own first on.
@@ -152,7 +153,7 @@ inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t*
   AotiShape shape;
   TENON_TRY(shape.read(rank, sizes, strides, static_cast<int32_t>(source.scalar_type())));
   int64_t begin = 0;
-  if (TENON_UNLIKELY(!multiply(offset, shape.element_size, begin) ||
+  if (TENON_UNLIKELY(!multiply(offset, shape.element_size(), begin) ||
                      !add(begin, aoti_storage_begin(source), begin))) {
     return fail(Error::OutOfBounds, "offset ", offset, " overflows");
   }

@@ -31,6 +31,13 @@ struct TenonAotiShim {
 };
 extern "C" TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
 
+/// torch's number of a dtype; Undefined for one that tenon does not have.
+inline ScalarType aoti_dtype(int32_t number) noexcept {
+  const bool is_small = number >= 0 && number <= INT8_MAX;
+  const auto type = is_small ? static_cast<ScalarType>(number) : ScalarType::Undefined;
+  return isValidType(type) ? type : ScalarType::Undefined;
+}
+
 /// A tensor where the model is to make an output.
 struct AotiPlacement {
   size_t allocation;  // which of the last run's allocations it was; kUnknownAllocation at first

@@ -2,6 +2,7 @@
 // AotiModel: a loaded model, which several AotiModules may share.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -227,7 +228,7 @@ class AotiModel {
       TENON_TRY(library.get(constant.nbytes, f.constant_nbytes, i));
       constant.name = name;
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
-      constant.spec.tensor.type = static_cast<ScalarType>(type);
+      constant.spec.tensor.type = detail::aoti_dtype(type);
       state.constants.push_back(std::move(constant));
     }
     const AOTInductorConstantMapEntry* given = nullptr;
@@ -255,28 +256,26 @@ class AotiModel {
     std::vector<std::string> names;
     std::vector<Tensor> tensors;
     for (const AotiConstant& value : values) {
-      Constant* target = nullptr;
-      for (Constant& constant : state_->constants) {
-        if (constant.spec.tensor.name == value.name) target = &constant;
+      const size_t before = targets.size();
+      for (Constant& target : state_->constants) {  // several may have one name of PyTorch's
+        if (target.spec.tensor.name != value.name) continue;
+        if (TENON_UNLIKELY(std::count(targets.begin(), targets.end(), &target) != 0)) {
+          return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
+        }
+        const Error error = check_constant(target, value.tensor);
+        if (TENON_UNLIKELY(error != Error::Ok)) {
+          return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
+        }
+        targets.push_back(&target);
+        names.push_back(target.name);
+        tensors.push_back(value.tensor);
       }
-      if (TENON_UNLIKELY(target == nullptr)) {
+      if (TENON_UNLIKELY(targets.size() == before)) {
         const bool has_none = state_->constants.empty();
         return detail::fail(
             Error::NotFound, "there is no constant \"", value.name.c_str(),
             "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
       }
-      for (const Constant* earlier : targets) {
-        if (TENON_UNLIKELY(earlier == target)) {
-          return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
-        }
-      }
-      const Error error = check_constant(*target, value.tensor);
-      if (TENON_UNLIKELY(error != Error::Ok)) {
-        return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
-      }
-      targets.push_back(target);
-      names.push_back(target->name);
-      tensors.push_back(value.tensor);
     }
     TENON_TRY(state_->library.set_constants(names, tensors));
     for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);

@@ -69,7 +69,7 @@ class ZipReader {
   }
 
   Error check() const noexcept { return zip_ != nullptr ? Error::Ok : fail_broken(); }
-  /// Calls f(name, size) for each entry; `f` may read that entry.
+  /// Calls f(name) for each entry; `f` may read that entry.
   template <class F>
   Error each(const F& f) {
     std::string name;
@@ -83,7 +83,7 @@ class ZipReader {
         return fail_broken();
       }
       name.resize(info.size_filename);
-      TENON_TRY(f(name, info.uncompressed_size));
+      TENON_TRY(f(name));
     }
     return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : fail_broken();
   }
@@ -125,7 +125,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   TENON_TRY(zip.check());
   const std::string root = "/data/aotinductor/";
   std::string another;
-  TENON_TRY(zip.each([&](const std::string& name, uint64_t size) {
+  TENON_TRY(zip.each([&](const std::string& name) {
     const size_t at = name.find(root);
     const size_t end = at == std::string::npos ? at : name.find('/', at + root.size());
     if (end == std::string::npos) return Error::Ok;
@@ -140,8 +140,6 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
       });
     }
     if (ends_with(name, "_weights.blob")) {
-      if (size > PTRDIFF_MAX) return fail(Error::InvalidArgument, "the weights are too many");
-      package.weights.reserve(static_cast<size_t>(size));
       return zip.read([&](const char* data, size_t count) {
         package.weights.insert(package.weights.end(), data, data + count);
         return Error::Ok;
@@ -153,6 +151,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     Error error = zip.read([&](const char* data, size_t count) {
       while (count > 0) {
         const ssize_t written = ::write(descriptor, data, count);
+        if (written < 0 && errno == EINTR) continue;
         if (written < 0) return file_error("cannot write the temporary file", errno);
         data += written;
         count -= static_cast<size_t>(written);

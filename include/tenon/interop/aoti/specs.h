@@ -7,38 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tenon/interop/element_types.h"
 #include "tenon/module/tensor_spec.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// A dtype by torch's name; Undefined for other words.
-inline ScalarType aoti_type_of(std::string_view name) noexcept {
-  struct Named {
-    const char* name;
-    ScalarType type;
-  };
-  constexpr Named kTypes[] = {{"float32", ScalarType::Float},
-                              {"float64", ScalarType::Double},
-                              {"float16", ScalarType::Half},
-                              {"bfloat16", ScalarType::BFloat16},
-                              {"int64", ScalarType::Long},
-                              {"int32", ScalarType::Int},
-                              {"int16", ScalarType::Short},
-                              {"int8", ScalarType::Char},
-                              {"uint8", ScalarType::Byte},
-                              {"uint16", ScalarType::UInt16},
-                              {"uint32", ScalarType::UInt32},
-                              {"uint64", ScalarType::UInt64},
-                              {"bool", ScalarType::Bool},
-                              {"complex32", ScalarType::ComplexHalf},
-                              {"complex64", ScalarType::ComplexFloat},
-                              {"complex128", ScalarType::ComplexDouble}};
-  for (const Named& type : kTypes) {
-    if (name == type.name) return type.type;
-  }
-  return ScalarType::Undefined;
-}
 
 /// The number that a word is; -1 for none.
 inline int64_t aoti_number(std::string_view word) noexcept {
@@ -66,7 +39,7 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
   const std::string all(text);
   TensorSpec made;
   made.name = next_word(text, ' ');
-  made.type = public_type(aoti_type_of(next_word(text, ' ')));
+  made.type = public_type(type_of_python_name(next_word(text, ' ')));
   std::vector<int64_t> sizes;
   std::vector<int64_t> most;
   std::vector<std::string> names;

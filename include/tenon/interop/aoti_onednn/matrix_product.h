@@ -183,7 +183,7 @@ inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTen
       TENON_TRY(find_onednn(*self, "self", summand));
       TENON_TRY(tenon::copy_(*product.out, *summand));  // and broadcasts it
     }
-    return product.run(self == nullptr ? 0 : beta, alpha);
+    return product.run(beta, alpha);
   });
 }
 

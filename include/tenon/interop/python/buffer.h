@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that Python objects lend, by the buffer protocol; and how Python and NumPy name element
-// types.
+// Memory that Python objects lend, by the buffer protocol.
 #pragma once
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
@@ -11,56 +10,12 @@
 #include <cstring>
 #include <new>
 
+#include "tenon/interop/element_types.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// How Python names an element type. `format` is null and `kind` '\0' where it has no such type.
-struct PythonTypeRow {
-  ScalarType type;
-  const char* name;    // NumPy's and PyTorch's
-  const char* format;  // the buffer protocol's (PEP 3118), native
-  char kind;           // the letter of __array_interface__
-};
-inline constexpr PythonTypeRow kPythonTypes[] = {
-    {ScalarType::Float, "float32", "f", 'f'},
-    {ScalarType::Byte, "uint8", "B", 'u'},
-    {ScalarType::Char, "int8", "b", 'i'},
-    {ScalarType::Short, "int16", "h", 'i'},
-    {ScalarType::Int, "int32", "i", 'i'},
-    {ScalarType::Long, "int64", sizeof(long) == 8 ? "l" : "q", 'i'},
-    {ScalarType::Half, "float16", "e", 'f'},
-    {ScalarType::Double, "float64", "d", 'f'},
-    {ScalarType::ComplexHalf, "complex32", nullptr, '\0'},
-    {ScalarType::ComplexFloat, "complex64", "Zf", 'c'},
-    {ScalarType::ComplexDouble, "complex128", "Zd", 'c'},
-    {ScalarType::Bool, "bool", "?", 'b'},
-    {ScalarType::BFloat16, "bfloat16", nullptr, '\0'},
-    {ScalarType::Float8_e5m2, "float8_e5m2", nullptr, '\0'},
-    {ScalarType::Float8_e4m3fn, "float8_e4m3fn", nullptr, '\0'},
-    {ScalarType::Float8_e5m2fnuz, "float8_e5m2fnuz", nullptr, '\0'},
-    {ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz", nullptr, '\0'},
-    {ScalarType::UInt16, "uint16", "H", 'u'},
-    {ScalarType::UInt32, "uint32", "I", 'u'},
-    {ScalarType::UInt64, "uint64", sizeof(long) == 8 ? "L" : "Q", 'u'},
-};
-static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long long) == 8);
-
-inline const PythonTypeRow& python_type(ScalarType type) noexcept {
-  const PythonTypeRow* row = kPythonTypes;
-  while (row->type != type) ++row;
-  return *row;
-}
-
-/// The type of a kind of number, 'b', 'i', 'u', 'f' or 'c', of `size` bytes; Undefined for none.
-inline ScalarType type_of_kind(char kind, size_t size) noexcept {
-  for (const PythonTypeRow& row : kPythonTypes) {
-    if (row.kind == kind && elementSize(row.type) == size) return row.type;
-  }
-  return ScalarType::Undefined;
-}
 
 /// Whether numbers of `size` bytes are in the other byte order. `order` is that of the struct
 /// module; other characters mean the host's.

@@ -24,27 +24,6 @@ TEST_CASE("aoti specs: a tensor is described by its name, its dtype and its dime
   CHECK(spec.is_described);
 }
 
-TEST_CASE("aoti specs: every dtype that torch and tenon have has its name") {
-  const std::pair<const char*, ScalarType> types[] = {{"float32", ScalarType::Float},
-                                                      {"float64", ScalarType::Double},
-                                                      {"float16", ScalarType::Half},
-                                                      {"bfloat16", ScalarType::BFloat16},
-                                                      {"int64", ScalarType::Long},
-                                                      {"int32", ScalarType::Int},
-                                                      {"int16", ScalarType::Short},
-                                                      {"int8", ScalarType::Char},
-                                                      {"uint8", ScalarType::Byte},
-                                                      {"uint16", ScalarType::UInt16},
-                                                      {"uint32", ScalarType::UInt32},
-                                                      {"uint64", ScalarType::UInt64},
-                                                      {"bool", ScalarType::Bool},
-                                                      {"complex32", ScalarType::ComplexHalf},
-                                                      {"complex64", ScalarType::ComplexFloat},
-                                                      {"complex128", ScalarType::ComplexDouble}};
-  for (const auto& [name, type] : types) CHECK(detail::aoti_type_of(name) == type);
-  CHECK(detail::aoti_type_of("float31") == ScalarType::Undefined);
-}
-
 TEST_CASE("aoti specs: texts that describe nothing are refused") {
   for (const char* text : {"", "x", "x float33 4", "x float32 <=", "x float32 n<=m", "x float32  4",
                            "x float32 999999999999999999 999999999999999999"}) {

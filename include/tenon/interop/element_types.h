@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// How Python, NumPy and PyTorch name element types. Needs no Python.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "tenon/core/scalar_type.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// How Python names an element type. `format` is null and `kind` '\0' where it has no such type.
+struct PythonTypeRow {
+  ScalarType type;
+  const char* name;    // NumPy's and PyTorch's
+  const char* format;  // the buffer protocol's (PEP 3118), native
+  char kind;           // the letter of __array_interface__
+};
+inline constexpr PythonTypeRow kPythonTypes[] = {
+    {ScalarType::Float, "float32", "f", 'f'},
+    {ScalarType::Byte, "uint8", "B", 'u'},
+    {ScalarType::Char, "int8", "b", 'i'},
+    {ScalarType::Short, "int16", "h", 'i'},
+    {ScalarType::Int, "int32", "i", 'i'},
+    {ScalarType::Long, "int64", sizeof(long) == 8 ? "l" : "q", 'i'},
+    {ScalarType::Half, "float16", "e", 'f'},
+    {ScalarType::Double, "float64", "d", 'f'},
+    {ScalarType::ComplexHalf, "complex32", nullptr, '\0'},
+    {ScalarType::ComplexFloat, "complex64", "Zf", 'c'},
+    {ScalarType::ComplexDouble, "complex128", "Zd", 'c'},
+    {ScalarType::Bool, "bool", "?", 'b'},
+    {ScalarType::BFloat16, "bfloat16", nullptr, '\0'},
+    {ScalarType::Float8_e5m2, "float8_e5m2", nullptr, '\0'},
+    {ScalarType::Float8_e4m3fn, "float8_e4m3fn", nullptr, '\0'},
+    {ScalarType::Float8_e5m2fnuz, "float8_e5m2fnuz", nullptr, '\0'},
+    {ScalarType::Float8_e4m3fnuz, "float8_e4m3fnuz", nullptr, '\0'},
+    {ScalarType::UInt16, "uint16", "H", 'u'},
+    {ScalarType::UInt32, "uint32", "I", 'u'},
+    {ScalarType::UInt64, "uint64", sizeof(long) == 8 ? "L" : "Q", 'u'},
+};
+static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long long) == 8);
+
+inline const PythonTypeRow& python_type(ScalarType type) noexcept {
+  const PythonTypeRow* row = kPythonTypes;
+  while (row->type != type) ++row;
+  return *row;
+}
+
+/// The type of a kind of number, 'b', 'i', 'u', 'f' or 'c', of `size` bytes; Undefined for none.
+inline ScalarType type_of_kind(char kind, size_t size) noexcept {
+  for (const PythonTypeRow& row : kPythonTypes) {
+    if (row.kind == kind && elementSize(row.type) == size) return row.type;
+  }
+  return ScalarType::Undefined;
+}
+
+/// The type of that name; Undefined for none.
+inline ScalarType type_of_python_name(std::string_view name) noexcept {
+  for (const PythonTypeRow& row : kPythonTypes) {
+    if (name == row.name) return row.type;
+  }
+  return ScalarType::Undefined;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
