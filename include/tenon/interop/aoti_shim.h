@@ -66,7 +66,7 @@ int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
 
 size_t aoti_torch_dtype_element_size(int32_t dtype) {
   if (dtype == 44 || dtype == 45) return 1;  // which tenon does not have
-  const ScalarType type = aoti_dtype(dtype);
+  const ScalarType type = type_of_torch_number(dtype);
   return type != ScalarType::Undefined ? elementSize(type) : 0;
 }
 /// 2.15, the newest version whose functions these are.
@@ -244,12 +244,8 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, c
                   "; tenon has strided ones, 0. Export the model without mkldnn");
     }
     AotiShape shape;
-    int64_t begin = 0;
     TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
-    if (!multiply(storage_offset, shape.element_size(), begin)) {
-      return fail(Error::OutOfBounds, "offset ", storage_offset, " overflows");
-    }
-    if (data != nullptr) data = static_cast<char*>(data) + begin;
+    TENON_TRY(shape.add_offset(storage_offset, data));
     Draft draft;
     TENON_TRY(borrow_checked(data, shape.sizes, {}, shape.strides,
                              Plan(shape.type, TensorShapeDynamism::STATIC), nullptr, draft));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How Python, NumPy and PyTorch name element types. Needs no Python.
+// How Python, NumPy and PyTorch name and number element types. Needs no Python.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "tenon/core/scalar_type.h"
@@ -61,6 +62,13 @@ inline ScalarType type_of_python_name(std::string_view name) noexcept {
     if (name == row.name) return row.type;
   }
   return ScalarType::Undefined;
+}
+
+/// The type that has this number in PyTorch, as here; Undefined for one that tenon does not have.
+inline ScalarType type_of_torch_number(int32_t number) noexcept {
+  if (number < 0 || number > INT8_MAX) return ScalarType::Undefined;
+  const auto type = static_cast<ScalarType>(number);
+  return isValidType(type) ? type : ScalarType::Undefined;
 }
 
 }  // namespace detail

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "tenon/interop/element_types.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE
@@ -73,9 +74,8 @@ inline Error read_stable(const torch::stable::Tensor& tensor, TensorPtr& made) {
       aoti_torch_get_data_ptr(handle, &data) != 0) {
     return fail_stable("the tensor");
   }
-  const ScalarType type =
-      dtype >= 0 && dtype < 64 ? static_cast<ScalarType>(dtype) : ScalarType::Undefined;
-  if (!isValidType(type)) {
+  const ScalarType type = type_of_torch_number(dtype);
+  if (type == ScalarType::Undefined) {
     return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
   }
   const auto count = static_cast<size_t>(rank);

@@ -22,15 +22,15 @@ extern "C" {
 
 AOTITorchError aoti_torch_library_init_def(const char* ns, const char* /*file*/, uint32_t /*line*/,
                                            TorchLibraryHandle* ret) {
-  return make_stable_library("aoti_torch_library_init_def", ns, nullptr, ret);
+  return make_stable_library(__func__, ns, nullptr, ret);
 }
 AOTITorchError aoti_torch_library_init_fragment(const char* ns, const char* /*file*/,
                                                 uint32_t /*line*/, TorchLibraryHandle* ret) {
-  return make_stable_library("aoti_torch_library_init_fragment", ns, nullptr, ret);
+  return make_stable_library(__func__, ns, nullptr, ret);
 }
 AOTITorchError aoti_torch_library_init_impl(const char* ns, const char* k, const char* /*file*/,
                                             uint32_t /*line*/, TorchLibraryHandle* ret) {
-  return make_stable_library("aoti_torch_library_init_impl", ns, k, ret);
+  return make_stable_library(__func__, ns, k, ret);
 }
 AOTITorchError aoti_torch_library_def(TorchLibraryHandle self, const char* schema) {
   return define_stable(self, schema);
@@ -70,7 +70,7 @@ AOTITorchError torch_call_dispatcher(const char* opName, const char* overloadNam
 }
 AOTITorchError torch_parallel_for(int64_t begin, int64_t end, int64_t /*grain_size*/,
                                   void (*func)(int64_t, int64_t, void*), void* ctx) {
-  return aoti_answer("torch_parallel_for", [&] {
+  return aoti_answer(__func__, [&] {
     if (begin < end) func(begin, end, ctx);
     return Error::Ok;
   });
@@ -92,7 +92,7 @@ const char* torch_exception_get_what_without_backtrace() { return last_error_mes
 // --- Values -------------------------------------------------------------------------------------
 
 AOTITorchError torch_new_stable_ivalue(StableIValue** ret_value) {
-  return aoti_answer("torch_new_stable_ivalue", [&] {
+  return aoti_answer(__func__, [&] {
     *ret_value = new StableIValue(0);
     return Error::Ok;
   });
@@ -103,7 +103,7 @@ AOTITorchError torch_delete_stable_ivalue(StableIValue* value) {
   return 0;
 }
 AOTITorchError torch_new_list_reserve_size(size_t size, StableListHandle* ret) {
-  return aoti_answer("torch_new_list_reserve_size", [&] {
+  return aoti_answer(__func__, [&] {
     auto list = std::make_unique<StableList>();
     list->reserve(size);
     *ret = reinterpret_cast<StableListHandle>(list.release());
@@ -129,7 +129,7 @@ AOTITorchError torch_list_set_item(StableListHandle list_handle, size_t index,
   return 0;
 }
 AOTITorchError torch_list_push_back(StableListHandle list_handle, StableIValue element) {
-  return aoti_answer("torch_list_push_back", [&] {
+  return aoti_answer(__func__, [&] {
     reinterpret_cast<StableList*>(list_handle)->push_back(element);
     return Error::Ok;
   });
@@ -139,7 +139,7 @@ AOTITorchError torch_delete_list(StableListHandle list_handle) {
   return 0;
 }
 AOTITorchError torch_new_string_handle(const char* data, size_t length, StringHandle* handle) {
-  return aoti_answer("torch_new_string_handle", [&] {
+  return aoti_answer(__func__, [&] {
     *handle = reinterpret_cast<StringHandle>(new std::string(data, length));
     return Error::Ok;
   });
@@ -160,12 +160,12 @@ AOTITorchError torch_string_c_str(StringHandle handle, const char** data) {
 // --- Tensors ------------------------------------------------------------------------------------
 
 AOTITorchError torch_get_const_data_ptr(AtenTensorHandle tensor, const void** ret_data_ptr) {
-  return aoti_get("torch_get_const_data_ptr", tensor, ret_data_ptr,
+  return aoti_get(__func__, tensor, ret_data_ptr,
                   [](const auto&, const auto& t) { return t.data; });
 }
 /// Fails for a tensor that is read-only.
 AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle tensor, void** ret_data_ptr) {
-  return aoti_on("torch_get_mutable_data_ptr", tensor, [&](const auto& found) {
+  return aoti_on(__func__, tensor, [&](const auto& found) {
     TENON_TRY(check_defined(found, "the tensor"));
     const auto& t = fields(TensorArg(found));
     TENON_TRY(check_writable(t));
@@ -175,12 +175,12 @@ AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle tensor, void** ret_da
 }
 /// tenon records no gradients.
 AOTITorchError torch_set_requires_grad(AtenTensorHandle, bool requires_grad) {
-  return aoti_answer("torch_set_requires_grad", [&] {
+  return aoti_answer(__func__, [&] {
     return requires_grad ? fail(Error::NotSupported, "tenon has no gradients") : Error::Ok;
   });
 }
 AOTITorchError torch_has_storage(AtenTensorHandle tensor, bool* ret_has_storage) {
-  return aoti_on("torch_has_storage", tensor, [&](const auto& found) {
+  return aoti_on(__func__, tensor, [&](const auto& found) {
     *ret_has_storage = found.defined();
     return Error::Ok;
   });
@@ -192,30 +192,30 @@ AOTITorchError torch_from_blob(void* data, int64_t ndim, const int64_t* sizes_pt
                                int32_t layout, const uint8_t* /*opaque_metadata*/,
                                int64_t /*opaque_metadata_size*/,
                                void (*deleter)(void* data, void* ctx), void* deleter_ctx) {
-  return aoti_answer("torch_from_blob", [&] {
+  return aoti_answer(__func__, [&] {
     const auto release = [=] {
       if (deleter != nullptr) deleter(data, deleter_ctx);
     };
     AotiShape shape;
+    void* first = data;
     Error error = shape.read(ndim, sizes_ptr, strides_ptr, dtype, device_type);
     if (error == Error::Ok && layout != 0) {
       error = fail(Error::NotSupported, "layout ", layout, " is not strided");
     }
+    if (error == Error::Ok) error = shape.add_offset(storage_offset, first);
     if (error != Error::Ok) {
       release();
       return error;
     }
-    char* const first =
-        static_cast<char*>(data) + storage_offset * static_cast<int64_t>(elementSize(shape.type));
-    Result<TensorPtr> made = try_from_blob(static_cast<void*>(first), shape.sizes, shape.strides,
-                                           shape.type, [release](void*) { release(); });
+    Result<TensorPtr> made = try_from_blob(first, shape.sizes, shape.strides, shape.type,
+                                           [release](void*) { release(); });
     TENON_TRY(made.error());
     return make_aoti_handle(**made, *ret);
   });
 }
 AOTITorchError torch_parse_device_string(const char* device_string, uint32_t* out_device_type,
                                          int32_t* out_device_index) {
-  return aoti_answer("torch_parse_device_string", [&] {
+  return aoti_answer(__func__, [&] {
     const std::string_view text = device_string;
     if (text != "cpu" && text != "cpu:0") {
       return fail(Error::NotSupported, "device ", device_string, "; operators compute on the cpu");
@@ -268,31 +268,15 @@ AOTITorchError aoti_torch_aten_new_empty(AtenTensorHandle self, const int64_t* s
                                          int64_t size_len_, int32_t* dtype, int32_t* layout,
                                          int32_t* device, int32_t, int32_t*,
                                          AtenTensorHandle* ret0) {
-  return aoti_on(__func__, self, [&](const Tensor& tensor) {
-    if ((layout != nullptr && *layout != 0) || (device != nullptr && *device != 0)) {
-      return fail(Error::NotSupported, "a layout or a device other than the CPU's");
-    }
-    const auto type = static_cast<int32_t>(fields(TensorArg(tensor)).type);
-    AotiShape shape;
-    std::vector<int64_t> strides(static_cast<size_t>(size_len_), 1);
-    for (size_t d = strides.size(); d-- > 1;) {
-      strides[d - 1] = strides[d] * std::max<int64_t>(size[d], 1);
-    }
-    TENON_TRY(shape.read(size_len_, size, strides.data(), dtype != nullptr ? *dtype : type));
-    Tensor made;
-    TENON_TRY(aoti_empty(shape, made));
-    return make_aoti_handle(std::move(made), *ret0);
-  });
+  return make_stable_like(__func__, self, {size, static_cast<size_t>(size_len_)}, dtype, layout,
+                          device, ret0, &try_empty);
 }
 AOTITorchError aoti_torch_aten_new_zeros(AtenTensorHandle self, const int64_t* size,
                                          int64_t size_len_, int32_t* dtype, int32_t* layout,
-                                         int32_t* device, int32_t device_index_,
-                                         int32_t* pin_memory, AtenTensorHandle* ret0) {
-  if (aoti_torch_aten_new_empty(self, size, size_len_, dtype, layout, device, device_index_,
-                                pin_memory, ret0) != 0) {
-    return 1;
-  }
-  return aoti_on(__func__, *ret0, [&](const Tensor& tensor) { return zero_(tensor); });
+                                         int32_t* device, int32_t, int32_t*,
+                                         AtenTensorHandle* ret0) {
+  return make_stable_like(__func__, self, {size, static_cast<size_t>(size_len_)}, dtype, layout,
+                          device, ret0, &try_zeros);
 }
 
 }  // extern "C"

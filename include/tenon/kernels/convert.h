@@ -282,7 +282,8 @@ struct Conversion {
   }
 };
 
-/// Adds the steps between real types; equal ones are the parts of complex types.
+/// Adds the steps between real types; equal ones are the parts of complex types. Signalling NaNs of
+/// small floats become quiet then too.
 TENON_LAZY void add_cast(Conversion& c, ScalarType to, ScalarType from, CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
   const bool to_integer = isIntegralType(to, false);

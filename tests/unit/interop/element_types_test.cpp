@@ -30,6 +30,10 @@ TEST_CASE("element types: NumPy's and PyTorch's names, and the kinds of __array_
   CHECK(detail::type_of_python_name("") == ScalarType::Undefined);
   CHECK(detail::type_of_kind('u', 2) == ScalarType::UInt16);
   CHECK(detail::type_of_kind('f', 3) == ScalarType::Undefined);
+  CHECK(detail::type_of_torch_number(6) == ScalarType::Float);
+  for (const int32_t number : {-1, 12, 44, 127, 128, 256 + 6, INT32_MIN}) {
+    CHECK(detail::type_of_torch_number(number) == ScalarType::Undefined);
+  }
 }
 
 }  // namespace element_types_test

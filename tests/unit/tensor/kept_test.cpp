@@ -33,6 +33,17 @@ struct AskedBackend final : MinimalBackend {
   }
 };
 
+/// Has a backend call `code` at the call of that number, from 0, of those that call its `use`.
+struct CallNumber {
+  std::function<void()>& use;
+  int left;
+  std::function<void()> code;
+
+  void arm() {
+    use = [this] { left-- == 0 ? code() : arm(); };
+  }
+};
+
 #if !TENON_ATEN_MODE  // where no backend has metadata
 /// The host's memory, and metadata in it. Calls `use` also when it is asked where its metadata is.
 struct MetadataBackend final : CallingBackend {
@@ -205,20 +216,15 @@ TEST_CASE("kept: a backend may drop the tensors of a list, and shorten a vector 
       pointers.clear();
       pointers.push_back(ones({2}, backend));
       pointers.push_back(full({2}, 2, backend));
-      int left = calls;
       was_called = false;
-      std::function<void()> step = [&] {
-        if (left-- != 0) {
-          backend.use = step;
-          return;
-        }
-        was_called = true;
-        a.reset();
-        *b = Tensor();
-        pointers.pop_back();
-        tensors.clear();
-      };
-      backend.use = step;
+      CallNumber call{backend.use, calls, [&] {
+                        was_called = true;
+                        a.reset();
+                        *b = Tensor();
+                        pointers.pop_back();
+                        tensors.clear();
+                      }};
+      call.arm();
       const Error error = at.call();
       backend.use = nullptr;
       CHECK((error == Error::Ok || (was_called && !at.keeps && error == Error::InvalidState)));
@@ -343,18 +349,13 @@ TEST_CASE("kept: a module's backend may drop what is set as input or output") {
       return copy_(outputs[0].toTensor(), inputs[0].toTensor());
     }) == Error::Ok);
     const Tensor kept = *out;
-    int left = calls;
     was_called = false;
-    std::function<void()> step = [&] {
-      if (left-- != 0) {
-        backend.use = step;
-        return;
-      }
-      was_called = true;
-      out.reset();
-      in.reset();
-    };
-    backend.use = step;
+    CallNumber call{backend.use, calls, [&] {
+                      was_called = true;
+                      out.reset();
+                      in.reset();
+                    }};
+    call.arm();
     REQUIRE(module.set_output(*out) == Error::Ok);
     if (in != nullptr) {
       REQUIRE(module.set_input(*in) == Error::Ok);

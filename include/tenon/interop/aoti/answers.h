@@ -89,7 +89,7 @@ struct AotiShape {
       return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
                   device_type, "; tenon runs models for the CPU, 0");
     }
-    type = aoti_dtype(dtype);
+    type = type_of_torch_number(dtype);
     if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
       return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
     }
@@ -100,6 +100,16 @@ struct AotiShape {
     strides = ArrayRef<int64_t>(strides_, static_cast<size_t>(rank));
     TENON_TRY(check_dims("sizes", sizes));
     return check_dims("strides", strides);
+  }
+  /// Moves `data` by `offset` elements.
+  /// Errors: OutOfBounds if that overflows.
+  Error add_offset(int64_t offset, void*& data) const noexcept {
+    int64_t begin = 0;
+    if (TENON_UNLIKELY(!multiply(offset, element_size(), begin))) {
+      return fail(Error::OutOfBounds, "offset ", offset, " overflows");
+    }
+    if (data != nullptr) data = static_cast<char*>(data) + begin;
+    return Error::Ok;
   }
 };
 

@@ -3,6 +3,7 @@
 // the call that they are part of.
 #pragma once
 
+#include "tenon/interop/element_types.h"
 #include "tenon/tensor/creators.h"
 
 #if TENON_ATEN_MODE
@@ -30,13 +31,6 @@ struct TenonAotiShim {
   AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
 };
 extern "C" TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
-
-/// torch's number of a dtype; Undefined for one that tenon does not have.
-inline ScalarType aoti_dtype(int32_t number) noexcept {
-  const bool is_small = number >= 0 && number <= INT8_MAX;
-  const auto type = is_small ? static_cast<ScalarType>(number) : ScalarType::Undefined;
-  return isValidType(type) ? type : ScalarType::Undefined;
-}
 
 /// A tensor where the model is to make an output.
 struct AotiPlacement {

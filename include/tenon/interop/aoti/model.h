@@ -228,7 +228,7 @@ class AotiModel {
       TENON_TRY(library.get(constant.nbytes, f.constant_nbytes, i));
       constant.name = name;
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
-      constant.spec.tensor.type = detail::aoti_dtype(type);
+      constant.spec.tensor.type = detail::type_of_torch_number(type);
       state.constants.push_back(std::move(constant));
     }
     const AOTInductorConstantMapEntry* given = nullptr;

@@ -95,6 +95,25 @@ inline Error refuse_stable_options(StableIValue* stack, size_t first, size_t end
   return all_none ? Error::Ok
                   : fail(Error::NotSupported, "a dtype, layout, device or memory format is given");
 }
+/// A contiguous tensor as `create`, try_empty or try_zeros, makes it, of the type of `self` unless
+/// `dtype` says another.
+template <class Create>
+AOTITorchError make_stable_like(const char* function, AtenTensorHandle self,
+                                ArrayRef<int64_t> sizes, const int32_t* dtype,
+                                const int32_t* layout, const int32_t* device, AtenTensorHandle* ret,
+                                const Create* create) noexcept {
+  return aoti_on(function, self, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    if ((layout != nullptr && *layout != 0) || (device != nullptr && *device != 0)) {
+      return fail(Error::NotSupported, "a layout or a device other than the CPU's");
+    }
+    const ScalarType type =
+        dtype != nullptr ? type_of_torch_number(*dtype) : fields(TensorArg(tensor)).type;
+    Result<TensorPtr> made = (*create)(Dims(sizes), type);
+    TENON_TRY(made.error());
+    return make_aoti_handle(**made, *ret);
+  });
+}
 /// Runs one of torch's operators: takes its arguments off the stack and puts its result there.
 inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
   const auto int_at = [&](size_t i) { return from_stack<int64_t>(stack[i]); };
