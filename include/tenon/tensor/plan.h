@@ -51,6 +51,11 @@ using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options, Option:
 template <class... Options>
 using IfOptionsOrDevice =
     std::enable_if_t<(... && is_option_argument_v<Options, Option::Device>), int>;
+template <class... Options>
+using IfOptionsOrGenerator =
+    std::enable_if_t<(... && (is_option_argument_v<Options, Option::Generator> &&
+                              option_of<Options>() != Option::Device)),
+                     int>;
 
 /// A tensor to make: the options that were given, and how much memory it takes.
 struct Plan {

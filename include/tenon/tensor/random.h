@@ -192,7 +192,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
-  template <class... Options>
+  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
     constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
     using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
@@ -208,7 +208,7 @@ struct Random {
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
-  template <class... Options>
+  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
     detail::Plan plan = detail::plan_of(Kind::kType, options...);
@@ -220,7 +220,7 @@ struct RandomStrided {
 template <class Out, class Kind, class... Arguments>
 struct RandomLike {
   const char* function;
-  template <class... Options>
+  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
     detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
@@ -256,7 +256,7 @@ struct RandomLike {
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
-template <class... Options>
+template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
   return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }

@@ -79,6 +79,18 @@ GOOD(auto tensor = tenon::iota({2, 2}, 1);)
 BAD(auto tensor = tenon::iota({2, 2}, 1.7);)
 #endif
 
+// A creator does not take a device, which names existing memory, nor keep a temporary backend.
+// random_on_device: no match for call.*Random|no matching function.*Random
+#if defined(random_on_device)
+GOOD(auto tensor = tenon::randn({2}, tenon::default_backend());)
+BAD(auto tensor = tenon::randn({2}, tenon::Device("cuda"));)
+#endif
+// random_in_temporary: no matching function for call to .rand
+#if defined(random_in_temporary)
+GOOD(auto tensor = tenon::rand({2}, tenon::default_backend());)
+BAD(auto tensor = tenon::rand({2}, tenon::MetaBackend());)
+#endif
+
 // randint's bounds are integers: 2.9 is a mistake, not 2.
 // randint_of_fractions: no match for call.*Random|no matching function.*Random
 #if defined(randint_of_fractions)
