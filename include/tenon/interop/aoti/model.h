@@ -29,8 +29,8 @@ struct AotiConstant {
 /// A model that AOTInductor compiled for the CPU, loaded: what several AotiModules share.
 ///
 /// Ownership: a handle, whose copies share the model. It goes with the last of them and of the
-/// modules made from them. A package's library lies in a temporary file while it is loaded. The
-/// system keeps a library's code until the program ends.
+/// modules made from them. A package's library is unpacked to a temporary file. The system keeps
+/// a library's code until the program ends.
 /// Threads: any, but for set_constants(), which is for times when no module of the model runs.
 class AotiModel {
  public:

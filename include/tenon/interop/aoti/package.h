@@ -3,6 +3,8 @@
 // beside it.
 #pragma once
 
+#include <fcntl.h>
+
 #include "tenon/interop/file.h"
 
 #if !defined(TENON_AOTI_ZIP)
@@ -21,7 +23,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file that goes with this object.
+/// A file that goes with this object. On Linux it has no name, so that nothing is left of it,
+/// however the process ends; where the folder's file system has no such files, or there is no
+/// /proc, it has one until it is removed.
 class TemporaryFile {
  public:
   TemporaryFile() noexcept = default;
@@ -31,29 +35,69 @@ class TemporaryFile {
 
   const char* path() const noexcept { return path_.c_str(); }
   void remove() noexcept {
-    if (!path_.empty()) static_cast<void>(::unlink(path_.c_str()));
+    if (is_named_) static_cast<void>(::unlink(path_.c_str()));
+    if (descriptor_ >= 0) static_cast<void>(::close(descriptor_));
+    is_named_ = false;
+    descriptor_ = -1;
     path_.clear();
   }
-  /// Makes it in $TMPDIR or /tmp, readable by this user alone.
-  Error create(int& descriptor) {
-    const char* const folder = std::getenv("TMPDIR");
-    std::string path = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-    path += "/tenon-aoti-XXXXXX";
-    descriptor = ::mkstemp(path.data());
-    if (descriptor < 0) return file_error("cannot create a temporary file", errno);
-    path_.swap(path);
+  /// Makes it in $TMPDIR or /tmp, readable by this user alone. `may_be_nameless` is for tests.
+  Error create([[maybe_unused]] bool may_be_nameless = true) {
+    const char* const variable = std::getenv("TMPDIR");
+    const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+#if defined(O_TMPFILE)
+    if (may_be_nameless) {
+      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    }
+    if (descriptor_ >= 0) {
+      path_ = path_in_proc(descriptor_);
+      if (::access(path_.c_str(), R_OK) == 0) return Error::Ok;
+      remove();
+    }
+#endif
+    std::string name = folder + "/tenon-aoti-XXXXXX";
+    descriptor_ = ::mkstemp(name.data());
+    if (descriptor_ < 0) return file_error("cannot create a temporary file", errno);
+    path_.swap(name);
+    is_named_ = true;
+    return Error::Ok;
+  }
+  Error write(const char* data, size_t count) noexcept {
+    while (count > 0) {
+      const ssize_t written = ::write(descriptor_, data, count);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return file_error("cannot write the temporary file", errno);
+      data += written;
+      count -= static_cast<size_t>(written);
+    }
     return Error::Ok;
   }
 
  private:
+  /// "/proc/self/fd/7" with dots and slashes that spell the file's device and number. The dynamic
+  /// linker takes a path that it has seen for the library that it has, and a descriptor's number
+  /// comes back when it is closed.
+  static std::string path_in_proc(int descriptor) {
+    struct stat status {};
+    static_cast<void>(::fstat(descriptor, &status));
+    std::string path = "/proc/self/fd";
+    for (uint64_t number : {uint64_t{status.st_dev}, uint64_t{status.st_ino}}) {
+      path += "/../fd";
+      for (; number != 0; number >>= 1) path += number % 2 != 0 ? "/." : "/";
+    }
+    return path + '/' + std::to_string(descriptor);
+  }
+
   std::string path_;
+  int descriptor_ = -1;
+  bool is_named_ = false;
 };
 
 /// What a package has of one model.
 struct AotiPackage {
   TemporaryFile library;
   std::vector<uint8_t> weights;  // if they lie beside the library
-  std::string metadata;          // JSON: texts by names
+  std::string metadata = "{}";   // JSON: texts by names
 };
 
 #if TENON_AOTI_ZIP
@@ -61,7 +105,10 @@ struct AotiPackage {
 /// An archive open for reading.
 class ZipReader {
  public:
-  explicit ZipReader(const char* path) noexcept : zip_(::unzOpen64(path)) {}
+  explicit ZipReader(const char* path) noexcept : zip_(::unzOpen64(path)) {
+    struct stat status {};
+    if (::stat(path, &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
+  }
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
   ~ZipReader() {
@@ -70,9 +117,13 @@ class ZipReader {
 
   Error check() const noexcept { return zip_ != nullptr ? Error::Ok : fail_broken(); }
   /// Calls f(name) for each entry; `f` may read that entry.
+  /// Errors: InvalidArgument if the entries cannot be in the file, as when they overlap, or if they
+  /// unpack to more than kMostUnpacked times its size.
   template <class F>
   Error each(const F& f) {
     std::string name;
+    uint64_t packed_room = size_;
+    uint64_t unpacked_room = size_ * kMostUnpacked;
     int code = ::unzGoToFirstFile(zip_);
     for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
       unz_file_info64 info;
@@ -82,6 +133,18 @@ class ZipReader {
           info.size_filename >= name.size()) {
         return fail_broken();
       }
+      const bool is_stored = info.compression_method == 0;
+      if (info.compressed_size > packed_room ||
+          (is_stored && info.compressed_size != info.uncompressed_size)) {
+        return fail_broken();
+      }
+      if (info.uncompressed_size > unpacked_room) {
+        return fail(Error::InvalidArgument, "the package unpacks to more than ", kMostUnpacked,
+                    " times its ", size_, " bytes");
+      }
+      packed_room -= info.compressed_size;
+      unpacked_room -= info.uncompressed_size;
+      entry_size_ = info.uncompressed_size;
       name.resize(info.size_filename);
       TENON_TRY(f(name));
     }
@@ -94,22 +157,28 @@ class ZipReader {
     if (::unzOpenCurrentFile(zip_) != UNZ_OK) return fail_broken();
     std::vector<char> part(size_t{1} << 16);
     Error error = Error::Ok;
+    uint64_t total = 0;
     int count = 1;
     while (count > 0 && error == Error::Ok) {
       count = ::unzReadCurrentFile(zip_, part.data(), static_cast<unsigned>(part.size()));
+      total += count > 0 ? static_cast<uint64_t>(count) : 0;
       if (count > 0) error = write(part.data(), static_cast<size_t>(count));
     }
     const int code = ::unzCloseCurrentFile(zip_);
     TENON_TRY(error);
-    return count == 0 && code == UNZ_OK ? Error::Ok : fail_broken();
+    return count == 0 && code == UNZ_OK && total == entry_size_ ? Error::Ok : fail_broken();
   }
 
  private:
+  static constexpr uint64_t kMostUnpacked = 100;  // weights and code pack by less than 10
+
   static Error fail_broken() noexcept {
     return fail(Error::InvalidArgument, "the package is cut or broken");
   }
 
   unzFile zip_;
+  uint64_t size_ = 0;
+  uint64_t entry_size_ = 0;  // of the current entry, unpacked
 };
 
 inline bool ends_with(const std::string& text, const char* end) noexcept {
@@ -125,6 +194,13 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   TENON_TRY(zip.check());
   const std::string root = "/data/aotinductor/";
   std::string another;
+  bool has_library = false;
+  bool has_metadata = false;
+  bool has_weights = false;
+  const auto once = [](bool& has, const std::string& name) {
+    if (!std::exchange(has, true)) return Error::Ok;
+    return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
+  };
   TENON_TRY(zip.each([&](const std::string& name) {
     const size_t at = name.find(root);
     const size_t end = at == std::string::npos ? at : name.find('/', at + root.size());
@@ -134,36 +210,27 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     if (is_library && owner != model) another = owner;
     if (owner != model) return Error::Ok;
     if (ends_with(name, "wrapper_metadata.json")) {
+      TENON_TRY(once(has_metadata, name));
+      package.metadata.clear();
       return zip.read([&](const char* data, size_t count) {
         package.metadata.append(data, count);
         return Error::Ok;
       });
     }
     if (ends_with(name, "_weights.blob")) {
+      TENON_TRY(once(has_weights, name));
       return zip.read([&](const char* data, size_t count) {
         package.weights.insert(package.weights.end(), data, data + count);
         return Error::Ok;
       });
     }
-    if (!is_library || *package.library.path() != '\0') return Error::Ok;
-    int descriptor = -1;
-    TENON_TRY(package.library.create(descriptor));
-    Error error = zip.read([&](const char* data, size_t count) {
-      while (count > 0) {
-        const ssize_t written = ::write(descriptor, data, count);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return file_error("cannot write the temporary file", errno);
-        data += written;
-        count -= static_cast<size_t>(written);
-      }
-      return Error::Ok;
-    });
-    if (::close(descriptor) != 0 && error == Error::Ok) {
-      error = file_error("cannot write the temporary file", errno);
-    }
-    return error;
+    if (!is_library) return Error::Ok;
+    TENON_TRY(once(has_library, name));
+    TENON_TRY(package.library.create());
+    return zip.read(
+        [&](const char* data, size_t count) { return package.library.write(data, count); });
   }));
-  if (*package.library.path() != '\0') return Error::Ok;
+  if (has_library) return Error::Ok;
   return fail(Error::NotFound, "the package has no library of a model \"", model.c_str(),
               another.empty() ? "\"" : "\"; it has one of ", another.c_str());
 }

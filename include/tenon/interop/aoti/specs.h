@@ -4,6 +4,8 @@
 // name with the greatest size. "*" is a dimension without a name.
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,18 @@ inline std::string_view next_word(std::string_view& text, char separator) noexce
   return word;
 }
 
+/// Whether a dimension may have this name: a Python identifier, perhaps with JSON's escapes.
+inline bool is_aoti_name(std::string_view word) noexcept {
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char c = word[i];
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_other = c == '_' || c == '\\' || static_cast<unsigned char>(c) >= 0x80;
+    if (!is_letter && !is_other && !(is_digit && i > 0)) return false;
+  }
+  return !word.empty();
+}
+
 /// Reads one tensor's description.
 /// Errors: InvalidArgument.
 inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
@@ -50,9 +64,11 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
     const size_t bound = word.find("<=");
     sizes.push_back(size);
     most.push_back(bound != std::string_view::npos ? aoti_number(word.substr(bound + 2)) : -1);
-    is_valid = !word.empty() && (bound == std::string_view::npos || most.back() >= 0);
     word = word.substr(0, bound);
-    names.emplace_back(size >= 0 || word == "*" ? std::string_view() : word);
+    const bool has_name = size < 0 && word != "*";
+    is_valid =
+        (bound == std::string_view::npos || most.back() >= 0) && (!has_name || is_aoti_name(word));
+    names.emplace_back(has_name ? word : std::string_view());
   }
   if (!is_valid) {
     return fail(Error::InvalidArgument, "the package describes a tensor as \"", all.c_str(), '"');
@@ -65,28 +81,63 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
   return Error::Ok;
 }
 
-/// The text of that name in JSON of texts; "" where there is none. Of texts without escapes.
-inline std::string_view aoti_text(std::string_view json, std::string_view name) {
-  const std::string key = '"' + std::string(name) + "\": \"";
-  const size_t at = json.find(key);
-  if (at == std::string_view::npos) return {};
-  json.remove_prefix(at + key.size());
-  return json.substr(0, json.find('"'));
+/// Finds the text of that name in JSON of texts, {"name": "text", ...}. Escapes stay as they are.
+/// Errors: InvalidArgument for other JSON, with the field.
+inline Error find_aoti_text(std::string_view json, std::string_view name,
+                            std::optional<std::string_view>& found) {
+  size_t at = 0;
+  const auto take = [&](char c) noexcept {
+    at = std::min(json.find_first_not_of(" \t\r\n", at), json.size());
+    const bool is_there = at < json.size() && json[at] == c;
+    at += is_there ? 1 : 0;
+    return is_there;
+  };
+  const auto take_text = [&](std::string_view& text) noexcept {
+    if (!take('"')) return false;
+    const size_t begin = at;
+    while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+    if (at >= json.size()) return false;
+    text = json.substr(begin, at++ - begin);
+    return true;
+  };
+  found.reset();
+  std::string_view key;
+  std::string_view value;
+  bool is_valid = take('{');
+  if (is_valid && !take('}')) {
+    do {
+      key = {};
+      is_valid = take_text(key) && take(':') && take_text(value) && !(key == name && found);
+      if (key == name) found = value;
+    } while (is_valid && take(','));
+    is_valid = is_valid && take('}');
+  }
+  take(' ');  // and all other blanks
+  if (is_valid && at == json.size()) return Error::Ok;
+  return fail(Error::InvalidArgument, "the package's metadata is not JSON of texts, from byte ",
+              std::min(at, json.size()), " on, in the field \"", std::string(key).c_str(), '"');
 }
 
-/// Describes tensors by the package's text of that name, if it has one of as many.
-inline Error read_aoti_specs(std::string_view json, std::string_view name,
-                             std::vector<ValueSpec>& specs) {
-  std::string_view text = aoti_text(json, name);
-  if (text.empty()) return Error::Ok;
+/// Reads descriptions with a ';' between them, as many as there are specs.
+inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs) {
   std::vector<ValueSpec> made;
-  while (!text.empty()) TENON_TRY(read_aoti_spec(next_word(text, ';'), made.emplace_back()));
+  for (bool is_last = text.empty(); !is_last;) {
+    is_last = text.find(';') == std::string_view::npos;
+    TENON_TRY(read_aoti_spec(next_word(text, ';'), made.emplace_back()));
+  }
   if (made.size() != specs.size()) {
     return fail(Error::InvalidArgument, "the package describes ", made.size(),
                 " tensors, the model has ", specs.size());
   }
   specs.swap(made);
   return Error::Ok;
+}
+/// Describes tensors by the field of that name in a package's metadata, if it has one.
+inline Error read_aoti_specs(std::string_view json, const char* name,
+                             std::vector<ValueSpec>& specs) {
+  std::optional<std::string_view> found;
+  TENON_TRY(find_aoti_text(json, name, found));
+  return found ? add_context_if(name, read_aoti_list(*found, specs)) : Error::Ok;
 }
 
 }  // namespace detail

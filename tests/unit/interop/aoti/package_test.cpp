@@ -25,7 +25,7 @@ class TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("aoti package: the model's library lies in a private file as long as it is needed") {
+TEST_CASE("aoti package: the model's library lies in a private file, of which nothing is left") {
   TempFolder folder;
   const std::string path = folder / "fake.pt2";
   write_package(path, fake_package());
@@ -33,7 +33,8 @@ TEST_CASE("aoti package: the model's library lies in a private file as long as i
   {
     AotiPackage package;
     REQUIRE(detail::read_aoti_package(path.c_str(), "model", package) == Error::Ok);
-    CHECK(temporary.files() == 1);
+    const bool has_name = !contains(package.library.path(), "/proc/self/fd/");
+    CHECK(temporary.files() == (has_name ? 1 : 0));
     CHECK(file_bytes(package.library.path()) == file_bytes(model_path("fake_model")));
     struct stat status;
     REQUIRE(::stat(package.library.path(), &status) == 0);
@@ -43,6 +44,90 @@ TEST_CASE("aoti package: the model's library lies in a private file as long as i
   }
   CHECK(temporary.files() == 0);
   CHECK(AotiModel::load(path).error() == Error::Ok);
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: a file without a name is not taken for an older one") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  std::vector<Entry> entries = fake_package();
+  write_package(path, entries);
+  AotiModule first(AotiModel::load(path).value());
+  give_bias(first);
+  // Another library, whose descriptor has the first one's number.
+  const std::string name = "output1";
+  std::vector<uint8_t>& library = entries[2].bytes;
+  const auto at = std::search(library.begin(), library.end(), name.begin(), name.end());
+  REQUIRE(at != library.end());
+  at[6] = '2';
+  entries[1].bytes = bytes_of("{}");
+  write_package(path, entries);
+  AotiModule second(AotiModel::load(path).value());
+  CHECK(second.method_meta()->outputs[1].tensor.name == "output2");
+  CHECK(first.forward(*input_for(Does::NoSecondOutput)).ok());
+}
+
+TEST_CASE("aoti package: a temporary file with a name is removed") {
+  const TemporaryFolder temporary;
+  {
+    detail::TemporaryFile file;
+    REQUIRE(file.create(false) == Error::Ok);
+    CHECK(temporary.files() == 1);
+    REQUIRE(file.write("abc", 3) == Error::Ok);
+    CHECK(file_bytes(file.path()) == bytes_of("abc"));
+    struct stat status;
+    REQUIRE(::stat(file.path(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+  }
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: what cannot be in the file is refused before it is unpacked") {
+  TempFolder folder;
+  const std::string path = folder / "bomb.pt2";
+  const TemporaryFolder temporary;
+  const auto broken = "the package is cut or broken";
+  const std::vector<Entry> zeros = {
+      {"a/data/aotinductor/model/a_weights.blob", std::vector<uint8_t>(size_t{1} << 22)}};
+  write_package(path, zeros, 9);
+  std::vector<uint8_t> bytes = file_bytes(path);
+  REQUIRE(bytes.size() * 500 < zeros[0].bytes.size());
+  RETURNS(InvalidArgument,
+          "the package unpacks to more than 100 times its " + std::to_string(bytes.size()),
+          AotiModel::load(path).error());
+  CHECK(AotiModel::missing_functions(path).error() == Error::InvalidArgument);
+  // Of the entry in the directory: 10 its method, 20 its size in the file, 24 unpacked.
+  const std::string mark = "PK\1\2";
+  const auto entry = [&] {
+    return std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end());
+  };
+  SECTION("more bytes than the file has") {
+    std::fill_n(entry() + 20, 4, uint8_t{0x7f});
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a stored entry of another size") {
+    write_package(path, {{"a/data/aotinductor/model/a_weights.blob", bytes_of("weights")}});
+    bytes = file_bytes(path);
+    entry()[24] += 1;
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a packed entry that has less than it says") {
+    write_package(path, {{"a/data/aotinductor/model/a_weights.blob", bytes_of("weights")}}, 9);
+    bytes = file_bytes(path);
+    entry()[24] += 1;
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a second of what there is once") {
+    std::vector<Entry> entries = fake_package();
+    entries.push_back(entries[2]);
+    entries.back().name = "fake/data/aotinductor/model/b.wrapper.so";
+    write_package(path, entries);
+    RETURNS(InvalidArgument, "the package has a second fake/data/aotinductor/model/b.wrapper.so",
+            AotiModel::load(path).error());
+  }
   CHECK(temporary.files() == 0);
 }
 
@@ -151,7 +236,7 @@ TEST_CASE("aoti package: a description that is not one is an error") {
   TempFolder folder;
   const std::string path = folder / "fake.pt2";
   write_package(path, fake_package("x float33 4"));
-  RETURNS(InvalidArgument, "the package describes a tensor as \"x float33 4\"",
+  RETURNS(InvalidArgument, "tenon_inputs: the package describes a tensor as \"x float33 4\"",
           AotiModel::load(path).error());
   write_package(path, fake_package("x float32 4; y float32 4"));
   RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 1",

@@ -25,8 +25,10 @@ TEST_CASE("aoti specs: a tensor is described by its name, its dtype and its dime
 }
 
 TEST_CASE("aoti specs: texts that describe nothing are refused") {
-  for (const char* text : {"", "x", "x float33 4", "x float32 <=", "x float32 n<=m", "x float32  4",
-                           "x float32 999999999999999999 999999999999999999"}) {
+  for (const char* text :
+       {"", "x", "x float33 4", "x float32 <=", "x float32 n<=m", "x float32  4", "x float32 -4",
+        "x float32 3<=4", "x float32 n=4", "x float32 *n", "x float32 9999999999999999999",
+        "x float32 999999999999999999 999999999999999999"}) {
     ValueSpec spec;
     CHECK(detail::read_aoti_spec(text, spec) == Error::InvalidArgument);
   }
@@ -41,8 +43,60 @@ TEST_CASE("aoti specs: several are read from the package's JSON, if it has them"
   specs.resize(3);
   REQUIRE(detail::read_aoti_specs(json, "tenon_outputs", specs) == Error::Ok);
   CHECK(specs.size() == 3);
-  RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 3",
+  RETURNS(InvalidArgument, "tenon_inputs: the package describes 2 tensors, the model has 3",
           detail::read_aoti_specs(json, "tenon_inputs", specs));
+  specs.assign(1, ValueSpec());
+  for (const char* const text : {R"({"tenon_inputs": ""})", R"({"tenon_inputs": "x float32 2;"})",
+                                 R"({"tenon_inputs": "x float32 2; "})"}) {
+    CHECK(detail::read_aoti_specs(text, "tenon_inputs", specs) == Error::InvalidArgument);
+    CHECK(contains(last_error_message(), "tenon_inputs: the package describes "));
+  }
+  CHECK(!specs[0].is_described);
+}
+
+TEST_CASE(
+    "aoti specs: JSON is read with any blanks, and a field's name in another's text is text") {
+  std::vector<ValueSpec> specs(1);
+  for (const char* const json :
+       {R"({"tenon_inputs":"x int64 3"})",
+        "\n{ \"a\" : \"\" ,\t\"tenon_inputs\"\r\n:\"x int64 3\" }\n",
+        R"({"a": "\"tenon_inputs\": \"y int8 1\"", "tenon_inputs": "x int64 3"})"}) {
+    specs.assign(1, ValueSpec());
+    REQUIRE(detail::read_aoti_specs(json, "tenon_inputs", specs) == Error::Ok);
+    CHECK(specs[0].tensor.name == "x");
+    CHECK(specs[0].tensor.sizes == Dims{3});
+  }
+  specs.assign(1, ValueSpec());
+  CHECK(detail::read_aoti_specs(" {} ", "tenon_inputs", specs) == Error::Ok);
+  CHECK(!specs[0].is_described);
+}
+
+TEST_CASE("aoti specs: other JSON is an error that names the field") {
+  struct Case {
+    const char* json;
+    const char* field;
+  };
+  const Case cases[] = {
+      {"", ""},
+      {"[]", ""},
+      {"{", ""},
+      {"{} {}", ""},
+      {R"({"a"})", "a"},
+      {R"({"a": "b",})", ""},
+      {R"({"a": "b" "c": "d"})", "a"},
+      {R"({"a": "b)", "a"},
+      {R"({"a": "b\)", "a"},
+      {R"({"a": 1, "tenon_inputs": "x int64 3"})", "a"},
+      {R"({"tenon_inputs": ["x int64 3"]})", "tenon_inputs"},
+      {R"({"tenon_inputs": "x int8", "tenon_inputs": "x int8"})", "tenon_inputs"}};
+  for (const Case& wrong : cases) {
+    INFO(wrong.json);
+    std::vector<ValueSpec> specs(1);
+    RETURNS(InvalidArgument, " on, in the field \"" + std::string(wrong.field) + '"',
+            detail::read_aoti_specs(wrong.json, "tenon_inputs", specs));
+    CHECK(
+        contains(last_error_message(), "the package's metadata is not JSON of texts, from byte "));
+  }
 }
 
 }  // namespace aoti_specs_test
