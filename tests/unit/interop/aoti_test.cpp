@@ -238,6 +238,17 @@ TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a co
   CHECK(constants[1].tensor.sizes == Dims{4});
 }
 
+TEST_CASE("AotiModule: a constant's dimensions of size 1 may have any strides") {
+  AotiModel model = AotiModel::load(model_path("fake_model")).value();
+  const TensorPtr memory = ones({16});
+  REQUIRE(model.set_constants({{"layer.bias", *zeros({1, 4})}}) == Error::Ok);
+  REQUIRE(model.set_constants({{"layer.bias", as_strided(*memory, {1, 4}, {7, 1})}}) == Error::Ok);
+  AotiModule module(model);
+  CHECK(values<float>(module.forward(*ones({1, 4}))->at(0).toTensor()) == Floats{3, 3, 3, 3});
+  RETURNS(NotSupported, "layer.bias: its strides are {4, 2}, the model reads it by {7, 1}",
+          model.set_constants({{"layer.bias", as_strided(*memory, {1, 4}, {4, 2})}}));
+}
+
 TEST_CASE("AotiModule: a constant without a value is checked by its bytes") {
   AotiModel model = AotiModel::load(model_path("fake_model")).value();
   RETURNS(InvalidArgument, "layer.bias: it has 20 bytes, expected 16 or up to 63 less",
