@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
 #include "allocation/counting_malloc.h"
 #include "backend/helpers.h"
@@ -25,10 +24,8 @@ using namespace tests;
 
 namespace {
 
-AotiModel loaded(size_t num_models = 1) {
-  AotiOptions options;
-  options.num_models = num_models;
-  Result<AotiModel> model = AotiModel::load(model_path("fake_model"), options);
+AotiModel loaded() {
+  Result<AotiModel> model = AotiModel::load(model_path("fake_model"));
   REQUIRE(model.error() == Error::Ok);
   give_bias(*model);
   return *model;
@@ -254,28 +251,6 @@ TEST_CASE("AotiModule: a constant without a value is checked by its bytes") {
   RETURNS(InvalidArgument, "layer.bias: it has 20 bytes, expected 16 or up to 63 less",
           model.set_constants({{"layer.bias", *zeros({5})}}));
   CHECK(!model.constants().value()[1].is_described);
-}
-
-TEST_CASE("AotiModule: threads run modules of one model at once",
-          "[threads][AotiModule][AotiModel]") {
-  AotiModel model = loaded(2);
-  std::vector<std::thread> threads;
-  std::vector<int> right(4, 0);
-  for (size_t t = 0; t < right.size(); ++t) {
-    threads.emplace_back([&, t] {
-      AotiModule module(model);
-      const TensorPtr x = input_for(Does::NoSecondOutput);
-      x->mutable_data_ptr<float>()[1] = static_cast<float>(t);
-      const TensorPtr y = zeros({2, 4});
-      if (module.set_output(*y) != Error::Ok) return;
-      for (int run = 0; run < 200; ++run) {
-        if (module.run("forward", *x) != Error::Ok) return;
-        right[t] += y->const_data_ptr<float>()[1] == 2 * static_cast<float>(t) ? 1 : 0;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(right == std::vector<int>(4, 200));
 }
 
 TEST_CASE("AotiModule: a library is loaded twice, by two models") {
