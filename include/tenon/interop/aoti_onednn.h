@@ -3,8 +3,8 @@
 // (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
 //
 // Include it in one file of the program, and link that with dnnl and with its functions exported,
-// as interop/aoti_shim.h says. Products are of Float; convolutions of each type that oneDNN has on
-// the processor: Float, BFloat16 or Half. oneDNN computes on OpenMP's threads: OMP_NUM_THREADS.
+// as interop/aoti_shim.h says. Both are of each type that oneDNN has on the processor: Float,
+// BFloat16 or Half. oneDNN computes on OpenMP's threads: OMP_NUM_THREADS.
 #pragma once
 
 #include "tenon/interop/aoti_onednn/convolution.h"

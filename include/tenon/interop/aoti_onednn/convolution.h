@@ -10,15 +10,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-TENON_EXPORT inline const dnnl::engine& onednn_engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-TENON_EXPORT inline dnnl::stream& onednn_stream() {
-  static thread_local dnnl::stream stream(onednn_engine());
-  return stream;
-}
-
 /// Whether a tensor of rank 4 has its channels innermost, as c10 decides that.
 /// Source: c10::is_channels_last_strides_2d_s4.
 inline bool has_channels_last(const Layout& layout) noexcept {
@@ -31,14 +22,6 @@ inline bool has_channels_last(const Layout& layout) noexcept {
     least = stride * (size > 1 ? size : 1);
   }
   return true;
-}
-
-inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
-  using Type = dnnl::memory::data_type;
-  return type == ScalarType::Float      ? Type::f32
-         : type == ScalarType::BFloat16 ? Type::bf16
-         : type == ScalarType::Half     ? Type::f16
-                                        : Type::undef;
 }
 
 /// One convolution, checked. Lists have one number for each spatial dimension.

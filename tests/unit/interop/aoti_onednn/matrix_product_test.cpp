@@ -145,6 +145,49 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "aoti_onednn: products of BFloat16 and Half are computed where oneDNN has them, or refused") {
+  for (const tenon::ScalarType type : {tenon::ScalarType::BFloat16, tenon::ScalarType::Half}) {
+    const auto cast = [](const Tensor& t, tenon::ScalarType wanted) -> Tensor {
+      const tenon::TensorPtr made = tenon::empty(t.sizes(), wanted);
+      REQUIRE(tenon::copy_(made, t, tenon::CastMode::Truncate) == tenon::Error::Ok);
+      return *made;
+    };
+    const auto to = [&](const Tensor& t) { return cast(t, type); };
+    const auto floats = [&](const Tensor& t) { return cast(t, tenon::ScalarType::Float); };
+    const Tensor x = floats(to(numbers({2, 3, 4}, 1)));  // rounded
+    const Tensor y = floats(to(numbers({2, 5, 4}, 2)));
+    const Tensor self = floats(to(numbers({5}, 3)));
+    const Tensor a = to(x);
+    const Tensor b = tenon::permute(to(y), {0, 2, 1});
+    const Tensor out = to(*tenon::full({2, 3, 5}, 7.0f));
+    const Tensor turned = tenon::permute(to(*tenon::full({2, 5, 3}, 7.0f)), {0, 2, 1});
+    for (const Tensor& target : {out, turned}) {
+      if (aoti_torch_cpu_baddbmm_out(AotiHandle(target), AotiHandle(to(self)), AotiHandle(a),
+                                     AotiHandle(b), 0.5, 2) != 0) {
+        CHECK(contains(tenon::last_error_message(), "aoti_torch_cpu_baddbmm_out: oneDNN has no"));
+        const bool is_half = type == tenon::ScalarType::Half;
+        CHECK(
+            contains(tenon::last_error_message(), is_half ? "Half matrices" : "BFloat16 matrices"));
+        CHECK(at(floats(target), {1, 2, 4}) == 7);  // nothing was written
+        continue;
+      }
+      const Tensor result = floats(target);
+      for (int64_t n = 0; n < 2; ++n) {
+        for (int64_t i = 0; i < 3; ++i) {
+          for (int64_t j = 0; j < 5; ++j) {
+            double sum = 0.5 * double{at(self, {j})};
+            for (int64_t k = 0; k < 4; ++k) {
+              sum += 2 * double{at(x, {n, i, k})} * double{at(y, {n, j, k})};
+            }
+            CHECK(std::abs(double{at(result, {n, i, j})} - sum) < 0.03);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("aoti_onednn: a product that is none is an error that says why, and writes nothing") {
   const Tensor out = *tenon::full({2, 2}, 7.0f);
   const auto fails_with = [&](const Tensor& a, const Tensor& b, const char* text) {
@@ -159,6 +202,8 @@ TEST_CASE("aoti_onednn: a product that is none is an error that says why, and wr
   fails_with(numbers({2, 3, 1}), numbers({3, 2}), "expected rank 2");
   fails_with(*tenon::zeros({2, 3}, tenon::ScalarType::Double), numbers({3, 2}),
              "product of Double tensors");
+  fails_with(*tenon::zeros({2, 3}, tenon::ScalarType::BFloat16), numbers({3, 2}),
+             "a product of BFloat16 matrices as a Float one");
   CHECK(aoti_torch_cpu_mm_out(AotiHandle(out), nullptr, nullptr) == 1);
   CHECK(contains(tenon::last_error_message(),
                  "aoti_torch_cpu_mm_out: the left matrix: the handle is null"));
