@@ -52,8 +52,10 @@ class TENON_EXPORT AotiModule final : public Module {
   }
   /// AotiModel::set_constants(), of all modules that share the model.
   [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
-    TENON_TRY(detail::add_context_if("set_constants", load()));
-    return model_.replace(values);
+    return detail::add_context_if("set_constants", detail::call_safely([&] {
+                                    TENON_TRY(load());
+                                    return model_.set_all(values);
+                                  }));
   }
 
  protected:

@@ -102,7 +102,10 @@ class AotiModel {
   /// handle; OutOfMemory.
   /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
   [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
-    return replace(values);
+    return detail::add_context_if("set_constants", detail::call_safely([&] {
+                                    TENON_TRY(check_loaded());
+                                    return set_all(values);
+                                  }));
   }
 
  private:
@@ -169,14 +172,10 @@ class AotiModel {
     TENON_TRY(state->library.open(library, options.num_models));
     package.library.remove();
     if (!is_package) TENON_TRY(read_weights_beside(path, package.weights));
-    if (!package.weights.empty()) {  // the library copies them
-      detail::AotiCall context;
-      const uint8_t* const data = package.weights.data();
-      TENON_TRY(state->library.call(context, state->library.functions().load_constants,
-                                    state->library.container(), data));
-    }
     TENON_TRY(describe(*state, package.metadata));
     TENON_TRY(read_constants(*state));
+    if (!package.weights.empty()) TENON_TRY(load_weights(*state, package.weights));
+    TENON_TRY(describe_constants(*state));
     state_ = std::move(state);
     return Error::Ok;
   }
@@ -208,7 +207,7 @@ class AotiModel {
     TENON_TRY(detail::read_aoti_specs(metadata, "tenon_inputs", state.inputs));
     return detail::read_aoti_specs(metadata, "tenon_outputs", state.outputs);
   }
-  /// Asks the container for its constants, and which have values.
+  /// Asks the container for its constants.
   static Error read_constants(State& state) {
     const detail::AotiLibrary& library = state.library;
     const detail::AotiFunctions& f = library.functions();
@@ -231,10 +230,28 @@ class AotiModel {
       constant.spec.tensor.type = detail::type_of_torch_number(type);
       state.constants.push_back(std::move(constant));
     }
+    return Error::Ok;
+  }
+  /// Passes weights to the library, which copies as many bytes as it has constants.
+  static Error load_weights(State& state, const std::vector<uint8_t>& weights) {
+    size_t expected = 0;
+    for (const Constant& constant : state.constants) expected += constant.nbytes;
+    if (weights.size() < expected) {
+      return detail::fail(Error::InvalidArgument, "the weights have ", weights.size(),
+                          " bytes, the model's constants ", expected);
+    }
+    detail::AotiCall context;
+    return state.library.call(context, state.library.functions().load_constants,
+                              state.library.container(), weights.data());
+  }
+  /// Asks the container which constants have values.
+  static Error describe_constants(State& state) {
+    const detail::AotiLibrary& library = state.library;
     const AOTInductorConstantMapEntry* given = nullptr;
     size_t set = 0;
     detail::AotiCall context;
-    TENON_TRY(library.call(context, f.get_constants, library.container(), &given, &set, false));
+    TENON_TRY(library.call(context, library.functions().get_constants, library.container(), &given,
+                           &set, false));
     const auto* const entries = reinterpret_cast<const detail::AotiConstantEntry*>(given);
     for (size_t i = 0; i < set; ++i) {
       Tensor* tensor = nullptr;
@@ -244,12 +261,6 @@ class AotiModel {
       }
     }
     return Error::Ok;
-  }
-  Error replace(const ListArg<AotiConstant>& values) noexcept {
-    return detail::add_context_if("set_constants", detail::call_safely([&] {
-                                    TENON_TRY(check_loaded());
-                                    return set_all(values);
-                                  }));
   }
   Error set_all(const ListArg<AotiConstant>& values) {
     std::vector<Constant*> targets;

@@ -36,9 +36,10 @@ TEST_CASE("aoti library: functions that nobody provides are all named before its
 }
 
 TEST_CASE("aoti library: operators that the proxy executor would run are missing") {
-  RETURNS(NotSupported,
-          "nobody provides 1 function that the model calls: aoti_torch_proxy_executor_call_function;",
-          load(model_path("fake_model_proxy")));
+  RETURNS(
+      NotSupported,
+      "nobody provides 1 function that the model calls: aoti_torch_proxy_executor_call_function;",
+      load(model_path("fake_model_proxy")));
 }
 
 TEST_CASE("aoti library: more names than an error's text has room for are said to be more") {

@@ -133,7 +133,7 @@ TEST_CASE("aoti package: what cannot be in the file is refused before it is unpa
 
 TEST_CASE("aoti package: weights beside the library are loaded") {
   const float scale[] = {3, 3, 3, 3};
-  std::vector<uint8_t> weights(sizeof scale);
+  std::vector<uint8_t> weights(32);  // and the bias, which it does not read
   std::memcpy(weights.data(), scale, sizeof scale);
   TempFolder folder;
   std::string path = folder / "fake.pt2";
@@ -155,6 +155,15 @@ TEST_CASE("aoti package: weights beside the library are loaded") {
   give_bias(model);
   AotiModule module(model);
   CHECK(module.forward(*ones({1, 4}))->at(0).toTensor().const_data_ptr<float>()[1] == 3);
+}
+
+TEST_CASE("aoti package: weights that are too few are refused before the library reads them") {
+  TempFolder folder;
+  const std::string path = folder / "a.wrapper.so";
+  put_file(path, file_bytes(model_path("fake_model")));
+  put_file(folder / "a.wrapper_weights.blob", std::vector<uint8_t>(31));
+  RETURNS(InvalidArgument, "the weights have 31 bytes, the model's constants 32",
+          AotiModel::load(path).error());
 }
 
 TEST_CASE("aoti package: a model is chosen by its name") {
