@@ -132,7 +132,7 @@ inline std::shared_ptr<Impl> clone_of(const Program& p, const Slot& source, Scal
     impl->shape = shape_of(type, from.shape.sizes, Program::list(source.tensor->strides()));
     impl->settle(from.dynamism);
     impl->memory = nullptr;
-    impl->ownership = Ownership::Borrowed;
+    impl->ownership = placeholder_ownership(from);
     impl->device = from.device;
     impl->host = from.device.is_cpu();
   } else if (impl->memory != nullptr) {

@@ -237,6 +237,12 @@ inline void make_new(Program& p) {
         impl);
 }
 
+/// Whose the memory is of a tensor like `from`, which has none: a template's clone is a template.
+inline Ownership placeholder_ownership(const Impl& from) {
+  return from.is_meta() && from.ownership != Ownership::Borrowed ? Ownership::Owned
+                                                                 : Ownership::Borrowed;
+}
+
 /// Of the sizes and the type of another tensor.
 inline void make_like(Program& p) {
   const Slot& source = p.any_slot();
@@ -263,7 +269,7 @@ inline void make_like(Program& p) {
       impl->shape = from.shape;
       impl->shape.type = type;
       impl->memory = nullptr;
-      impl->ownership = Ownership::Borrowed;
+      impl->ownership = placeholder_ownership(from);
       impl->device = from.device;
       impl->host = false;
       impl->capacity = std::min(from.reach(), from.numel());
@@ -278,7 +284,7 @@ inline void make_like(Program& p) {
                     : tenon::try_full_like(source.tensor, value, dynamism, backend...);
   });
   if (impl->is_meta() && impl->memory == nullptr && expected == Error::Ok &&
-      impl->ownership == Ownership::Borrowed && !made.ok()) {
+      impl->owner == nullptr && !made.ok()) {
     expected = made.error();
   }
   p.add(expected, std::move(made), impl);
