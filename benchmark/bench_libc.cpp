@@ -27,35 +27,35 @@ class Block {
   void* data_;
 };
 
-// Loops over layouts are compiled for what tenon chooses at run time.
-#if defined(__x86_64__)
-#define BENCH_LOOP __attribute__((noinline, target("avx2,f16c")))
-#else
-#define BENCH_LOOP __attribute__((noinline))
-#endif
-
 /// Rows of `length` elements; strides in elements.
 template <class To, class From>
-BENCH_LOOP void cast_rows(To* __restrict out, const From* __restrict in, std::size_t rows,
-                          std::size_t length, std::ptrdiff_t in_row, std::ptrdiff_t in_step) {
+BENCH_FOR_AVX2 __attribute__((noinline)) void cast_rows(To* __restrict out,
+                                                        const From* __restrict in, std::size_t rows,
+                                                        std::size_t length, std::ptrdiff_t in_row,
+                                                        std::ptrdiff_t in_step) {
   for (std::size_t r = 0; r < rows; ++r, in += in_row) {
     for (std::size_t i = 0; i < length; ++i) {
       *out++ = static_cast<To>(in[static_cast<std::ptrdiff_t>(i) * in_step]);
     }
   }
 }
-BENCH_LOOP void take_rgb(float* __restrict out, const std::uint8_t* __restrict in,
-                         std::size_t pixels) {
+BENCH_FOR_AVX2 __attribute__((noinline)) void take_rgb(float* __restrict out,
+                                                       const std::uint8_t* __restrict in,
+                                                       std::size_t pixels) {
   for (std::size_t i = 0; i < pixels; ++i) {
     for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = in[4 * i + c];
   }
 }
 template <class To, class From>
-BENCH_LOOP void cast_all(To* __restrict out, const From* __restrict in, std::size_t count) {
+BENCH_FOR_AVX2 __attribute__((noinline)) void cast_all(To* __restrict out,
+                                                       const From* __restrict in,
+                                                       std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<To>(in[i]);
 }
-BENCH_LOOP void normalize_all(float* __restrict out, const std::uint8_t* __restrict in,
-                              std::size_t count, float mean, float stddev) {
+BENCH_FOR_AVX2 __attribute__((noinline)) void normalize_all(float* __restrict out,
+                                                            const std::uint8_t* __restrict in,
+                                                            std::size_t count, float mean,
+                                                            float stddev) {
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = (static_cast<float>(in[i]) * (1 / 255.0f) - mean) / stddev;
   }

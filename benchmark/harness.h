@@ -16,6 +16,13 @@
 #include <type_traits>
 #include <utility>
 
+// Loops over layouts are compiled for what tenon chooses at run time.
+#if defined(__x86_64__)
+#define BENCH_FOR_AVX2 __attribute__((target("avx2,f16c")))
+#else
+#define BENCH_FOR_AVX2
+#endif
+
 namespace bench {
 
 using MallocCount = std::uint64_t (*)();

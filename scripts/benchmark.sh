@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Measures tenon beside ExecuTorch, ATen, OpenCV and NumPy: installs what is missing (Debian, Ubuntu), fetches
-# the peers, builds and prints the tables. Arguments go to benchmark/compare.py (try --help).
+# the peers, builds and prints the tables. Arguments go to benchmark/compare.py (try --help), or to
+# benchmark/grid.py after --grid: copies and casts of many types, layouts and sizes.
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
@@ -29,4 +30,8 @@ logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TY
   -DTENON_BUILD_BENCHMARKS=ON -DTENON_PARTNERS_DIR="$partners"
 logged "$build/build.log" cmake --build "$build"
 
+if [ "${1:-}" = --grid ]; then
+  shift
+  exec python3 "$root/benchmark/grid.py" "$build/benchmark/bench_grid" "$@"
+fi
 exec python3 "$root/benchmark/compare.py" "$build/benchmark" "$@"
