@@ -118,25 +118,25 @@ TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode)
 }
 // Casts of one number, which CUDA's kernels share.
 
-/// Float to integers of up to 32 bits, truncated, or of up to 16, rounded to nearest even; clamped;
-/// NaN gives 0.
-template <bool kRound>
+/// Float to integers of up to 16 bits, truncated or rounded to nearest even, or (kInt) to Int,
+/// truncated; clamped; NaN gives 0.
+template <bool kRound, bool kInt>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
                                                            const CastLimits& limits) noexcept {
   // Clamped by their bits, whose order is that of numbers of one sign: without branches, and no
   // comparison of NaN. Of 32 bits the largest float that fits is 2^31 - 128.
   const uint32_t lowest = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
-  const uint32_t highest =
-      float_bits(static_cast<float>(limits.highest)) - (limits.highest == INT32_MAX ? 1 : 0);
+  const uint32_t highest = float_bits(static_cast<float>(limits.highest)) - kInt;
   const uint32_t given = float_bits(value);
   const uint32_t number = if_greater(given & 0x7fffffffu, 0x7f800000u, 0, given);
-  const uint32_t is_high = if_greater(number, highest, ~0u, 0);
-  const uint32_t below = is_high != 0 ? highest : number;
+  const auto below =
+      static_cast<int32_t>(number) > static_cast<int32_t>(highest) ? highest : number;
   const float within = float_from_bits(below < lowest ? below : lowest);
   // The sum's last bit is worth 1: the addition rounds.
-  const auto whole = kRound ? float_bits(within + 12582912.0f) - 0x4b400000u
-                            : static_cast<uint32_t>(static_cast<int32_t>(within));
-  return static_cast<int32_t>(whole | (static_cast<uint32_t>(limits.highest) & is_high));
+  auto whole = kRound ? float_bits(within + 12582912.0f) - 0x4b400000u
+                      : static_cast<uint32_t>(static_cast<int32_t>(within));
+  if constexpr (kInt) whole |= if_greater(number, highest, 0x7fffffffu, 0);
+  return static_cast<int32_t>(whole);
 }
 
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,

@@ -316,8 +316,9 @@ TENON_LAZY void add_cast(Conversion& c, ScalarType to, ScalarType from, CastMode
   if (is_exact_in_float(from) || to_float_at_once) {
     c.add_to_float(from);
     if (to_small) {
-      c.add(saturate ? &kStep<int32_t, float, &float_to_int<true>, true>
-                     : &kStep<int32_t, float, &float_to_int<false>, true>);
+      c.add(saturate       ? &kStep<int32_t, float, &float_to_int<true, false>, true>
+            : to_size == 4 ? &kStep<int32_t, float, &float_to_int<false, true>, true>
+                           : &kStep<int32_t, float, &float_to_int<false, false>, true>);
       return c.add_wrapping(4, to_size);
     }
     if (!to_integer && to != ScalarType::Double) {

@@ -98,8 +98,9 @@ TENON_HOST_DEVICE inline void store_number(const CastTarget& as, char* to, doubl
 TENON_HOST_DEVICE inline void store_number(const CastTarget& as, char* to, float value) noexcept {
   if (as.type == ScalarType::Bool) return store_aligned(to, is_nonzero(value, as.limits));
   if (as.is_integer && (as.size <= 2 || (as.type == ScalarType::Int && !as.saturates))) {
-    const int32_t whole =
-        as.saturates ? float_to_int<true>(value, as.limits) : float_to_int<false>(value, as.limits);
+    const int32_t whole = as.saturates   ? float_to_int<true, false>(value, as.limits)
+                          : as.size == 4 ? float_to_int<false, true>(value, as.limits)
+                                         : float_to_int<false, false>(value, as.limits);
     return store_bits(as.size, to, static_cast<uint32_t>(whole));
   }
   if (as.is_integer || as.type == ScalarType::Double) return store_number(as, to, widen(value));
