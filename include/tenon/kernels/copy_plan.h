@@ -86,22 +86,31 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
+/// Moves a dimension next to the last one.
+inline void move_inward(CopyPlan& plan, size_t d) noexcept {
+  const CopyPlan::Dim moved = plan.dims[d];
+  for (; d + 2 < plan.rank; ++d) plan.dims[d] = plan.dims[d + 1];
+  plan.dims[d] = moved;
+}
+
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is; the source may be reversed. False when one of them is not. Without a conversion
-/// both must be long enough to be better than the dimensions that are last.
+/// destination is; the source may be reversed. False when one of them is not, or both are so short
+/// that other dimensions are better: then the longest one is next to a short last one.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
+  const ptrdiff_t row = plan.dims[plan.rank - 1].size;
+  size_t longest = plan.rank - 2;
   for (size_t i = plan.rank - 1; i-- > 0;) {
-    const CopyPlan::Dim found = plan.dims[i];
-    if (found.src_stride != source_unit(plan) && found.src_stride != -source_unit(plan)) continue;
-    const bool is_small = plan.rank > 2 && found.size * plan.dims[plan.rank - 1].size < 64;
-    if (is_small && !plan.converts) continue;
-    for (; i + 2 < plan.rank; ++i) plan.dims[i] = plan.dims[i + 1];
-    plan.dims[i] = found;
+    const CopyPlan::Dim& dim = plan.dims[i];
+    if (dim.size > plan.dims[longest].size) longest = i;
+    if (dim.src_stride != source_unit(plan) && dim.src_stride != -source_unit(plan)) continue;
+    if (plan.rank > 2 && dim.size * row < 64) continue;
+    move_inward(plan, i);
     return true;
   }
+  if (plan.dims[plan.rank - 2].size * row < 64) move_inward(plan, longest);
   return false;
 }
 
