@@ -37,7 +37,8 @@ struct Plane {
 /// Element by element along the longer side, in runs that stay in the cache.
 TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
   const Plane p = plane.in_rows >= plane.out_rows ? plane : plane.exchanged();
-  const int64_t run = p.out_rows == 1 ? p.in_rows : p.out_rows < 8 ? 256 : 32;
+  const bool is_near = p.out_rows < 8 && p.in_stride < 1024 && p.out_step < 1024;
+  const int64_t run = p.out_rows == 1 ? p.in_rows : is_near ? 256 : 32;
   for (int64_t i = 0; i < p.in_rows; i += run) {
     const int64_t n = p.in_rows - i < run ? p.in_rows - i : run;
     for (int64_t j = 0; j < p.out_rows; ++j) {
@@ -49,12 +50,11 @@ TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
 
 #if !defined(__OPTIMIZE_SIZE__)
 /// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square,
-/// kPitch apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
+/// `pitch` apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
 /// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
 /// of it to where lanes * q + p was.
-inline constexpr int64_t kPitch = 64;
 template <class E>
-TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* in,
+TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* in, int64_t pitch,
                                      int64_t rows) noexcept {
   constexpr size_t kLanes = 16 / sizeof(E);
   constexpr auto lanes = std::make_index_sequence<kLanes>();
@@ -63,7 +63,7 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
     const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
     char* const to = out + x * static_cast<int64_t>(sizeof(E));
     Vector<E, 16> v[kLanes];
-    for (int64_t i = 0; i < kTile; ++i) load(v[i], in + (x + i) * kPitch);
+    for (int64_t i = 0; i < kTile; ++i) load(v[i], in + (x + i) * pitch);
     for (size_t step = 1; step < kLanes; step *= 2) {
       Vector<E, 16> w[kLanes];
       for (size_t i = 0; i < kLanes / 2; ++i) {
@@ -77,8 +77,9 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
 }
 
 /// A plane of at least one square, of elements of 1, 2, 4 or 8 bytes, in blocks of 64 rows of one
-/// cache line. The rows are first copied together: with a stride that is a power of two they would
-/// evict each other before all of their line is used.
+/// cache line. Such rows are first copied together: with a stride that is a power of two they would
+/// evict each other before all of their line is used. Rows are too far apart for the processor to
+/// fetch their next lines ahead.
 TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
   const auto strip = size == 1   ? &transpose_strip<uint8_t>
                      : size == 2 ? &transpose_strip<uint16_t>
@@ -87,27 +88,29 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
   const auto element = static_cast<int64_t>(size);
   const int64_t tile = 16 / element;
   constexpr int64_t kRows = 64;
-  const int64_t most = kPitch / element;
-  alignas(64) char block[kRows * kPitch];
+  constexpr int64_t kLine = 64;
+  alignas(64) char block[kRows * kLine];
   const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const int64_t width = p.out_rows < most ? p.out_rows : most;
+  const bool are_lines = p.out_rows >= kLine / element;
+  const int64_t width = are_lines ? kLine / element : p.out_rows;
   for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
     const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
     for (int64_t c0 = 0; c0 < p.out_rows; c0 += width) {
       const int64_t c = c0 + width <= p.out_rows ? c0 : p.out_rows - width;
-      const char* const in = p.in + r * p.in_stride + c * element;
+      const char* in = p.in + r * p.in_stride + c * element;
       char* const out = p.out + c * p.out_stride + r * element;
-      for (int64_t i = 0; i < rows; ++i) {
-        char* const row = block + i * kPitch;
-        if (width == most) {
-          std::memcpy(row, in + i * p.in_stride, 64);  // of known length, which is not a call
-        } else {
-          std::memcpy(row, in + i * p.in_stride, static_cast<size_t>(width * element));
+      if (are_lines) {
+        for (int64_t i = 0; i < rows; ++i) {
+          const char* const line = in + i * p.in_stride;
+          std::memcpy(block + i * kLine, line, 64);  // of known length, which is not a call
+          __builtin_prefetch(line + kLine);
         }
+        in = block;
       }
       for (int64_t y0 = 0; y0 < width; y0 += tile) {
         const int64_t y = y0 + tile <= width ? y0 : width - tile;
-        strip(out + y * p.out_stride, p.out_stride, block + y * element, rows);
+        strip(out + y * p.out_stride, p.out_stride, in + y * element,
+              are_lines ? kLine : p.in_stride, rows);
       }
     }
   }
@@ -313,7 +316,7 @@ TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
     p.out_stride = -p.out_stride;
   }
   const auto element = static_cast<int64_t>(size);
-  if (p.in_step == element && p.out_step == element && p.in_rows * element >= 32 &&
+  if (p.in_step == element && p.out_step == element && p.in_rows * element >= 16 &&
       p.out_rows * element >= 16 && size <= 8 && (size & (size - 1)) == 0) {
     transpose_blocks(p, size);
     return clear_after_baseline();
