@@ -16,15 +16,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A plan's last dimension.
-inline CopyPlan::Dim innermost_row(const CopyPlan& plan) noexcept {
-  if (plan.rank != 0) return plan.dims[plan.rank - 1];
-  return {1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
-}
-/// The plane that its last two are.
+/// The plane that a plan's last two dimensions are.
 inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  const CopyPlan::Dim row = innermost_row(plan);
-  const CopyPlan::Dim other = plan.rank < 2 ? CopyPlan::Dim{1, 0, 0} : plan.dims[plan.rank - 2];
+  CopyPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
+  CopyPlan::Dim other{1, 0, 0};
+  if (plan.rank >= 1) row = plan.dims[plan.rank - 1];
+  if (plan.rank >= 2) other = plan.dims[plan.rank - 2];
   return {dst,        src,      other.dst_stride, row.src_stride,
           other.size, row.size, row.dst_stride,   other.src_stride};
 }

@@ -86,40 +86,36 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
-/// Moves a dimension next to the last one.
-inline void move_inward(CopyPlan& plan, size_t d) noexcept {
-  const CopyPlan::Dim moved = plan.dims[d];
-  for (; d + 2 < plan.rank; ++d) plan.dims[d] = plan.dims[d + 1];
-  plan.dims[d] = moved;
-}
-
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
 /// destination is; the source may be reversed. False when one of them is not, or both are so short
-/// that other dimensions are better: then the longest one is next to a short last one.
+/// that other dimensions are better: then a longer one becomes the last but one.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
   const ptrdiff_t row = plan.dims[plan.rank - 1].size;
-  size_t longest = plan.rank - 2;
-  for (size_t i = plan.rank - 1; i-- > 0;) {
+  size_t best = plan.rank - 2;
+  bool is_plane = false;
+  for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
-    if (dim.size > plan.dims[longest].size) longest = i;
-    if (dim.src_stride != source_unit(plan) && dim.src_stride != -source_unit(plan)) continue;
-    if (plan.rank > 2 && dim.size * row < 64) continue;
-    move_inward(plan, i);
-    return true;
+    const bool is_consecutive =
+        dim.src_stride == source_unit(plan) || -dim.src_stride == source_unit(plan);
+    is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= 64);
+    const bool is_longer = plan.dims[best].size * row < 64 && dim.size > plan.dims[best].size;
+    if (is_plane || is_longer) best = i;
   }
-  if (plan.dims[plan.rank - 2].size * row < 64) move_inward(plan, longest);
-  return false;
+  const CopyPlan::Dim moved = plan.dims[best];
+  for (; best + 2 < plan.rank; ++best) plan.dims[best] = plan.dims[best + 1];
+  plan.dims[best] = moved;
+  return is_plane;
 }
 
 // Inlined: a call more is measurable for small copies.
 
 /// Sorts a plan's dimensions by their strides in the destination, which are positive, and merges
-/// neighbours that lie like one on both sides.
+/// neighbours that lie like one on both sides, but for the one with the stride `apart`.
 template <class = void>
-TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
+TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     const CopyPlan::Dim dim = plan.dims[i];
     size_t at = i;
@@ -133,7 +129,8 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan) noexcept {
     CopyPlan::Dim& outer = plan.dims[kept];
     const CopyPlan::Dim& inner = plan.dims[i];
     if (outer.dst_stride == int64_t{inner.dst_stride} * inner.size &&
-        outer.src_stride == int64_t{inner.src_stride} * inner.size) {
+        outer.src_stride == int64_t{inner.src_stride} * inner.size && outer.dst_stride != apart &&
+        inner.dst_stride != apart) {
       outer = {outer.size * inner.size, inner.dst_stride, inner.src_stride};
     } else {
       plan.dims[++kept] = inner;
@@ -167,8 +164,9 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   }
 }
 
-TENON_LAZY void finish_plan(CopyPlan& plan) noexcept {
-  merge_dims(plan);
+/// Without `apart` all dimensions may be merged.
+TENON_LAZY void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noexcept {
+  merge_dims(plan, apart);
   choose_kind(plan);
 }
 

@@ -100,13 +100,12 @@ struct NormalizeKernel {
 #endif
 };
 
-#if TENON_HAS_VARIANTS
 template <class T>
 inline constexpr StepVariants kNormalize = {&NormalizeKernel<T>::baseline,
+#if TENON_HAS_VARIANTS
                                             &NormalizeKernel<T>::avx2};
 #else
-template <class T>
-inline constexpr StepVariants kNormalize = {&NormalizeKernel<T>::baseline, nullptr};
+                                            nullptr};
 #endif
 
 /// The values of channels in the order of a plan's dimension: data[c * step].
@@ -145,26 +144,19 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
   const bool is_uniform = plan.mean.step == 0 && plan.stddev.step == 0;
   if (dst.sizes.empty() || dst.sizes[dim] == 1 || is_uniform) return finish_plan(copy);
 
-  // The channels are apart while the others are merged.
   plan.channels = dst.sizes[dim];
-  size_t at = 0;
-  for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
-  const CopyPlan::Dim channel = copy.dims[at];
-  for (--copy.rank; at < copy.rank; ++at) copy.dims[at] = copy.dims[at + 1];
   if (dst.strides[dim] < 0) {  // begin_plan() has reversed it
     for (ChannelValues* values : {&plan.mean, &plan.stddev}) {
       values->data += (plan.channels - 1) * values->step;
       values->step = -values->step;
     }
   }
-  merge_dims(copy);
-  for (at = copy.rank++; at > 0 && copy.dims[at - 1].dst_stride < channel.dst_stride; --at) {
-    copy.dims[at] = copy.dims[at - 1];
-  }
-  copy.dims[at] = channel;
-  choose_kind(copy);
+  size_t at = 0;
+  for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
   // Nothing else has its stride, since the destination's elements are distinct.
-  for (at = 0; copy.dims[at].dst_stride != channel.dst_stride;) ++at;
+  const ptrdiff_t channel_stride = copy.dims[at].dst_stride;
+  finish_plan(copy, channel_stride);
+  for (at = 0; copy.dims[at].dst_stride != channel_stride;) ++at;
   plan.channel_dim = at;
 }
 
