@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
@@ -88,25 +89,25 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
 /// destination is; the source may be reversed. False when one of them is not, or both are so short
-/// that other dimensions are better: then a longer one becomes the last but one.
+/// that other dimensions are better: then a longer one becomes the last but one. A cast's blocks are
+/// made of these two.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
   const ptrdiff_t row = plan.dims[plan.rank - 1].size;
+  const ptrdiff_t unit = source_unit(plan);
+  const ptrdiff_t least = plan.converts ? 512 : 64;
   size_t best = plan.rank - 2;
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
-    const bool is_consecutive =
-        dim.src_stride == source_unit(plan) || -dim.src_stride == source_unit(plan);
+    const bool is_consecutive = dim.src_stride == unit || -dim.src_stride == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= 64);
-    const bool is_longer = plan.dims[best].size * row < 64 && dim.size > plan.dims[best].size;
+    const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || is_longer) best = i;
   }
-  const CopyPlan::Dim moved = plan.dims[best];
-  for (; best + 2 < plan.rank; ++best) plan.dims[best] = plan.dims[best + 1];
-  plan.dims[best] = moved;
+  for (; best + 2 < plan.rank; ++best) std::swap(plan.dims[best], plan.dims[best + 1]);
   return is_plane;
 }
 
@@ -117,12 +118,9 @@ inline bool make_plane(CopyPlan& plan) noexcept {
 template <class = void>
 TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
-    const CopyPlan::Dim dim = plan.dims[i];
-    size_t at = i;
-    for (; at > 0 && plan.dims[at - 1].dst_stride < dim.dst_stride; --at) {
-      plan.dims[at] = plan.dims[at - 1];
+    for (size_t at = i; at > 0 && plan.dims[at - 1].dst_stride < plan.dims[at].dst_stride; --at) {
+      std::swap(plan.dims[at - 1], plan.dims[at]);
     }
-    plan.dims[at] = dim;
   }
   size_t kept = 0;
   for (size_t i = 1; i < plan.rank; ++i) {
@@ -151,17 +149,16 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
     }
   }
   const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
-  plan.is_plane = false;
-  if (inner == nullptr || is_dense(plan, *inner)) {
-    plan.kind = plan.converts ? CopyKind::Cast : plan.rank < 2 ? CopyKind::Memcpy : CopyKind::Rows;
-  } else if (inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16)) {
-    plan.kind = CopyKind::General;  // long rows of one value each: fills
-  } else {
-    plan.is_plane = make_plane(plan);
-    plan.kind = !plan.is_plane  ? CopyKind::General
-                : plan.converts ? CopyKind::Cast
-                                : CopyKind::Transpose;
-  }
+  const bool is_row = inner == nullptr || is_dense(plan, *inner);
+  // Long rows of one value each are fills.
+  const bool is_fill =
+      !is_row && inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16);
+  plan.is_plane = !is_fill && (plan.converts || !is_row) && make_plane(plan) && !is_row;
+  plan.kind = plan.converts && (is_row || plan.is_plane) ? CopyKind::Cast
+              : plan.is_plane                            ? CopyKind::Transpose
+              : !is_row                                  ? CopyKind::General
+              : plan.rank < 2                            ? CopyKind::Memcpy
+                                                         : CopyKind::Rows;
 }
 
 /// Without `apart` all dimensions may be merged.
