@@ -37,7 +37,7 @@ struct BlockConversion : Conversion {
   template <class Prepare>
   void convert(const Plane& plane, int64_t most_listed, const Prepare& prepare) noexcept {
     constexpr int64_t kBytes = TENON_BARE_METAL ? 512 : 4096;
-    alignas(64) char taken[kBytes];
+    alignas(64) char gathered[kBytes];
     alignas(64) char made[kBytes];
     const Plane p = exchanges ? plane.exchanged() : plane;
     const int64_t rows = p.out_rows;
@@ -75,9 +75,9 @@ struct BlockConversion : Conversion {
         char* const target = p.out + r * p.out_stride + i * p.out_step;
         char* const out = scatters ? made : target;
         if (gathers) {
-          copy_block({taken, in, m * from_size, p.in_stride, n, m, from_size, p.in_step},
+          copy_block({gathered, in, m * from_size, p.in_stride, n, m, from_size, p.in_step},
                      static_cast<size_t>(from_size), gathering);
-          in = taken;
+          in = gathered;
         }
         const int64_t together = by_row ? 1 : n;
         for (int64_t k = 0; k < n; k += together) {

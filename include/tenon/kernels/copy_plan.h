@@ -97,13 +97,13 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   }
   const ptrdiff_t row = plan.dims[plan.rank - 1].size;
   const ptrdiff_t unit = source_unit(plan);
-  const ptrdiff_t least = plan.converts ? 512 : 64;
+  const ptrdiff_t least = plan.converts ? 512 : 128;
   size_t best = plan.rank - 2;
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
     const bool is_consecutive = dim.src_stride == unit || -dim.src_stride == unit;
-    is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= 64);
+    is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= 128);
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || is_longer) best = i;
   }

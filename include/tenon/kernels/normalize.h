@@ -170,8 +170,8 @@ struct ChannelLists {
 
   /// For `rows` of `length` elements, of channel `first` and then of the next ones in turn, along
   /// the row or from one row to the next.
-  void fill(const NormalizePlan& plan, int64_t first, int64_t rows, int64_t length,
-            bool along_row) noexcept {
+  void repeat(const NormalizePlan& plan, int64_t first, int64_t rows, int64_t length,
+              bool along_row) noexcept {
     const int64_t wanted[4] = {first, rows, length, along_row};
     if (std::memcmp(filled, wanted, sizeof filled) == 0) return;
     std::memcpy(filled, wanted, sizeof filled);
@@ -213,7 +213,7 @@ TENON_LAZY void run_normalized_piece(const NormalizePlan& plan, const CopyPlan& 
               [&](int64_t row, int64_t rows, int64_t i, int64_t length) {
                 const int64_t first = !varies ? 0 : along_row ? i : row;
                 context.varies = varies && (along_row || rows > 1);
-                if (context.varies) lists.fill(plan, first, rows, length, along_row);
+                if (context.varies) lists.repeat(plan, first, rows, length, along_row);
                 context.mean = context.varies ? lists.mean : &plan.mean[first];
                 context.stddev = context.varies ? lists.stddev : &plan.stddev[first];
               });
