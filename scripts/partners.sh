@@ -28,6 +28,8 @@ these are for the python3 that is found first:
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
   mypy        mypy 2.4.1, which checks the stub (40 MB)
+  conan       Conan 2.34.0, which makes its package (18 MB)
+  twine       twine 7.0.0 and cffconvert 2.0.0, which check Python's packages and CITATION.cff (43 MB)
 END
 }
 
@@ -186,6 +188,31 @@ partner_platformio() {
     urllib3==2.8.0 idna==3.20 certifi==2026.10.18
 }
 
+partner_conan() {
+  version=conan==2.34.0
+  python=$(python_version)
+  if current conan "$version for $python"; then return; fi
+  fetch conan "$version" requests==2.34.2 urllib3==2.8.0 idna==3.20 certifi==2026.10.18 charset-normalizer==3.5.3 \
+    colorama==0.4.6 pyyaml==6.0.4 patch-ng==1.19.1 fasteners==0.20 distro==1.9.0 jinja2==3.1.6 markupsafe==3.0.4 \
+    python-dateutil==4.0.0
+  python3 -m compileall -q "$partners/conan.new" # without which each run takes seconds longer
+  finish conan "$version for $python"
+}
+
+# What their checks import.
+partner_twine() {
+  version=twine==7.0.0
+  python=$(python_version)
+  if current twine "$version and cffconvert==2.0.0 for $python"; then return; fi
+  fetch twine "$version" requests==2.34.2 urllib3==2.8.0 idna==3.20 certifi==2026.10.18 charset-normalizer==3.5.3 \
+    requests-toolbelt==1.0.0 packaging==26.3 readme-renderer==46.0 docutils==0.23 nh3==0.3.8 pygments==2.21.0 \
+    rfc3986==2.0.0 rich==15.0.0 id==1.6.1 \
+    cffconvert==2.0.0 click==8.5.1 ruamel.yaml==0.19.1 jsonschema==3.2.0 attrs==26.1.0 pyrsistent==0.20.0 six==1.17.0 \
+    pykwalify==1.8.0 docopt==0.6.2 python-dateutil==4.0.0 setuptools==65.5.0
+  python3 -m compileall -q "$partners/twine.new"
+  finish twine "$version and cffconvert==2.0.0 for $python"
+}
+
 partner_nanobind() { simple nanobind nanobind==3.1.0; } # with its robin_map
 
 # A build of these serves one minor version of Python.
@@ -278,7 +305,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | numpy | mpi4py | torch | torch_export | jax | pandas | mypy) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | numpy | mpi4py | torch | torch_export | jax | pandas | mypy) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""tenon's Python type, for type checkers: there is no module called tenon to import.
+"""tenon's Python type, for type checkers.
 
-The stubs that nanobind's and pybind11's tools write for a module refer to it. Have this folder in
-MYPYPATH, or this file beside them."""
+The stubs that nanobind's and pybind11's tools write for a module refer to it. Install the package
+tenon, or have this folder in MYPYPATH, or this file beside them."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
