@@ -47,11 +47,11 @@ done
 
 need git git
 need cmake cmake
+need make make
 need "${CXX:-g++}" g++
 need python3 python3
 if [ -z "$names" ]; then
   names=$all
-  need ninja ninja-build
   need dh debhelper
   need dpkg-buildpackage dpkg-dev
   need lintian lintian
@@ -146,8 +146,8 @@ make_conan() {
   (
     export CONAN_HOME="$work/conan/home" PYTHONPATH="$partner"
     logged "$log" python3 "$partner/bin/conan" profile detect
-    logged "$log" python3 "$partner/bin/conan" create "$source/packaging/conan" -s compiler.cppstd=17
-    logged "$log" python3 "$partner/bin/conan" cache save "tenon/$version" --file "$out/conan/tenon-$version-conan.tgz"
+    logged "$log" python3 "$partner/bin/conan" create --no-remote "$source/packaging/conan" -s compiler.cppstd=17
+    logged "$log" python3 "$partner/bin/conan" cache save "tenon/$version:*" --file "$out/conan/tenon-$version-conan.tgz"
   )
 }
 

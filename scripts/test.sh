@@ -48,6 +48,10 @@ if [ -n "$all" ]; then
   need gdb gdb
   need valgrind valgrind
   need git git
+  need make make
+  need dh debhelper
+  need dpkg-buildpackage dpkg-dev
+  need lintian lintian
   need_pip
   # Those of the python3 that is found first; the package has Debian's.
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
@@ -208,7 +212,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio numpy mpi4py torch torch_export jax pandas mypy >"$fetched" 2>&1 &
+    scikit_build platformio conan twine numpy mpi4py torch torch_export jax pandas mypy >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.
@@ -255,7 +259,7 @@ else
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|partner_headers|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|packages|partner_headers|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
