@@ -5,8 +5,8 @@
 # Makes the package by scripts/release.sh, then starts consume.sh in a new root folder: this machine's, where the checkout
 # and the build folder are empty and all changes are lost. What is made lies in SCRATCH.
 set -eu
-package=$1 scratch=$2 build=$3
-here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+package=$1 scratch=$2 build=$(CDPATH='' cd -- "$3" && pwd -P)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 root=$(CDPATH='' cd -- "$here/../../.." && pwd)
 version=$(sed -n 's/^#define TENON_VERSION_[A-Z]* \([0-9]*\)$/\1/p' "$root/include/tenon/config.h" | paste -sd .)
 
