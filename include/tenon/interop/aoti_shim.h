@@ -137,16 +137,10 @@ AOTITorchError aoti_torch_get_strides(AtenTensorHandle tensor, int64_t** ret) {
                   [](auto&, auto& t) { return const_cast<int64_t*>(t.layout.strides().data()); });
 }
 AOTITorchError aoti_torch_get_size(AtenTensorHandle tensor, int64_t d, int64_t* ret) {
-  return aoti_on(__func__, tensor, [&](Tensor& t) {
-    TENON_TRY(check_defined(t, "the tensor"));
-    return aoti_entry(t.sizes(), d, ret);
-  });
+  return aoti_entry(__func__, tensor, d, ret, [](auto& t) { return t.layout.sizes(); });
 }
 AOTITorchError aoti_torch_get_stride(AtenTensorHandle tensor, int64_t d, int64_t* ret) {
-  return aoti_on(__func__, tensor, [&](Tensor& t) {
-    TENON_TRY(check_defined(t, "the tensor"));
-    return aoti_entry(t.strides(), d, ret);
-  });
+  return aoti_entry(__func__, tensor, d, ret, [](auto& t) { return t.layout.strides(); });
 }
 AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.type; });
@@ -310,20 +304,13 @@ AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTens
     const TensorFields& from = fields(TensorArg(t));
     TENON_TRY(check_has_data(from));
     const ptrdiff_t span = from.layout.required_span_size();
-    AotiShape shape;
-    AotiShape block_shape;
-    const int64_t one = 1;
-    const int64_t size = span;
-    TENON_TRY(block_shape.read(1, &size, &one, static_cast<int32_t>(from.type)));
-    TENON_TRY(
-        shape.read(t.dim(), t.sizes().data(), t.strides().data(), static_cast<int32_t>(from.type)));
     Tensor block;
-    TENON_TRY(aoti_empty(block_shape, block));
+    TENON_TRY(aoti_empty({{span}, {1}, from.type}, block));
     if (span != 0) {
       std::memcpy(fields(TensorArg(block)).data, from.data,
                   static_cast<size_t>(span) * elementSize(from.type));
     }
-    return aoti_view(block, shape, 0, ret);
+    return aoti_view(block, {from.layout.sizes(), from.layout.strides(), from.type}, 0, ret);
   });
 }
 

@@ -49,14 +49,21 @@ AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
     return Error::Ok;
   });
 }
-/// An entry of sizes or strides; a negative d counts from the end.
-inline Error aoti_entry(ArrayRef<int64_t> dims, int64_t d, int64_t* out) noexcept {
-  const auto rank = static_cast<int64_t>(dims.size());
-  if (TENON_UNLIKELY(d < -rank || d >= rank)) {
-    return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
-  }
-  *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
-  return Error::Ok;
+/// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts from
+/// the end.
+template <class Read>
+AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t d, int64_t* out,
+                          const Read& read) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const ArrayRef<int64_t> dims = read(fields(TensorArg(tensor)));
+    const auto rank = static_cast<int64_t>(dims.size());
+    if (TENON_UNLIKELY(d < -rank || d >= rank)) {
+      return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
+    }
+    *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
+    return Error::Ok;
+  });
 }
 
 /// The tensor whose memory it is: its storage, as torch calls that.

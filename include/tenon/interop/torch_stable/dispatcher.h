@@ -137,12 +137,10 @@ inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
   TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(stack[0]), self));
   if (name == "aten::empty_like") {
     TENON_TRY(refuse_stable_options(stack, 1, 6));
-    AotiShape shape;
-    shape.type = fields(TensorArg(self)).type;
-    shape.sizes = self.sizes();
-    shape.strides = self.strides();
+    TENON_TRY(check_defined(self, "the tensor"));
+    const TensorFields& like = fields(TensorArg(self));
     Tensor made;
-    TENON_TRY(aoti_empty(shape, made));
+    TENON_TRY(aoti_empty({like.layout.sizes(), like.layout.strides(), like.type}, made));
     return give(made);
   }
   if (name == "aten::clone") {
@@ -189,11 +187,10 @@ inline AOTITorchError dispatch_stable(const char* name, const char* overload,
     std::string full = name;
     if (overload != nullptr && *overload != '\0') full += std::string(".") + overload;
     if (full.compare(0, 6, "aten::") == 0) return run_torch_operator(full, stack);
-    StableOperator found;
-    TENON_TRY(find_stable(full, found));
+    StableKernel kernel = nullptr;
     StableSchema schema;
-    TENON_TRY(schema.read(found.schema));
-    found.kernel(stack, schema.inputs.size(), schema.outputs.size());
+    TENON_TRY(find_stable(full, kernel, schema));
+    kernel(stack, schema.inputs.size(), schema.outputs.size());
     return Error::Ok;
   });
 }

@@ -187,8 +187,8 @@ inline bool is_stable_type(std::string_view type) noexcept {
 }
 
 /// Finds an operator that can be called.
-/// Errors: NotFound; NotSupported without a kernel for the CPU.
-inline Error find_stable(std::string_view name, StableOperator& found) {
+/// Errors: NotFound; NotSupported without a kernel for the CPU; InvalidArgument for its schema.
+inline Error find_stable(std::string_view name, StableKernel& kernel, StableSchema& schema) {
   StableOperators& operators = stable_operators();
   const std::lock_guard<std::mutex> lock(operators.mutex);
   const auto entry = operators.all.find(name);
@@ -198,16 +198,15 @@ inline Error find_stable(std::string_view name, StableOperator& found) {
   if (entry->second.kernel == nullptr) {
     return fail(Error::NotSupported, entry->first.c_str(), " has no kernel for the CPU");
   }
-  found = entry->second;
-  return Error::Ok;
+  kernel = entry->second.kernel;
+  return schema.read(entry->second.schema);
 }
 
 inline Error call_stable(std::string_view name, Span<const EValue> inputs,
                          std::vector<EValue>& outputs) {
-  StableOperator found;
-  TENON_TRY(find_stable(name, found));
+  StableKernel kernel = nullptr;
   StableSchema schema;
-  TENON_TRY(schema.read(found.schema));
+  TENON_TRY(find_stable(name, kernel, schema));
   if (inputs.size() != schema.inputs.size()) {
     return fail(Error::InvalidArgument, "it takes ", schema.inputs.size(), " inputs, got ",
                 inputs.size());
@@ -228,7 +227,7 @@ inline Error call_stable(std::string_view name, Span<const EValue> inputs,
     }
     return fail(error, "input ", i, ": ", message_of(error));
   }
-  found.kernel(stack.data(), inputs.size(), outputs.size());
+  kernel(stack.data(), inputs.size(), outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     TENON_TRY(pop_stable(schema.outputs[i], stack[i], outputs[i]));
   }

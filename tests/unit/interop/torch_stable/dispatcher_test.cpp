@@ -75,6 +75,23 @@ TEST_CASE("dispatcher: torch's operators that give views") {
   CHECK(tests::values<float>(copied) == tests::Floats{1, 4, 2, 5, 3, 6});
 }
 
+TEST_CASE("dispatcher: an undefined tensor is an error of each operator") {
+  const auto refuses = [](const char* name, const char* overload, std::vector<StableIValue> stack) {
+    INFO(name);
+    CHECK(detail::dispatch_stable(name, overload, stack.data()) == 1);
+    CHECK(tests::contains(last_error_message(), "undefined"));
+  };
+  const Tensor none;
+  refuses("aten::empty_like", "", {on_stack(none), 0, 0, 0, 0, 0});
+  refuses("aten::clone", "", {on_stack(none), 0});
+  refuses("aten::contiguous", "", {on_stack(none), 0});
+  refuses("aten::copy_", "", {on_stack(none), on_stack(*zeros({2})), 0});
+  refuses("aten::zero_", "", {on_stack(none)});
+  refuses("aten::view", "", {on_stack(none), list_of({2})});
+  refuses("aten::reshape", "", {on_stack(none), list_of({2})});
+  refuses("aten::transpose", "int", {on_stack(none), 0, 0});
+}
+
 TEST_CASE("dispatcher: an operator that tenon has not is an error that names it") {
   StableIValue stack[] = {0};
   CHECK(detail::dispatch_stable("aten::matmul", "", stack) == 1);
