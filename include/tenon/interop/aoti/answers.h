@@ -49,8 +49,8 @@ AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
     return Error::Ok;
   });
 }
-/// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts from
-/// the end.
+/// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts
+/// from the end.
 template <class Read>
 AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t d, int64_t* out,
                           const Read& read) noexcept {

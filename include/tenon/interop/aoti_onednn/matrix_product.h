@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices and of batches of them: of Float by oneDNN's dnnl_sgemm, of BFloat16 and Half
-// by its matmul, which has what the processor has.
+// Products of matrices and of batches of them: of Float by oneDNN's dnnl_sgemm, of BFloat16 and
+// Half by its matmul, which has what the processor has.
 #pragma once
 
 #include <algorithm>
