@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Files for the formats in this folder: reading, mapping, and replacing as a whole. Functions leave
-// errors with fail(); the reader or writer of a format adds its name and the path.
+// Files for the formats in this folder, open for reading, or mapped. Functions leave errors with
+// fail(); the reader or writer of a format adds its name and the path.
 #pragma once
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -75,6 +76,18 @@ class FilePath {
   bool has_null_char_ = false;
 };
 
+/// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.
+struct ShownText {
+  char text[64] = "";
+  explicit ShownText(std::string_view from) noexcept {
+    size_t n = 0;
+    for (; n < from.size() && n < 60; ++n) {
+      text[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
+    }
+    if (n < from.size()) std::memcpy(text + n, "...", 4);
+  }
+};
+
 /// Fails with the system's text for `code`, an errno.
 inline Error file_error(const char* what, int code, Error error = Error::AccessFailed) noexcept {
   return fail(code == ENOMEM ? Error::OutOfMemory : error, what, ": ",
@@ -120,13 +133,14 @@ class InputFile {
     return fail(Error::AccessFailed, "the file became shorter while it was read");
   }
 
-  /// Maps the first `length` > 0 bytes privately: writes stay in this process, the file may be
-  /// closed. Null where that is not possible.
+  /// Maps the first `length` > 0 bytes privately: writes stay in this process, or with `readonly`
+  /// end it. The file may be closed. Null where that is not possible.
   /// Ownership: `unmapper` unmaps.
-  void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper) noexcept {
+  void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper,
+            [[maybe_unused]] bool readonly = false) noexcept {
 #if TENON_HAS_POSIX_FILES
-    void* const base =
-        ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE, ::fileno(file_), 0);
+    const int protection = readonly ? PROT_READ : PROT_READ | PROT_WRITE;
+    void* const base = ::mmap(nullptr, length, protection, MAP_PRIVATE, ::fileno(file_), 0);
     if (base != MAP_FAILED) {
       unmapper = Deleter(base, [length](void* p) noexcept { ::munmap(p, length); });
       return base;
@@ -141,86 +155,33 @@ class InputFile {
   Deleter closer_;
 };
 
-/// A part of a file to write.
-struct FileBlock {
-  const void* data;
-  size_t size;
-};
-
-/// Writes the blocks and closes the file, also on failure.
-inline Error write_and_close(std::FILE* file, ArrayRef<FileBlock> blocks) noexcept {
-  int code = 0;
-  for (const FileBlock& block : blocks) {
-    errno = 0;
-    if (block.size != 0 && std::fwrite(block.data, 1, block.size, file) != block.size) {
-      code = errno != 0 ? errno : EIO;
-      break;
-    }
-  }
-  if (std::fclose(file) != 0 && code == 0) code = errno;
-  return code == 0 ? Error::Ok : file_error("cannot write", code);
-}
-
-#if TENON_HAS_POSIX_FILES
-/// Writes a file beside `path` and renames it. `old` describes the file at `path` now, or is null.
-inline Error replace_file(const char* path, const struct stat* old,
-                          ArrayRef<FileBlock> blocks) noexcept {
-  const char* const slash = std::strrchr(path, '/');
-  const size_t folder = slash != nullptr ? static_cast<size_t>(slash + 1 - path) : 0;
-  constexpr size_t kNameRoom = 64;
-  auto* const aside = static_cast<char*>(std::malloc(folder + kNameRoom));
-  const Deleter freer(aside, &std::free);
-  if (aside == nullptr) return file_error("cannot write", ENOMEM);
-  std::memcpy(aside, path, folder);
-  // A name may be taken by another thread, or left over from a process that died.
-  std::FILE* file = nullptr;
-  for (int attempt = 0; file == nullptr; ++attempt) {
-    std::snprintf(aside + folder, kNameRoom, ".tenon-%ld-%d.tmp", static_cast<long>(::getpid()),
-                  attempt);
-    file = std::fopen(aside, "wbx");
-    if (file == nullptr && (errno != EEXIST || attempt == 1000)) {
-      return file_error("cannot create a file in its folder", errno);
-    }
-  }
-  if (old != nullptr) {
-    // At worst the new file has the default permissions.
-    static_cast<void>(::fchmod(::fileno(file), old->st_mode & mode_t{0777}));
-  }
-  Error error = write_and_close(file, blocks);
-  if (error == Error::Ok && std::rename(aside, path) != 0) {
-    error = file_error("cannot replace it", errno);
-  }
-  if (error != Error::Ok) std::remove(aside);
-  return error;
-}
-#endif
-
-/// Writes a file of these blocks.
+/// A whole file's bytes, not to be written: its mapping, or where that is not possible a copy. In
+/// ATen mode, where no tensor is read-only, writes to them stay in this process.
 ///
-/// An existing file is replaced by rename once the new one is complete: it stays whole on failure,
-/// and for readers that have it open or mapped, which truncation would end with SIGBUS. A symbolic
-/// link stays one. Written in place: devices, pipes, the missing target of a link, files without a
-/// name, and files on systems without POSIX.
-/// Errors: AccessFailed, OutOfMemory.
-inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
-  const KeepErrno keep;
-#if TENON_HAS_POSIX_FILES
-  struct stat old;
-  struct stat link;
-  const bool exists = ::stat(path, &old) == 0;
-  const bool is_new = !exists && ::lstat(path, &link) != 0;
-  // A file behind a descriptor in /proc may have no path anymore.
-  char* const real = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
-  if (exists && S_ISREG(old.st_mode) && real == nullptr && errno == ENOMEM) {
-    return file_error("cannot write", ENOMEM);  // in place it might not stay whole
+/// Ownership: `release` unmaps or frees them. Until then, writes to the file in place may show in
+/// the bytes, and reading them past a truncation ends the process with SIGBUS.
+struct FileBytes {
+  const unsigned char* data = nullptr;
+  size_t size = 0;
+  Deleter release;
+
+  Error open(const char* path) noexcept {
+    InputFile file;
+    TENON_TRY(file.open(path));
+    if (file.size() > PTRDIFF_MAX) return file_error("cannot map it", ENOMEM);
+    size = static_cast<size_t>(file.size());
+    if (size == 0) return Error::Ok;
+    void* base = file.map(size, release, kHasOwnTensors);
+    if (base == nullptr) {
+      base = std::malloc(size);
+      if (base == nullptr) return file_error("cannot read it", ENOMEM);
+      release = Deleter(base, &std::free);
+      TENON_TRY(file.read(0, base, size));
+    }
+    data = static_cast<const unsigned char*>(base);
+    return Error::Ok;
   }
-  const Deleter freer(real, &std::free);
-  if (is_new) return replace_file(path, nullptr, blocks);
-  if (real != nullptr) return replace_file(real, &old, blocks);
-#endif
-  std::FILE* const file = std::fopen(path, "wb");
-  return file != nullptr ? write_and_close(file, blocks) : file_error("cannot open", errno);
-}
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

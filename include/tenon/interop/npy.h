@@ -9,7 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tenon/interop/file.h"
+#include "tenon/interop/file_writer.h"
+#include "tenon/interop/named_tensor.h"
 #include "tenon/interop/npy/header.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/kernels/copy_elements.h"
@@ -112,13 +113,11 @@ inline Error read_npy(NpySource source, NpyMemory memory, ScalarType requested, 
   return Error::Ok;
 }
 
-/// The content of a file to write: a header, and the tensor's own elements or those of `copy`.
+/// The content of a file to write.
 struct NpyImage {
   char header[kNpyHeaderRoom];
   size_t header_size = 0;
-  const void* data = nullptr;
-  size_t nbytes = 0;
-  Draft copy;
+  HostBytes elements;
 };
 
 inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
@@ -149,14 +148,11 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   const bool contiguous = is_on_host && layout.is_contiguous();
   const bool fortran_order =
       is_on_host && !contiguous && is_dense(sizes, layout.strides(), {reversed, rank});
-  image.data = from.data;
-  image.nbytes = from.nbytes();
-  if (!contiguous && !fortran_order) {
-    TENON_TRY(make_row_major(sizes, Plan(from.type, from.dynamism), false, image.copy));
-    MemoryLocation here;
-    TENON_TRY(locate_new(fields(image.copy), here));
-    TENON_TRY(copy(here, there));
-    image.data = here.view.data;
+  if (contiguous || fortran_order) {
+    image.elements.data = from.data;
+    image.elements.nbytes = from.nbytes();
+  } else {
+    TENON_TRY(copy_to_host(from, there, image.elements));
   }
   image.header_size = format_npy_header(type, fortran_order, sizes, image.header);
   return Error::Ok;
@@ -287,7 +283,7 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
   if (error == Error::Ok) {
     error = detail::make_npy_image(tensor, image);
     const detail::FileBlock blocks[] = {{image.header, image.header_size},
-                                        {image.data, image.nbytes}};
+                                        {image.elements.data, image.elements.nbytes}};
     if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks);
     if (error == Error::Ok) return error;
     error = path.add_context(error);
@@ -300,10 +296,11 @@ inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
   detail::NpyImage image;
   detail::raise_if("to_npy", detail::make_npy_image(tensor, image));
-  std::vector<uint8_t> bytes(image.header_size + image.nbytes);
+  const detail::HostBytes& elements = image.elements;
+  std::vector<uint8_t> bytes(image.header_size + elements.nbytes);
   std::memcpy(bytes.data(), image.header, image.header_size);
-  if (image.nbytes != 0) {
-    std::memcpy(bytes.data() + image.header_size, image.data, image.nbytes);
+  if (elements.nbytes != 0) {
+    std::memcpy(bytes.data() + image.header_size, elements.data, elements.nbytes);
   }
   return bytes;
 }

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "tenon/core/layout.h"
+#include "tenon/interop/file.h"
 #include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
@@ -28,18 +29,6 @@ inline constexpr size_t kNpyMaxText = size_t{1} << 20;
 inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
 /// The buffer for format_npy_header().
 inline constexpr size_t kNpyHeaderRoom = 2048;
-
-/// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.
-struct ShownText {
-  char text[64] = "";
-  explicit ShownText(std::string_view from) noexcept {
-    size_t n = 0;
-    for (; n < from.size() && n < 60; ++n) {
-      text[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
-    }
-    if (n < from.size()) std::memcpy(text + n, "...", 4);
-  }
-};
 
 /// Where the text of a header lies in its file.
 struct NpyRange {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Writing files: an existing one is replaced as a whole, or stays. Functions leave errors with
+// fail(); the writer of a format adds its name and the path.
+#pragma once
+
+#include <functional>
+
+#include "tenon/backend/calls.h"
+#include "tenon/interop/file.h"
+
+#if TENON_HAS_POSIX_FILES
+#include <fcntl.h>
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+/// Called while a file is written or read, with the bytes done so far and those in all: after each
+/// few megabytes, and once with both equal. What it throws ends the call with its error.
+using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
+
+namespace detail {
+
+/// Tells a function of progress.
+class Progress {
+ public:
+  /// The bytes between two calls.
+  static constexpr size_t kPart = size_t{8} << 20;
+
+  Progress() noexcept = default;
+  Progress(const ProgressFunction& function, uint64_t total) noexcept
+      : function_(function ? &function : nullptr), total_(total) {}
+
+  bool is_wanted() const noexcept { return function_ != nullptr; }
+  Error add(uint64_t count) noexcept {
+    done_ += count;
+    if (function_ == nullptr) return Error::Ok;
+    return add_context_if("on_progress", call_safely([this] {
+                            (*function_)(done_, total_);
+                            return Error::Ok;
+                          }));
+  }
+
+ private:
+  const ProgressFunction* function_ = nullptr;
+  uint64_t done_ = 0;
+  uint64_t total_ = 0;
+};
+
+/// A file in the making. Unless commit() has returned Ok, nothing has changed once it goes.
+///
+/// An existing file is replaced by rename once the new one is complete: it stays whole on failure,
+/// and for readers that have it open or mapped, which truncation would end with SIGBUS. A symbolic
+/// link stays one. Written in place: devices, pipes, the missing target of a link, files without a
+/// name, and files on systems without POSIX.
+/// Errors: AccessFailed, OutOfMemory.
+class OutputFile {
+ public:
+  OutputFile() noexcept = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    const KeepErrno keep;
+    if (file_ != nullptr) std::fclose(file_);
+    if (is_aside_) std::remove(aside_);
+    std::free(aside_);
+    std::free(real_);
+  }
+
+  /// `path` is the caller's to keep.
+  Error open(const char* path) noexcept {
+    const KeepErrno keep;
+    target_ = path;
+#if TENON_HAS_POSIX_FILES
+    struct stat old;
+    struct stat link;
+    const bool exists = ::stat(path, &old) == 0;
+    const bool is_new = !exists && ::lstat(path, &link) != 0;
+    // A file behind a descriptor in /proc may have no path anymore.
+    real_ = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
+    if (exists && S_ISREG(old.st_mode) && real_ == nullptr && errno == ENOMEM) {
+      return file_error("cannot write", ENOMEM);  // in place it might not stay whole
+    }
+    if (real_ != nullptr) target_ = real_;
+    if (is_new || real_ != nullptr) return open_aside(is_new ? nullptr : &old);
+#endif
+    file_ = std::fopen(path, "wb");
+    return file_ != nullptr ? Error::Ok : file_error("cannot open", errno);
+  }
+
+  std::FILE* file() const noexcept { return file_; }
+
+  Error write(const void* data, size_t nbytes, Progress& progress) noexcept {
+    const KeepErrno keep;
+    const auto* bytes = static_cast<const char*>(data);
+    while (nbytes != 0) {
+      const size_t count =
+          progress.is_wanted() && nbytes > Progress::kPart ? Progress::kPart : nbytes;
+      errno = 0;
+      if (std::fwrite(bytes, 1, count, file_) != count) {
+        return file_error("cannot write", errno != 0 ? errno : EIO);
+      }
+      TENON_TRY(progress.add(count));
+      bytes += count;
+      nbytes -= count;
+    }
+    return Error::Ok;
+  }
+
+  /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
+  Error commit(bool durable) noexcept {
+    const KeepErrno keep;
+    int code = std::fflush(file_) == 0 ? 0 : errno;
+#if TENON_HAS_POSIX_FILES
+    // Devices and pipes refuse.
+    if (durable && code == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) code = errno;
+#endif
+    if (std::fclose(std::exchange(file_, nullptr)) != 0 && code == 0) code = errno;
+    if (code != 0) return file_error("cannot write", code);
+    if (!is_aside_) return Error::Ok;
+    if (std::rename(aside_, target_) != 0) return file_error("cannot replace it", errno);
+    is_aside_ = false;
+#if TENON_HAS_POSIX_FILES
+    if (durable) sync_folder();
+#endif
+    return Error::Ok;
+  }
+
+ private:
+#if TENON_HAS_POSIX_FILES
+  /// Opens a file beside the target. `old` describes the file that is there now, or is null.
+  Error open_aside(const struct stat* old) noexcept {
+    const char* const slash = std::strrchr(target_, '/');
+    const size_t folder = slash != nullptr ? static_cast<size_t>(slash + 1 - target_) : 0;
+    constexpr size_t kNameRoom = 64;
+    aside_ = static_cast<char*>(std::malloc(folder + kNameRoom));
+    if (aside_ == nullptr) return file_error("cannot write", ENOMEM);
+    std::memcpy(aside_, target_, folder);
+    // A name may be taken by another thread, or left over from a process that died.
+    for (int attempt = 0; file_ == nullptr; ++attempt) {
+      std::snprintf(aside_ + folder, kNameRoom, ".tenon-%ld-%d.tmp", static_cast<long>(::getpid()),
+                    attempt);
+      file_ = std::fopen(aside_, "wbx");
+      if (file_ == nullptr && (errno != EEXIST || attempt == 1000)) {
+        return file_error("cannot create a file in its folder", errno);
+      }
+    }
+    is_aside_ = true;
+    if (old != nullptr) {
+      // At worst the new file has the default permissions.
+      static_cast<void>(::fchmod(::fileno(file_), old->st_mode & mode_t{0777}));
+    }
+    return Error::Ok;
+  }
+  /// Puts the new name on the disk. The file is complete either way, so a failure does not count.
+  void sync_folder() noexcept {
+    char* const slash = std::strrchr(aside_, '/');
+    if (slash != nullptr) slash[1] = '\0';
+    const int folder = ::open(slash != nullptr ? aside_ : ".", O_RDONLY | O_CLOEXEC);
+    if (folder < 0) return;
+    static_cast<void>(::fsync(folder));
+    ::close(folder);
+  }
+#endif
+
+  const char* target_ = nullptr;
+  char* real_ = nullptr;   // the target, where the path is a link to it
+  char* aside_ = nullptr;  // the path of what is renamed in the end
+  bool is_aside_ = false;  // whether there is such a file
+  std::FILE* file_ = nullptr;
+};
+
+/// A part of a file to write.
+struct FileBlock {
+  const void* data;
+  size_t size;
+};
+
+/// Writes a file of these blocks, as an OutputFile.
+inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
+  OutputFile file;
+  Progress silent;
+  TENON_TRY(file.open(path));
+  for (const FileBlock& block : blocks) TENON_TRY(file.write(block.data, block.size, silent));
+  return file.commit(false);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

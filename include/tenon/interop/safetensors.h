@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// SafeTensors, write_safetensors: tensors from and to safetensors files, the format of Hugging Face.
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "tenon/interop/file_writer.h"
+#include "tenon/interop/named_tensor.h"
+#include "tenon/interop/safetensors/safetensors_header.h"
+#include "tenon/interop/safetensors/safetensors_shards.h"
+#include "tenon/interop/safetensors/safetensors_writer.h"
+#include "tenon/tensor/borrow.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// The tensors of a safetensors file, or of a model in several, by name and as a list in the order of
+/// their bytes.
+///
+/// The file is mapped, and the tensors that get() gives are over that mapping: nothing is read but
+/// the header. Each keeps the mapping, so this object may go before them. They are read-only:
+/// functions that write fail with InvalidState; clone() makes a tensor to write to. (In ATen mode,
+/// which has no read-only tensors, writes stay in this process.) While one of them lives, do not let
+/// anybody change or shorten the file in place: reading past its end ends the process with SIGBUS.
+/// write_safetensors() to the same path is fine, as it puts a new file there.
+///
+/// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each get().
+/// Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
+/// F8_E8M0, F6_E2M3, F6_E3M2 and F4, which tenon has not, are listed, and get() is NotSupported.
+/// Ownership: copies of this object share the mapping.
+/// Threads: it does not change; any number may use it.
+/// Source: safetensors' safe_open.
+class SafeTensors {
+ public:
+  /// Without tensors.
+  SafeTensors() noexcept = default;
+
+  /// Opens a file. One whose name ends with .json is the index of a model in several files,
+  /// model.safetensors.index.json, which lie beside it: each tensor that it names is in the file that
+  /// it says; others in these files are left out. Metadata is that of all files, the first's first.
+  /// Errors: NotFound; AccessFailed; InvalidArgument, which names the tensor, the field and the
+  /// offset (JSON that the format does not have, keys that are there twice; offsets that overlap,
+  /// leave gaps, lie beyond the file or do not fit the shape and dtype; a header of more than
+  /// 100 MB); OutOfMemory.
+  /// Cost: O(header); a page when it is first used.
+  static Result<SafeTensors> open(const detail::FilePath& path) noexcept {
+    SafeTensors opened;
+    Error error = path.check();
+    if (error == Error::Ok) {
+      error = detail::call_safely([&] {
+        const std::string_view name = path.c_str();
+        const std::string_view end = ".json";
+        const bool is_index =
+            name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
+        auto contents = std::make_shared<Contents>();
+        TENON_TRY(is_index ? open_index(name, *contents) : contents->add(path.c_str()));
+        TENON_TRY(contents->sort());
+        opened.contents_ = std::move(contents);
+        return Error::Ok;
+      });
+      if (error != Error::Ok) error = path.add_context(error);
+    }
+    if (error != Error::Ok) return detail::add_context("SafeTensors::open", error);
+    return opened;
+  }
+
+  size_t size() const noexcept { return infos().size(); }
+  /// What the file says of its tensors; valid as long as this object.
+  ArrayRef<SafeTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {
+    if (contents_ == nullptr) return {};
+    return contents_->header.infos;
+  }
+  /// The free texts in the file.
+  std::map<std::string, std::string> metadata() const {
+    if (contents_ == nullptr) return {};
+    return contents_->header.metadata;
+  }
+  /// Null if there is none of that name.
+  const SafeTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
+    if (contents_ == nullptr) return nullptr;
+    const auto& by_name = contents_->by_name;
+    const auto at =
+        std::lower_bound(by_name.begin(), by_name.end(), name,
+                         [](const SafeTensorInfo* a, std::string_view n) { return a->name < n; });
+    return at != by_name.end() && (*at)->name == name ? *at : nullptr;
+  }
+
+  /// The tensor of that name.
+  /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
+  /// Errors: NotFound; NotSupported (a dtype that tenon has not); OutOfMemory.
+  Result<TensorPtr> get(std::string_view name) const noexcept {
+    const SafeTensorInfo* const info = find(name);
+    if (info != nullptr) return make(*info);
+    return detail::fail(Error::NotFound, "SafeTensors::get: there is no tensor \"",
+                        detail::ShownText(name).text, "\" among the ", size());
+  }
+  /// The tensor of infos()[i].
+  /// Errors: also OutOfBounds.
+  Result<TensorPtr> get(size_t i) const noexcept {
+    if (i < size()) return make(infos()[i]);
+    return detail::fail(Error::OutOfBounds, "SafeTensors::get: tensor ", i, " of ", size());
+  }
+
+ private:
+  struct Contents {
+    detail::SafeTensorsHeader header;
+    std::vector<const SafeTensorInfo*> by_name;
+    std::vector<std::shared_ptr<const detail::FileBytes>> files;
+
+    Error add(const char* path) {
+      auto file = std::make_shared<detail::FileBytes>();
+      TENON_TRY(file->open(path));
+      TENON_TRY(detail::read_safetensors_header(file->data, file->size, header));
+      files.push_back(std::move(file));
+      return Error::Ok;
+    }
+    Error sort() {
+      for (const SafeTensorInfo& info : header.infos) by_name.push_back(&info);
+      std::sort(by_name.begin(), by_name.end(),
+                [](const SafeTensorInfo* a, const SafeTensorInfo* b) { return a->name < b->name; });
+      for (size_t i = 1; i < by_name.size(); ++i) {
+        if (by_name[i - 1]->name != by_name[i]->name) continue;
+        return detail::fail(Error::InvalidArgument, "tensor \"",
+                            detail::ShownText(by_name[i]->name).text, "\" is there twice");
+      }
+      return Error::Ok;
+    }
+  };
+
+  static Error open_index(std::string_view path, Contents& all) {
+    detail::FileBytes index;
+    TENON_TRY(index.open(path.data()));
+    detail::SafeTensorsMap files;
+    const std::string_view text(reinterpret_cast<const char*>(index.data), index.size);
+    if (index.size > detail::kSafeTensorsMaxHeader) {
+      return detail::fail(Error::InvalidArgument, "an index of ", index.size, " bytes");
+    }
+    TENON_TRY(detail::read_safetensors_index(text, files));
+    const std::string folder(path.substr(0, path.rfind('/') + 1));  // npos + 1 is 0
+    std::set<std::string> names;
+    for (const auto& [tensor, file] : files) names.insert(file);
+    for (const std::string& name : names) {
+      Contents one;
+      Error error = one.add((folder + name).c_str());
+      if (error == Error::Ok) error = one.sort();
+      if (error != Error::Ok) return detail::FilePath(name).add_context(error);
+      for (SafeTensorInfo& info : one.header.infos) {
+        const auto entry = files.find(info.name);
+        if (entry == files.end() || entry->second != name) continue;
+        files.erase(entry);
+        info.file = all.files.size();
+        all.header.infos.push_back(std::move(info));
+      }
+      all.header.metadata.merge(one.header.metadata);
+      all.files.push_back(std::move(one.files[0]));
+    }
+    if (files.empty()) return Error::Ok;
+    return detail::fail(Error::InvalidArgument, "weight_map: there is no tensor \"",
+                        detail::ShownText(files.begin()->first).text, "\" in ",
+                        detail::ShownText(files.begin()->second).text);
+  }
+
+  Result<TensorPtr> make(const SafeTensorInfo& info) const noexcept {
+    const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
+    const unsigned char* const bytes = file->data + info.offset;
+    detail::Plan plan(detail::own_type(info.type));
+    detail::Draft draft;
+    Error error = Error::Ok;
+    if (info.type == ScalarType::Undefined) {
+      error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
+    } else if (!info.is_copied) {
+      Deleter release(nullptr, [file](void*) noexcept {});
+      const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasOwnTensors);
+      error = detail::borrow_checked(data, info.sizes, {}, {}, plan, &release, draft);
+    } else {
+      error = detail::make_owned(detail::RowMajor{info.sizes}, plan, false, draft);
+      if (error == Error::Ok) {
+        detail::TensorFields& made = detail::fields(draft);
+        std::memcpy(made.data, bytes, made.nbytes());
+        if (detail::host_is_big_endian()) {
+          detail::swap_byte_order(made.data, made.nbytes(), detail::number_size(made.type));
+        }
+        made.readonly = detail::kHasOwnTensors;
+      }
+    }
+    if (error != Error::Ok) {
+      error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
+                           "\": ", last_error_message());
+    }
+    return detail::finish<Result<TensorPtr>>("SafeTensors::get", error, draft);
+  }
+
+  std::shared_ptr<const Contents> contents_;
+};
+
+/// Writes a safetensors file, which replaces an existing one once it is complete and on the disk, and
+/// otherwise leaves it as it is: see write_npy(). The elements begin at a multiple of 64 bytes, those
+/// of the widest numbers first, so that every tensor is aligned for its numbers; among equals in the
+/// order of the list. Tensors that are not contiguous, or not in the host's memory, are copied, one
+/// at a time.
+///
+/// Ownership: reads the tensors. `on_progress` is told of the bytes.
+/// Errors: InvalidArgument (a name or text that is there twice, or not UTF-8; "__metadata__" as a
+/// name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot read); InvalidState
+/// (undefined; a placeholder); AccessFailed, with the system's text; OutOfMemory; what on_progress
+/// threw.
+/// Source: safetensors' save_file.
+[[nodiscard]] inline Error write_safetensors(
+    const detail::FilePath& path, const std::vector<NamedTensor>& tensors,
+    const std::map<std::string, std::string>& metadata = {},
+    const ProgressFunction& on_progress = {}) noexcept {
+  Error error = path.check();
+  if (error == Error::Ok) {
+    error = detail::call_safely(
+        [&] { return detail::write_safetensors(path.c_str(), tensors, metadata, on_progress); });
+    if (error == Error::Ok) return error;
+    error = path.add_context(error);
+  }
+  return detail::add_context("write_safetensors", error);
+}
+
+TENON_END_NAMESPACE
