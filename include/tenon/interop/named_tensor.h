@@ -3,8 +3,12 @@
 // which files have them.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "tenon/interop/file.h"
 #include "tenon/tensor/cat.h"
 #include "tenon/tensor/location.h"
 
@@ -21,6 +25,39 @@ struct NamedTensor {
 };
 
 namespace detail {
+
+/// Whether a text is UTF-8, as the formats want names.
+inline bool is_utf8(std::string_view text) noexcept {
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i++]);
+    const int more = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4) return false;
+    uint32_t code = first & (0x7fu >> (more == 0 ? 0 : more + 1));
+    for (int k = 0; k < more; ++k, ++i) {
+      if (i == text.size() || (text[i] & 0xc0) != 0x80) return false;
+      code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3f);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+    if (code < kLeast[more] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff) return false;
+  }
+  return true;
+}
+
+/// Checks that names are UTF-8, and that no two are the same.
+inline Error check_names(const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& tensor : tensors) {
+    if (!is_utf8(tensor.name)) {
+      return fail(Error::InvalidArgument, "the name \"", ShownText(tensor.name).text,
+                  "\" is not UTF-8");
+    }
+    names.emplace_back(tensor.name);
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return Error::Ok;
+  return fail(Error::InvalidArgument, "two tensors are named \"", ShownText(*twice).text, "\"");
+}
 
 /// A tensor's elements in row-major order in the host's memory: its own, or those of `copy`.
 struct HostBytes {

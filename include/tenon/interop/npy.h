@@ -11,107 +11,13 @@
 
 #include "tenon/interop/file_writer.h"
 #include "tenon/interop/named_tensor.h"
-#include "tenon/interop/npy/header.h"
-#include "tenon/kernels/byte_order.h"
+#include "tenon/interop/npy/npy_reader.h"
 #include "tenon/kernels/copy_elements.h"
-#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/location.h"
 
 TENON_BEGIN_NAMESPACE
 
-/// How read_npy() reads a file's elements.
-enum class NpyMemory : uint8_t {
-  Copy,  ///< into the tensor's own memory
-  /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
-  /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
-  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither. No
-  /// element is read, so the bytes of a Bool stay as they are: casts and texts take any but 0 as
-  /// true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
-  /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
-  Map,
-};
-
 namespace detail {
-
-/// An array in a .npy file, which is open, or bytes in memory.
-struct NpySource {
-  InputFile* file;
-  const unsigned char* bytes;
-  uint64_t size;  // of the whole
-  size_t begin;   // where the array begins
-
-  Error read(size_t offset, void* out, size_t count) const noexcept {
-    if (file != nullptr) return file->read(begin + offset, out, count);
-    if (count != 0) std::memcpy(out, bytes + begin + offset, count);
-    return Error::Ok;
-  }
-};
-
-/// Reads the array that begins at source.begin, and says where it ends. A given type, unless
-/// Undefined, is what the bytes are taken as.
-inline Error read_npy(NpySource source, NpyMemory memory, ScalarType requested, size_t& end,
-                      Draft& draft) noexcept {
-  if (source.begin > source.size) {
-    return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
-                source.size, " bytes");
-  }
-  if (source.begin == source.size && source.begin != 0) {
-    return fail(Error::InvalidArgument, "there is no array at offset ", source.begin,
-                ", where the bytes end");
-  }
-  source.size -= source.begin;
-  unsigned char preamble[kNpyPreamble];
-  const auto count = static_cast<size_t>(source.size < kNpyPreamble ? source.size : kNpyPreamble);
-  NpyRange text;
-  TENON_TRY(source.read(0, preamble, count));
-  TENON_TRY(parse_npy_preamble(preamble, count, source.size, text));
-
-  auto* const characters = static_cast<char*>(std::malloc(text.size + 1));
-  const Deleter freer(characters, &std::free);
-  if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
-  NpyHeader header;
-  TENON_TRY(source.read(text.begin, characters, text.size));
-  TENON_TRY(NpyParser({characters, text.size}, requested).parse(header));
-  const size_t rank = header.sizes.size();
-  if (header.per_item != 1) {
-    header.sizes.push_back(static_cast<int64_t>(header.per_item));
-    TENON_TRY(check_dims("the shape with its elements' bytes", header.sizes));
-  }
-
-  ptrdiff_t numel = 0;
-  TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
-  const size_t nbytes = static_cast<size_t>(numel) * elementSize(header.type);
-  if (nbytes > source.size - text.end()) {
-    return fail(Error::InvalidArgument, "sizes ", header.sizes, " of ", header.type, " need ",
-                nbytes, " bytes of data, but only ", source.size - text.end(),
-                " follow the header");
-  }
-  Dims order;  // in which the elements are dense
-  for (size_t d = rank; header.fortran_order && d-- > 0;) {
-    order.push_back(static_cast<int64_t>(d));
-  }
-  if (!order.empty() && rank != header.sizes.size()) order.push_back(static_cast<int64_t>(rank));
-  Plan plan(header.type);
-  const size_t begin = source.begin + text.end();
-  const bool usable = !header.swapped && begin % number_size(header.type) == 0;
-  end = begin + nbytes;
-  if (memory == NpyMemory::Map && usable && nbytes != 0) {
-    Deleter unmapper;
-    if (void* const base = source.file->map(end, unmapper)) {
-      void* const data = static_cast<char*>(base) + begin;
-      return borrow_checked(data, header.sizes, order, {}, plan, &unmapper, draft);
-    }
-  }
-  TENON_TRY(make_owned(Strided{header.sizes, order, {}}, plan, false, draft));
-  void* const data = fields(draft).data;
-  TENON_TRY(source.read(text.end(), data, nbytes));
-  auto* const bytes = static_cast<unsigned char*>(data);
-  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
-    if (bytes[i] > 1) bytes[i] = 1;  // a C++ bool of another value is undefined behaviour
-  }
-  if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
-  return Error::Ok;
-}
 
 /// The content of a file to write.
 struct NpyImage {
@@ -220,7 +126,8 @@ struct ReadNpy {
       error = file.open(path.c_str());
       if (error == Error::Ok) {
         const size_t begin = offset != nullptr ? *offset : 0;
-        error = detail::read_npy({&file, nullptr, file.size(), begin}, memory, type, end, draft);
+        detail::NpyFileSource source(file, begin);
+        error = detail::read_npy(source, memory, type, end, draft);
       }
       if (error != Error::Ok) error = path.add_context(error);
     }
@@ -253,8 +160,7 @@ struct FromNpy {
           detail::fail(Error::InvalidArgument, "the pointer to ", nbytes, " bytes is null"));
     }
     size_t end = 0;
-    const detail::NpySource source{nullptr, static_cast<const unsigned char*>(bytes), nbytes,
-                                   offset != nullptr ? *offset : 0};
+    detail::NpyBytesSource source(bytes, nbytes, offset != nullptr ? *offset : 0);
     const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, draft);
     return detail::finish_npy<Out>(function, error, draft, offset, end);
   }

@@ -15,12 +15,10 @@ inline constexpr size_t kSafeTensorsAlignment = 64;
 /// Appends a text as JSON.
 /// Errors: InvalidArgument unless it is UTF-8.
 inline Error append_json(std::string_view text, std::string& out) {
-  using Json = nlohmann::json;
-  const std::string json = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (Json::parse(json, nullptr, false).get_ref<const std::string&>() != text) {
+  if (!is_utf8(text)) {
     return fail(Error::InvalidArgument, "the text \"", ShownText(text).text, "\" is not UTF-8");
   }
-  out += json;
+  out += nlohmann::json(text).dump();
   return Error::Ok;
 }
 
@@ -51,9 +49,8 @@ inline Error describe_for_safetensors(const NamedTensor& tensor, SafeTensorsEntr
 /// Checks the tensors, and puts them in the order in which they are written.
 inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
                                    std::vector<SafeTensorsEntry>& entries) {
-  std::vector<std::string_view> names;
+  TENON_TRY(check_names(tensors));
   for (const NamedTensor& tensor : tensors) {
-    names.emplace_back(tensor.name);
     Error error = describe_for_safetensors(tensor, entries.emplace_back());
     if (error == Error::Ok && tensor.name == "__metadata__") {
       error = fail(Error::InvalidArgument, "the format has this name for the metadata");
@@ -61,11 +58,6 @@ inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
     if (error != Error::Ok) {
       return fail(error, "tensor \"", ShownText(tensor.name).text, "\": ", last_error_message());
     }
-  }
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) {
-    return fail(Error::InvalidArgument, "two tensors are named \"", ShownText(*twice).text, "\"");
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const SafeTensorsEntry& a, const SafeTensorsEntry& b) {

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// NpzFile, write_npz: tensors from and to NumPy's .npz files, which are zip archives of .npy files.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/npy.h"
+#include "tenon/interop/npz/zip_reader.h"
+#include "tenon/interop/npz/zip_source.h"
+#include "tenon/interop/npz/zip_writer.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What an .npz file says of an array.
+/// Threads: as a plain value.
+struct NpzInfo {
+  std::string name;  ///< without the ".npy" of the file in the archive
+  /// Undefined for what get() without a type refuses: dtypes that tenon has not, other files.
+  ScalarType type = ScalarType::Undefined;
+  Dims sizes;
+  uint64_t nbytes = 0;  ///< of the .npy file
+  uint64_t packed = 0;  ///< the same in the archive
+  bool is_deflated = false;
+  /// Whether get() copies even with NpyMemory::Map: a deflated array, one whose offset is not a
+  /// multiple of its numbers' size, or one in the other byte order.
+  bool is_copied = false;
+};
+
+/// The arrays of an .npz file, by name and as a list in the file's order.
+///
+/// The file is mapped, and the arrays are read when get() asks for them. While this object or a
+/// tensor over the mapping lives, do not let anybody change or shorten the file in place: reading
+/// past its end ends the process with SIGBUS. write_npz() to the same path is fine.
+/// Ownership: copies of this object share the mapping.
+/// Threads: it does not change; any number may use it.
+/// Source: numpy.load and its NpzFile.
+class NpzFile {
+ public:
+  /// Without arrays.
+  NpzFile() noexcept = default;
+
+  /// Opens a file.
+  /// Errors: NotFound; AccessFailed; InvalidArgument (not a zip archive, a broken directory, two
+  /// arrays of one name); OutOfMemory.
+  /// Cost: O(arrays): their headers are read.
+  static Result<NpzFile> open(const detail::FilePath& path) noexcept {
+    NpzFile opened;
+    Error error = path.check();
+    if (error == Error::Ok) {
+      error = detail::call_safely([&] {
+        auto contents = std::make_shared<Contents>();
+        TENON_TRY(contents->bytes.open(path.c_str()));
+        TENON_TRY(contents->list());
+        opened.contents_ = std::move(contents);
+        return Error::Ok;
+      });
+      if (error != Error::Ok) error = path.add_context(error);
+    }
+    if (error != Error::Ok) return detail::add_context("NpzFile::open", error);
+    return opened;
+  }
+
+  size_t size() const noexcept { return infos().size(); }
+  /// Valid as long as this object.
+  ArrayRef<NpzInfo> infos() const noexcept TENON_LIFETIMEBOUND {
+    if (contents_ == nullptr) return {};
+    return contents_->infos;
+  }
+  /// Null if there is none of that name.
+  const NpzInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
+    for (const NpzInfo& info : infos()) {
+      if (info.name == name) return &info;
+    }
+    return nullptr;
+  }
+
+  /// Reads an array.
+  ///
+  /// Ownership: copies, and checks the archive's checksum. With NpyMemory::Map the tensor is over
+  /// the mapping, which it keeps, unless is_copied says otherwise; it is read-only then either way
+  /// (in ATen mode writes stay in this process), and no byte is read, the checksum neither.
+  /// `on_progress` is told of the bytes that are copied.
+  /// Errors: NotFound; those of from_npy(); NotSupported (an encrypted file, or one packed by
+  /// another method than deflate); InvalidArgument too for a broken archive, whose checksum counts;
+  /// what on_progress threw.
+  Result<TensorPtr> get(std::string_view name, NpyMemory memory = NpyMemory::Copy,
+                        const ProgressFunction& on_progress = {}) const noexcept {
+    return read(name, detail::ScalarType::Undefined, memory, on_progress);
+  }
+  /// As above, for dtypes that NumPy or tenon lacks: see read_npy() with a type.
+  Result<TensorPtr> get(std::string_view name, ScalarType type, NpyMemory memory = NpyMemory::Copy,
+                        const ProgressFunction& on_progress = {}) const noexcept {
+    const Error error = detail::check_type(detail::own_type(type));
+    if (error != Error::Ok) return detail::add_context("NpzFile::get", error);
+    return read(name, detail::own_type(type), memory, on_progress);
+  }
+
+ private:
+  struct Contents {
+    detail::FileBytes bytes;
+    std::vector<NpzInfo> infos;
+    std::vector<detail::ZipEntry> entries;
+
+    Error list() {
+      detail::ZipReader zip;
+      TENON_TRY(zip.open(bytes.data, bytes.size));
+      TENON_TRY(zip.list(entries));
+      std::vector<std::string_view> names;
+      infos.reserve(entries.size());
+      for (detail::ZipEntry& entry : entries) {
+        NpzInfo& info = infos.emplace_back();
+        info.name = entry.name;
+        const size_t stem = info.name.size() - std::min<size_t>(info.name.size(), 4);
+        if (info.name.compare(stem, 4, ".npy") == 0) info.name.resize(stem);
+        names.emplace_back(info.name);
+        info.nbytes = entry.size;
+        info.packed = entry.packed;
+        info.is_deflated = entry.method != 0;
+        detail::ZipSource source(zip, entry, bytes.data, nullptr, {});
+        detail::NpyArray array;
+        // What cannot be read is get()'s to say.
+        if (source.enter() == Error::Ok &&
+            detail::read_npy_header(source, detail::ScalarType::Undefined, array) == Error::Ok) {
+          info.type = detail::public_type(array.header.type);
+          info.sizes = array.header.sizes;
+          info.is_copied = array.nbytes != 0 && (info.is_deflated || !array.is_usable());
+        }
+      }
+      std::sort(names.begin(), names.end());
+      const auto twice = std::adjacent_find(names.begin(), names.end());
+      if (twice == names.end()) return Error::Ok;
+      return detail::fail(Error::InvalidArgument, "two arrays are named \"",
+                          detail::ShownText(*twice).text, "\"");
+    }
+  };
+
+  Result<TensorPtr> read(std::string_view name, detail::ScalarType type, NpyMemory memory,
+                         const ProgressFunction& on_progress) const noexcept {
+    const NpzInfo* const info = find(name);
+    detail::Draft draft;
+    Error error = Error::Ok;
+    if (info == nullptr) {
+      error = detail::fail(Error::NotFound, "there is none among the ", size());
+    } else {
+      detail::ZipEntry entry;
+      error = detail::call_safely([&] {
+        entry = contents_->entries[static_cast<size_t>(info - infos().data())];
+        return Error::Ok;
+      });
+      detail::ZipReader zip;
+      const detail::FileBytes& bytes = contents_->bytes;
+      detail::ZipSource source(zip, entry, bytes.data, contents_, {on_progress, info->nbytes});
+      if (error == Error::Ok) error = zip.open(bytes.data, bytes.size);
+      if (error == Error::Ok) error = source.enter();
+      size_t end = 0;
+      if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, draft);
+      if (error == Error::Ok) error = source.finish(end);
+      if (error == Error::Ok && memory == NpyMemory::Map) {
+        detail::fields(draft).readonly = detail::kHasOwnTensors;
+      }
+    }
+    if (error != Error::Ok) {
+      error = detail::fail(error, "array \"", detail::ShownText(name).text,
+                           "\": ", last_error_message());
+    }
+    return detail::finish<Result<TensorPtr>>("NpzFile::get", error, draft);
+  }
+
+  std::shared_ptr<const Contents> contents_;
+};
+
+namespace detail {
+
+inline Error write_npz(const char* path, const std::vector<NamedTensor>& tensors, bool deflated,
+                       const ProgressFunction& on_progress) {
+  TENON_TRY(check_names(tensors));
+  uint64_t total = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const std::string& name = tensor.name;
+    if (name.empty() || name.size() > 60000 || name.find('\0') != name.npos) {
+      return fail(Error::InvalidArgument, "the name \"", ShownText(name).text,
+                  "\" is empty, longer than 60000 bytes or has a zero character");
+    }
+    if (tensor.tensor.defined()) total += fields(ConstTensorArg(tensor.tensor)).nbytes();
+  }
+  OutputFile file;
+  ZipWriter zip;  // goes first
+  Progress progress(on_progress, total);
+  TENON_TRY(file.open(path));
+  TENON_TRY(zip.open(file));
+  for (const NamedTensor& tensor : tensors) {
+    NpyImage image;
+    Error error = make_npy_image(ConstTensorArg(tensor.tensor), image);
+    const HostBytes& elements = image.elements;
+    if (error == Error::Ok) {
+      error = zip.begin(tensor.name + ".npy", image.header_size + elements.nbytes, deflated);
+    }
+    if (error == Error::Ok) error = zip.write(image.header, image.header_size, nullptr);
+    if (error == Error::Ok) error = zip.write(elements.data, elements.nbytes, &progress);
+    if (error == Error::Ok) error = zip.end();
+    if (error != Error::Ok) {
+      return fail(error, "array \"", ShownText(tensor.name).text, "\": ", last_error_message());
+    }
+  }
+  TENON_TRY(zip.finish());
+  return file.commit(true);
+}
+
+}  // namespace detail
+
+/// How write_npz() packs arrays.
+enum class NpzPacking : uint8_t {
+  Store,    ///< as they are, aligned for NpyMemory::Map; numpy.savez
+  Deflate,  ///< numpy.savez_compressed
+};
+
+/// Writes an .npz file, as numpy.savez() does, which replaces an existing one once it is complete
+/// and on the disk, and otherwise leaves it as it is. Each array is written as by write_npy(), and
+/// its elements begin at a multiple of 64 bytes of the file, unless it is deflated. Arrays of more
+/// than 4 GiB are fine.
+///
+/// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
+/// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than
+/// 60000 others, or is not UTF-8); those of write_npy(); what on_progress threw.
+/// Source: numpy.savez, numpy.savez_compressed.
+[[nodiscard]] inline Error write_npz(const detail::FilePath& path,
+                                     const std::vector<NamedTensor>& tensors,
+                                     NpzPacking packing = NpzPacking::Store,
+                                     const ProgressFunction& on_progress = {}) noexcept {
+  Error error = path.check();
+  if (error == Error::Ok) {
+    error = detail::call_safely([&] {
+      return detail::write_npz(path.c_str(), tensors, packing == NpzPacking::Deflate, on_progress);
+    });
+    if (error == Error::Ok) return error;
+    error = path.add_context(error);
+  }
+  return detail::add_context("write_npz", error);
+}
+
+TENON_END_NAMESPACE
