@@ -51,6 +51,35 @@ function(tenon_find_aoti)
   endif()
 endfunction()
 
+# Makes the target tenon_partner_json when nlohmann-json is installed, which is a header: interop/safetensors.h needs it.
+function(tenon_find_json)
+  if(TARGET tenon_partner_json OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  find_path(TENON_JSON_INCLUDE nlohmann/json.hpp)
+  mark_as_advanced(TENON_JSON_INCLUDE)
+  if(TENON_JSON_INCLUDE)
+    add_library(tenon_partner_json INTERFACE)
+    target_include_directories(tenon_partner_json SYSTEM INTERFACE "${TENON_JSON_INCLUDE}")
+  endif()
+endfunction()
+
+# Makes the target tenon_partner_minizip when minizip and zlib are installed: what a program with interop/npz.h links.
+function(tenon_find_minizip)
+  if(TARGET tenon_partner_minizip OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  find_path(TENON_MINIZIP_INCLUDE minizip/unzip.h)
+  find_library(TENON_MINIZIP_LIBRARY minizip)
+  find_library(TENON_ZLIB_LIBRARY z)
+  mark_as_advanced(TENON_MINIZIP_INCLUDE TENON_MINIZIP_LIBRARY TENON_ZLIB_LIBRARY)
+  if(TENON_MINIZIP_INCLUDE AND TENON_MINIZIP_LIBRARY AND TENON_ZLIB_LIBRARY)
+    add_library(tenon_partner_minizip INTERFACE)
+    target_include_directories(tenon_partner_minizip SYSTEM INTERFACE "${TENON_MINIZIP_INCLUDE}")
+    target_link_libraries(tenon_partner_minizip INTERFACE "${TENON_MINIZIP_LIBRARY}" "${TENON_ZLIB_LIBRARY}")
+  endif()
+endfunction()
+
 # Makes the target tenon_partner_cccl when scripts/partners.sh has fetched CUDA's C++ libraries, of which the
 # host's part of libcu++ needs neither CUDA nor its compiler.
 function(tenon_find_cccl)
@@ -117,7 +146,7 @@ function(tenon_find_python)
                           TENON_SOABI "${Python3_SOABI}")
 endfunction()
 
-# Makes the target tenon_partner_<name> (torch, jax, pandas, mypy) when scripts/partners.sh has fetched that library of
+# Makes the target tenon_partner_<name> (torch, jax, pandas, mypy, safetensors) when scripts/partners.sh has fetched that library of
 # Python for the minor version of Python3::Interpreter. As with NumPy, nothing links to it. It is not imported here,
 # which would take seconds: the stamp says what it is for.
 function(tenon_find_python_package name)

@@ -27,6 +27,7 @@ these are for the python3 that is found first:
   torch_export  SymPy 1.14.0 and what else PyTorch exports models with (120 MB; needs torch and numpy to run)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
+  safetensors  safetensors 0.8.0, to exchange files with (1 MB; needs numpy to run)
   mypy        mypy 2.4.1, which checks the stub (40 MB)
   conan       Conan 2.34.0, which makes its package (18 MB)
   twine       twine 7.0.0 and cffconvert 2.0.0, which check Python's packages and CITATION.cff (43 MB)
@@ -254,6 +255,14 @@ partner_pandas() {
   finish pandas "$version for $python"
 }
 
+partner_safetensors() {
+  version=safetensors==0.8.0
+  python=$(python_version)
+  if current safetensors "$version for $python"; then return; fi
+  fetch safetensors "$version"
+  finish safetensors "$version for $python"
+}
+
 partner_mypy() {
   version=mypy==2.4.1
   python=$(python_version)
@@ -305,7 +314,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | numpy | mpi4py | torch | torch_export | jax | pandas | mypy) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -59,6 +59,7 @@ if [ -n "$all" ]; then
   CXX=clang++ need_header omp.h libomp-dev # Clang's own OpenMP
   need_header CL/cl.h opencl-headers
   need_header minizip/unzip.h libminizip-dev
+  need_header nlohmann/json.hpp nlohmann-json3-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
   need_header sleef.h libsleef-dev
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
@@ -212,7 +213,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio conan twine numpy mpi4py torch torch_export jax pandas mypy >"$fetched" 2>&1 &
+    scikit_build platformio conan twine numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.

@@ -121,9 +121,12 @@ class NpzFile {
         info.is_deflated = entry.method != 0;
         detail::ZipSource source(zip, entry, bytes.data, nullptr, {});
         detail::NpyArray array;
-        // What cannot be read is get()'s to say.
-        if (source.enter() == Error::Ok &&
-            detail::read_npy_header(source, detail::ScalarType::Undefined, array) == Error::Ok) {
+        Error error = source.enter();
+        if (error == Error::Ok) {
+          error = detail::read_npy_header(source, detail::ScalarType::Undefined, array);
+        }
+        if (error == Error::OutOfMemory) return error;
+        if (error == Error::Ok) {  // else it is get()'s to say
           info.type = detail::public_type(array.header.type);
           info.sizes = array.header.sizes;
           info.is_copied = array.nbytes != 0 && (info.is_deflated || !array.is_usable());

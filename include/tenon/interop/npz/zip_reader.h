@@ -43,8 +43,12 @@ class ZipReader {
 
   /// The bytes stay while this lives.
   Error open(const unsigned char* bytes, uint64_t size) noexcept {
+    const KeepErrno keep;
+    errno = 0;
     bytes_ = bytes;
     size_ = size;
+    // minizip does not find the end of an archive without entries, which is all there is of it.
+    if (size >= 22 && std::memcmp(bytes, "PK\5\6", 4) == 0) return Error::Ok;
     zlib_filefunc64_def calls{};
     calls.opaque = this;
     calls.zopen64_file = [](void* self, const void*, int) -> void* { return self; };
@@ -61,11 +65,14 @@ class ZipReader {
     calls.zclose_file = [](void*, void*) -> int { return 0; };
     calls.zerror_file = [](void*, void*) -> int { return 0; };
     zip_ = ::unzOpen2_64("", &calls);
-    return zip_ != nullptr ? Error::Ok : fail_zip("there is no end of its directory");
+    return zip_ != nullptr ? Error::Ok : failed("there is no end of its directory");
   }
 
   /// Reads the directory.
   Error list(std::vector<ZipEntry>& entries) {
+    const KeepErrno keep;
+    errno = 0;
+    if (zip_ == nullptr) return Error::Ok;
     std::string name(size_t{1} << 16, '\0');  // as long as one can be, and a zero
     int code = ::unzGoToFirstFile(zip_);
     for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
@@ -74,7 +81,7 @@ class ZipReader {
       if (::unzGetCurrentFileInfo64(zip_, &info, name.data(), name.size(), nullptr, 0, nullptr,
                                     0) != UNZ_OK ||
           ::unzGetFilePos64(zip_, &entry.position) != UNZ_OK) {
-        return fail_zip("its directory");
+        return failed("its directory");
       }
       entry.name.assign(name, 0, info.size_filename);
       entry.packed = info.compressed_size;
@@ -84,11 +91,13 @@ class ZipReader {
       entry.is_encrypted = (info.flag & 1) != 0;
       entries.push_back(std::move(entry));
     }
-    return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : fail_zip("its directory");
+    return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : failed("its directory");
   }
 
-  /// Begins to read an entry, and finds where its bytes are.
-  Error enter(ZipEntry& entry) noexcept {
+  /// Checks an entry, and finds where its bytes are.
+  Error locate(ZipEntry& entry) noexcept {
+    const KeepErrno keep;
+    errno = 0;
     if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
     if (entry.method != 0 && entry.method != Z_DEFLATED) {
       return fail(Error::NotSupported, "it is packed by method ", entry.method,
@@ -103,33 +112,24 @@ class ZipReader {
     }
     unz64_file_pos position = entry.position;
     const int code = ::unzGoToFilePos64(zip_, &position);
-    if (code != UNZ_OK || ::unzOpenCurrentFile(zip_) != UNZ_OK) return fail_zip("its local header");
+    // Raw: minizip would leak when there is no memory to inflate.
+    if (code != UNZ_OK || ::unzOpenCurrentFile2(zip_, nullptr, nullptr, 1) != UNZ_OK) {
+      return failed("its local header");
+    }
     entry.data = ::unzGetCurrentFileZStreamPos64(zip_);
+    ::unzCloseCurrentFile(zip_);
     if (entry.data > size_ || entry.packed > size_ - entry.data) {
       return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
                   ", reach beyond the archive's ", size_);
     }
     return Error::Ok;
   }
-  /// Unpacks the next bytes.
-  Error read(void* out, size_t count) noexcept {
-    auto* bytes = static_cast<unsigned char*>(out);
-    while (count != 0) {
-      constexpr size_t kMost = size_t{1} << 30;
-      const int made =
-          ::unzReadCurrentFile(zip_, bytes, static_cast<unsigned>(count < kMost ? count : kMost));
-      if (made <= 0) return fail_zip("its deflated bytes");
-      bytes += made;
-      count -= static_cast<size_t>(made);
-    }
-    return Error::Ok;
-  }
-  /// Once all bytes were read.
-  Error leave() noexcept {
-    return ::unzCloseCurrentFile(zip_) == UNZ_OK ? Error::Ok : fail_zip("the checksum differs");
-  }
 
  private:
+  /// minizip does not say when there was no memory; malloc() does. `errno` was 0 before.
+  static Error failed(const char* what) noexcept {
+    return errno == ENOMEM ? file_error("cannot read the zip archive", ENOMEM) : fail_zip(what);
+  }
   uLong take(void* out, uLong count) noexcept {
     const uint64_t left = size_ - at_;
     if (count > left) count = static_cast<uLong>(left);

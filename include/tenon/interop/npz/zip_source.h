@@ -25,13 +25,18 @@ class ZipSource final : public NpySource {
         archive_(archive),
         owner_(std::move(owner)),
         progress_(progress) {}
+  ZipSource(const ZipSource&) = delete;
+  ZipSource& operator=(const ZipSource&) = delete;
+  ~ZipSource() { ::inflateEnd(&inflating_); }
 
   Error enter() noexcept {
-    TENON_TRY(zip_.enter(entry_));
+    TENON_TRY(zip_.locate(entry_));
     const bool is_stored = entry_.method == 0;
     begin = is_stored ? static_cast<size_t>(entry_.data) : 0;
     size = begin + entry_.size;
-    return Error::Ok;
+    // Without the header of zlib's own files.
+    if (is_stored || ::inflateInit2(&inflating_, -MAX_WBITS) == Z_OK) return Error::Ok;
+    return file_error("cannot inflate", ENOMEM);
   }
 
   Error read(size_t offset, void* out, size_t count) noexcept override {
@@ -43,10 +48,10 @@ class ZipSource final : public NpySource {
       const size_t part = count < kPart ? count : kPart;
       if (entry_.method == 0) {
         std::memcpy(bytes, archive_ + begin + at_, part);
-        crc_ = ::crc32_z(crc_, bytes, part);
       } else {
-        TENON_TRY(zip_.read(bytes, part));
+        TENON_TRY(inflate(bytes, part));
       }
+      crc_ = ::crc32_z(crc_, bytes, part);
       for (size_t i = 0; i < part && at_ + i < sizeof first_; ++i) first_[at_ + i] = bytes[i];
       at_ += part;
       unreported_ += part;
@@ -73,11 +78,31 @@ class ZipSource final : public NpySource {
                   ", but its file in the archive has ", entry_.size);
     }
     if (is_mapped_) return Error::Ok;
-    if (entry_.method != 0) return zip_.leave();
-    return crc_ == entry_.crc ? Error::Ok : fail_zip("the checksum differs");
+    if (crc_ == entry_.crc) return Error::Ok;
+    return fail_zip("the checksum differs");
   }
 
  private:
+  /// Makes the next bytes.
+  Error inflate(unsigned char* out, size_t count) noexcept {
+    inflating_.next_out = out;
+    inflating_.avail_out = static_cast<uInt>(count);
+    while (inflating_.avail_out != 0) {
+      const uint64_t left = entry_.packed - taken_;
+      const auto part = static_cast<uInt>(left < kMostIn ? left : kMostIn);
+      inflating_.next_in = const_cast<Bytef*>(archive_ + entry_.data + taken_);
+      inflating_.avail_in = part;
+      const int code = ::inflate(&inflating_, Z_NO_FLUSH);
+      taken_ += part - inflating_.avail_in;
+      if (code != Z_OK && !(code == Z_STREAM_END && inflating_.avail_out == 0)) {
+        return code == Z_MEM_ERROR ? file_error("cannot inflate", ENOMEM)
+                                   : fail_zip("its deflated bytes");
+      }
+    }
+    return Error::Ok;
+  }
+
+  static constexpr uint64_t kMostIn = uint64_t{1} << 30;
   /// What the processor's cache holds between the copy and the checksum.
   static constexpr size_t kPart = size_t{1} << 18;
 
@@ -87,6 +112,8 @@ class ZipSource final : public NpySource {
   std::shared_ptr<const void> owner_;
   Progress progress_;
   unsigned char first_[kNpyPreamble] = {};
+  z_stream inflating_ = {};
+  uint64_t taken_ = 0;  // of the packed bytes
   size_t at_ = 0;
   size_t unreported_ = 0;
   uLong crc_ = 0;

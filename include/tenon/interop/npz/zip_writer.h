@@ -25,6 +25,7 @@ class ZipWriter {
 
   /// `file` is open, and stays so.
   Error open(OutputFile& file) noexcept {
+    const KeepErrno keep;
     file_ = file.file();
     zlib_filefunc64_def calls{};
     calls.opaque = this;
@@ -50,6 +51,7 @@ class ZipWriter {
 
   /// Begins an entry of at most `size` bytes. A stored one begins at a multiple of 64 bytes.
   Error begin(const std::string& name, uint64_t size, bool deflated) noexcept {
+    const KeepErrno keep;
     zip_fileinfo info{};
     info.tmz_date.tm_mday = 1;  // 1980, as in numpy.savez()'s
     info.tmz_date.tm_year = 1980;
@@ -74,6 +76,7 @@ class ZipWriter {
     return code == ZIP_OK ? Error::Ok : failed();
   }
   Error write(const void* data, size_t nbytes, Progress* progress) noexcept {
+    const KeepErrno keep;
     const auto* bytes = static_cast<const char*>(data);
     while (nbytes != 0) {
       const size_t count = nbytes > Progress::kPart ? Progress::kPart : nbytes;
@@ -86,9 +89,13 @@ class ZipWriter {
     }
     return Error::Ok;
   }
-  Error end() noexcept { return ::zipCloseFileInZip(zip_) == ZIP_OK ? Error::Ok : failed(); }
+  Error end() noexcept {
+    const KeepErrno keep;
+    return ::zipCloseFileInZip(zip_) == ZIP_OK ? Error::Ok : failed();
+  }
   /// Writes the directory.
   Error finish() noexcept {
+    const KeepErrno keep;
     const int code = ::zipClose(std::exchange(zip_, nullptr), nullptr);
     return code == ZIP_OK && code_ == 0 ? Error::Ok : failed();
   }

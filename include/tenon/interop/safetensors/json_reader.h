@@ -6,6 +6,7 @@
 #if !__has_include(<nlohmann/json.hpp>)
 #error "tenon: interop/safetensors.h needs <nlohmann/json.hpp> (Debian: nlohmann-json3-dev)"
 #endif
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 
   /// Errors: InvalidArgument, with the byte of the file; OutOfMemory.
   Error read(std::string_view text) noexcept {
+    const KeepErrno keep;  // numbers set it
     // The parser takes one as the end.
     const size_t zero = text.find('\0');
     if (zero != text.npos) {
@@ -48,9 +50,11 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return refuse("found bytes"); }
   bool parse_error(size_t, const std::string& token,
                    const nlohmann::json::exception& error) override {
-    const std::string_view what = error.what();
-    const size_t text = what.find(": ");
-    return refuse(text == what.npos ? "" : what.data() + text + 2, token);
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
+    // object key - invalid string; last read: 'x'": where and what was read are said here.
+    std::string_view what = error.what();
+    what.remove_prefix(std::min(what.find(": ") + 2, what.size()));
+    return refuse(ShownText(what.substr(0, what.find("; last read"))).text, token);
   }
 
  protected:

@@ -32,6 +32,7 @@ class SafeTensorsReader final : public JsonReader {
       in_metadata_ = text == "__metadata__";
       if (in_metadata_ && std::exchange(has_metadata_, true)) return refuse("it is there twice");
       fields_ = 0;
+      field_ = kNone;
       if (!in_metadata_) header_.infos.emplace_back().name = std::move(text);
       return true;
     }
@@ -96,6 +97,7 @@ class SafeTensorsReader final : public JsonReader {
 
  private:
   static constexpr const char* kFields[] = {"dtype", "shape", "data_offsets", "its keys"};
+  static constexpr size_t kNone = 4;
 
   void describe(Message& where) const noexcept override {
     if (depth_ == 0) return append(where, "the header");
@@ -110,7 +112,7 @@ class SafeTensorsReader final : public JsonReader {
     append(where, "tensor \"");
     append(where, ShownText(header_.infos.back().name).text);
     append(where, "\"");
-    if (depth_ < 2 || (fields_ == 0 && field_ != 3)) return;
+    if (depth_ < 2 || field_ == kNone) return;
     append(where, ", ");
     append(where, kFields[field_]);
   }
@@ -122,7 +124,7 @@ class SafeTensorsReader final : public JsonReader {
   std::map<std::string, std::string>::iterator entry_;
   size_t entries_ = 0;
   unsigned fields_ = 0;  // the tensor's, a bit each
-  size_t field_ = 0;
+  size_t field_ = kNone;
   size_t count_ = 0;  // of offsets
 };
 

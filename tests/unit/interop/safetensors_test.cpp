@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Built by safetensors/CMakeLists.txt; the package's own files are in safetensors/test_safetensors.py.
+#include "tenon/interop/safetensors.h"
+
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "allocation/failures.h"
+#include "interop/files.h"
+#include "interop/safetensors/headers.h"
+#include "tenon/tenon.h"
+
+namespace safetensors_test {
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+struct Saved {
+  TempFolder folder;
+  std::string path = folder / "x.safetensors";
+
+  void put(const std::string& file) const { put_file(path, {file.begin(), file.end()}); }
+  SafeTensors open() const {
+    Result<SafeTensors> opened = SafeTensors::open(path);
+    INFO(opened.message());
+    REQUIRE(opened.ok());
+    return *opened;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("safetensors: what was written is read, of every dtype that the format has") {
+  const Saved saved;
+  std::vector<NamedTensor> tensors;
+  for (const detail::SafeTensorsDtype& dtype : detail::kSafeTensorsDtypes) {
+    if (dtype.type == own::ScalarType::Undefined) continue;
+    const Bytes bytes = {1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 0};
+    const auto count = static_cast<int64_t>(bytes.size() * 8 / dtype.bits);
+    tensors.emplace_back(dtype.name, from_binary(bytes, {count}, detail::public_type(dtype.type)));
+  }
+  REQUIRE(write_safetensors(saved.path, tensors, {{"made by", "a test"}}) == Error::Ok);
+  const SafeTensors file = saved.open();
+  CHECK(file.size() == 18);
+  CHECK(file.metadata() == std::map<std::string, std::string>{{"made by", "a test"}});
+  for (const NamedTensor& tensor : tensors) {
+    INFO(tensor.name);
+    const TensorPtr read = file.get(tensor.name).value();
+    CHECK(read->scalar_type() == tensor.tensor.scalar_type());
+    CHECK(read->sizes() == tensor.tensor.sizes());
+    CHECK(to_binary(read) == to_binary(tensor.tensor));
+    CHECK_FALSE(file.find(tensor.name)->is_copied);
+  }
+}
+
+TEST_CASE("safetensors: tensors are read-only, over the one mapping, which each keeps") {
+  const Saved saved;
+  REQUIRE(write_safetensors(saved.path, {{"a", make_tensor_ptr({2}, {1, 2})}, {"b", ones({3})}}) ==
+          Error::Ok);
+  TensorPtr a;
+  {
+    const SafeTensors file = saved.open();
+    a = file.get("a").value();
+    const TensorPtr again = file.get(file.find("a") == &file.infos()[0] ? 0 : 1).value();
+    CHECK(const_data_ptr(again) == const_data_ptr(a));
+    const auto* const data = static_cast<const char*>(const_data_ptr(a));
+    CHECK(static_cast<const char*>(const_data_ptr(*file.get("b"))) - data ==
+          static_cast<ptrdiff_t>(file.find("b")->offset) -
+              static_cast<ptrdiff_t>(file.find("a")->offset));
+    CHECK(reinterpret_cast<uintptr_t>(data) % 64 == file.find("a")->offset % 64);
+  }
+  CHECK(is_readonly(a));
+  CHECK(ownership(a) == Ownership::Adopted);
+  RETURNS(InvalidState, "read-only", fill_(a, 1));
+  RAISES(InvalidState, "read-only", mutable_data_ptr(a));
+  const TensorPtr copy = clone_tensor_ptr(a);
+  CHECK(fill_(copy, 7) == Error::Ok);
+  const void* const data = const_data_ptr(a);
+#if defined(__linux__)
+  CHECK(is_mapped(saved.path, data));
+#endif
+  const Tensor view = select(a, 0, 1);
+  a.reset();
+  CHECK(item<int32_t>(view) == 2);
+#if defined(__linux__)
+  CHECK(is_mapped(saved.path, data));
+#endif
+}
+
+TEST_CASE("safetensors: a misaligned tensor is copied, and it says so") {
+  const Saved saved;
+  std::string json =
+      "{" + entry("a", "U8", "[1]", "[0,1]") + "," + entry("b", "I16", "[2]", "[1,5]") + "}";
+  json.append(8 - json.size() % 8, ' ');
+  saved.put(safetensors_file(json, 5));
+  const SafeTensors file = saved.open();
+  CHECK_FALSE(file.infos()[0].is_copied);
+  CHECK(file.infos()[1].is_copied);
+  const TensorPtr b = file.get("b").value();
+  CHECK(values<int16_t>(*b) == std::vector<int16_t>{0x0201, 0x0403});
+  CHECK(ownership(b) == Ownership::Owned);
+  CHECK(is_readonly(b));
+}
+
+TEST_CASE("safetensors: what is not there, or not tenon's, is an error") {
+  const Saved saved;
+  RETURNS(NotFound, "SafeTensors::open: " + saved.path + ": cannot open",
+          Error(SafeTensors::open(saved.path)));
+  RETURNS(AccessFailed, "not a regular file", Error(SafeTensors::open(saved.folder / "")));
+  RETURNS(InvalidArgument, "the path is null", Error(SafeTensors::open(nullptr)));
+  saved.put("");
+  RETURNS(InvalidArgument, saved.path + ": not a safetensors file",
+          Error(SafeTensors::open(saved.path)));
+  saved.put(safetensors_file(
+      "{" + entry("a", "F4", "[2]", "[0,1]") + "," + entry("b", "U8", "[]", "[1,2]") + "}", 2));
+  const SafeTensors file = saved.open();
+  RETURNS(NotSupported, "SafeTensors::get: tensor \"a\": tenon has no dtype F4",
+          Error(file.get("a")));
+  RETURNS(NotFound, "SafeTensors::get: there is no tensor \"c\" among the 2", Error(file.get("c")));
+  RETURNS(OutOfBounds, "SafeTensors::get: tensor 2 of 2", Error(file.get(2)));
+  CHECK(item<uint8_t>(*file.get(1)) == 1);
+  CHECK(file.find("c") == nullptr);
+  const std::string twice = entry("a", "U8", "[0]", "[0,0]");
+  saved.put(safetensors_file("{" + twice + "," + twice + "}"));
+  RETURNS(InvalidArgument, "tensor \"a\" is there twice", Error(SafeTensors::open(saved.path)));
+  const SafeTensors none;
+  CHECK(none.size() == 0);
+  CHECK(none.find("a") == nullptr);
+  CHECK(none.metadata().empty());
+  CHECK(none.get("a").error() == Error::NotFound);
+}
+
+TEST_CASE("safetensors: a model in several files is opened by its index") {
+  const TempFolder folder;
+  const std::string index = folder / "model.safetensors.index.json";
+  const auto put_index = [&](const std::string& map) {
+    const std::string text = "{\"metadata\":{\"total_size\":1},\"weight_map\":{" + map + "}}";
+    put_file(index, {text.begin(), text.end()});
+  };
+  REQUIRE(write_safetensors(folder / "1.safetensors", {{"a", full({1}, 1)}, {"c", full({1}, 3)}},
+                            {{"k", "first"}}) == Error::Ok);
+  REQUIRE(write_safetensors(folder / "2.safetensors", {{"b", full({1}, 2)}, {"c", full({1}, 4)}},
+                            {{"k", "second"}, {"l", ""}}) == Error::Ok);
+  put_index(R"("a":"1.safetensors","b":"2.safetensors","c":"2.safetensors")");
+  const SafeTensors model = SafeTensors::open(index).value();
+  CHECK(model.size() == 3);
+  CHECK(item<float>(*model.get("a")) == 1);
+  CHECK(item<float>(*model.get("b")) == 2);
+  CHECK(item<float>(*model.get("c")) == 4);
+  CHECK(model.find("a")->file == 0);
+  CHECK(model.find("c")->file == 1);
+  CHECK(model.metadata() == std::map<std::string, std::string>{{"k", "first"}, {"l", ""}});
+
+  put_index(R"("d":"1.safetensors")");
+  RETURNS(InvalidArgument, "weight_map: there is no tensor \"d\" in 1.safetensors",
+          Error(SafeTensors::open(index)));
+  put_index(R"("a":"3.safetensors")");
+  RETURNS(NotFound, index + ": 3.safetensors: cannot open", Error(SafeTensors::open(index)));
+  put_index(R"("a":"../1.safetensors")");
+  RETURNS(InvalidArgument, "expected the name of a file beside the index",
+          Error(SafeTensors::open(index)));
+  put_file(index, {});
+  RETURNS(InvalidArgument, "model.safetensors.index.json: ", Error(SafeTensors::open(index)));
+}
+
+TEST_CASE("write_safetensors: rows with gaps, a device's memory and a file that is mapped") {
+  const Saved saved;
+  CountingBackend gpu;
+  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  REQUIRE(write_safetensors(saved.path, {{"t", transpose(t, 0, 1)},
+                                         {"g", make_tensor_ptr({2}, {5, 6}, gpu)}}) == Error::Ok);
+  const SafeTensors file = saved.open();
+  CHECK(values<int32_t>(*file.get("t").value()) == Ints{1, 3, 2, 4});
+  CHECK(values<int32_t>(*file.get("g").value()) == Ints{5, 6});
+  // Over the file that is being replaced.
+  const TensorPtr old = file.get("t").value();
+  REQUIRE(write_safetensors(saved.path, {{"u", old}}) == Error::Ok);
+  CHECK(values<int32_t>(*old) == Ints{1, 3, 2, 4});
+  CHECK(values<int32_t>(*saved.open().get("u").value()) == Ints{1, 3, 2, 4});
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("write_safetensors: one that fails leaves the old file and no other behind") {
+  const Saved saved;
+  saved.put("old");
+  const TensorPtr t = ones({100});
+  RETURNS(InvalidState, "write_safetensors: " + saved.path + ": tensor \"b\": it is undefined",
+          write_safetensors(saved.path, {{"a", t}, {"b", TensorPtr()}}));
+  int calls = 0;
+  const ProgressFunction stop = [&](uint64_t done, uint64_t total) {
+    CHECK(done <= total);
+    if (++calls == 2) throw std::runtime_error("enough");
+  };
+  RETURNS(Internal, "tensor \"a\": on_progress: enough",
+          write_safetensors(saved.path, {{"a", t}, {"b", t}}, {}, stop));
+  FailingBackend gpu;
+  const TensorPtr far = make_tensor_ptr({2}, {1, 2}, gpu);
+  injection = {Fault::Backend, 1, 0, 0};
+  CHECK(write_safetensors(saved.path, {{"a", t}, {"far", far}}) != Error::Ok);
+  injection = {};
+  CHECK(file_bytes(saved.path) == Bytes{'o', 'l', 'd'});
+  CHECK(saved.folder.names().size() == 1);
+}
+
+TEST_CASE("write_safetensors: progress goes up to the file's size") {
+  const Saved saved;
+  uint64_t last = 0;
+  REQUIRE(write_safetensors(saved.path, {{"a", ones({3'000'000})}}, {},
+                            [&](uint64_t done, uint64_t total) {
+                              CHECK(done > last);
+                              CHECK(total == 12'000'000 + 128);
+                              last = done;
+                            }) == Error::Ok);
+  CHECK(last == 12'000'128);
+  CHECK(file_bytes(saved.path).size() == last);
+}
+
+TEST_CASE("safetensors: a file leaves errno as it was") {
+  const Saved saved;
+  errno = 123;
+  REQUIRE(write_safetensors(saved.path, {{"a", ones({1})}}) == Error::Ok);
+  static_cast<void>(saved.open().get("a"));
+  static_cast<void>(SafeTensors::open(saved.folder / "no"));
+  CHECK(errno == 123);
+}
+
+TEST_CASE("safetensors: any threads may use a file",
+          "[threads][SafeTensors][SafeTensorInfo][NamedTensor]") {
+  const Saved saved;
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 50; ++i) tensors.emplace_back(std::to_string(i), full({10}, i));
+  REQUIRE(write_safetensors(saved.path, tensors) == Error::Ok);
+  const SafeTensors file = saved.open();
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (size_t k = 0; k < wrong.size(); ++k) {
+    threads.emplace_back([&, k] {
+      const SafeTensors copy = file;
+      for (int i = 0; i < 50; ++i) {
+        const Result<TensorPtr> t = copy.get(std::to_string(i));
+        wrong[k] += t.ok() && const_data_ptr<float>(*t)[9] == static_cast<float>(i) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("safetensors: each allocation may fail; a file that is being written stays as it was") {
+  const Saved saved;
+  const Tensor t = *ones({4});
+  const std::vector<NamedTensor> tensors = {{"a", t}, {"b", transpose(ones({2, 3}), 0, 1)}};
+  REQUIRE(write_safetensors(saved.path, tensors, {{"k", "v"}}) == Error::Ok);
+  const std::string path = saved.path;
+  const std::map<std::string, std::string> metadata = {{"k", "v"}};
+  fail_each("SafeTensors::open", recovers(), [&] { return SafeTensors::open(path).error(); });
+  const SafeTensors file = saved.open();
+  fail_each("get", recovers(), [&] { return file.get("a"); });
+  const Bytes before = file_bytes(path);
+  fail_each("write_safetensors", recovers(), [&] {
+    const Error error = write_safetensors(path, tensors, metadata);
+    const Uncounted uncounted;
+    return file_bytes(path) == before ? error : Error::Internal;
+  });
+}
+
+}  // namespace safetensors_test
