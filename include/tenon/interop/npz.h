@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // NpzFile, write_npz: tensors from and to NumPy's .npz files, which are zip archives of .npy files.
+// Needs minizip and zlib.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ TENON_BEGIN_NAMESPACE
 /// Threads: as a plain value.
 struct NpzInfo {
   std::string name;  ///< without the ".npy" of the file in the archive
-  /// Undefined for what get() without a type refuses: dtypes that tenon has not, other files.
+  /// Undefined for what get() without a type refuses: dtypes that tenon lacks, other files.
   ScalarType type = ScalarType::Undefined;
   Dims sizes;
   uint64_t nbytes = 0;  ///< of the .npy file

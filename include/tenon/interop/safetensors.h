@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SafeTensors, write_safetensors: tensors from and to safetensors files, the format of Hugging Face.
+// SafeTensors, write_safetensors: tensors from and to safetensors files, the format of Hugging
+// Face. Needs nlohmann-json.
 #pragma once
 
 #include <memory>
@@ -14,19 +15,19 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The tensors of a safetensors file, or of a model in several, by name and as a list in the order of
-/// their bytes.
+/// The tensors of a safetensors file, or of a model in several, by name and as a list in the order
+/// of their bytes.
 ///
-/// The file is mapped, and the tensors that get() gives are over that mapping: nothing is read but
-/// the header. Each keeps the mapping, so this object may go before them. They are read-only:
-/// functions that write fail with InvalidState; clone() makes a tensor to write to. (In ATen mode,
-/// which has no read-only tensors, writes stay in this process.) While one of them lives, do not let
-/// anybody change or shorten the file in place: reading past its end ends the process with SIGBUS.
-/// write_safetensors() to the same path is fine, as it puts a new file there.
+/// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
+/// header is read. Each keeps the mapping, so this object may go before them. They are read-only:
+/// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. (In
+/// ATen mode, which has no read-only tensors, writes stay in this process.) While one of them
+/// lives, do not let anybody change or shorten the file in place: reading past its end ends the
+/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there.
 ///
-/// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each get().
-/// Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
-/// F8_E8M0, F6_E2M3, F6_E3M2 and F4, which tenon has not, are listed, and get() is NotSupported.
+/// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each
+/// get(). Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
+/// F8_E8M0, F6_E2M3, F6_E3M2 and F4, which tenon does not have, are listed; get() refuses them.
 /// Ownership: copies of this object share the mapping.
 /// Threads: it does not change; any number may use it.
 /// Source: safetensors' safe_open.
@@ -35,9 +36,10 @@ class SafeTensors {
   /// Without tensors.
   SafeTensors() noexcept = default;
 
-  /// Opens a file. One whose name ends with .json is the index of a model in several files,
-  /// model.safetensors.index.json, which lie beside it: each tensor that it names is in the file that
-  /// it says; others in these files are left out. Metadata is that of all files, the first's first.
+  /// Opens a file. One whose name ends with .json is the index of a model in several files that
+  /// lie beside it, model.safetensors.index.json: each tensor that it names is in the file that it
+  /// says; others in these files are left out. Metadata is that of all files; where keys meet, that
+  /// of the first.
   /// Errors: NotFound; AccessFailed; InvalidArgument, which names the tensor, the field and the
   /// offset (JSON that the format does not have, keys that are there twice; offsets that overlap,
   /// leave gaps, lie beyond the file or do not fit the shape and dtype; a header of more than
@@ -87,7 +89,7 @@ class SafeTensors {
 
   /// The tensor of that name.
   /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
-  /// Errors: NotFound; NotSupported (a dtype that tenon has not); OutOfMemory.
+  /// Errors: NotFound; NotSupported (a dtype that tenon does not have); OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     const SafeTensorInfo* const info = find(name);
     if (info != nullptr) return make(*info);
@@ -193,17 +195,17 @@ class SafeTensors {
   std::shared_ptr<const Contents> contents_;
 };
 
-/// Writes a safetensors file, which replaces an existing one once it is complete and on the disk, and
-/// otherwise leaves it as it is: see write_npy(). The elements begin at a multiple of 64 bytes, those
-/// of the widest numbers first, so that every tensor is aligned for its numbers; among equals in the
-/// order of the list. Tensors that are not contiguous, or not in the host's memory, are copied, one
-/// at a time.
+/// Writes a safetensors file. An existing one is replaced once the new one is complete and on the
+/// disk, and otherwise stays as it is, as with write_npy(). The elements begin at a multiple of 64
+/// bytes, those of the widest numbers first, so that every tensor is aligned for its numbers; among
+/// equals in the order of the list. Tensors that are not contiguous, or not in the host's memory,
+/// are copied, one at a time.
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes.
-/// Errors: InvalidArgument (a name or text that is there twice, or not UTF-8; "__metadata__" as a
-/// name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot read); InvalidState
-/// (undefined; a placeholder); AccessFailed, with the system's text; OutOfMemory; what on_progress
-/// threw.
+/// Errors: InvalidArgument (a name that is there twice; a name or text that is not UTF-8;
+/// "__metadata__" as a name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot
+/// read); InvalidState (undefined; a placeholder); AccessFailed, with the system's text;
+/// OutOfMemory; what on_progress threw.
 /// Source: safetensors' save_file.
 [[nodiscard]] inline Error write_safetensors(
     const detail::FilePath& path, const std::vector<NamedTensor>& tensors,

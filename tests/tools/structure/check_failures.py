@@ -107,7 +107,7 @@ NOT_FAILING = {
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan
         Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
-        NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
+        NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs

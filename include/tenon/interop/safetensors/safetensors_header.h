@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The header of a safetensors file, and a reader of it that trusts nothing.
 //
-// A file is the length of a JSON text in 8 bytes, the text, and the elements of all tensors, without
-// gaps: {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}.
+// A file is the length of a JSON text in 8 bytes, the text, and the elements of all tensors,
+// without gaps:
+// {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}.
 // Source: huggingface/safetensors, README.md and src/tensor.rs.
 #pragma once
 

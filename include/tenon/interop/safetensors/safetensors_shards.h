@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The index of a model whose tensors are in several safetensors files, model.safetensors.index.json:
+// The index of a model whose tensors are in several safetensors files, and how it is read:
 // {"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}.
 // Source: huggingface/transformers, where the index is written.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a safetensors file: the header, padded with spaces, then the elements, widest numbers first.
+// Writes a safetensors file: the header, padded with spaces, and the elements, widest numbers
+// first.
 #pragma once
 
 #include "tenon/interop/file_writer.h"
