@@ -152,8 +152,13 @@ TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits
   const auto lowest = static_cast<double>(limits.lowest);
   const auto highest = static_cast<double>(static_cast<int64_t>(limits.highest));
   const double above = number < lowest ? lowest : number;
-  // The sum, that GCC may not convert numbers before it has clamped them.
-  return static_cast<int32_t>((above > highest ? highest : above) + 0.0);
+  const double within = above > highest ? highest : above;
+  // GCC may not convert numbers before it has clamped them: that would set FE_INVALID.
+#if __has_builtin(__builtin_assoc_barrier)
+  return static_cast<int32_t>(__builtin_assoc_barrier(within));
+#else
+  return static_cast<int32_t>(within + 0.0);
+#endif
 }
 
 /// Double to integers of up to 64 bits in the same way, in two's complement.
