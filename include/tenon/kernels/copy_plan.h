@@ -89,8 +89,8 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
 /// destination is; the source may be reversed. False when one of them is not, or both are so short
-/// that other dimensions are better: then a longer one becomes the last but one. A cast's blocks are
-/// made of these two.
+/// that other dimensions are better: then a longer one becomes the last but one. Blocks of a cast
+/// are made of these two.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
