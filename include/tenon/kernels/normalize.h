@@ -101,12 +101,14 @@ struct NormalizeKernel {
 };
 
 template <class T>
-inline constexpr StepVariants kNormalize = {&NormalizeKernel<T>::baseline,
+inline constexpr StepVariants kNormalize = {
+    &NormalizeKernel<T>::baseline,
 #if TENON_HAS_VARIANTS
-                                            &NormalizeKernel<T>::avx2};
+    &NormalizeKernel<T>::avx2,
 #else
-                                            nullptr};
+    nullptr,
 #endif
+};
 
 /// The values of channels in the order of a plan's dimension: data[c * step].
 struct ChannelValues {
