@@ -33,6 +33,8 @@
 
 #include "harness.h"
 
+using tenon::BFloat16;
+using tenon::Half;
 using tenon::ScalarType;
 
 namespace {
@@ -87,25 +89,20 @@ Shape shape_of(Layout layout, int64_t n) {
 
 // --- The plain loop ---------------------------------------------------------------------------
 
-struct Half {
-  uint16_t bits;
-};
-struct BFloat16 {
-  uint16_t bits;
-};
 template <class To, class From>
 BENCH_FOR_AVX2 inline void convert(To& to, const From& from) {
   to = static_cast<To>(from);
 }
-BENCH_FOR_AVX2 inline void convert(float& to, BFloat16 from) {
-  const uint32_t bits = uint32_t{from.bits} << 16;
-  std::memcpy(&to, &bits, sizeof to);
-}
 #if defined(__x86_64__)
-BENCH_FOR_AVX2 inline void convert(float& to, Half from) { to = _cvtsh_ss(from.bits); }
-BENCH_FOR_AVX2 inline void convert(Half& to, float from) { to.bits = _cvtss_sh(from, 0); }
-#else
-inline void convert(float& to, Half from) { to = static_cast<float>(tenon::Half(from.bits, {})); }
+BENCH_FOR_AVX2 inline void convert(float& to, const Half& from) {
+  short bits;
+  std::memcpy(&bits, &from, sizeof bits);
+  to = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(bits)));
+}
+BENCH_FOR_AVX2 inline void convert(Half& to, const float& from) {
+  const auto bits = static_cast<short>(_mm_extract_epi16(_mm_cvtps_ph(_mm_set_ss(from), 0), 0));
+  std::memcpy(&to, &bits, sizeof bits);
+}
 #endif
 
 constexpr int64_t kAny = INT64_MAX;
@@ -247,9 +244,9 @@ Call opencv_call(Layout layout, const Types& types, const Shape& shape, Memory& 
   void* const to = memory.to.data();
   const auto planes_over = [&](int height, int width, int type, void* data) {
     std::vector<cv::Mat> planes;
-    for (int c = 0; c < 3; ++c) {
-      planes.emplace_back(height, width, type,
-                          static_cast<char*>(data) + c * height * width * size);
+    const auto area = static_cast<size_t>(height * width) * size;
+    for (size_t c = 0; c < 3; ++c) {
+      planes.emplace_back(height, width, type, static_cast<char*>(data) + c * area);
     }
     return planes;
   };
@@ -282,7 +279,8 @@ Call opencv_call(Layout layout, const Types& types, const Shape& shape, Memory& 
     }
     case Layout::Crop: {
       if (casts) return nullptr;
-      const cv::Mat source(rows, columns, CV_MAKETYPE(in, 3), from, 6 * size * columns);
+      const cv::Mat source(rows, columns, CV_MAKETYPE(in, 3), from,
+                           6 * size * static_cast<size_t>(columns));
       std::vector<cv::Mat> result = planes_over(rows, columns, out, to);
       return [source, result]() mutable { cv::split(source, result); };
     }
