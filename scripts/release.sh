@@ -97,7 +97,7 @@ make_source() { cp "$archive" "$out/source"; }
 make_cpack() {
   unpacked cpack
   logged "$log" cmake -S "$source" -B "$work/cpack/build" -DTENON_PARTNERS_DIR=
-  (cd "$work/cpack/build" && logged "$log" cpack)
+  logged "$log" cmake --build "$work/cpack/build" --target package
   mv "$work"/cpack/build/*.tar.gz "$work"/cpack/build/*.deb "$out/cpack"
 }
 

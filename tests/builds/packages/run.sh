@@ -15,14 +15,20 @@ skip() {
   exit 77
 }
 
+fail() {
+  echo "$*"
+  exit 1
+}
+
 if [ "$package" = metadata ]; then
-  grep -qxF "version: $version" "$root/CITATION.cff"
-  grep -qF "\"version-semver\": \"$version\"" "$root/packaging/vcpkg/tenon/vcpkg.json"
+  grep -xF "version: $version" "$root/CITATION.cff" || fail "CITATION.cff has not config.h's version, $version"
+  grep -F "\"version-semver\": \"$version\"" "$root/packaging/vcpkg/tenon/vcpkg.json" ||
+    fail "vcpkg.json has not config.h's version, $version"
   "$root/scripts/release.sh" --out "$scratch/metadata" notes
   # All lines on this version, and none on others.
   lines=$(grep -c . "$scratch/metadata/notes/tenon-$version.md")
   all=$(awk -v version="$version" '/^## / { on = $NF == version || $2 == version } on && /./ && !/^## /' "$root/CHANGELOG.md" | wc -l)
-  [ "$lines" -gt 5 ] && [ "$lines" = "$all" ]
+  [ "$lines" = "$all" ] || fail "the notes have $lines of $all lines"
   exec env PYTHONPATH="$TENON_PARTNERS/twine" python3 -B -W ignore "$TENON_PARTNERS/twine/bin/cffconvert" --validate \
     -i "$root/CITATION.cff"
 fi
