@@ -71,6 +71,7 @@ case $package in
     python3 packages/tensor_test.py "$version"
     with_cmake -Dtenon_DIR="$(python3 -c 'import tenon; print(tenon.get_cmake_dir())')"
     with_include "$(python3 -c 'import tenon; print(tenon.get_include())')"
+    [ ! -e site/bin/tenon-inspect ] || expect "$(site/bin/tenon-inspect --version)" "$version"
     if [ -e partners/mypy ]; then
       cd packages
       PYTHONPATH=/package/partners/mypy MYPYPATH=/package/site python3 -m mypy --strict --no-incremental tensor_test.py
