@@ -31,6 +31,7 @@ OTHER_HEADERS = {
     "tenon/compat/": "ExecuTorch's names for functions that have cases",
     "tenon/interop/aoti": "tests/unit/interop/aoti*_test.cpp let each of their allocations fail",
     "tenon/interop/aten.h": "tests/unit/interop/aten_from_test.cpp lets each of their allocations fail",
+    "tenon/interop/eigen": "tests/unit/interop/eigen_test.cpp lets each of their allocations fail",
     "tenon/interop/executorch": "tests/unit/interop/executorch lets each of their allocations fail",
     "tenon/interop/mpi": "their allocations are among those of MPI, which does not survive when its own fail",
     "tenon/interop/nanobind.h": "registers a translator once, when a module is imported",
