@@ -58,6 +58,7 @@ if [ -n "$all" ]; then
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
   need_header sleef.h libsleef-dev
   need_header eigen3/Eigen/Core libeigen3-dev
+  need_header xtensor/xadapt.hpp libxtensor-dev
   need_header opencv4/opencv2/core.hpp libopencv-core-dev
   need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
