@@ -30,6 +30,7 @@ OTHER_HEADERS = {
     "tenon/backend/cuda": "tests/unit/cuda lets each call of a simulated CUDA runtime fail",
     "tenon/compat/": "ExecuTorch's names for functions that have cases",
     "tenon/interop/aoti": "tests/unit/interop/aoti*_test.cpp let each of their allocations fail",
+    "tenon/interop/arrow": "tests/unit/interop/arrow_test.cpp lets each of their allocations fail",
     "tenon/interop/aten.h": "tests/unit/interop/aten_from_test.cpp lets each of their allocations fail",
     "tenon/interop/eigen": "tests/unit/interop/eigen_test.cpp lets each of their allocations fail",
     "tenon/interop/executorch": "tests/unit/interop/executorch lets each of their allocations fail",

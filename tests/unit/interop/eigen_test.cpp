@@ -207,6 +207,25 @@ TEST_CASE("from_eigen: two allocations, three of a Tensor; errors when there is 
   CHECK(count([&] { return from_eigen(std::move(m)); }) == 2);
   CHECK(count([&] { return from_eigen(std::move(fixed)); }) == 3);
   CHECK(count([&] { return from_eigen(std::move(tensor)); }) == 3);
+  Eigen::Tensor<float, 8> deep(1, 1, 1, 1, 1, 1, 1, 2);
+  for (int64_t n = 1;; ++n) {
+    start_counting(n);
+    const Result<TensorPtr> made = try_from_eigen(deep);
+    stop_counting();
+    if (made.ok()) break;
+    CHECK(made.error() == Error::OutOfMemory);
+  }
+  const TensorPtr eight = from_eigen(deep);
+  for (int64_t n = 1;; ++n) {
+    start_counting(n);
+    const Error error = caught([&] {
+                          as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 8>>>(eight);
+                          return 0;
+                        }).error;
+    stop_counting();
+    if (error == Error::Ok) break;
+    CHECK(error == Error::OutOfMemory);
+  }
   for (int64_t n = 1;; ++n) {
     auto moved = counted_matrix<Eigen::MatrixXf>(2, 3);
     start_counting(n);

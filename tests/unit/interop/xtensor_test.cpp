@@ -113,8 +113,8 @@ TEST_CASE("from_xtensor: containers and their strides") {
   CHECK(from_xtensor(complex)->is_contiguous());
   xt::xarray<float> scalar(2.5f);
   CHECK(sizes(from_xtensor(scalar)) == Vector{});
-  xt::xtensor<float, 2> empty({0, 3});
-  CHECK(sizes(from_xtensor(empty)) == Vector{0, 3});
+  xt::xtensor<float, 2> no_rows({0, 3});
+  CHECK(sizes(from_xtensor(no_rows)) == Vector{0, 3});
 }
 
 TEST_CASE("from_xtensor: views of views begin where they say") {

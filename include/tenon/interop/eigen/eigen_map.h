@@ -73,6 +73,7 @@ void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
     constexpr size_t rank = E::NumIndices;
     for (size_t d = 0; d < rank; ++d) sizes.push_back(eigen_size(from.dimensions(), d));
     strides = sizes;
+    if (strides.size() != rank) return;  // out of memory, which the sizes say
     int64_t stride = 1;
     for (size_t i = 0; i < rank; ++i) {
       const size_t d = int{E::Layout} == Eigen::ColMajor ? i : rank - 1 - i;
@@ -132,6 +133,8 @@ template <class M>
 Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   Dims sizes, strides;
   describe_eigen(map, sizes, strides);
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("strides", strides));
   for (size_t d = 0; d < strides.size() && layout.numel != 0; ++d) {
     if (TENON_UNLIKELY(sizes[d] != 1 && strides[d] != layout.strides()[d])) {
       return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
@@ -198,7 +201,7 @@ M make_eigen_tensor_map(const char* function, const TensorArg& tensor) {
 /// Errors: InvalidState (undefined; a placeholder; read-only, but elements are not const),
 /// InvalidType (another dtype), InvalidArgument (another rank or fixed size; data that is not
 /// aligned as the type says), NotSupported (other strides; elements that share memory and are not
-/// const; memory that the host cannot reach).
+/// const; memory that the host cannot reach), OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
 M as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) {
   if constexpr (detail::EigenMap<M>::value) {
