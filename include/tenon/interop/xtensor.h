@@ -75,8 +75,8 @@ struct KeepXtensor {
 }  // namespace detail
 
 /// The tensor's memory as an xstrided_view of N dimensions, or of as many as the tensor has:
-/// `as_xtensor<float, 2>(t)`, `as_xtensor<float>(t)`. T is const for a read-only tensor. Any strides
-/// are kept, those of sizes 0 and 1 become 0, as xtensor has them.
+/// `as_xtensor<float, 2>(t)`, `as_xtensor<float>(t)`. T is const for a read-only tensor. Any
+/// strides are kept, those of sizes 0 and 1 become 0, as xtensor has them.
 ///
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but T is not const), InvalidType

@@ -194,12 +194,12 @@ TENON_LAZY Error make_arrow(const TensorArg& source, ArrowForm form, ArrowArray*
 /// may be in any order in memory, which the type's permutation says.
 ///
 /// Ownership: what was in the structs is overwritten, and not released. They share the memory, not
-/// the shape: until the array is released the memory stays and the tensor cannot grow (InUse). Their
-/// children may be moved out, as the standard allows. Consumers take an array for constant: do not
+/// the shape: until the array is released the memory stays and the tensor cannot grow (InUse).
+/// Children may be moved out, as the standard allows. Consumers take an array for constant: do not
 /// write to it. After an error the structs are as before.
-/// Errors: InvalidArgument (null; data that is not aligned), InvalidState (undefined; a placeholder),
-/// NotSupported (no dimensions; Bool, of which Arrow has eight in a byte, BFloat16, Float8 and
-/// complex types; strides with gaps, or in lists any that are not contiguous; 2^31 elements or more
+/// Errors: InvalidArgument (null; data that is not aligned), InvalidState (undefined; a
+/// placeholder), NotSupported (no dimensions; Bool, of which Arrow has eight in a byte, BFloat16,
+/// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31 elements or more
 /// in one of the first dimension; memory that the host cannot reach), OutOfMemory.
 /// Threads: the release callbacks may run on any thread.
 /// Cost: two allocations. Source: arrow::ExportArray.

@@ -27,8 +27,8 @@ inline bool arrow_bit(const void* bits, int64_t i) noexcept {
   return (static_cast<const uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/// Checks an array of that many buffers and children, of which the `count` elements from `begin` are
-/// used, and that none of those is null.
+/// Checks an array of that many buffers and children, of which the `count` values from `begin` are
+/// used, and that none of these is null.
 inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t count,
                                int64_t buffers, int64_t children) noexcept {
   int64_t end = 0;
@@ -188,8 +188,8 @@ struct FromArrow {
   /// them.
   ///
   /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
-  /// has it. The tensor keeps the array's memory, which others may share, and is read-only. Booleans
-  /// are copied, since Arrow has eight in a byte.
+  /// has it. The tensor keeps the array's memory, which others may share, and is read-only.
+  /// Booleans are copied, since Arrow has eight in a byte.
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
   /// (released), NotSupported (nulls among the values; other types, such as dates, texts and
