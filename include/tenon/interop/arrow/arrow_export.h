@@ -199,8 +199,8 @@ TENON_LAZY Error make_arrow(const TensorArg& source, ArrowForm form, ArrowArray*
 /// write to it. After an error the structs are as before.
 /// Errors: InvalidArgument (null; data that is not aligned), InvalidState (undefined; a
 /// placeholder), NotSupported (no dimensions; Bool, of which Arrow has eight in a byte, BFloat16,
-/// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31 elements or more
-/// in one of the first dimension; memory that the host cannot reach), OutOfMemory.
+/// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31
+/// elements or more in one of the first dimension; memory that the host cannot reach), OutOfMemory.
 /// Threads: the release callbacks may run on any thread.
 /// Cost: two allocations. Source: arrow::ExportArray.
 inline void to_arrow(const TensorArg& tensor, ArrowArray* array, ArrowSchema* schema,
