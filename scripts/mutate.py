@@ -46,7 +46,7 @@ sys.path.insert(0, str(TESTS / "tools" / "structure"))
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
-           "interop/executorch interop/mdspan interop/npz interop/onnxruntime interop/python interop/safetensors")
+           "interop/arrow interop/eigen interop/executorch interop/mdspan interop/npz interop/onnxruntime interop/opencv interop/python interop/safetensors interop/xtensor")
 # What needs libtorch's headers, which take 20 s for each mutant, and what mpirun has to start.
 LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten\.h|torchscript|mpi))")
 GOAL = 90  # % caught

@@ -62,6 +62,10 @@ if [ -n "$all" ]; then
   need_header nlohmann/json.hpp nlohmann-json3-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
   need_header sleef.h libsleef-dev
+  need_header eigen3/Eigen/Core libeigen3-dev
+  need_header xtensor/xadapt.hpp libxtensor-dev
+  need_header opencv4/opencv2/core.hpp libopencv-core-dev
+  need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
   need qemu-system-arm qemu-system-arm
   for triple in s390x-linux-gnu ${nightly:+arm-linux-gnueabihf aarch64-linux-gnu riscv64-linux-gnu}; do
@@ -81,7 +85,6 @@ fi
 if [ -n "$nightly" ]; then
   need_header benchmark/benchmark.h libbenchmark-dev
   need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
-  need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
   need_header torch/csrc/api/include/torch/version.h libtorch-dev # beside the libtorch that partners.sh fetches
   need g++-11 g++-11
   need g++-12 g++-12

@@ -13,7 +13,8 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- namespace scope -->               the block is declarations, visible to the blocks below it
   <!-- plain mode -->                   the block is left out in ATen mode, in which the others of
                                          <name>_blocks.cpp are compiled too
-  <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->, <!-- aoti -->
+  <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->, <!-- aoti -->, <!-- opencv -->,
+  <!-- eigen -->, <!-- xtensor -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
   <!-- MPI -->                           the same; it runs as three processes, <name>_mpi_<line>.cpp
@@ -32,6 +33,7 @@ COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
+         "opencv": "opencv", "eigen": "eigen", "xtensor": "xtensor",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.

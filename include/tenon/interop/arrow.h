@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// from_arrow, to_arrow: arrays of Arrow's C data interface from and to tensors, over the same
+// memory. Needs no Arrow.
+#pragma once
+
+#include "tenon/interop/arrow/arrow_export.h"
+#include "tenon/interop/arrow/arrow_import.h"

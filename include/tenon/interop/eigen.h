@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// from_eigen: Eigen's matrices, arrays and tensors as tensors over the same memory. as_eigen,
+// as_eigen_map: a tensor's memory as Eigen's maps.
+#pragma once
+
+#include <memory>
+
+#include "tenon/interop/eigen/eigen_map.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Whether an object of type E has its elements in a block of the heap, for all that is known,
+/// which stays where it is when the object is moved.
+template <class E>
+constexpr bool has_stable_block() noexcept {
+  if constexpr (is_eigen_dense_v<E>) return int{E::MaxSizeAtCompileTime} == Eigen::Dynamic;
+  return false;
+}
+
+/// A deleter that keeps a matrix.
+template <class Kept>
+struct KeepEigen {
+  Kept kept;
+  void operator()(void*) const noexcept {}
+};
+
+}  // namespace detail
+
+template <class Out>
+struct FromEigen {
+  const char* function;
+
+  /// The memory of a Matrix, Array, Map, Ref, Block or another expression that has memory, or of a
+  /// Tensor or TensorMap, as a tensor with the same strides. Vectors, if their type is one, have
+  /// one dimension. Const objects and Maps of const elements make read-only tensors.
+  ///
+  /// Ownership: borrows. A matrix or Tensor that is moved in is kept; elements that lie in the
+  /// object itself, of a fixed size, move to the heap.
+  /// Errors: OutOfMemory.
+  /// Cost: two allocations; three for a Tensor or a matrix of fixed size that is moved in.
+  template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>
+  Out operator()(E& from TENON_LIFETIMEBOUND) const {
+    Deleter nothing;
+    return share(from, nothing);
+  }
+  template <class E, std::enable_if_t<detail::is_eigen_v<E>, int> = 0>
+  Out operator()(E&& from) const {
+    using detail::KeepEigen;
+    if constexpr (!detail::owns_elements<E>()) {
+      Deleter nothing;
+      return share(from, nothing);
+    } else if constexpr (detail::has_stable_block<E>()) {
+      Deleter keep(nullptr, KeepEigen<E>{std::move(from)});
+      return share(keep.template stored<KeepEigen<E>>()->kept, keep);
+    } else {
+      KeepEigen<std::unique_ptr<E>> kept{std::unique_ptr<E>(new E(std::move(from)))};
+      E& moved = *kept.kept;
+      Deleter keep(nullptr, std::move(kept));
+      return share(moved, keep);
+    }
+  }
+
+ private:
+  template <class E>
+  Out share(E& from, Deleter& keep) const {
+    using D = std::remove_const_t<E>;
+    if constexpr (detail::is_eigen_dense_v<D>) {
+      static_assert((int{D::Flags} & Eigen::DirectAccessBit) != 0,
+                    "this expression has no memory; from_eigen(expression.eval()) computes it");
+    }
+    constexpr bool kReadOnly = std::is_const_v<std::remove_pointer_t<decltype(from.data())>>;
+    void* const data = const_cast<void*>(static_cast<const void*>(from.data()));
+    const detail::Plan plan(detail::eigen_type<typename D::Scalar>());
+    Dims sizes, strides;
+    detail::describe_eigen(from, sizes, strides);
+    detail::Draft draft;
+    const Error error = detail::borrow(DataPtr(data, kReadOnly),
+                                       detail::Strided{sizes, {}, strides}, plan, &keep, draft);
+    return detail::finish<Out>(function, error, draft);
+  }
+};
+
+inline constexpr FromEigen<TensorPtr> from_eigen{"from_eigen"};
+inline constexpr FromEigen<Result<TensorPtr>> try_from_eigen{"try_from_eigen"};
+
+TENON_END_NAMESPACE

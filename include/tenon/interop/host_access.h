@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What the bridges to libraries that work on the host's memory check of a tensor.
+#pragma once
+
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_arg.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Checks that the host may reach the tensor's elements through a pointer, as elements of its type.
+/// Errors: InvalidState (undefined or deallocated; a placeholder), NotSupported (a template; memory
+/// that the host cannot reach), InvalidArgument (data that is not aligned).
+TENON_LAZY Error check_host_access(const TensorArg& tensor) noexcept {
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  const TensorFields& from = fields(tensor);
+  if (TENON_UNLIKELY(!from.is_host_accessible())) return fail_host_access(from);
+  TENON_TRY(check_has_data(from));
+  return from.layout.numel == 0 ? Error::Ok : check_aligned(from.data, from.type);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

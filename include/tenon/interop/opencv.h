@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// from_mat, to_mat: OpenCV's cv::Mat from and to tensors, over the same memory.
+#pragma once
+
+#include "tenon/config.h"
+
+#if !TENON_HAS_EXCEPTIONS || !__has_include(<opencv2/core.hpp>)
+#error "tenon: interop/opencv.h needs OpenCV's <opencv2/core.hpp>, and exceptions"
+#endif
+#include <opencv2/core.hpp>
+
+#include <climits>
+
+#include "tenon/interop/host_access.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// Whether the channels of a cv::Mat are the tensor's last dimension.
+enum class MatChannels : uint8_t {
+  /// from_mat: where there are several. to_mat: of a tensor of three dimensions. As in Python.
+  Auto,
+  Always,  ///< also a single one
+  Never,   ///< the Mat has one channel
+};
+
+namespace detail {
+
+inline constexpr int kMatMaxDims = 32;  // OpenCV's CV_MAX_DIM, which is in its C headers
+inline constexpr int kMatDepths = 8;    // OpenCV 4's
+inline constexpr ScalarType kMatTypes[kMatDepths] = {
+    ScalarType::Byte, ScalarType::Char,  ScalarType::UInt16, ScalarType::Short,
+    ScalarType::Int,  ScalarType::Float, ScalarType::Double, ScalarType::Half};
+static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S == 4 &&
+              CV_32F == 5 && CV_64F == 6 && CV_16F == 7);
+
+/// A tensor's deleter that counts as one of the Mats over their memory.
+struct KeepMat {
+  explicit KeepMat(const cv::Mat& mat) noexcept : record(mat.u) {
+    const_cast<cv::Mat&>(mat).addref();  // OpenCV counts the header's copies, const or not
+  }
+  KeepMat(KeepMat&& other) noexcept : record(std::exchange(other.record, nullptr)) {}
+  ~KeepMat() {
+    if (record == nullptr) return;
+    cv::Mat mat;
+    mat.u = record;  // its destructor does what that of every other Mat does
+  }
+  void operator()(void*) const noexcept {}
+
+  cv::UMatData* record;
+};
+
+inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& type, Dims& sizes,
+                          Dims& strides) noexcept {
+  if (TENON_UNLIKELY(mat.dims == 0)) {
+    return fail(Error::InvalidState,
+                "the cv::Mat has no dimensions, as cv::imread() gives for a file it cannot read");
+  }
+  if (TENON_UNLIKELY(mat.depth() >= kMatDepths)) {
+    return fail(Error::NotSupported, "tenon has no dtype for the cv::Mat's depth ", mat.depth());
+  }
+  type = kMatTypes[mat.depth()];
+  const size_t size = mat.elemSize1();
+  for (int d = 0; d < mat.dims; ++d) {
+    const size_t step = mat.step.p[d];
+    if (TENON_UNLIKELY(step % size != 0)) {
+      return fail(Error::InvalidArgument, "the cv::Mat's step of dimension ", d, " is ", step,
+                  " bytes, which is no multiple of the ", size, " bytes of an element");
+    }
+    sizes.push_back(mat.size.p[d]);
+    strides.push_back(static_cast<int64_t>(step / size));
+  }
+  const int count = mat.channels();
+  if (TENON_UNLIKELY(channels == MatChannels::Never && count != 1)) {
+    return fail(Error::InvalidArgument, "the cv::Mat has ", count,
+                " channels, for which MatChannels::Never leaves no dimension");
+  }
+  if (count != 1 || channels == MatChannels::Always) {
+    sizes.push_back(count);
+    strides.push_back(1);
+  }
+  return Error::Ok;
+}
+
+/// What Mats over a tensor's memory refer to: OpenCV's record of the memory, in one block with its
+/// allocator, which releases both. OpenCV's Python binding has such an allocator.
+struct LentMat final : cv::MatAllocator {
+  LentMat(void* data, size_t nbytes, MemoryHold&& held) : record(this), hold(std::move(held)) {
+    record.data = record.origdata = static_cast<uchar*>(data);
+    record.size = nbytes;
+    record.refcount = 1;
+  }
+  // No Mat has this allocator, so none asks it for memory.
+  cv::UMatData* allocate(int, const int*, int, void*, size_t*, cv::AccessFlag,
+                         cv::UMatUsageFlags) const override {
+    return nullptr;
+  }
+  bool allocate(cv::UMatData*, cv::AccessFlag, cv::UMatUsageFlags) const override { return false; }
+  void deallocate(cv::UMatData*) const override {
+    if (record.refcount == 0 && record.urefcount == 0) delete this;
+  }
+
+  cv::UMatData record;
+  MemoryHold hold;
+};
+
+struct MatHeader {
+  int type = 0;
+  int dims = 2;
+  int sizes[kMatMaxDims] = {1, 1};
+  size_t steps[kMatMaxDims];
+};
+
+TENON_COLD inline Error fail_mat_stride(const Layout& layout, size_t d, const char* why) noexcept {
+  return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(), why,
+              d, "; contiguous(t) makes a copy, permute(t, dims) another order");
+}
+
+inline Error describe_for_mat(const TensorArg& source, MatChannels channels, MatHeader& made,
+                              MemoryHold& hold) noexcept {
+  TENON_TRY(check_host_access(source));
+  const TensorFields& from = fields(source);
+  if (TENON_UNLIKELY(from.readonly)) {
+    return fail(Error::NotSupported,
+                "the tensor is read-only, a cv::Mat is not; clone_tensor_ptr() makes a copy");
+  }
+  int depth = 0;
+  while (depth < kMatDepths && kMatTypes[depth] != from.type) ++depth;
+  if (TENON_UNLIKELY(depth == kMatDepths)) {
+    return fail(
+        Error::NotSupported, "a cv::Mat has no elements of ", from.type,
+        "; clone_tensor_ptr(t, ScalarType::Int), or Double, copies; Bool's memory is that of "
+        "view_as_type(t, ScalarType::Byte)");
+  }
+  const Layout& layout = from.layout;
+  const ArrayRef<int64_t> sizes = layout.sizes();
+  size_t rank = sizes.size();  // without the channels
+  int64_t count = 1;
+  if (channels == MatChannels::Always || (channels == MatChannels::Auto && rank == 3)) {
+    if (TENON_UNLIKELY(rank == 0 || sizes[rank - 1] < 1 || sizes[rank - 1] > CV_CN_MAX)) {
+      return fail(Error::InvalidArgument, "sizes ", sizes, " do not end in 1 to ", CV_CN_MAX,
+                  " channels; MatChannels::Never makes a Mat of one channel");
+    }
+    count = sizes[--rank];
+    if (TENON_UNLIKELY(count > 1 && layout.numel != 0 && layout.strides()[rank] != 1)) {
+      return fail_mat_stride(layout, rank, ": a cv::Mat's channels are neighbours, not dimension ");
+    }
+  }
+  if (TENON_UNLIKELY(rank > kMatMaxDims)) {
+    return fail(Error::NotSupported, rank, " dimensions; a cv::Mat has up to ", kMatMaxDims);
+  }
+  const auto element = static_cast<int64_t>(elementSize(from.type));
+  int64_t least = count * element;  // of the next step, in bytes
+  made.type = CV_MAKETYPE(depth, static_cast<int>(count));
+  if (rank > 2) made.dims = static_cast<int>(rank);
+  made.steps[0] = made.steps[1] = static_cast<size_t>(least);
+  for (size_t d = rank; d-- > 0;) {
+    const bool is_free = sizes[d] <= 1 || layout.numel == 0;
+    const int64_t step = is_free ? least : layout.strides()[d] * element;
+    // A single dimension is a column, whose elements need not be neighbours.
+    if (TENON_UNLIKELY(step < least || (step != least && rank > 1 && d + 1 == rank))) {
+      return fail_mat_stride(
+          layout, d, ": a cv::Mat is in row-major order without gaps in rows, not dimension ");
+    }
+    if (TENON_UNLIKELY(sizes[d] > INT_MAX)) {
+      return fail(Error::NotSupported, "sizes ", sizes, ", but those of a cv::Mat are int");
+    }
+    if (!multiply(step, sizes[d] == 0 ? 1 : sizes[d], least)) least = INT64_MAX;
+    made.sizes[d] = static_cast<int>(sizes[d]);
+    made.steps[d] = static_cast<size_t>(step);
+  }
+  return hold.hold(source);
+}
+
+}  // namespace detail
+
+template <class Out>
+struct FromMat {
+  const char* function;
+
+  /// A Mat's memory as a tensor: its sizes, then its channels as MatChannels says. A BGR image is
+  /// {rows, columns, 3}, a grey one {rows, columns}. Padded rows and parts of a Mat keep their
+  /// strides. What converts to a Mat, such as MatExpr, does so first.
+  ///
+  /// Ownership: counts as one more Mat over the memory and keeps it alive. Writes show on both
+  /// sides, a const Mat's too. The memory of a Mat over a caller's pointer is borrowed.
+  /// Errors: InvalidState (no dimensions, as after a failed imread), NotSupported (a depth that
+  /// OpenCV 4 lacks), InvalidArgument (several channels and MatChannels::Never; a step that is no
+  /// multiple of an element), OutOfMemory.
+  /// Threads: as cv::Mat; the last of all Mats and tensors may be dropped on any thread.
+  /// Cost: two allocations. Source: cv2's conversion to NumPy's arrays.
+  Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
+    auto type = detail::ScalarType::Undefined;
+    Dims sizes, strides;
+    detail::Draft draft;
+    Error error = detail::describe_mat(mat, channels, type, sizes, strides);
+    if (error == Error::Ok) {
+      Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, detail::KeepMat(mat));
+      error = detail::borrow(DataPtr(static_cast<void*>(mat.data)),
+                             detail::Strided{sizes, {}, strides}, detail::Plan(type), &keep, draft);
+    }
+    return detail::finish<Out>(function, error, draft);
+  }
+  template <class UMatNeedsGetMatOrCopyTo,
+            std::enable_if_t<std::is_same_v<UMatNeedsGetMatOrCopyTo, cv::UMat>, int> = 0>
+  Out operator()(const UMatNeedsGetMatOrCopyTo&, MatChannels = MatChannels::Auto) const
+      TENON_MISTAKE(
+          "a cv::UMat may be in a device's memory: u.copyTo(mat) copies it; "
+          "from_mat(u.getMat(cv::ACCESS_RW)) maps it, and u has to outlive the tensor");
+};
+
+inline constexpr FromMat<TensorPtr> from_mat{"from_mat"};
+inline constexpr FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"};
+
+/// A tensor's memory as a Mat of two dimensions or more, besides its channels, which MatChannels
+/// says. One dimension is a column; a tensor of none has one row and column. Padded rows stay.
+///
+/// Ownership: shares the memory, not the shape: the Mats keep it alive, and while there is one the
+/// tensor cannot grow (InUse). Memory that create() needs for another size is OpenCV's own. Over
+/// a raw TensorImpl* the memory is the caller's to keep. Each round trip adds an owner.
+/// Errors: NotSupported (read-only; memory that the host cannot reach; a dtype that OpenCV 4
+/// lacks: Bool, Long, UInt32, UInt64, BFloat16, Float8 and complex ones; strides that are 0,
+/// negative or not in row-major order; elements of a row, or channels, that are not neighbours;
+/// more than 32 dimensions; sizes beyond int), InvalidArgument (not 1 to CV_CN_MAX channels; data
+/// that is not aligned), InvalidState (undefined; a placeholder), OutOfMemory.
+/// Threads: as cv::Mat; the last one may be dropped on any thread.
+/// Cost: one allocation, two with more than two dimensions. Source: cv2's conversion of arrays.
+inline cv::Mat to_mat(const TensorArg& tensor, MatChannels channels = MatChannels::Auto) {
+  detail::MatHeader h;
+  detail::MemoryHold hold;
+  detail::raise_if("to_mat", detail::describe_for_mat(tensor, channels, h, hold));
+  const detail::TensorFields& from = detail::fields(tensor);
+  try {
+    cv::Mat made = h.dims == 2
+                       ? cv::Mat(h.sizes[0], h.sizes[1], h.type, from.data, h.steps[0])  // faster
+                       : cv::Mat(h.dims, h.sizes, h.type, from.data, h.steps);
+    if (hold.tensor() != nullptr) {
+      const size_t nbytes =
+          static_cast<size_t>(from.layout.required_span_size()) * elementSize(from.type);
+      made.u = &(new detail::LentMat(from.data, nbytes, std::move(hold)))->record;
+    }
+    return made;
+  } catch (const std::exception&) {  // it checks no more than was checked
+    detail::raise(Error::OutOfMemory, "to_mat: " TENON_OUT_OF_MEMORY " for the cv::Mat");
+  }
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// Built by interop/eigen/CMakeLists.txt.
+#include "tenon/interop/eigen.h"
+
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include "allocation/counting_malloc.h"
+#include "support/catch.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+namespace eigen_test {
+
+using namespace tenon;
+using namespace tests;
+using Eigen::Dynamic;
+using Eigen::RowMajor;
+
+namespace {
+
+// 0, 1, 2, ... in memory order.
+template <class M>
+M counted_matrix(int rows, int columns) {
+  M m(rows, columns);
+  for (int i = 0; i < m.size(); ++i) m.data()[i] = static_cast<typename M::Scalar>(i);
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("from_eigen: matrices of both orders keep their strides") {
+  auto columns = counted_matrix<Eigen::MatrixXf>(2, 3);
+  const TensorPtr t = from_eigen(columns);
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(strides(t) == Vector{1, 2});
+  CHECK(t->const_data_ptr() == columns.data());
+  CHECK(ownership(*t) == Ownership::Borrowed);
+  CHECK(tests::values<float>(t) == Floats{0, 2, 4, 1, 3, 5});
+  mutable_data_ptr<float>(*t)[2] = 9;
+  CHECK(columns(0, 1) == 9);
+  auto rows = counted_matrix<Eigen::Matrix<int32_t, Dynamic, Dynamic, RowMajor>>(2, 3);
+  CHECK(strides(from_eigen(rows)) == Vector{3, 1});
+  CHECK(from_eigen(rows)->is_contiguous());
+}
+
+TEST_CASE("from_eigen: vectors and arrays") {
+  Eigen::VectorXd vector = Eigen::VectorXd::LinSpaced(4, 0, 3);
+  CHECK(sizes(from_eigen(vector)) == Vector{4});
+  CHECK(tests::values<double>(from_eigen(vector)) == Doubles{0, 1, 2, 3});
+  Eigen::RowVector3f row(1, 2, 3);
+  CHECK(tests::values<float>(from_eigen(row)) == Floats{1, 2, 3});
+  auto array = counted_matrix<Eigen::ArrayXXi>(2, 2);
+  CHECK(tests::values<int32_t>(from_eigen(array)) == Ints{0, 2, 1, 3});
+  Eigen::MatrixXf one_column(3, 1);  // a matrix by its type
+  CHECK(sizes(from_eigen(one_column)) == Vector{3, 1});
+}
+
+TEST_CASE("from_eigen: blocks of blocks, rows, diagonals, transposes and maps are views too") {
+  auto m = counted_matrix<Eigen::MatrixXf>(4, 5);  // element (i, j) is i + 4 * j
+  const TensorPtr block = from_eigen(m.block(1, 1, 3, 4).block(1, 2, 2, 2));
+  CHECK(strides(block) == Vector{1, 4});
+  CHECK(tests::values<float>(block) == Floats{14, 18, 15, 19});
+  CHECK_FALSE(block->is_readonly());
+  CHECK(strides(from_eigen(m.row(2))) == Vector{4});
+  CHECK(tests::values<float>(from_eigen(m.row(2))) == Floats{2, 6, 10, 14, 18});
+  CHECK(tests::values<float>(from_eigen(m.col(1))) == Floats{4, 5, 6, 7});
+  CHECK(tests::values<float>(from_eigen(m.diagonal())) == Floats{0, 5, 10, 15});
+  CHECK(sizes(from_eigen(m.transpose())) == Vector{5, 4});
+  CHECK(strides(from_eigen(m.transpose())) == Vector{4, 1});
+  float memory[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  using Strided = Eigen::Map<Eigen::MatrixXf, 0, Eigen::Stride<Dynamic, Dynamic>>;
+  const TensorPtr reversed =
+      from_eigen(Strided(memory + 11, 2, 3, Eigen::Stride<Dynamic, Dynamic>(-4, -2)));
+  CHECK(strides(reversed) == Vector{-2, -4});
+  CHECK(tests::values<float>(reversed) == Floats{11, 7, 3, 9, 5, 1});
+  Eigen::Ref<Eigen::MatrixXf> ref = m;
+  CHECK(from_eigen(ref)->const_data_ptr() == m.data());
+}
+
+TEST_CASE("from_eigen: const makes a read-only tensor") {
+  auto m = counted_matrix<Eigen::MatrixXf>(2, 2);
+  const Eigen::MatrixXf& constant = m;
+  CHECK(from_eigen(constant)->is_readonly());
+  CHECK(from_eigen(constant.col(0))->is_readonly());
+  CHECK(from_eigen(Eigen::Map<const Eigen::MatrixXf>(m.data(), 2, 2))->is_readonly());
+  CHECK_FALSE(from_eigen(Eigen::Map<Eigen::MatrixXf>(m.data(), 2, 2))->is_readonly());
+  CHECK_FALSE(from_eigen(m.col(0))->is_readonly());
+}
+
+TEST_CASE("from_eigen: dtypes") {
+  Eigen::Matrix<std::complex<double>, 2, 2> complex;
+  CHECK(from_eigen(complex)->scalar_type() == ScalarType::ComplexDouble);
+  Eigen::Matrix<bool, 2, 2> flags;
+  CHECK(from_eigen(flags)->scalar_type() == ScalarType::Bool);
+  Eigen::Matrix<Eigen::half, Dynamic, 1> half(2);
+  half << Eigen::half(1.5f), Eigen::half(-3.0f);
+  const TensorPtr t = from_eigen(half);
+  CHECK(t->scalar_type() == ScalarType::Half);
+  CHECK(static_cast<float>(const_data_ptr<Half>(*t)[1]) == -3.0f);
+  Eigen::Matrix<Eigen::bfloat16, 2, 2> brain;
+  CHECK(from_eigen(brain)->scalar_type() == ScalarType::BFloat16);
+  Eigen::Matrix<uint64_t, 2, 2> wide;
+  CHECK(from_eigen(wide)->scalar_type() == ScalarType::UInt64);
+}
+
+TEST_CASE("from_eigen: empty matrices") {
+  Eigen::MatrixXf none;
+  CHECK(sizes(from_eigen(none)) == Vector{0, 0});
+  Eigen::MatrixXf wide(0, 7);
+  CHECK(sizes(from_eigen(wide)) == Vector{0, 7});
+  CHECK(sizes(from_eigen(Eigen::MatrixXf(3, 0))) == Vector{3, 0});
+  CHECK(sizes(from_eigen(Eigen::VectorXf())) == Vector{0});
+}
+
+TEST_CASE("from_eigen: a matrix that is moved in is kept, without a copy") {
+  auto m = counted_matrix<Eigen::MatrixXf>(2, 3);
+  const float* const data = m.data();
+  TensorPtr t = from_eigen(std::move(m));
+  CHECK(m.size() == 0);
+  CHECK(t->const_data_ptr() == data);
+  CHECK(ownership(*t) == Ownership::Adopted);
+  const Tensor view = select(t, 1, 2);
+  t.reset();
+  CHECK(tests::values<float>(view) == Floats{4, 5});
+  CHECK(tests::values<double>(from_eigen(Eigen::VectorXd::Constant(3, 2.0).eval())) ==
+        Doubles{2, 2, 2});
+}
+
+TEST_CASE("from_eigen: elements in the object itself move to the heap with it") {
+  TensorPtr t;
+  {
+    Eigen::Matrix4d fixed = Eigen::Matrix4d::Identity();  // aligned by more than a pointer
+    fixed(0, 3) = 8;
+    t = from_eigen(std::move(fixed));
+    Eigen::Matrix<float, Dynamic, Dynamic, RowMajor, 4, 4> bounded(2, 3);
+    bounded << 1, 2, 3, 4, 5, 6;
+    const TensorPtr small = from_eigen(std::move(bounded));
+    CHECK(tests::values<float>(small) == Floats{1, 2, 3, 4, 5, 6});
+    CHECK(sizes(small) == Vector{2, 3});
+  }
+  CHECK(strides(t) == Vector{1, 4});
+  CHECK(const_data_ptr<double>(*t)[12] == 8);
+  CHECK(reinterpret_cast<uintptr_t>(t->const_data_ptr()) % alignof(Eigen::Matrix4d) == 0);
+}
+
+TEST_CASE("from_eigen: Tensors and TensorMaps of both orders") {
+  Eigen::Tensor<float, 3> columns(2, 3, 4);
+  columns.setZero();
+  columns(1, 2, 3) = 5;
+  const TensorPtr t = from_eigen(columns);
+  CHECK(sizes(t) == Vector{2, 3, 4});
+  CHECK(strides(t) == Vector{1, 2, 6});
+  CHECK(const_data_ptr<float>(*t)[23] == 5);
+  Eigen::Tensor<int32_t, 2, RowMajor> rows(2, 3);
+  rows.setValues({{0, 1, 2}, {3, 4, 5}});
+  CHECK(strides(from_eigen(rows)) == Vector{3, 1});
+  CHECK(tests::values<int32_t>(from_eigen(rows)) == Ints{0, 1, 2, 3, 4, 5});
+  const auto& constant = rows;
+  CHECK(from_eigen(constant)->is_readonly());
+  int32_t memory[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr mapped =
+      from_eigen(Eigen::TensorMap<Eigen::Tensor<int32_t, 2, RowMajor>>(memory, 2, 3));
+  CHECK(mapped->const_data_ptr() == memory);
+  CHECK_FALSE(mapped->is_readonly());
+  Eigen::Tensor<double, 0> scalar;
+  scalar() = 2.5;
+  CHECK(sizes(from_eigen(scalar)) == Vector{});
+  CHECK(tests::values<double>(from_eigen(scalar)) == Doubles{2.5});
+}
+
+TEST_CASE("from_eigen: Tensors that are moved in, of fixed size too") {
+  Eigen::Tensor<float, 4, RowMajor> owned(1, 2, 1, 2);
+  owned.setConstant(3);
+  const TensorPtr t = from_eigen(std::move(owned));
+  CHECK(ownership(*t) == Ownership::Adopted);
+  CHECK(tests::values<float>(t) == Floats{3, 3, 3, 3});
+  Eigen::TensorFixedSize<float, Eigen::Sizes<2, 2>> fixed;
+  fixed.setConstant(4);
+  const TensorPtr f = from_eigen(std::move(fixed));
+  fixed.setConstant(5);
+  CHECK(tests::values<float>(f) == Floats{4, 4, 4, 4});
+}
+
+TEST_CASE("from_eigen: two allocations, three of a Tensor; errors when there is no memory") {
+  if (!heap_is_counted()) {
+    WARN("skipped: needs glibc without sanitizers");
+    return;
+  }
+  const auto count = [](auto f) {
+    start_counting();
+    {
+      auto made = f();
+      static_cast<void>(made);
+    }
+    stop_counting();
+    return allocations();
+  };
+  auto m = counted_matrix<Eigen::MatrixXf>(20, 30);
+  Eigen::Matrix4f fixed = Eigen::Matrix4f::Zero();
+  Eigen::Tensor<float, 3> tensor(2, 3, 4);
+  CHECK(count([&] { return from_eigen(m); }) == 2);
+  CHECK(count([&] { return from_eigen(m.block(1, 1, 2, 2)); }) == 2);
+  CHECK(count([&] { return from_eigen(tensor); }) == 2);
+  const TensorPtr t = from_eigen(m);
+  CHECK(count([&] { return as_eigen_map<float>(t); }) == 0);
+  CHECK(count([&] { return from_eigen(std::move(m)); }) == 2);
+  CHECK(count([&] { return from_eigen(std::move(fixed)); }) == 3);
+  CHECK(count([&] { return from_eigen(std::move(tensor)); }) == 3);
+  Eigen::Tensor<float, 8> deep(1, 1, 1, 1, 1, 1, 1, 2);
+  for (int64_t n = 1;; ++n) {
+    start_counting(n);
+    const Result<TensorPtr> made = try_from_eigen(deep);
+    stop_counting();
+    if (made.ok()) break;
+    CHECK(made.error() == Error::OutOfMemory);
+  }
+  const TensorPtr eight = from_eigen(deep);
+  for (int64_t n = 1;; ++n) {
+    start_counting(n);
+    const Error error = caught([&] {
+                          as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 8>>>(eight);
+                          return 0;
+                        }).error;
+    stop_counting();
+    if (error == Error::Ok) break;
+    CHECK(error == Error::OutOfMemory);
+  }
+  for (int64_t n = 1;; ++n) {
+    auto moved = counted_matrix<Eigen::MatrixXf>(2, 3);
+    start_counting(n);
+    const Result<TensorPtr> made = try_from_eigen(std::move(moved));
+    stop_counting();
+    if (made.ok()) {
+      CHECK(n == 3);
+      break;
+    }
+    CHECK(made.error() == Error::OutOfMemory);
+  }
+}
+
+}  // namespace eigen_test

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+// Built by interop/opencv/CMakeLists.txt.
+#include "tenon/interop/opencv.h"
+
+#include <opencv2/imgproc.hpp>
+#include <thread>
+
+#include "allocation/counting_malloc.h"
+#include "support/catch.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+// Rows of 0, 1, 2, ...
+cv::Mat counted_mat(int rows, int columns, int type) {
+  cv::Mat mat(rows, columns, type);
+  uchar value = 0;
+  for (int row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < mat.elemSize() * static_cast<size_t>(columns); ++i) {
+      mat.ptr(row)[i] = value++;
+    }
+  }
+  return mat;
+}
+
+TensorPtr tracked(Calls& calls, void* data, Vector sizes, Vector strides = {},
+                  ScalarType type = ScalarType::Byte) {
+  return from_blob(data, sizes, strides, type, calls.deleter());
+}
+
+}  // namespace
+
+TEST_CASE("from_mat: an image is {rows, columns, channels}, a grey one {rows, columns}") {
+  const cv::Mat image = counted_mat(2, 3, CV_8UC3);
+  const TensorPtr t = from_mat(image);
+  CHECK(sizes(t) == Vector{2, 3, 3});
+  CHECK(strides(t) == Vector{9, 3, 1});
+  CHECK(t->scalar_type() == ScalarType::Byte);
+  CHECK(t->const_data_ptr() == image.data);
+  CHECK(const_data_ptr<uint8_t>(*t)[1 * 9 + 2 * 3 + 1] == image.at<cv::Vec3b>(1, 2)[1]);
+  const cv::Mat grey = counted_mat(2, 3, CV_8UC1);
+  CHECK(sizes(from_mat(grey)) == Vector{2, 3});
+  CHECK(sizes(from_mat(grey, MatChannels::Always)) == Vector{2, 3, 1});
+  CHECK(sizes(from_mat(grey, MatChannels::Never)) == Vector{2, 3});
+  RAISES(InvalidArgument, "from_mat: the cv::Mat has 3 channels",
+         from_mat(image, MatChannels::Never));
+}
+
+TEST_CASE("from_mat, to_mat: every depth that both have") {
+  const struct {
+    int depth;
+    ScalarType type;
+  } rows[] = {{CV_8U, ScalarType::Byte},    {CV_8S, ScalarType::Char}, {CV_16U, ScalarType::UInt16},
+              {CV_16S, ScalarType::Short},  {CV_32S, ScalarType::Int}, {CV_32F, ScalarType::Float},
+              {CV_64F, ScalarType::Double}, {CV_16F, ScalarType::Half}};
+  for (const auto& row : rows) {
+    CAPTURE(row.depth);
+    const cv::Mat mat(2, 3, CV_MAKETYPE(row.depth, 2));
+    const TensorPtr t = from_mat(mat);
+    CHECK(t->scalar_type() == row.type);
+    CHECK(sizes(t) == Vector{2, 3, 2});
+    const cv::Mat back = to_mat(t);
+    CHECK(back.type() == mat.type());
+    CHECK(back.size == mat.size);
+    CHECK(back.data == mat.data);
+  }
+  for (ScalarType type : {ScalarType::Bool, ScalarType::Long, ScalarType::UInt32,
+                          ScalarType::BFloat16, ScalarType::ComplexFloat}) {
+    CAPTURE(static_cast<int>(type));
+    RAISES(NotSupported, "to_mat: a cv::Mat has no elements of", to_mat(zeros({2, 3}, type)));
+  }
+}
+
+TEST_CASE("from_mat: a part of a part keeps its step, and the memory after all Mats") {
+  TensorPtr t;
+  {
+    cv::Mat whole = counted_mat(6, 8, CV_8UC1);
+    const cv::Mat part = whole(cv::Rect(1, 1, 6, 4));
+    t = from_mat(part(cv::Range(1, 3), cv::Range(2, 5)));
+    CHECK(whole.u->refcount == 3);
+    whole.at<uchar>(2, 3) = 200;
+  }
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(strides(t) == Vector{8, 1});
+  CHECK(tests::values<uint8_t>(t) == Bytes{200, 20, 21, 27, 28, 29});
+  const Tensor view = select(t, 0, 1);
+  t.reset();
+  CHECK(tests::values<uint8_t>(view) == Bytes{27, 28, 29});
+}
+
+TEST_CASE("from_mat: Mats of more dimensions, of columns, expressions and typed ones") {
+  const int sizes3[] = {2, 3, 4};
+  CHECK(sizes(from_mat(cv::Mat(3, sizes3, CV_32F))) == Vector{2, 3, 4});
+  CHECK(sizes(from_mat(cv::Mat(3, sizes3, CV_32FC2))) == Vector{2, 3, 4, 2});
+  const cv::Mat mat = counted_mat(3, 2, CV_8UC1);
+  CHECK(strides(from_mat(mat.col(1))) == Vector{2, 1});
+  CHECK(tests::values<uint8_t>(from_mat(mat.col(1))) == Bytes{1, 3, 5});
+  CHECK(tests::values<uint8_t>(from_mat(mat + mat)) == Bytes{0, 2, 4, 6, 8, 10});
+  cv::Mat_<float> typed(1, 2);
+  typed << 3.0f, 4.0f;
+  CHECK(tests::values<float>(from_mat(typed)) == Floats{3, 4});
+}
+
+TEST_CASE("from_mat: writes show on both sides, and a Mat of another size leaves the memory") {
+  cv::Mat mat = counted_mat(2, 2, CV_8UC1);
+  const TensorPtr t = from_mat(mat);
+  mutable_data_ptr<uint8_t>(*t)[3] = 77;
+  CHECK(mat.at<uchar>(1, 1) == 77);
+  mat.create(50, 50, CV_8UC1);
+  CHECK(tests::values<uint8_t>(t) == Bytes{0, 1, 2, 77});
+}
+
+TEST_CASE("from_mat: a Mat over a pointer has nothing to keep") {
+  uint16_t memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const cv::Mat mat(2, 3, CV_16UC1, memory, 8);
+  const TensorPtr t = from_mat(mat);
+  CHECK(ownership(*t) == Ownership::Borrowed);
+  CHECK(strides(t) == Vector{4, 1});
+  CHECK(tests::values<uint16_t>(t) == std::vector<uint16_t>{0, 1, 2, 4, 5, 6});
+}
+
+TEST_CASE("from_mat: empty Mats, and those without dimensions") {
+  CHECK(sizes(from_mat(cv::Mat(0, 5, CV_32F))) == Vector{0, 5});
+  CHECK(sizes(from_mat(cv::Mat(3, 0, CV_32FC3))) == Vector{3, 0, 3});
+  cv::Mat released(2, 3, CV_8U);
+  released.release();
+  CHECK(sizes(from_mat(released)) == Vector{0, 0});
+  RAISES(InvalidState, "from_mat: the cv::Mat has no dimensions, as cv::imread()",
+         from_mat(cv::Mat()));
+  cv::Mat odd(2, 2, CV_16U);
+  odd.step.p[0] = 5;
+  RAISES(InvalidArgument, "step of dimension 0 is 5 bytes", from_mat(odd));
+}
+
+TEST_CASE("from_mat: a UMat is mapped or copied first, and may go before a copy") {
+  cv::UMat on_device(2, 3, CV_8UC1, cv::Scalar(9));
+  {
+    const TensorPtr mapped = from_mat(on_device.getMat(cv::ACCESS_RW));
+    mutable_data_ptr<uint8_t>(*mapped)[0] = 8;
+  }
+  cv::Mat mat;
+  on_device.copyTo(mat);
+  const TensorPtr copied = from_mat(mat);
+  mat = cv::Mat();
+  on_device = cv::UMat();
+  CHECK(tests::values<uint8_t>(copied) == Bytes{8, 9, 9, 9, 9, 9});
+  static_assert(!std::is_invocable_v<decltype(from_mat), int>);
+#if !defined(__clang__)  // which selects the overload and then says that it is unavailable
+  static_assert(!std::is_invocable_v<decltype(from_mat), cv::UMat&>);
+#endif
+}
+
+TEST_CASE("to_mat: an image's channels are its type, rows keep their step") {
+  Bytes memory(2 * 16);
+  std::iota(memory.begin(), memory.end(), uint8_t{0});
+  const TensorPtr t = from_blob(memory.data(), {2, 4, 3}, {16, 3, 1});
+  const cv::Mat mat = to_mat(t);
+  CHECK(mat.type() == CV_8UC3);
+  CHECK(mat.size() == cv::Size(4, 2));
+  CHECK(mat.step[0] == 16);
+  CHECK(mat.data == memory.data());
+  CHECK(mat.at<cv::Vec3b>(1, 3) == cv::Vec3b(25, 26, 27));
+  CHECK(!mat.isContinuous());
+  const cv::Mat volume = to_mat(t, MatChannels::Never);
+  CHECK(volume.dims == 3);
+  CHECK(volume.size[2] == 3);
+  CHECK(volume.at<uchar>(1, 3, 2) == 27);
+  const cv::Mat one_channel = to_mat(make_tensor_ptr({2, 2, 1}, {1.0f, 2.0f, 3.0f, 4.0f}));
+  CHECK(one_channel.type() == CV_32FC1);
+  CHECK(one_channel.size() == cv::Size(2, 2));
+}
+
+TEST_CASE("to_mat: ranks other than images'") {
+  const cv::Mat scalar = to_mat(make_tensor_ptr(7));
+  CHECK(scalar.size() == cv::Size(1, 1));
+  CHECK(scalar.at<int>(0, 0) == 7);
+  int32_t memory[6] = {0, 1, 2, 3, 4, 5};
+  const cv::Mat column = to_mat(from_blob(memory, {3}, {2}));
+  CHECK(column.size() == cv::Size(1, 3));
+  CHECK(column.at<int>(2, 0) == 4);
+  const cv::Mat points = to_mat(from_blob(memory, {3, 2}), MatChannels::Always);
+  CHECK(points.type() == CV_32SC2);
+  CHECK(points.size() == cv::Size(1, 3));
+  CHECK(points.at<cv::Vec2i>(2, 0) == cv::Vec2i(4, 5));
+  const cv::Mat batch = to_mat(zeros({2, 3, 4, 5}, ScalarType::Float), MatChannels::Always);
+  CHECK(batch.dims == 3);
+  CHECK(batch.channels() == 5);
+  const cv::Mat row = to_mat(from_blob(memory, {1, 6}, {-9, 1}));  // a stride that says nothing
+  CHECK(row.isContinuous());
+  CHECK(row.at<int>(0, 5) == 5);
+  CHECK(to_mat(zeros(Vector(32, 1), ScalarType::Byte)).dims == 32);
+  RAISES(NotSupported, "33 dimensions", to_mat(zeros(Vector(33, 1), ScalarType::Byte)));
+}
+
+TEST_CASE("to_mat: layouts that a Mat cannot have are refused, and it is said what to do") {
+  uint8_t memory[64] = {};
+  const auto blob = [&](Vector sizes, Vector strides) {
+    return from_blob(memory + 30, sizes, strides);
+  };
+  RAISES(NotSupported, "to_mat: strides {1, 4} of sizes {4, 3}: a cv::Mat is in row-major order",
+         to_mat(blob({4, 3}, {1, 4})));
+  RAISES(NotSupported, "contiguous(t) makes a copy", to_mat(blob({4, 3}, {6, 2})));
+  RAISES(NotSupported, "not dimension 0", to_mat(blob({4, 3}, {0, 1})));
+  RAISES(NotSupported, "not dimension 1", to_mat(blob({4, 3}, {3, -1})));
+  RAISES(NotSupported, "not dimension 0", to_mat(blob({4, 3}, {-3, 1})));
+  RAISES(NotSupported, "not dimension 0", to_mat(blob({3}, {-1})));
+  RAISES(NotSupported, "a cv::Mat's channels are neighbours, not dimension 2",
+         to_mat(blob({2, 2, 3}, {2, 1, 4})));
+  RAISES(NotSupported, "not dimension 1", to_mat(blob({2, 2, 3}, {12, 6, 1})));
+  RAISES(InvalidArgument, "to_mat: sizes {1, 1, 513} do not end in 1 to 512 channels",
+         to_mat(zeros({1, 1, 513}, ScalarType::Byte)));
+  CHECK(to_mat(zeros({1, 1, 512}, ScalarType::Byte)).channels() == 512);
+  RAISES(InvalidArgument, "channels", to_mat(zeros({2, 2, 0}, ScalarType::Byte)));
+  RAISES(InvalidArgument, "channels", to_mat(make_tensor_ptr(1), MatChannels::Always));
+  RAISES(NotSupported, "those of a cv::Mat are int",
+         to_mat(from_blob(memory, {int64_t{1} << 31, 0})));
+  CHECK(to_mat(blob({2, 2}, {int64_t{1} << 62, 1})).rows == 2);
+  RAISES(NotSupported, "not dimension 1", to_mat(blob({1, 2, 2, 1}, {1, 1, int64_t{1} << 62, 1})));
+  // A channel-first image becomes one by a view and a copy.
+  const TensorPtr planes = make_tensor_ptr({3, 2, 2}, Bytes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  const Tensor turned = permute(planes, {1, 2, 0});
+  RAISES(NotSupported, "channels are neighbours", to_mat(turned));
+  CHECK(to_mat(contiguous(turned)).at<cv::Vec3b>(1, 1) == cv::Vec3b(3, 7, 11));
+}
+
+TEST_CASE("to_mat: tensors that OpenCV cannot use") {
+  const uint8_t constant[4] = {};
+  RAISES(NotSupported, "to_mat: the tensor is read-only", to_mat(from_blob(constant, {2, 2})));
+  RAISES(InvalidState, "to_mat: the tensor is undefined", to_mat(TensorPtr()));
+  RAISES(InvalidState, "placeholder", to_mat(make_tensor_ptr({2, 2}, nullptr)));
+  float data[2] = {};
+  RAISES(NotSupported, "the tensor is on cuda:0",
+         to_mat(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
+  CHECK(try_from_mat(cv::Mat()).error() == Error::InvalidState);
+}
+
+TEST_CASE("to_mat: empty tensors are empty Mats") {
+  const cv::Mat mat = to_mat(zeros({0, 5}, ScalarType::Float));
+  CHECK(mat.empty());
+  CHECK(mat.rows == 0);
+  CHECK(mat.cols == 5);
+  CHECK(mat.type() == CV_32F);
+  CHECK(sizes(from_mat(mat)) == Vector{0, 5});
+  float* const null = nullptr;
+  CHECK(to_mat(from_blob(null, {3, 0}, {-1, 0})).cols == 0);
+  CHECK(to_mat(from_blob(null, {0, 0, 3})).channels() == 3);
+}
+
+TEST_CASE("to_mat: the Mats keep the memory, once, whatever OpenCV does with them") {
+  Calls calls;
+  uint8_t memory[64];
+  std::iota(memory, memory + 64, uint8_t{0});
+  {
+    cv::Mat part;
+    {
+      TensorPtr t = tracked(calls, memory, {8, 8});
+      const cv::Mat mat = to_mat(t);
+      t.reset();
+      part = mat(cv::Rect(1, 1, 4, 4))(cv::Rect(1, 1, 2, 2));
+    }
+    CHECK(calls.count == 0);
+    CHECK(part.at<uchar>(1, 1) == 27);
+    cv::Mat grown = part.clone();
+    CHECK(grown.data != part.data);
+    part.adjustROI(2, 4, 2, 4);  // to the whole: a Mat knows where its memory begins and ends
+    CHECK(part.size() == cv::Size(8, 8));
+    CHECK(part.data == memory);
+    std::thread([last = std::move(part)] {}).join();
+    CHECK(calls.count == 1);
+    CHECK(calls.argument == memory);
+  }
+  {
+    cv::Mat mat = to_mat(tracked(calls, memory, {8, 8}));
+    mat.push_back(cv::Mat(1, 8, CV_8U, cv::Scalar(5)));  // OpenCV's own memory
+    CHECK(calls.count == 2);
+    CHECK(mat.rows == 9);
+    CHECK(mat.at<uchar>(7, 7) == 63);
+  }
+  {
+    cv::UMat mapped;
+    mapped = to_mat(tracked(calls, memory, {8, 8})).getUMat(cv::ACCESS_RW);
+    CHECK(calls.count == 2);
+    CHECK(mapped.getMat(cv::ACCESS_READ).at<uchar>(1, 0) == 8);
+  }
+  CHECK(calls.count == 3);
+}
+
+TEST_CASE("to_mat: an output of the right size is written in place, and the tensor cannot grow") {
+  TensorPtr t = zeros({2, 2}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  {
+    cv::Mat out = to_mat(t);
+    cv::resize(counted_mat(4, 4, CV_8UC1), out, out.size(), 0, 0, cv::INTER_NEAREST);
+    CHECK(out.data == t->const_data_ptr());
+    CHECK(tests::values<uint8_t>(t) == Bytes{0, 2, 8, 10});
+    CHECK(resize_tensor_ptr(t, {9, 9}) == Error::InUse);
+  }
+  CHECK(resize_tensor_ptr(t, {9, 9}) == Error::Ok);
+}
+
+TEST_CASE("from_mat, to_mat: round trips keep the memory as long as anybody needs it") {
+  Calls calls;
+  uint8_t memory[12] = {};
+  cv::Mat mat = to_mat(tracked(calls, memory, {2, 2, 3}));
+  TensorPtr t = from_mat(mat);
+  mat = to_mat(t);
+  t = from_mat(mat);
+  mat = cv::Mat();
+  CHECK(calls.count == 0);
+  CHECK(t->const_data_ptr() == memory);
+  t.reset();
+  CHECK(calls.count == 1);
+}
+
+TEST_CASE("from_mat, to_mat: two allocations at most, and errors when there is no memory") {
+  if (!heap_is_counted()) {
+    WARN("skipped: needs glibc without sanitizers");
+    return;
+  }
+  const cv::Mat mat(4, 4, CV_32FC3);
+  const int sizes3[] = {2, 3, 4};
+  const cv::Mat volume(3, sizes3, CV_32F);
+  const TensorPtr t = from_mat(mat);
+  const TensorPtr deep = from_mat(volume);
+  const auto count = [](auto f) {
+    start_counting();
+    {
+      auto made = f();
+      static_cast<void>(made);
+    }
+    stop_counting();
+    CHECK(live_blocks() == 0);
+    return allocations();
+  };
+  CHECK(count([&] { return from_mat(mat); }) == 2);
+  CHECK(count([&] { return to_mat(t); }) == 1);
+  CHECK(count([&] { return to_mat(deep, MatChannels::Never); }) == 2);
+  const auto fail_each = [](auto f) {
+    for (int64_t n = 1;; ++n) {
+      start_counting(n);
+      const Error error = caught([&] {
+                            auto made = f();
+                            stop_failing();
+                            return made;
+                          }).error;
+      stop_counting();
+      if (error == Error::Ok) return n - 1;
+      CHECK(error == Error::OutOfMemory);
+    }
+  };
+  const int before = mat.u->refcount;
+  CHECK(fail_each([&] { return from_mat(mat); }) >= 2);
+  CHECK(fail_each([&] { return to_mat(t); }) >= 1);
+  CHECK(fail_each([&] { return to_mat(deep, MatChannels::Never); }) >= 2);
+  CHECK(mat.u->refcount == before);
+}

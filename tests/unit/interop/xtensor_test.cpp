@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Built by interop/xtensor/CMakeLists.txt.
+#include "tenon/interop/xtensor.h"
+
+#include <xtensor/xarray.hpp>
+#include <xtensor/xfixed.hpp>
+#include <xtensor/xmath.hpp>
+#include <xtensor/xstrided_view.hpp>
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+
+#include "allocation/counting_malloc.h"
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+using namespace tenon;
+using namespace tests;
+
+TEST_CASE("as_xtensor: has the tensor's memory, sizes and strides") {
+  Floats data(24);
+  std::iota(data.begin(), data.end(), 0.0f);
+  const struct {
+    int64_t offset;
+    Vector strides;
+  } rows[] = {{0, {3, 1}}, {0, {1, 2}}, {0, {8, 2}}, {23, {-5, -2}}, {2, {7, -1}}};
+  for (const auto& row : rows) {
+    CAPTURE(row.strides);
+    const TensorPtr t = from_blob(data.data() + row.offset, {2, 3}, row.strides);
+    auto fixed = as_xtensor<float, 2>(t);
+    auto dynamic = as_xtensor<float>(t);
+    CHECK(&fixed(0, 0) == t->const_data_ptr());
+    CHECK(dynamic.dimension() == 2);
+    CHECK(list(dynamic.shape()) == Vector{2, 3});
+    CHECK(list(fixed.strides()) == row.strides);
+    for (size_t i = 0; i < 2; ++i) {
+      for (size_t j = 0; j < 3; ++j) {
+        const auto at = row.offset + static_cast<int64_t>(i) * row.strides[0] +
+                        static_cast<int64_t>(j) * row.strides[1];
+        CHECK(fixed(i, j) == data[static_cast<size_t>(at)]);
+        CHECK(dynamic(i, j) == fixed(i, j));
+      }
+    }
+  }
+}
+
+TEST_CASE("as_xtensor: xtensor computes in the tensor's memory, and broadcasts") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
+  as_xtensor<double, 2>(t) *= 2.0;
+  CHECK(tests::values<double>(t) == Doubles{2, 4, 6, 8, 10, 12});
+  const TensorPtr row = make_tensor_ptr({1, 3}, {1.0, 0.0, -1.0});
+  xt::xarray<double> sum = as_xtensor<double>(t) + as_xtensor<double>(row);
+  CHECK(Doubles(sum.begin(), sum.end()) == Doubles{3, 4, 5, 9, 10, 11});
+  const Tensor transposed = transpose(t, 0, 1);
+  auto turned = as_xtensor<double, 2>(transposed);
+  CHECK(Doubles(turned.begin(), turned.end()) == Doubles{2, 8, 4, 10, 6, 12});
+  const Tensor second = select(t, 1, 1);
+  auto column = as_xtensor<double, 1>(second);
+  CHECK(xt::sum(column)() == 14);
+  column = xt::xtensor<double, 1>({7, 8});
+  CHECK(tests::values<double>(t) == Doubles{2, 7, 6, 8, 8, 12});
+}
+
+TEST_CASE("as_xtensor: 0-d, eight dimensions, empty") {
+  CHECK(as_xtensor<int32_t>(make_tensor_ptr(7))() == 7);
+  CHECK(as_xtensor<int32_t, 0>(make_tensor_ptr(8))() == 8);
+  const TensorPtr eight = ones({2, 1, 2, 1, 2, 1, 2, 1}, ScalarType::Float);
+  auto deep = as_xtensor<float>(eight);
+  CHECK(xt::sum(deep)() == 16);
+  CHECK(as_xtensor<float, 2>(zeros({0, 3}, ScalarType::Float)).size() == 0);
+  float* const null = nullptr;
+  CHECK(as_xtensor<float>(from_blob(null, {2, 0}, {-4, 9})).shape()[0] == 2);
+}
+
+TEST_CASE("as_xtensor: what an adaptor cannot have") {
+  const float constant[4] = {1, 2, 3, 4};
+  float data[6] = {};
+  const TensorPtr readonly = from_blob(constant, {2, 2});
+  CHECK(as_xtensor<const float, 2>(readonly)(1, 0) == 3);
+  RAISES(InvalidState, "as_xtensor: the tensor is read-only", (as_xtensor<float, 2>(readonly)));
+  const TensorPtr repeated = from_blob(data, {2, 3}, {0, 1});
+  CHECK(xt::sum(as_xtensor<const float>(repeated))() == 0);
+  RAISES(NotSupported, "let elements share memory", as_xtensor<float>(repeated));
+  RAISES(InvalidType, "as_xtensor: asked for Double, but the tensor's dtype is Float",
+         as_xtensor<double>(readonly));
+  RAISES(InvalidArgument, "asked for 3 dimensions, the tensor has 2",
+         (as_xtensor<float, 3>(repeated)));
+  RAISES(InvalidState, "as_xtensor: the tensor is undefined", as_xtensor<float>(TensorPtr()));
+  RAISES(InvalidState, "placeholder", as_xtensor<float>(make_tensor_ptr({2, 2}, nullptr)));
+  RAISES(NotSupported, "the tensor is on cuda:0",
+         as_xtensor<float>(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
+}
+
+TEST_CASE("from_xtensor: containers and their strides") {
+  xt::xarray<double> array = {{1, 2, 3}, {4, 5, 6}};
+  const TensorPtr t = from_xtensor(array);
+  CHECK(sizes(t) == Vector{2, 3});
+  CHECK(t->const_data_ptr() == array.data());
+  CHECK(ownership(*t) == Ownership::Borrowed);
+  CHECK(tests::values<double>(t) == Doubles{1, 2, 3, 4, 5, 6});
+  mutable_data_ptr<double>(*t)[1] = 9;
+  CHECK(array(0, 1) == 9);
+  xt::xtensor<float, 2, xt::layout_type::column_major> columns({2, 3});
+  CHECK(strides(from_xtensor(columns)) == Vector{1, 2});
+  xt::xtensor_fixed<int32_t, xt::xshape<2, 2>> fixed = {{1, 2}, {3, 4}};
+  CHECK(tests::values<int32_t>(from_xtensor(fixed)) == Ints{1, 2, 3, 4});
+  xt::xarray<bool> flags = {true, false};
+  CHECK(from_xtensor(flags)->scalar_type() == ScalarType::Bool);
+  xt::xarray<std::complex<float>> complex({2, 1});
+  CHECK(from_xtensor(complex)->scalar_type() == ScalarType::ComplexFloat);
+  CHECK(from_xtensor(complex)->is_contiguous());
+  xt::xarray<float> scalar(2.5f);
+  CHECK(sizes(from_xtensor(scalar)) == Vector{});
+  xt::xtensor<float, 2> no_rows({0, 3});
+  CHECK(sizes(from_xtensor(no_rows)) == Vector{0, 3});
+}
+
+TEST_CASE("from_xtensor: views of views begin where they say") {
+  xt::xarray<int32_t> array = xt::reshape_view(xt::arange<int32_t>(20), {4, 5});
+  auto view = xt::view(array, xt::range(1, 4), xt::range(1, 5, 2));
+  CHECK(tests::values<int32_t>(from_xtensor(view)) == Ints{6, 8, 11, 13, 16, 18});
+  auto inner = xt::view(view, xt::all(), 1);
+  CHECK(sizes(from_xtensor(inner)) == Vector{3});
+  CHECK(tests::values<int32_t>(from_xtensor(inner)) == Ints{8, 13, 18});
+  auto reversed = xt::view(array, 2, xt::range(4, xt::placeholders::_, -1));
+  CHECK(tests::values<int32_t>(from_xtensor(reversed)) == Ints{14, 13, 12, 11, 10});
+  auto strided = xt::strided_view(array, {xt::range(0, 4, 3), xt::all()});
+  CHECK(strides(from_xtensor(strided)) == Vector{15, 1});
+  CHECK(strides(from_xtensor(xt::transpose(array))) == Vector{1, 5});
+  float memory[4] = {1, 2, 3, 4};
+  auto adaptor = xt::adapt(memory, std::array<size_t, 1>{4});
+  CHECK(tests::values<float>(from_xtensor(adaptor)) == Floats{1, 2, 3, 4});
+  const TensorPtr backwards = from_blob(memory + 3, {2}, {-2});
+  auto seen = as_xtensor<float, 1>(backwards);
+  CHECK(tests::values<float>(from_xtensor(seen)) == Floats{4, 2});
+}
+
+TEST_CASE("from_xtensor: const makes a read-only tensor") {
+  xt::xarray<float> array = {1, 2, 3};
+  const auto& constant = array;
+  CHECK(from_xtensor(constant)->is_readonly());
+  CHECK_FALSE(from_xtensor(array)->is_readonly());
+}
+
+TEST_CASE("from_xtensor: what is moved in is kept") {
+  TensorPtr t;
+  {
+    xt::xarray<float> array = {{1, 2}, {3, 4}};
+    const float* const data = array.data();
+    t = from_xtensor(std::move(array));
+    CHECK(t->const_data_ptr() == data);
+  }
+  CHECK(ownership(*t) == Ownership::Adopted);
+  const Tensor row = select(t, 0, 1);
+  t.reset();
+  CHECK(tests::values<float>(row) == Floats{3, 4});
+  xt::xtensor_fixed<int32_t, xt::xshape<3>> fixed = {1, 2, 3};
+  const TensorPtr moved = from_xtensor(std::move(fixed));
+  fixed(0) = 8;
+  CHECK(tests::values<int32_t>(moved) == Ints{1, 2, 3});
+  // A view that has its container.
+  const TensorPtr owning =
+      from_xtensor(xt::view(xt::xarray<float>({{1, 2, 3}, {4, 5, 6}}), xt::all(), 2));
+  CHECK(tests::values<float>(owning) == Floats{3, 6});
+  CHECK(tests::values<double>(from_xtensor(xt::eval(xt::ones<double>({2}) * 3.0))) ==
+        Doubles{3, 3});
+}
+
+TEST_CASE("from_xtensor: two allocations, and errors when there is no memory") {
+  if (!heap_is_counted()) {
+    WARN("skipped: needs glibc without sanitizers");
+    return;
+  }
+  xt::xtensor<float, 2> borrowed({4, 4});
+  for (int64_t n = 1;; ++n) {
+    start_counting(n);
+    const Result<TensorPtr> made = try_from_xtensor(borrowed);
+    stop_counting();
+    if (made.ok()) {
+      CHECK(n == 3);
+      break;
+    }
+    CHECK(made.error() == Error::OutOfMemory);
+  }
+}
