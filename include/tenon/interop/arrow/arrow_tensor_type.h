@@ -97,7 +97,8 @@ class ArrowTensorReader {
   bool read_text(std::string_view& text) noexcept {
     if (!take('"')) return false;
     const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    while (at_ < text_.size() && text_[at_] != '"')
+      at_ += text_[at_] == '\\' ? size_t{2} : size_t{1};
     if (at_ >= text_.size()) return false;
     text = text_.substr(begin, at_++ - begin);
     return true;
