@@ -14,7 +14,7 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- plain mode -->                   the block is left out in ATen mode, in which the others of
                                          <name>_blocks.cpp are compiled too
   <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->, <!-- aoti -->, <!-- opencv -->,
-  <!-- eigen -->, <!-- xtensor -->
+  <!-- eigen -->, <!-- xtensor -->, <!-- safetensors -->, <!-- npz -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
   <!-- MPI -->                           the same; it runs as three processes, <name>_mpi_<line>.cpp
@@ -34,6 +34,7 @@ INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
          "opencv": "opencv", "eigen": "eigen", "xtensor": "xtensor",
+         "safetensors": "safetensors", "npz": "npz",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
