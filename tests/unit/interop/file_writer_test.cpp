@@ -138,11 +138,12 @@ TEST_CASE("file: where no file can be made the error says why") {
 
 TEST_CASE("file: what is not committed changes nothing, and leaves nothing behind") {
   const TempFolder folder;
+  const std::string path = folder / "out";
   put_file(folder / "out", {'o', 'l', 'd'});
   Progress silent;
   {
     OutputFile file;
-    REQUIRE(file.open((folder / "out").c_str()) == Error::Ok);
+    REQUIRE(file.open(path.c_str()) == Error::Ok);
     REQUIRE(file.write("new text", 8, silent) == Error::Ok);
     CHECK(folder.names().size() == 2);
   }
@@ -150,7 +151,7 @@ TEST_CASE("file: what is not committed changes nothing, and leaves nothing behin
   CHECK(folder.names() == std::vector<std::string>{"out"});
   for (const bool durable : {false, true}) {
     OutputFile file;
-    REQUIRE(file.open((folder / "out").c_str()) == Error::Ok);
+    REQUIRE(file.open(path.c_str()) == Error::Ok);
     REQUIRE(file.write("new", 3, silent) == Error::Ok);
     REQUIRE(file.commit(durable) == Error::Ok);
     CHECK(text_of(folder / "out") == "new");
@@ -160,6 +161,7 @@ TEST_CASE("file: what is not committed changes nothing, and leaves nothing behin
 
 TEST_CASE("file: progress is told after each part, and what it throws is an error") {
   const TempFolder folder;
+  const std::string path = folder / "out";
   const std::string text(2 * Progress::kPart + 5, 'x');
   std::vector<std::pair<uint64_t, uint64_t>> calls;
   const tenon::ProgressFunction note = [&](uint64_t done, uint64_t total) {
@@ -167,7 +169,7 @@ TEST_CASE("file: progress is told after each part, and what it throws is an erro
   };
   OutputFile file;
   Progress progress(note, text.size());
-  REQUIRE(file.open((folder / "out").c_str()) == Error::Ok);
+  REQUIRE(file.open(path.c_str()) == Error::Ok);
   REQUIRE(file.write(text.data(), text.size(), progress) == Error::Ok);
   REQUIRE(file.commit(false) == Error::Ok);
   CHECK(calls == std::vector<std::pair<uint64_t, uint64_t>>{{Progress::kPart, text.size()},
@@ -178,7 +180,7 @@ TEST_CASE("file: progress is told after each part, and what it throws is an erro
   const tenon::ProgressFunction stop = [](uint64_t, uint64_t) { throw std::runtime_error("stop"); };
   OutputFile other;
   Progress stopped(stop, 1);
-  REQUIRE(other.open((folder / "out").c_str()) == Error::Ok);
+  REQUIRE(other.open(path.c_str()) == Error::Ok);
   RETURNS(Internal, "on_progress: stop", other.write("x", 1, stopped));
 }
 

@@ -54,10 +54,7 @@ class ZipSource final : public NpySource {
       crc_ = ::crc32_z(crc_, bytes, part);
       for (size_t i = 0; i < part && at_ + i < sizeof first_; ++i) first_[at_ + i] = bytes[i];
       at_ += part;
-      unreported_ += part;
-      if (unreported_ >= Progress::kPart || at_ == entry_.size) {
-        TENON_TRY(progress_.add(std::exchange(unreported_, 0)));
-      }
+      TENON_TRY(progress_.add(part));
       bytes += part;
       count -= part;
     }
@@ -115,7 +112,6 @@ class ZipSource final : public NpySource {
   z_stream inflating_ = {};
   uint64_t taken_ = 0;  // of the packed bytes
   size_t at_ = 0;
-  size_t unreported_ = 0;
   uLong crc_ = 0;
   bool is_mapped_ = false;
 };
