@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// equal, allclose and to_vector: a tensor's values, compared and as a std::vector. For tests, tools
-// and statistics, not for arithmetic on models: one element after another, as double.
+// equal, allclose, min_max, mean_std, Summary and to_vector: a tensor's values, compared, summed up
+// and as a std::vector. For tests, tools and statistics.
+//
+// Not for arithmetic: tenon holds tensors, and lends them to the libraries that compute. So these
+// give numbers and not tensors, know no dimensions, and compute in double and in a fixed order.
 #pragma once
 
 #include <type_traits>
@@ -8,18 +11,18 @@
 #include <vector>
 
 #include "tenon/kernels/cast.h"
+#include "tenon/kernels/read_elements.h"
+#include "tenon/kernels/summary.h"
 #include "tenon/tensor/copy.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tensor's elements in row-major order in the host's memory: its own where they lie so there,
-/// else a copy.
+/// A tensor's elements, in the host's memory: the tensor's own, or a copy of a backend's.
 struct HostValues {
   MemoryLocation location;
   MemoryHold hold;
   HostBuffer buffer;
-  const char* data = nullptr;
 
   /// Finds the elements. Errors: those of find_source().
   Error open(const TensorArg& tensor, const char* role) noexcept {
@@ -27,13 +30,12 @@ struct HostValues {
     return hold.hold(tensor);  // fetching another one may call a backend
   }
   Error fetch() noexcept {
-    const TensorView& view = location.view;
-    data = static_cast<const char*>(view.data);
-    if (location.backend == nullptr && is_contiguous(view.sizes, view.strides)) return Error::Ok;
+    if (location.backend == nullptr) return Error::Ok;
     MemoryLocation here;
-    TENON_TRY(make_host_location(view, buffer, here));
-    data = buffer.data();
-    return copy(here, location);
+    TENON_TRY(make_host_location(location.view, buffer, here));
+    TENON_TRY(copy(here, location));
+    location = std::move(here);
+    return Error::Ok;
   }
 };
 
@@ -119,22 +121,18 @@ TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance
   result = first.sizes == second.sizes && (tolerance != nullptr || types[0] == types[1]);
   if (!result) return Error::Ok;
   for (HostValues& side : values) TENON_TRY(side.fetch());
-  int64_t numel = 1;
-  for (const int64_t size : first.sizes) numel *= size;
+  ElementReader readers[] = {ElementReader(first), ElementReader(second)};
   constexpr int64_t kChunk = 32;
   alignas(16) unsigned char exact[2][kChunk * 16];
-  for (int64_t i = 0; i < numel; i += kChunk) {
-    const int64_t n = numel - i < kChunk ? numel - i : kChunk;
-    for (int k = 0; k < 2; ++k) {
-      load_exact(types[k], values[k].data + i * static_cast<int64_t>(elementSize(types[k])), n,
-                 exact[k]);
-    }
+  alignas(16) char gathered[kChunk * 16];
+  while (result && readers[0].left() != 0) {
+    const int64_t n = readers[0].left() < kChunk ? readers[0].left() : kChunk;
+    for (int k = 0; k < 2; ++k) load_exact(types[k], readers[k].next(n, gathered), n, exact[k]);
     for (int64_t j = 0; result && j < n; ++j) {
       const Number x = number_at(types[0], exact[0], j);
       const Number y = number_at(types[1], exact[1], j);
       result = tolerance == nullptr ? is_same(x, y) : tolerance->holds(x, y);
     }
-    if (!result) return Error::Ok;
   }
   return Error::Ok;
 }
@@ -147,6 +145,31 @@ TENON_LAZY Error compare_closely(const TensorArg& a, const TensorArg& b, const T
                 "; expected 0 or more");
   }
   return compare(a, b, &tolerance, result);
+}
+
+/// Adds a tensor's values to what was found.
+TENON_LAZY Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept {
+  HostValues values;
+  TENON_TRY(values.open(tensor, "the tensor"));
+  const TensorView& view = values.location.view;
+  const ScalarType type = own_type(view.type);
+  if (isComplexType(type)) {
+    return fail(Error::InvalidType, "values of ", type, " have no order and no one deviation");
+  }
+  if (found.type != ScalarType::Undefined && found.type != type) {
+    return fail(Error::InvalidType, "values of ", type, " after values of ", found.type);
+  }
+  TENON_TRY(values.fetch());
+  found.type = type;
+  Conversion conversion;
+  make_conversion(conversion, ScalarType::Double, type, CastMode::Checked);
+  ElementReader reader(view);
+  alignas(16) char gathered[kSummaryBlock * 8];
+  while (reader.left() != 0) {
+    const int64_t n = reader.left() < kSummaryBlock ? reader.left() : kSummaryBlock;
+    found.add(reader.next(n, gathered), n, conversion);
+  }
+  return Error::Ok;
 }
 
 /// Prepares a copy of all elements to host memory as elements of `type`; there are `numel`.
@@ -168,8 +191,7 @@ TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLoc
 /// the host cannot reach is fetched through its backend. The try_ form returns a Result.
 ///
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
-/// that nobody can reach), OutOfMemory (for a copy of strided or fetched elements), and the
-/// backend's.
+/// that nobody can reach), OutOfMemory (for a copy of fetched elements), and the backend's.
 /// Source: torch.equal.
 TENON_LAZY bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {
   bool result = false;
@@ -201,6 +223,129 @@ TENON_LAZY Result<bool> try_allclose(detail::ConstTensorArg a, detail::ConstTens
   bool result = false;
   const Error error = detail::compare_closely(a, b, {rtol, atol, equal_nan}, result);
   return detail::finish_value<Result<bool>>("try_allclose", error, std::move(result));
+}
+
+/// The least and the largest value: a bool, an integer or a double, as the dtype is.
+struct MinMax {
+  detail::Scalar min;  // tenon's own in ATen mode too
+  detail::Scalar max;
+};
+/// The mean, and the standard deviation of the whole population: the root of the mean squared
+/// distance from the mean.
+struct MeanStd {
+  double mean;
+  double std;
+};
+
+/// Sums up the finite values of a tensor, or of several of one dtype, in one pass, and counts NaN
+/// and infinities.
+///
+/// Sums are in double, in pairs, and in an order that depends on the number of elements of each
+/// tensor alone: the same bits on every processor, at every instruction set, compiler option and
+/// layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links the
+/// program.) A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one.
+/// Zeros have no sign. A sum beyond a double's range is infinite, and the deviation then NaN.
+/// Ownership: keeps no tensor. Threads: one summary, one thread.
+class Summary {
+ public:
+  /// Adds a tensor's values. Strided ones are read where they are; memory that the host cannot
+  /// reach is fetched through its backend.
+  /// Errors: those of equal(); InvalidType for complex numbers, whose parts can be added by
+  /// themselves, and for another dtype than before. Afterwards the summary is as it was.
+  [[nodiscard]] Error add(detail::ConstTensorArg t) noexcept {
+    return detail::add_context_if("Summary::add", detail::sum_up(t, found_));
+  }
+
+  int64_t numel() const noexcept { return found_.numel; }
+  int64_t nans() const noexcept { return found_.nans; }
+  int64_t positive_infinities() const noexcept { return found_.positive_infinities; }
+  int64_t negative_infinities() const noexcept { return found_.negative_infinities; }
+  /// How many values are neither.
+  int64_t finite() const noexcept { return found_.finite(); }
+  /// Of the finite values; NaN if there are none.
+  MinMax min_max() const noexcept { return {found_.least_value(), found_.largest_value()}; }
+  MeanStd mean_std() const noexcept {
+    const detail::Moments all = found_.moments();
+    return {all.mean(), all.deviation()};
+  }
+
+ private:
+  detail::RunningSummary found_;
+};
+
+namespace detail {
+
+TENON_LAZY Error find_min_max(const TensorArg& t, MinMax& result) noexcept {
+  RunningSummary found;
+  TENON_TRY(sum_up(t, found));
+  if (found.numel == 0) {
+    return fail(Error::InvalidArgument, "a tensor of sizes ", fields(t).layout.sizes(),
+                " has no elements");
+  }
+  const double infinity = double_from_bits(kDoubleInfinity);
+  result = {found.least_value(), found.largest_value()};  // NaN if nothing is finite
+  if (found.nans != 0) {
+    result = {kNan, kNan};
+  } else {
+    const bool is_any = found.finite() != 0;
+    if (found.negative_infinities != 0) {
+      result.min = -infinity;
+      if (!is_any) result.max = -infinity;
+    }
+    if (found.positive_infinities != 0) {
+      result.max = infinity;
+      if (!is_any && found.negative_infinities == 0) result.min = infinity;
+    }
+  }
+  return Error::Ok;
+}
+
+TENON_LAZY Error find_mean_std(const TensorArg& t, MeanStd& result) noexcept {
+  RunningSummary found;
+  TENON_TRY(sum_up(t, found));
+  const Moments all = found.moments();
+  result = {all.mean(), all.deviation()};
+  if (found.finite() == found.numel) return Error::Ok;
+  const double infinity = double_from_bits(kDoubleInfinity);
+  const bool is_nan =
+      found.nans != 0 || (found.positive_infinities != 0) == (found.negative_infinities != 0);
+  result = {is_nan ? kNan : found.positive_infinities != 0 ? infinity : -infinity, kNan};
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The least and the largest value, NaN if there is one, as NumPy's: integers exactly. The try_
+/// form returns a Result.
+///
+/// Errors: those of Summary::add(); InvalidArgument without elements.
+/// Source: numpy.min and numpy.max, torch.aminmax.
+TENON_LAZY MinMax min_max(detail::ConstTensorArg t) {
+  MinMax result;
+  detail::raise_if("min_max", detail::find_min_max(t, result));
+  return result;
+}
+TENON_LAZY Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
+  MinMax result;
+  const Error error = detail::find_min_max(t, result);
+  return detail::finish_value<Result<MinMax>>("try_min_max", error, std::move(result));
+}
+
+/// The mean and the population's standard deviation, computed in double as Summary does; NaN
+/// without elements or with a NaN among them, as NumPy's. An infinity is the mean then, and the
+/// deviation NaN. The try_ form returns a Result.
+///
+/// Errors: those of Summary::add().
+/// Source: numpy.mean and numpy.std with dtype=float64; torch.std(correction=0).
+TENON_LAZY MeanStd mean_std(detail::ConstTensorArg t) {
+  MeanStd result{};
+  detail::raise_if("mean_std", detail::find_mean_std(t, result));
+  return result;
+}
+TENON_LAZY Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noexcept {
+  MeanStd result{};
+  const Error error = detail::find_mean_std(t, result);
+  return detail::finish_value<Result<MeanStd>>("try_mean_std", error, std::move(result));
 }
 
 /// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`.

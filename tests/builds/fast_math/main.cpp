@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prints a hash of what each cast gives, NaN, infinities and the edges of all types among it, of
-// random numbers and of normalised bytes. Built with and without -ffast-math, it prints the same.
+// random numbers, of normalised bytes and of summaries. Built with and without -ffast-math, it
+// prints the same.
 //
 // Not among them: floats and doubles below the normal ones, which the processor takes for 0 in
 // programs linked with -ffast-math, and what docs/random.md names.
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 
 using namespace tenon;
 
@@ -109,6 +111,29 @@ void print_normalized() {
   }
 }
 
+/// Numbers of the LCG: those of rand() are hashed above.
+void print_summaries() {
+  uint64_t state = 1;
+  std::vector<double> values;
+  for (size_t i = 0; i < 5000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values.push_back(static_cast<double>(state >> 11) / 1099511627776.0);
+    if (i % 1500 == 700) values.back() = from_bits(0x7ff8000000000000u);
+    if (i % 1500 == 800) values.back() = from_bits(0xfff0000000000000u);
+  }
+  for (const int64_t count : {1, 17, 701, 1025, 5000}) {
+    Summary found;
+    check(found.add(from_blob(values.data(), {count})));
+    const double numbers[] = {found.mean_std().mean,
+                              found.mean_std().std,
+                              found.min_max().min.to<double>(),
+                              found.min_max().max.to<double>(),
+                              static_cast<double>(found.nans()),
+                              static_cast<double>(found.negative_infinities())};
+    print_tensor("summary", make_tensor_ptr({6}, std::vector<double>(numbers, numbers + 6)));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -118,5 +143,6 @@ int main() {
     print_casts();
     print_random();
     print_normalized();
+    print_summaries();
   }
 }

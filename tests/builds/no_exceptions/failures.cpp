@@ -83,6 +83,8 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(try_contiguous(turned));
   FAIL_EACH(try_equal(turned, turned));
   FAIL_EACH(try_allclose(turned, turned));
+  FAIL_EACH(try_min_max(turned));
+  FAIL_EACH(try_mean_std(turned));
   FAIL_EACH(try_to(t, ScalarType::Double));
   FAIL_EACH(try_backend_copy(t, other));
   FAIL_EACH(try_clone_tensor_ptr_to(t, other.device()));

@@ -79,6 +79,8 @@ NOT_FAILING = {
         Text::operator_std::string_view Result::operator*
         Result::operator-> Result::value Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
+        Summary::finite Summary::mean_std Summary::min_max Summary::nans Summary::negative_infinities
+        Summary::numel Summary::positive_infinities
         MetaBackend::device MetaBackend::is_opaque MetaBackend::name
         MetaBackend::synchronize Tensor::accessor Tensor::const_data_ptr Tensor::data
         Tensor::data_ptr Tensor::defined Tensor::impl Tensor::is_alias_of Tensor::is_aligned

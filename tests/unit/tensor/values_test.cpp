@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/tensor/values.h"
 
+#include <cmath>
 #include <complex>
+#include <cstring>
 
 #include "backend/device_helpers.h"
 #include "support/catch.h"
@@ -161,6 +163,132 @@ TEST_CASE("equal, allclose: tensors without values, and bad tolerances, are erro
   CHECK_FALSE(try_equal(t, ones({2})).value());
   CHECK(try_allclose(t, t).value());
   CHECK(try_allclose(t, t, -1).error() == Error::InvalidArgument);
+}
+
+TEST_CASE("min_max: in every dtype, integers exactly") {
+  for (const own::ScalarType type : tenon::detail::kScalarTypes) {
+    const ScalarType dtype = tenon::detail::public_type(type);
+    INFO(toString(dtype));
+    const TensorPtr t = ones({5}, dtype);
+    if (isComplexType(dtype)) {
+      RAISES(InvalidType, "min_max: values of Complex", min_max(t));
+      RAISES(InvalidType, "mean_std: values of Complex", mean_std(t));
+      continue;
+    }
+    check(zero_(narrow(t, 0, 1, 1)));
+    const MinMax range = min_max(t);
+    CHECK(range.min.to<double>() == 0);
+    CHECK(range.max.to<double>() == 1);
+    CHECK(range.max.isBoolean() == (dtype == ScalarType::Bool));
+    CHECK(range.max.isFloatingPoint() == isFloatingType(dtype));
+    CHECK(mean_std(t).mean == 0.8);  // 4 / 5
+    CHECK(mean_std(t).std == Approx(0.4).epsilon(1e-15));
+  }
+  const MinMax longs = min_max(make_tensor_ptr({INT64_MAX, INT64_MIN, int64_t{0}}));
+  CHECK(longs.min.to<int64_t>() == INT64_MIN);
+  CHECK(longs.max.to<int64_t>() == INT64_MAX);
+  CHECK(min_max(make_tensor_ptr({UINT64_MAX, UINT64_MAX - 1})).min.to<uint64_t>() ==
+        UINT64_MAX - 1);
+}
+
+// What numpy.min, max, mean and std of NumPy 2.4 give.
+TEST_CASE("min_max, mean_std: NaN, infinities and no elements are as in NumPy") {
+  const auto bits = [](double value) {
+    return std::isnan(value) ? tenon::detail::double_bits(kNan) : tenon::detail::double_bits(value);
+  };
+  struct Case {
+    std::vector<double> values;
+    double min, max, mean, std;
+  };
+  const Case cases[] = {
+      {{1, kNan, 3}, kNan, kNan, kNan, kNan},
+      {{kNan}, kNan, kNan, kNan, kNan},
+      {{1, kInfinity, 3}, 1, kInfinity, kInfinity, kNan},
+      {{1, -kInfinity, 3}, -kInfinity, 3, -kInfinity, kNan},
+      {{-kInfinity, kInfinity}, -kInfinity, kInfinity, kNan, kNan},
+      {{kInfinity, kInfinity}, kInfinity, kInfinity, kInfinity, kNan},
+      {{-kInfinity}, -kInfinity, -kInfinity, -kInfinity, kNan},
+      {{kInfinity, kNan}, kNan, kNan, kNan, kNan},
+      {{2, 4, 4, 4, 5, 5, 7, 9}, 2, 9, 5, 2},
+      {{7}, 7, 7, 7, 0},
+  };
+  for (const Case& c : cases) {
+    const TensorPtr t = make_tensor_ptr({static_cast<int64_t>(c.values.size())}, c.values);
+    INFO(to_string(t));
+    CHECK(bits(min_max(t).min.to<double>()) == bits(c.min));
+    CHECK(bits(min_max(t).max.to<double>()) == bits(c.max));
+    CHECK(bits(mean_std(t).mean) == bits(c.mean));
+    CHECK(bits(mean_std(t).std) == bits(c.std));
+  }
+  const TensorPtr none = zeros({0, 3});
+  CHECK(std::isnan(mean_std(none).mean));
+  CHECK(std::isnan(mean_std(none).std));
+  RAISES(InvalidArgument, "min_max: a tensor of sizes {0, 3} has no elements", min_max(none));
+}
+
+TEST_CASE("mean_std: the same bits at any strides") {
+  Generator g(3);
+  const TensorPtr t = randn({40, 60}, g);
+  const MeanStd expected = mean_std(t);
+  CHECK(expected.std == Approx(1).epsilon(0.1));
+  const auto is_same = [&](const MeanStd& found) {
+    return std::memcmp(&found, &expected, sizeof expected) == 0;
+  };
+  const TensorPtr columns = clone_tensor_ptr(transpose(t, 0, 1));
+  CHECK(is_same(mean_std(transpose(columns, 0, 1))));
+  const TensorPtr padded = zeros({40, 70});
+  check(copy_(narrow(padded, 1, 0, 60), t));
+  CHECK(is_same(mean_std(narrow(padded, 1, 0, 60))));
+  CHECK(is_same(mean_std(to(t, ScalarType::Double))));
+  RecordingDevice device;
+  CHECK(is_same(mean_std(backend_copy(t, device))));
+}
+
+TEST_CASE("Summary: several tensors in turn, of which only finite values are summed up") {
+  const TensorPtr t = arange(4096, ScalarType::Float);
+  Summary pieces;
+  CHECK(pieces.numel() == 0);
+  CHECK(std::isnan(pieces.mean_std().mean));
+  CHECK(std::isnan(pieces.min_max().max.to<double>()));
+  for (const int64_t at : {0, 1024, 3072}) {
+    CHECK(pieces.add(narrow(t, 0, at, at == 1024 ? 2048 : 1024)) == Error::Ok);
+  }
+  CHECK(pieces.numel() == 4096);
+  CHECK(pieces.min_max().max.to<double>() == 4095);
+  const MeanStd whole = mean_std(t);
+  const MeanStd found = pieces.mean_std();
+  CHECK(std::memcmp(&found, &whole, sizeof whole) == 0);
+  CHECK(whole.mean == 2047.5);
+
+  CHECK(pieces.add(zeros({2}, ScalarType::Int)) == Error::InvalidType);
+  CHECK(std::string(last_error_message()) == "Summary::add: values of Int after values of Float");
+  CHECK(pieces.add(TensorPtr()) == Error::InvalidState);
+  CHECK(pieces.numel() == 4096);
+
+  Summary some;
+  const auto nan = static_cast<float>(kNan);
+  const auto infinity = static_cast<float>(kInfinity);
+  CHECK(some.add(make_tensor_ptr({1.0f, nan, infinity, -infinity, infinity, 3.0f})) == Error::Ok);
+  CHECK(some.numel() == 6);
+  CHECK(some.nans() == 1);
+  CHECK(some.positive_infinities() == 2);
+  CHECK(some.negative_infinities() == 1);
+  CHECK(some.finite() == 2);
+  CHECK(some.min_max().min.to<double>() == 1);
+  CHECK(some.min_max().max.to<double>() == 3);
+  CHECK(some.mean_std().mean == 2);
+  CHECK(some.mean_std().std == 1);
+}
+
+TEST_CASE("min_max, mean_std: tensors without values are errors") {
+  RAISES(InvalidState, "min_max: the tensor is undefined", min_max(TensorPtr()));
+  RAISES(InvalidState, "mean_std: the tensor is a placeholder",
+         mean_std(make_tensor_ptr({3}, nullptr)));
+  CHECK(try_min_max(TensorPtr()).error() == Error::InvalidState);
+  CHECK(try_min_max(zeros({0})).error() == Error::InvalidArgument);
+  CHECK(try_mean_std(TensorPtr()).error() == Error::InvalidState);
+  CHECK(try_min_max(ones({2})).value().max.to<double>() == 1);
+  CHECK(try_mean_std(ones({2})).value().mean == 1);
 }
 
 TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type or cast") {

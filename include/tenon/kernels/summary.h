@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// One pass over elements: counts of NaN and infinities; range, sum and squared deviations of the
+// rest.
+//
+// The order of all additions is fixed: sixteen sums in turn in each block of kSummaryBlock
+// elements, the blocks in pairs, the pairs in pairs and so on. So the bits depend neither on the
+// processor nor on the compiler's options, and errors grow with the logarithm of the count.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/config.h"
+#include "tenon/core/float_bits.h"
+#include "tenon/core/rounded.h"
+#include "tenon/core/scalar.h"
+#include "tenon/kernels/convert.h"
+#include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/vector.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+inline constexpr int64_t kSummaryBlock = 1024;
+inline constexpr double kNan = double_from_bits(uint64_t{0x7ff8} << 48);
+
+/// Of some numbers: how many, their sum, and their squared distances from their mean.
+struct Moments {
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+
+  /// Of all of them as a population; NaN if there are none.
+  TENON_VECTORIZE_EXACT double mean() const noexcept {
+    TENON_NO_CONTRACTION
+    return count == 0 ? kNan : sum / count;
+  }
+  TENON_VECTORIZE_EXACT double deviation() const noexcept {
+    TENON_NO_CONTRACTION
+    return count == 0 ? kNan : square_root(squares / count);
+  }
+};
+
+/// Those of two groups together.
+TENON_VECTORIZE_EXACT inline Moments join(const Moments& a, const Moments& b) noexcept {
+  TENON_NO_CONTRACTION
+  if (a.count == 0) return b;
+  if (b.count == 0) return a;
+  const double count = a.count + b.count;
+  const double distance = b.sum / b.count - a.sum / a.count;
+  const double weight = a.count * b.count / count;
+  return {count, a.sum + b.sum, a.squares + b.squares + distance * distance * weight};
+}
+
+struct BlockSummary {
+  double sum;
+  double squares;
+  double least;
+  double largest;
+};
+
+/// Of up to kSummaryBlock doubles, at least one. Without a meaning unless all are finite; then the
+/// sum is not finite either.
+struct SummaryKernel {
+  static constexpr int64_t kLanes = 16;
+
+  /// In pairs: a fixed order again.
+  static TENON_ALWAYS_INLINE double add_lanes(double* lanes) noexcept {
+    TENON_NO_CONTRACTION
+    for (int64_t half = kLanes / 2; half != 0; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    }
+    return lanes[0];
+  }
+
+  template <size_t kBytes>
+  static TENON_INLINE_IN_TARGET void body(const char* x, int64_t count,
+                                          BlockSummary& out) noexcept {
+    TENON_NO_CONTRACTION
+    using V = Vector<double, kBytes>;
+    constexpr int64_t kVectors = kLanes * 8 / int64_t{kBytes};
+    const int64_t whole = count & -kLanes;
+    const auto first = load_element<double>(x, 0);
+    V sums[kVectors] = {};
+    V least[kVectors];
+    V largest[kVectors];
+    for (int64_t v = 0; v < kVectors; ++v) least[v] = largest[v] = V{} + first;
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      for (int64_t v = 0; v < kVectors; ++v) {
+        V value;
+        load(value, x + i * 8 + v * int64_t{kBytes});
+        sums[v] += value;
+        least[v] = value < least[v] ? value : least[v];
+        largest[v] = value > largest[v] ? value : largest[v];
+      }
+    }
+    double lanes[3][kLanes];
+    std::memcpy(lanes[0], sums, sizeof sums);
+    std::memcpy(lanes[1], least, sizeof least);
+    std::memcpy(lanes[2], largest, sizeof largest);
+    for (int64_t k = 0; k < count - whole; ++k) {
+      const auto value = load_element<double>(x, whole + k);
+      lanes[0][k] += value;
+      if (value < lanes[1][k]) lanes[1][k] = value;
+      if (value > lanes[2][k]) lanes[2][k] = value;
+    }
+    out.sum = add_lanes(lanes[0]);
+    out.least = lanes[1][0];
+    out.largest = lanes[2][0];
+    for (int64_t k = 1; k < kLanes; ++k) {
+      if (lanes[1][k] < out.least) out.least = lanes[1][k];
+      if (lanes[2][k] > out.largest) out.largest = lanes[2][k];
+    }
+
+    const double mean = out.sum / static_cast<double>(count);
+    for (V& square : sums) square = V{};
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      for (int64_t v = 0; v < kVectors; ++v) {
+        V value;
+        load(value, x + i * 8 + v * int64_t{kBytes});
+        value -= mean;
+        sums[v] += value * value;
+      }
+    }
+    std::memcpy(lanes[0], sums, sizeof sums);
+    for (int64_t k = 0; k < count - whole; ++k) {
+      const double distance = load_element<double>(x, whole + k) - mean;
+      lanes[0][k] += distance * distance;
+    }
+    out.squares = add_lanes(lanes[0]);
+  }
+
+  TENON_VECTORIZE_EXACT static void run(Baseline, const char* x, int64_t count,
+                                        BlockSummary* out) noexcept {
+    body<16>(x, count, *out);
+  }
+#if TENON_HAS_VARIANTS
+  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const char* x, int64_t count,
+                                                          BlockSummary* out) noexcept {
+    body<32>(x, count, *out);
+  }
+#endif
+};
+
+inline void summarize(const char* x, int64_t count, BlockSummary& out) noexcept {
+  dispatch<SummaryKernel, TENON_HAS_VARIANTS != 0>(x, count, &out);
+}
+
+/// What was found so far. Infinities and NaN are counted, and are not among the rest.
+struct RunningSummary {
+  ScalarType type = ScalarType::Undefined;
+  int64_t numel = 0;
+  int64_t nans = 0;
+  int64_t positive_infinities = 0;
+  int64_t negative_infinities = 0;
+  double least = double_from_bits(kDoubleInfinity);
+  double largest = -double_from_bits(kDoubleInfinity);
+  uint64_t least_bits = 0;  // of a Long or UInt64, which a double may not hold
+  uint64_t largest_bits = 0;
+  uint64_t blocks = 0;
+  Moments levels[56];  // of 2^i blocks, for each bit i of `blocks`
+
+  int64_t finite() const noexcept {
+    return numel - nans - positive_infinities - negative_infinities;
+  }
+
+  /// Adds a block: kSummaryBlock elements of `type`, which is not complex, or fewer if they are the
+  /// last ones. `conversion` is from it to double.
+  void add(const char* elements, int64_t count, Conversion& conversion) noexcept {
+    alignas(64) double room[kSummaryBlock];
+    auto* const converted = reinterpret_cast<char*>(room);
+    if (type == ScalarType::Double) {
+      add_doubles(elements, count, room);
+    } else {
+      conversion.run(converted, elements, count);
+      clear_after_variants();
+      add_doubles(converted, count, room);
+    }
+    if (type == ScalarType::Long) add_range<int64_t>(elements, count);
+    if (type == ScalarType::UInt64) add_range<uint64_t>(elements, count);
+    numel += count;
+  }
+
+  /// Of the finite values; NaN if there are none.
+  Scalar least_value() const noexcept { return value_of(least, least_bits); }
+  Scalar largest_value() const noexcept { return value_of(largest, largest_bits); }
+  Moments moments() const noexcept {
+    Moments all;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
+      if ((blocks >> i & 1u) != 0) all = join(levels[i], all);
+    }
+    return all;
+  }
+
+ private:
+  Scalar value_of(double value, uint64_t bits) const noexcept {
+    if (finite() == 0) return kNan;
+    if (type == ScalarType::Bool) return value != 0;
+    if (type == ScalarType::UInt64) return bits;
+    if (type == ScalarType::Long) return static_cast<int64_t>(bits);
+    if (isIntegralType(type, false)) return static_cast<int64_t>(value);
+    if (double_bits(value) << 1 == 0) return 0.0;  // which zero is found depends on the order
+    return value;
+  }
+
+  /// `room` is for as many; the values may be there.
+  void add_doubles(const char* values, int64_t count, double* room) noexcept {
+    BlockSummary found;
+    summarize(values, count, found);
+    if (TENON_UNLIKELY(!is_finite(found.sum))) {
+      count = take_finite(values, count, room);
+      if (count != 0) summarize(reinterpret_cast<const char*>(room), count, found);
+    }
+    Moments added;
+    if (count != 0) {
+      if (found.least < least) least = found.least;
+      if (found.largest > largest) largest = found.largest;
+      added = {static_cast<double>(count), found.sum, found.squares};
+    }
+    size_t i = 0;
+    for (; (blocks >> i & 1u) != 0; ++i) added = join(levels[i], added);
+    levels[i] = added;
+    ++blocks;
+  }
+
+  /// Counts the values that are not finite, and moves the others together.
+  int64_t take_finite(const char* values, int64_t count, double* finite) noexcept {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = load_element<double>(values, i);
+      if (is_finite(value)) {
+        finite[kept++] = value;
+      } else if (is_nan(value)) {
+        ++nans;
+      } else {
+        ++(double_bits(value) >> 63 == 0 ? positive_infinities : negative_infinities);
+      }
+    }
+    return kept;
+  }
+
+  template <class T>
+  void add_range(const char* elements, int64_t count) noexcept {
+    auto low = static_cast<T>(least_bits);
+    auto high = static_cast<T>(largest_bits);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = load_element<T>(elements, i);
+      if ((numel == 0 && i == 0) || value < low) low = value;
+      if ((numel == 0 && i == 0) || value > high) high = value;
+    }
+    least_bits = static_cast<uint64_t>(low);
+    largest_bits = static_cast<uint64_t>(high);
+  }
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE
