@@ -60,6 +60,8 @@ if [ -n "$all" ]; then
   need_header CL/cl.h opencl-headers
   need_header minizip/unzip.h libminizip-dev
   need_header nlohmann/json.hpp nlohmann-json3-dev
+  need_header CLI/CLI.hpp libcli11-dev
+  need_header png.h libpng-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
   need_header sleef.h libsleef-dev
   need_header eigen3/Eigen/Core libeigen3-dev

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// tenon-inspect: what its files share. Functions that fail throw std::exception with a text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/file_writer.h"
+#include "tenon/tenon.h"
+
+namespace inspect {
+
+/// What is known is JSON from the beginning; texts are made of it.
+using Json = nlohmann::ordered_json;
+
+/// An array of a file, or an input or output of a model.
+struct Entry {
+  Json about;  ///< "name", "role", "dtype", "shape" with names for open sizes, perhaps "note"
+  /// Null for inputs and outputs. Maps the array where that is possible.
+  std::function<tenon::Tensor(const tenon::ProgressFunction&)> load;
+
+  std::string name() const { return about["name"].get<std::string>(); }
+};
+struct File {
+  Json about;  ///< "file", "format", perhaps "metadata"
+  std::vector<Entry> entries;
+};
+
+/// Opens a file, by the end of its name: all entries, or those of the names.
+File open_file(const std::string& path, const std::vector<std::string>& names);
+/// ".npy, .npz, …"
+std::string supported_formats();
+
+/// The tensor's strides and bytes, and with bins >= 0 the statistics of its finite values: of
+/// "real" and "imaginary" parts where it is complex. The histogram, unless bins is 0, is of all
+/// elements, or of a sample of a million.
+Json describe(const tenon::Tensor& tensor, int bins, const tenon::ProgressFunction& on_progress);
+
+/// A list of what differs. Values differ where allclose() with equal_nan says so.
+Json differences(const File& a, const File& b, double rtol, double atol);
+
+/// To the standard output, in 24-bit colours on a terminal, else in plain characters.
+void print_picture(const tenon::Tensor& tensor);
+void write_png(const tenon::Tensor& tensor, const std::string& path);
+
+/// One entry, a line for each of its values.
+void print_entry(const Json& about, int indent = 2);
+/// A line for each entry.
+void print_table(const Json& entries);
+void print_json(const Json& json);
+/// Text from a file in ASCII: what a terminal could take for a command is escaped, as in JSON.
+std::string printable(const std::string& text);
+/// A bar on the standard error if that is a terminal, for much to read.
+tenon::ProgressFunction progress_bar(const std::string& label);
+
+}  // namespace inspect

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include <png.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "inspect.h"
+#include "tenon/tensor/values.h"
+
+namespace inspect {
+
+using namespace tenon;
+
+namespace {
+
+/// Three bytes a pixel.
+struct Picture {
+  int64_t width = 0;
+  int64_t height = 0;
+  std::vector<uint8_t> pixels;
+  std::string what;  // which part of the tensor it is, and which values are black and white
+};
+
+bool is_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
+
+/// {rows, columns} or {rows, columns, 3}: the first of what there is more of.
+Tensor find_image(Tensor t, std::string& what) {
+  while (t.dim() > 3 || (t.dim() == 3 && !is_channels(t.size(2)) && !is_channels(t.size(0)))) {
+    if (t.size(0) == 0) break;
+    t = select(t, 0, 0);
+    what += what.empty() ? "at 0, " : "0, ";
+  }
+  if (t.dim() < 2 || t.numel() == 0) throw std::runtime_error("a picture needs rows and columns");
+  if (t.dim() == 2) return t;
+  if (!is_channels(t.size(2))) t = permute(t, {1, 2, 0});
+  return t.size(2) == 1 ? select(t, 2, 0) : narrow(t, 2, 0, 3);  // without alpha
+}
+
+/// Every n-th column, so that there are at most `most_wide`, and every n * row_step-th row.
+Picture make_picture(const Tensor& tensor, int64_t most_wide, int64_t row_step) {
+  Picture out;
+  Tensor image = find_image(tensor, out.what);
+  const int64_t step = (image.size(1) + most_wide - 1) / most_wide;
+  image = slice(image, 0, 0, image.size(0), step * row_step);
+  image = slice(image, 1, 0, image.size(1), step);
+  out.height = image.size(0);
+  out.width = image.size(1);
+  const std::vector<double> values = to_vector<double>(image, CastMode::Truncate);
+  double low = 0;
+  double high = image.scalar_type() == ScalarType::Bool ? 1 : 255;
+  if (image.scalar_type() != ScalarType::Byte && image.scalar_type() != ScalarType::Bool) {
+    Summary all;
+    static_cast<void>(all.add(make_tensor_ptr({static_cast<int64_t>(values.size())}, values)));
+    low = all.min_max().min.to<double>();
+    high = all.min_max().max.to<double>();
+  }
+  char text[128];
+  std::snprintf(text, sizeof text, "%g is black, %g white", low, high);
+  out.what += text;
+  const size_t channels = image.dim() == 3 ? 3 : 1;
+  const double range = high > low ? high / 2 - low / 2 : 1;
+  for (size_t i = 0; i < values.size(); i += channels) {
+    const bool is_finite = std::all_of(&values[i], &values[i] + channels,
+                                       [](double value) { return std::isfinite(value); });
+    for (size_t k = 0; k < 3; ++k) {
+      const double shade = (values[i + k % channels] / 2 - low / 2) / range * 255;
+      out.pixels.push_back(is_finite ? static_cast<uint8_t>(std::lround(shade)) : k == 0 ? 255 : 0);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void print_picture(const Tensor& tensor) {
+  winsize size{};
+  const bool in_color = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;  // a terminal
+  const Picture p = make_picture(tensor, size.ws_col > 0 ? size.ws_col : 80, in_color ? 1 : 2);
+  for (int64_t y = 0; y < p.height; y += in_color ? 2 : 1) {
+    for (int64_t x = 0; x < p.width; ++x) {
+      const uint8_t* const upper = &p.pixels[static_cast<size_t>(3 * (y * p.width + x))];
+      if (!in_color) {
+        std::putchar(" .:-=+*#%@"[(2 * upper[0] + 5 * upper[1] + upper[2]) / 8 * 10 / 256]);
+        continue;
+      }
+      std::printf("\33[38;2;%d;%d;%dm", upper[0], upper[1], upper[2]);
+      const uint8_t* const lower = upper + 3 * p.width;
+      if (y + 1 < p.height) std::printf("\33[48;2;%d;%d;%dm", lower[0], lower[1], lower[2]);
+      std::printf("\xe2\x96\x80%s", y + 1 < p.height ? "" : "\33[0m");  // the upper half block
+    }
+    std::printf(in_color ? "\33[0m\n" : "\n");
+  }
+  std::printf("  picture     %s\n", p.what.c_str());
+}
+
+void write_png(const Tensor& tensor, const std::string& path) {
+  const Picture p = make_picture(tensor, INT32_MAX, 1);
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(p.width);
+  image.height = static_cast<png_uint_32>(p.height);
+  image.format = PNG_FORMAT_RGB;
+  const std::string temporary = path + ".part";  // an old file stays if this fails
+  if (png_image_write_to_file(&image, temporary.c_str(), 0, p.pixels.data(), 0, nullptr) == 0 ||
+      std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::remove(temporary.c_str());
+    throw std::runtime_error(path + ": cannot be written: " + image.message);
+  }
+}
+
+}  // namespace inspect

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+
+#include "inspect.h"
+#include "tenon/tensor/values.h"
+
+namespace inspect {
+
+using namespace tenon;
+
+namespace {
+
+constexpr int64_t kPiece = int64_t{1} << 20;   // elements between two calls of on_progress
+constexpr int64_t kSample = int64_t{1} << 20;  // most elements of a histogram
+constexpr int64_t kRun = 4096;                 // consecutive ones of a sample
+
+/// The elements as one dimension: in the order of memory where that is Fortran's, else row-major.
+Tensor flat(const Tensor& tensor) {
+  Dims order;
+  for (int64_t d = tensor.dim(); d-- > 0;) order.push_back(d);
+  const Tensor reversed = permute(tensor, order);
+  return reshape(reversed.is_contiguous() ? reversed : contiguous(tensor), {-1});
+}
+
+/// A bool, an integer or a double.
+Json number(const Scalar& value) {
+  if (value.isBoolean()) return value.to<bool>();
+  if (!value.isIntegral(false)) return value.to<double>();
+  return value.fits<int64_t>() ? Json(value.to<int64_t>()) : Json(value.to<uint64_t>());
+}
+
+/// After the range is known: a second pass, over a sample.
+Json histogram(const Tensor& values, const Summary& summary, int bins) {
+  const auto low = summary.min_max().min.to<double>();
+  const auto high = summary.min_max().max.to<double>();
+  std::vector<int64_t> counts(low < high ? static_cast<size_t>(bins) : 1);
+  const int64_t runs = (values.numel() + kRun - 1) / kRun;
+  const int64_t step = (runs + kSample / kRun - 1) / (kSample / kRun);
+  int64_t sampled = 0;
+  const double width = high / 2 - low / 2;  // halves: the range may be beyond a double's
+  for (int64_t at = 0; at < values.numel(); at += step * kRun) {
+    const Tensor run = narrow(values, 0, at, std::min(kRun, values.numel() - at));
+    sampled += run.numel();
+    for (const double value : to_vector<double>(run)) {
+      if (!std::isfinite(value)) continue;
+      const double place = width > 0 ? (value / 2 - low / 2) / width * bins : 0;
+      ++counts[std::min(static_cast<size_t>(place), counts.size() - 1)];
+    }
+  }
+  return {{"low", low}, {"high", high}, {"sampled", sampled}, {"counts", counts}};
+}
+
+Json sum_up(const Tensor& values, int bins, const std::function<void(int64_t)>& add_done) {
+  Summary s;
+  for (int64_t i = 0; i < values.numel(); i += kPiece) {
+    const Tensor piece = narrow(values, 0, i, std::min(kPiece, values.numel() - i));
+    const Error error = s.add(piece);
+    if (error != Error::Ok) throw Exception(error, last_error_message());
+    add_done(static_cast<int64_t>(piece.nbytes()));
+  }
+  Json out = {{"count", s.numel()},
+              {"nan", s.nans()},
+              {"inf", s.positive_infinities()},
+              {"-inf", s.negative_infinities()},
+              {"min", number(s.min_max().min)},
+              {"max", number(s.min_max().max)},
+              {"mean", s.mean_std().mean},
+              {"std", s.mean_std().std}};
+  if (bins > 0 && s.finite() != 0) out["histogram"] = histogram(values, s, bins);
+  return out;
+}
+
+}  // namespace
+
+Json describe(const Tensor& tensor, int bins, const ProgressFunction& on_progress) {
+  const auto strides = tensor.strides();
+  Json out = {{"strides", std::vector<int64_t>(strides.begin(), strides.end())},
+              {"nbytes", tensor.nbytes()}};
+  if (bins < 0) return out;
+  int64_t done = 0;
+  const auto add_done = [&](int64_t nbytes) {
+    done += nbytes;
+    if (on_progress) on_progress(static_cast<uint64_t>(done), tensor.nbytes());
+  };
+  const Tensor values = flat(tensor);
+  const ScalarType type = tensor.scalar_type();
+  if (!isComplexType(type)) {
+    out["statistics"] = sum_up(values, bins, add_done);
+    return out;
+  }
+  const Tensor numbers =
+      view_as_type(values, type == ScalarType::ComplexDouble  ? ScalarType::Double
+                           : type == ScalarType::ComplexFloat ? ScalarType::Float
+                                                              : ScalarType::Half);
+  out["real"] = sum_up(slice(numbers, 0, 0, numbers.numel(), 2), bins, add_done);
+  out["imaginary"] = sum_up(slice(numbers, 0, 1, numbers.numel(), 2), bins, add_done);
+  return out;
+}
+
+}  // namespace inspect
