@@ -6,6 +6,7 @@
 #include "tenon/interop/npy.h"
 #include "tenon/interop/npz.h"
 #include "tenon/interop/safetensors.h"
+#include "tenon/module/module.h"
 #if TENON_INSPECT_EXECUTORCH
 #include <executorch/runtime/platform/platform.h>
 
