@@ -189,12 +189,8 @@ TEST_CASE("write_safetensors: one that fails leaves the old file and no other be
   const TensorPtr t = ones({100});
   RETURNS(InvalidState, "write_safetensors: " + saved.path + ": tensor \"b\": it is undefined",
           write_safetensors(saved.path, {{"a", t}, {"b", TensorPtr()}}));
-  int calls = 0;
-  const ProgressFunction stop = [&](uint64_t done, uint64_t total) {
-    CHECK(done <= total);
-    if (++calls == 2) throw std::runtime_error("enough");
-  };
-  RETURNS(Internal, "tensor \"a\": on_progress: enough",
+  const ProgressFunction stop = [](uint64_t, uint64_t) { throw std::runtime_error("enough"); };
+  RETURNS(Internal, "tensor \"b\": on_progress: enough",
           write_safetensors(saved.path, {{"a", t}, {"b", t}}, {}, stop));
   FailingBackend gpu;
   const TensorPtr far = make_tensor_ptr({2}, {1, 2}, gpu);
