@@ -120,7 +120,7 @@ class NpzFile {
         info.nbytes = entry.size;
         info.packed = entry.packed;
         info.is_deflated = entry.method != 0;
-        detail::ZipSource source(zip, entry, bytes.data, nullptr, {});
+        detail::ZipSource source(entry, bytes, nullptr, {});
         detail::NpyArray array;
         Error error = source.enter();
         if (error == Error::Ok) {
@@ -154,10 +154,7 @@ class NpzFile {
         entry = contents_->entries[static_cast<size_t>(info - infos().data())];
         return Error::Ok;
       });
-      detail::ZipReader zip;
-      const detail::FileBytes& bytes = contents_->bytes;
-      detail::ZipSource source(zip, entry, bytes.data, contents_, {on_progress, info->nbytes});
-      if (error == Error::Ok) error = zip.open(bytes.data, bytes.size);
+      detail::ZipSource source(entry, contents_->bytes, contents_, {on_progress, info->nbytes});
       if (error == Error::Ok) error = source.enter();
       size_t end = 0;
       if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, draft);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ZipReader: the entries of a zip archive in memory, by minizip.
+// The entries of a zip archive in memory: minizip finds and walks the directory.
 #pragma once
 
 #if !__has_include(<minizip/unzip.h>)
@@ -18,8 +18,8 @@ namespace detail {
 /// What an archive says of an entry.
 struct ZipEntry {
   std::string name;
-  unz64_file_pos position{};
-  uint64_t data = 0;  // where its bytes begin in the archive
+  uint64_t local = 0;  // where its local header is in the archive
+  uint64_t data = 0;   // where its bytes are, once locate_zip_entry() has found them
   uint64_t packed = 0;
   uint64_t size = 0;
   uLong crc = 0;
@@ -31,7 +31,44 @@ inline Error fail_zip(const char* what) noexcept {
   return fail(Error::InvalidArgument, "the zip archive is cut or broken: ", what);
 }
 
-/// Not for several threads: each opens one.
+/// A number in the archive, of `count` bytes.
+inline uint64_t read_zip_number(const unsigned char* bytes, size_t count) noexcept {
+  uint64_t number = 0;
+  while (count-- > 0) number = number << 8 | bytes[count];
+  return number;
+}
+
+/// Checks an entry, and finds where its bytes are.
+/// Errors: InvalidArgument; NotSupported.
+inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntry& entry) noexcept {
+  if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
+  if (entry.method != 0 && entry.method != Z_DEFLATED) {
+    return fail(Error::NotSupported, "it is packed by method ", entry.method,
+                ", expected 0 (stored) or 8 (deflated)");
+  }
+  // Before memory is asked for: deflate makes no more than 1032 bytes of one.
+  const bool is_possible =
+      entry.method == 0 ? entry.size == entry.packed : entry.size / 1032 <= entry.packed;
+  if (!is_possible || entry.packed > size) {
+    return fail(Error::InvalidArgument, "it cannot have ", entry.size, " bytes in ", entry.packed,
+                " of an archive of ", size);
+  }
+  constexpr uint64_t kHeader = 30;
+  if (entry.local > size || size - entry.local < kHeader ||
+      std::memcmp(bytes + entry.local, "PK\3\4", 4) != 0) {
+    return fail(Error::InvalidArgument, "it has no header at offset ", entry.local);
+  }
+  const unsigned char* const header = bytes + entry.local;
+  entry.data =
+      entry.local + kHeader + read_zip_number(header + 26, 2) + read_zip_number(header + 28, 2);
+  if (entry.data > size || entry.packed > size - entry.data) {
+    return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
+                ", reach beyond the archive's ", size);
+  }
+  return Error::Ok;
+}
+
+/// Reads the directory of an archive.
 class ZipReader {
  public:
   ZipReader() noexcept = default;
@@ -73,62 +110,57 @@ class ZipReader {
     const KeepErrno keep;
     errno = 0;
     if (zip_ == nullptr) return Error::Ok;
-    std::string name(size_t{1} << 16, '\0');  // as long as one can be, and a zero
+    // As long as they can be, and a zero.
+    std::string name(size_t{1} << 16, '\0');
+    std::vector<unsigned char> extra(name.size());
     int code = ::unzGoToFirstFile(zip_);
     for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
       unz_file_info64 info;
       ZipEntry entry;
-      if (::unzGetCurrentFileInfo64(zip_, &info, name.data(), name.size(), nullptr, 0, nullptr,
-                                    0) != UNZ_OK ||
-          ::unzGetFilePos64(zip_, &entry.position) != UNZ_OK) {
+      const uint64_t at = ::unzGetOffset64(zip_);
+      if (::unzGetCurrentFileInfo64(zip_, &info, name.data(), name.size(), extra.data(),
+                                    extra.size(), nullptr, 0) != UNZ_OK ||
+          at > size_ || size_ - at < 46 || std::memcmp(bytes_ + at, "PK\1\2", 4) != 0) {
         return failed("its directory");
       }
       entry.name.assign(name, 0, info.size_filename);
-      entry.packed = info.compressed_size;
-      entry.size = info.uncompressed_size;
       entry.crc = info.crc;
       entry.method = info.compression_method;
       entry.is_encrypted = (info.flag & 1) != 0;
+      entry.packed = read_zip_number(bytes_ + at + 20, 4);
+      entry.size = read_zip_number(bytes_ + at + 24, 4);
+      entry.local = read_zip_number(bytes_ + at + 42, 4);
+      widen(extra.data(), info.size_file_extra, entry);
       entries.push_back(std::move(entry));
     }
     return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : failed("its directory");
-  }
-
-  /// Checks an entry, and finds where its bytes are.
-  Error locate(ZipEntry& entry) noexcept {
-    const KeepErrno keep;
-    errno = 0;
-    if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
-    if (entry.method != 0 && entry.method != Z_DEFLATED) {
-      return fail(Error::NotSupported, "it is packed by method ", entry.method,
-                  ", expected 0 (stored) or 8 (deflated)");
-    }
-    // Before memory is asked for: deflate makes no more than 1032 bytes of one.
-    const bool is_possible =
-        entry.method == 0 ? entry.size == entry.packed : entry.size / 1032 <= entry.packed;
-    if (!is_possible || entry.packed > size_) {
-      return fail(Error::InvalidArgument, "it cannot have ", entry.size, " bytes in ", entry.packed,
-                  " of an archive of ", size_);
-    }
-    unz64_file_pos position = entry.position;
-    const int code = ::unzGoToFilePos64(zip_, &position);
-    // Raw: minizip would leak when there is no memory to inflate.
-    if (code != UNZ_OK || ::unzOpenCurrentFile2(zip_, nullptr, nullptr, 1) != UNZ_OK) {
-      return failed("its local header");
-    }
-    entry.data = ::unzGetCurrentFileZStreamPos64(zip_);
-    ::unzCloseCurrentFile(zip_);
-    if (entry.data > size_ || entry.packed > size_ - entry.data) {
-      return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
-                  ", reach beyond the archive's ", size_);
-    }
-    return Error::Ok;
   }
 
  private:
   /// minizip does not say when there was no memory; malloc() does. `errno` was 0 before.
   static Error failed(const char* what) noexcept {
     return errno == ENOMEM ? file_error("cannot read the zip archive", ENOMEM) : fail_zip(what);
+  }
+  /// Takes numbers of 64 bits from where they are if 32 are not enough: minizip 1.1, which Debian
+  /// has, leaves them where `long` has 64 bits.
+  static void widen(const unsigned char* extra, size_t size, ZipEntry& entry) noexcept {
+    while (size >= 4) {
+      const uint64_t id = read_zip_number(extra, 2);
+      size_t count = static_cast<size_t>(read_zip_number(extra + 2, 2));
+      extra += 4;
+      size -= 4;
+      if (count > size) return;
+      const unsigned char* field = extra;
+      extra += count;
+      size -= count;
+      if (id != 1) continue;
+      for (uint64_t* const number : {&entry.size, &entry.packed, &entry.local}) {
+        if (*number != UINT32_MAX || count < 8) continue;
+        *number = read_zip_number(field, 8);
+        field += 8;
+        count -= 8;
+      }
+    }
   }
   uLong take(void* out, uLong count) noexcept {
     const uint64_t left = size_ - at_;
@@ -141,8 +173,9 @@ class ZipReader {
     const uint64_t from = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
                           : origin == ZLIB_FILEFUNC_SEEK_CUR ? at_
                                                              : size_;
-    if (offset > size_ - from) return -1;
-    at_ = from + offset;
+    const uint64_t to = from + offset;  // modulo 2^64: minizip also goes back
+    if (to > size_) return -1;
+    at_ = to;
     return 0;
   }
 

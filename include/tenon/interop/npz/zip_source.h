@@ -17,10 +17,9 @@ namespace detail {
 /// them; a deflated one's are unpacked in order.
 class ZipSource final : public NpySource {
  public:
-  ZipSource(ZipReader& zip, ZipEntry& entry, const unsigned char* archive,
-            std::shared_ptr<const void> owner, Progress progress) noexcept
+  ZipSource(ZipEntry& entry, const FileBytes& archive, std::shared_ptr<const void> owner,
+            Progress progress) noexcept
       : NpySource(0, 0),
-        zip_(zip),
         entry_(entry),
         archive_(archive),
         owner_(std::move(owner)),
@@ -30,7 +29,7 @@ class ZipSource final : public NpySource {
   ~ZipSource() { ::inflateEnd(&inflating_); }
 
   Error enter() noexcept {
-    TENON_TRY(zip_.locate(entry_));
+    TENON_TRY(locate_zip_entry(archive_.data, archive_.size, entry_));
     const bool is_stored = entry_.method == 0;
     begin = is_stored ? static_cast<size_t>(entry_.data) : 0;
     size = begin + entry_.size;
@@ -47,7 +46,7 @@ class ZipSource final : public NpySource {
     while (count != 0) {
       const size_t part = count < kPart ? count : kPart;
       if (entry_.method == 0) {
-        std::memcpy(bytes, archive_ + begin + at_, part);
+        std::memcpy(bytes, archive_.data + begin + at_, part);
       } else {
         TENON_TRY(inflate(bytes, part));
       }
@@ -65,7 +64,7 @@ class ZipSource final : public NpySource {
     if (entry_.method != 0) return static_cast<void*>(nullptr);
     release = Deleter(nullptr, [owner = owner_](void*) noexcept {});
     is_mapped_ = true;
-    return DataPtr(const_cast<unsigned char*>(archive_), kHasOwnTensors);
+    return DataPtr(const_cast<unsigned char*>(archive_.data), kHasOwnTensors);
   }
 
   /// Once the array, which ends at `end`, was read: the entry ends there, and its checksum fits.
@@ -87,7 +86,7 @@ class ZipSource final : public NpySource {
     while (inflating_.avail_out != 0) {
       const uint64_t left = entry_.packed - taken_;
       const auto part = static_cast<uInt>(left < kMostIn ? left : kMostIn);
-      inflating_.next_in = const_cast<Bytef*>(archive_ + entry_.data + taken_);
+      inflating_.next_in = const_cast<Bytef*>(archive_.data + entry_.data + taken_);
       inflating_.avail_in = part;
       const int code = ::inflate(&inflating_, Z_NO_FLUSH);
       taken_ += part - inflating_.avail_in;
@@ -103,9 +102,8 @@ class ZipSource final : public NpySource {
   /// What the processor's cache holds between the copy and the checksum.
   static constexpr size_t kPart = size_t{1} << 18;
 
-  ZipReader& zip_;
   ZipEntry& entry_;
-  const unsigned char* archive_;
+  const FileBytes& archive_;
   std::shared_ptr<const void> owner_;
   Progress progress_;
   unsigned char first_[kNpyPreamble] = {};

@@ -78,6 +78,16 @@ class NpzTest(unittest.TestCase):
         for name, how, offset in lines:
             self.assertEqual((how, int(offset) % 64), ("mapped", 0), name)
 
+    def test_sizes_of_64_bits(self):
+        path = self.folder / "x.npz"
+        limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 10  # so that small files have them
+        self.addCleanup(setattr, zipfile, "ZIP64_LIMIT", limit)
+        wanted = {"a": numpy.arange(40), "b": numpy.arange(5)}
+        numpy.savez_compressed(path, **wanted)
+        ours = self.folder / "ours.npz"
+        run("copy", path, ours, "store")
+        self.check_equal(ours, wanted)
+
     def test_other_files_and_dtypes_are_listed(self):
         path = self.folder / "x.npz"
         numpy.savez(path, a=numpy.arange(2, dtype="u1"), b=numpy.array(["x"]), c=numpy.array([None]))
