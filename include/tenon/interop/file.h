@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/core/mode.h"
 #include "tenon/tensor/deleter.h"
 
 // Whether files can be mapped, and replaced while others read them.

@@ -88,24 +88,34 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
 }
 
 /// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is; the source may be reversed. False when one of them is not, or both are so short
-/// that other dimensions are better: then a longer one becomes the last but one. Blocks of a cast
-/// are made of these two.
+/// destination is; the source may be reversed. False when one of them is not, or both are short and
+/// another dimension is better: a longer one, which then becomes the last but one. A cast's blocks
+/// are made of these two. The longer one must stay in the cache, since all of it is passed for each
+/// index of the shorter ones.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
+  constexpr ptrdiff_t kCache = 256 * 1024;
   const ptrdiff_t row = plan.dims[plan.rank - 1].size;
   const ptrdiff_t unit = source_unit(plan);
   const ptrdiff_t least = plan.converts ? 512 : 128;
   size_t best = plan.rank - 2;
+  size_t small = plan.rank;  // a plane that is better than none
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
-    const bool is_consecutive = dim.src_stride == unit || -dim.src_stride == unit;
-    is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= 128);
+    const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
+    const bool is_consecutive = step == unit;
+    is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
+    if (is_consecutive && plan.converts && small == plan.rank) small = i;
+    const bool is_near = dim.size * (step > dim.dst_stride ? step : dim.dst_stride) <= kCache;
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
-    if (is_plane || is_longer) best = i;
+    if (is_plane || (is_longer && is_near)) best = i;
+  }
+  if (!is_plane && best + 2 == plan.rank && small != plan.rank) {
+    best = small;
+    is_plane = true;
   }
   for (; best + 2 < plan.rank; ++best) std::swap(plan.dims[best], plan.dims[best + 1]);
   return is_plane;
