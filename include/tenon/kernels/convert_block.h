@@ -18,6 +18,8 @@ enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
 /// Converts planes that lie alike: what the innermost dimensions of a plan's piece hold.
 struct BlockConversion : Conversion {
+  static constexpr int64_t kBytes = TENON_BARE_METAL ? 512 : 4096;
+
   PixelShuffle gathering;
   PixelShuffle scattering;
   /// Whether rows are along the last dimension but one: where the source is consecutive along it,
@@ -29,14 +31,14 @@ struct BlockConversion : Conversion {
       : gathering(piece.nbytes >= 256), scattering(piece.nbytes >= 256) {
     make_conversion(*this, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
     exchanges = to_size < from_size && piece.rank >= 2 &&
-                piece.dims[piece.rank - 2].src_stride == from_size;
+                piece.dims[piece.rank - 2].src_stride == from_size &&
+                piece.dims[piece.rank - 1].src_stride != 0;
   }
 
   /// `prepare(row, rows, i, length)` tells which rows come next and which elements of them: of at
   /// most `most_listed` elements where channels differ.
   template <class Prepare>
   void convert(const Plane& plane, int64_t most_listed, const Prepare& prepare) noexcept {
-    constexpr int64_t kBytes = TENON_BARE_METAL ? 512 : 4096;
     alignas(64) char gathered[kBytes];
     alignas(64) char made[kBytes];
     const Plane p = exchanges ? plane.exchanged() : plane;
@@ -59,7 +61,8 @@ struct BlockConversion : Conversion {
     if (gathers && most > kBytes / from_size) most = kBytes / from_size;
     if (scatters && most > kBytes / to_size) most = kBytes / to_size;
     int64_t width = length < most ? length : most;
-    if (by_row && (gathers || scatters)) {
+    const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+    if (by_row && (distance(p.in_step) < distance(p.in_stride) || p.out_stride < p.out_step)) {
       // As many rows as a cache line has of the smaller elements, which may lie along them.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
       if (least < 1) least = 1;  // where the blocks are small
@@ -94,12 +97,30 @@ struct BlockConversion : Conversion {
   }
 };
 
+/// Casts a plane. What is the same along a dimension is converted once and copied to all.
+TENON_LAZY TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
+  const bool are_rows_same = plane.in_step == 0 && plane.out_rows > 1 &&
+                             plane.in_rows * c.to_size <= BlockConversion::kBytes;
+  if (!are_rows_same && (plane.in_stride != 0 || plane.in_rows == 1)) {
+    return c.convert(plane, 0, [](int64_t, int64_t, int64_t, int64_t) {});
+  }
+  const Plane p = are_rows_same ? plane.exchanged() : plane;  // the same along i
+  alignas(64) char made[BlockConversion::kBytes];
+  const int64_t most = BlockConversion::kBytes / c.to_size;
+  for (int64_t j = 0; j < p.out_rows; j += most) {
+    const int64_t n = p.out_rows - j < most ? p.out_rows - j : most;
+    cast_plane(c, {made, p.in + j * p.in_step, 0, p.in_step, 1, n, c.to_size, 0});
+    copy_block(
+        {p.out + j * p.out_stride, made, p.out_stride, 0, n, p.in_rows, p.out_step, c.to_size},
+        static_cast<size_t>(c.to_size), c.scattering);
+  }
+}
+
 /// Casts what a piece of a plan says: a CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   BlockConversion conversion(piece);
   run_piece(piece, 2, [&](char* dst, const char* src) {
-    conversion.convert(innermost_plane(piece, dst, src), 0,
-                       [](int64_t, int64_t, int64_t, int64_t) {});
+    cast_plane(conversion, innermost_plane(piece, dst, src));
   });
   clear_after_variants();
 }

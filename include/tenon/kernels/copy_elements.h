@@ -40,10 +40,17 @@ inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
   }
 }
 
-/// Copies a plane whose rows, along i, may be consecutive on both sides: short ones as elements.
+/// Copies a plane whose rows, along i, may be consecutive on both sides, short ones as elements, or
+/// have one value each.
 TENON_LAZY TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
                                           PixelShuffle& shuffle) noexcept {
   const auto element = static_cast<int64_t>(size);
+  const size_t nbytes = static_cast<size_t>(plane.in_rows) * size;
+  if (plane.in_stride == 0 && plane.out_step == element && nbytes >= kLeastFill &&
+      16 % element == 0) {
+    return fill_rows({plane.out, plane.in, plane.out_stride, plane.in_step, plane.out_rows, nbytes,
+                      size, nbytes >= kStreamingBytes});
+  }
   Plane p = plane.out_stride == element ? plane.exchanged() : plane;
   if (p.in_stride == element && p.out_step == element) {
     size *= static_cast<size_t>(p.in_rows);
@@ -51,19 +58,6 @@ TENON_LAZY TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
     p.in_rows = 1;
   }
   copy_plane(p, size, shuffle);
-}
-
-/// Copies what the plan's innermost dimensions hold, without a conversion.
-TENON_LAZY void copy_innermost(const CopyPlan& plan, char* dst, const char* src,
-                               PixelShuffle& shuffle) noexcept {
-  const Plane p = innermost_plane(plan, dst, src);
-  const auto unit = static_cast<int64_t>(plan.unit);
-  const size_t nbytes = static_cast<size_t>(p.in_rows) * plan.unit;
-  if (p.in_stride == 0 && p.out_step == unit && nbytes >= kLeastFill && 16 % unit == 0) {
-    if (p.out_rows == 1) return fill_elements(p.out, p.in_rows, p.in, plan.unit);
-    return fill_rows({p.out, p.in, p.out_stride, p.in_step, p.out_rows, nbytes, plan.unit, false});
-  }
-  copy_block(p, plan.unit, shuffle);
 }
 
 /// Walks a plan's outer dimensions in the caller's thread; copy(dst, src) copies what the innermost
@@ -124,13 +118,14 @@ void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
 }
 
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
-TENON_COMPILED_ONCE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
+TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) {
     if (piece.converts) return cast(piece);
     PixelShuffle shuffle(piece.nbytes >= 256);
-    run_piece(piece, 2,
-              [&](char* dst, const char* src) { copy_innermost(piece, dst, src, shuffle); });
+    run_piece(piece, 2, [&](char* dst, const char* src) {
+      copy_block(innermost_plane(piece, dst, src), piece.unit, shuffle);
+    });
   });
 }
 
