@@ -177,6 +177,7 @@ class PixelShuffle {
     if (channels <= 4) plan_pixels(strides(p), channels, size);
     if (run_ != nullptr) return;
     along_j_ = p.out_step != size;
+    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;
     are_lines_ = true;  // of pixels of one channel
     plan_pixels(strides(p), 1, size);
   }
