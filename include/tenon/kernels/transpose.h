@@ -177,8 +177,8 @@ class PixelShuffle {
     if (channels <= 4) plan_pixels(strides(p), channels, size);
     if (run_ != nullptr) return;
     along_j_ = p.out_step != size;
-    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;
-    are_lines_ = true;  // of pixels of one channel
+    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;  // a call for each takes longer
+    are_lines_ = true;                                    // of pixels of one channel
     plan_pixels(strides(p), 1, size);
   }
 
