@@ -96,7 +96,7 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
-  constexpr ptrdiff_t kCache = 256 * 1024;
+  constexpr ptrdiff_t kCache = ptrdiff_t{256} * 1024;
   const ptrdiff_t row = plan.dims[plan.rank - 1].size;
   const ptrdiff_t unit = source_unit(plan);
   const ptrdiff_t least = plan.converts ? 512 : 128;
