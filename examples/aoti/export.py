@@ -97,7 +97,9 @@ def name_dimensions(program, dynamic_shapes):
         for d, dim in (dims or {}).items():
             size = tensor.shape[d]
             if isinstance(size, torch.SymInt) and hasattr(dim, "__name__"):
-                names.setdefault(size.node.expr, dim.__name__)
+                # A derived Dim calls itself "2*batch" or "batch + 1".
+                if dim.__name__.isidentifier() and dim.__name__.isascii():
+                    names.setdefault(size.node.expr, dim.__name__)
     return names
 
 

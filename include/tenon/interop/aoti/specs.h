@@ -17,10 +17,11 @@ namespace detail {
 
 /// The number that a word is; -1 for none.
 inline int64_t aoti_number(std::string_view word) noexcept {
-  if (word.empty() || word.size() > 18) return -1;
+  if (word.empty()) return -1;
   int64_t value = 0;
   for (const char c : word) {
     if (c < '0' || c > '9') return -1;
+    if (value > (INT64_MAX - (c - '0')) / 10) return -1;
     value = 10 * value + (c - '0');
   }
   return value;
@@ -65,7 +66,12 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
     sizes.push_back(size);
     most.push_back(bound != std::string_view::npos ? aoti_number(word.substr(bound + 2)) : -1);
     word = word.substr(0, bound);
-    const bool has_name = size < 0 && word != "*";
+    // "2*batch", as a torch.export.Dim that is derived from another calls itself, is not a name.
+    const size_t star = word.find('*');
+    const bool is_derived = star != std::string_view::npos &&
+                            aoti_number(word.substr(0, star)) >= 0 &&
+                            is_aoti_name(word.substr(star + 1));
+    const bool has_name = size < 0 && word != "*" && !is_derived;
     is_valid =
         (bound == std::string_view::npos || most.back() >= 0) && (!has_name || is_aoti_name(word));
     names.emplace_back(has_name ? word : std::string_view());

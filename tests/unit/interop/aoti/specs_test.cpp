@@ -24,6 +24,22 @@ TEST_CASE("aoti specs: a tensor is described by its name, its dtype and its dime
   CHECK(spec.is_described);
 }
 
+TEST_CASE("aoti specs: a dimension derived from another one has no name") {
+  ValueSpec spec;
+  const char* const text = "y float32 2*gr\\u00f6\\u00dfe<=128 3*n 4";
+  REQUIRE(detail::read_aoti_spec(text, spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, -1, 4});
+  CHECK(spec.tensor.max_sizes == Dims{128, -1, -1});
+  CHECK(std::string(spec.tensor.names[0]).empty());
+  CHECK(std::string(spec.tensor.names[1]).empty());
+}
+
+TEST_CASE("aoti specs: numbers have up to 63 bits") {
+  CHECK(detail::aoti_number("4611686018427387904") == int64_t{1} << 62);
+  CHECK(detail::aoti_number("9223372036854775807") == INT64_MAX);
+  CHECK(detail::aoti_number("9223372036854775808") == -1);
+}
+
 TEST_CASE("aoti specs: texts that describe nothing are refused") {
   for (const char* text :
        {"", "x", "x float33 4", "x float32 <=", "x float32 n<=m", "x float32  4", "x float32 -4",
