@@ -17,6 +17,7 @@
 #include <minizip/unzip.h>
 #endif
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -202,10 +203,13 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
   };
   TENON_TRY(zip.each([&](const std::string& name) {
-    const size_t at = name.find(root);
-    const size_t end = at == std::string::npos ? at : name.find('/', at + root.size());
-    if (end == std::string::npos) return Error::Ok;
-    const std::string owner = name.substr(at + root.size(), end - at - root.size());
+    // <archive>/data/aotinductor/<model>/<file>; only a model's name may have slashes.
+    const size_t at = std::min(name.find('/'), name.size());
+    if (name.compare(at, root.size(), root) != 0) return Error::Ok;
+    const size_t begin = at + root.size();
+    const size_t end = name.rfind('/');
+    if (end < begin) return Error::Ok;
+    const std::string owner = name.substr(begin, end - begin);
     const bool is_library = ends_with(name, ".so");
     if (is_library && owner != model) another = owner;
     if (owner != model) return Error::Ok;

@@ -184,6 +184,22 @@ TEST_CASE("aoti package: a model is chosen by its name") {
   RETURNS(NotFound, "no library of a model \"model\"", AotiModel::load(path).error());
 }
 
+TEST_CASE("aoti package: a model's files are those right in its folder") {
+  TempFolder folder;
+  const std::string path = folder / "nested.pt2";
+  std::vector<Entry> entries = fake_package();
+  entries.push_back(entries[2]);
+  entries.back().name = "fake/data/aotinductor/model/b/a.wrapper.so";
+  entries.push_back({"fake/extra/data/aotinductor/model/mine.so", bytes_of("text")});
+  write_package(path, entries);
+  const std::vector<uint8_t> library = entries[2].bytes;
+  for (const char* const model : {"model", "model/b"}) {
+    AotiPackage package;
+    REQUIRE(detail::read_aoti_package(path.c_str(), model, package) == Error::Ok);
+    CHECK(file_bytes(package.library.path()) == library);
+  }
+}
+
 TEST_CASE("aoti package: wherever it is cut or broken, that is an error, and no file is left") {
   TempFolder folder;
   const std::string path = folder / "fake.pt2";
