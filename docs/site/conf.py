@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+# Sphinx's configuration of the documentation's site: scripts/site.sh.
+# pylint: disable=invalid-name
+
+import pathlib
+import re
+
+here = pathlib.Path(__file__).resolve().parent
+config = (here.parents[1] / "include/tenon/config.h").read_text(encoding="utf-8")
+numbers = [re.search(rf"#define TENON_VERSION_{part} +(\d+)", config)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+
+project = "tenon"
+author = "tenon's authors"
+release = version = ".".join(numbers)
+language = "en"
+root_doc = "index"
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+suppress_warnings = [
+    "myst.header",   # a heading that skips a level
+    "toc.not_included",  # a page that only other pages link to
+    "misc.highlighting_failure",
+]
+
+# GitHub's anchors.
+myst_heading_anchors = 6
+myst_enable_extensions = []
+
+# Code without a language is text, as on GitHub.
+highlight_language = "text"
+primary_domain = "cpp"
+add_function_parentheses = False
+cpp_maximum_signature_line_length = 80
+toc_object_entries_show_parents = "hide"
+smartquotes = False
+
+html_theme = "furo"
+html_title = f"tenon {version}"
+html_static_path = [str(here / "static")]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_use_index = True
+html_domain_indices = False
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+html_theme_options = {"navigation_with_keys": False}
