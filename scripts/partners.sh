@@ -31,6 +31,7 @@ these are for the python3 that is found first:
   mypy        mypy 2.4.1, which checks the stub (40 MB)
   conan       Conan 2.34.0, which makes its package (18 MB)
   twine       twine 7.0.0 and cffconvert 2.0.0, which check Python's packages and CITATION.cff (43 MB)
+  site        Sphinx 9.0.4 with Furo and MyST, which write the documentation's site (70 MB)
 END
 }
 
@@ -214,6 +215,22 @@ partner_twine() {
   finish twine "$version and cffconvert==2.0.0 for $python"
 }
 
+# With what Sphinx loads at its start.
+partner_site() {
+  version=sphinx==9.0.4
+  python=$(python_version)
+  if current site "$version for $python"; then return; fi
+  fetch site "$version" furo==2025.12.19 myst-parser==5.2.0 accessible-pygments==0.0.5 alabaster==1.0.0 babel==2.19.0 \
+    beautifulsoup4==4.15.0 docutils==0.22.4 imagesize==2.0.1 jinja2==3.1.6 markdown-it-py==4.3.0 markupsafe==3.0.4 \
+    mdit-py-plugins==0.7.0 mdurl==0.1.2 packaging==26.3 pygments==2.21.0 pyyaml==6.0.4 requests==2.34.2 urllib3==2.8.0 \
+    idna==3.20 certifi==2026.10.18 charset-normalizer==3.5.3 roman-numerals==4.1.0 snowballstemmer==3.1.1 \
+    soupsieve==4.1.3 sphinx-basic-ng==1.0.0b2 sphinxcontrib-applehelp==2.0.0 sphinxcontrib-devhelp==2.0.0 \
+    sphinxcontrib-htmlhelp==2.1.0 sphinxcontrib-jsmath==2.0.0 sphinxcontrib-qthelp==2.0.0 \
+    sphinxcontrib-serializinghtml==2.0.0 typing-extensions==4.16.0
+  python3 -m compileall -q "$partners/site.new" # without which each run takes seconds longer
+  finish site "$version for $python"
+}
+
 partner_nanobind() { simple nanobind nanobind==3.1.0; } # with its robin_map
 
 # A build of these serves one minor version of Python.
@@ -314,7 +331,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

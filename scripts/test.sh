@@ -52,6 +52,7 @@ if [ -n "$all" ]; then
   need dh debhelper
   need dpkg-buildpackage dpkg-dev
   need lintian lintian
+  need doxygen doxygen
   need_pip
   # Those of the python3 that is found first; the package has Debian's.
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
@@ -218,7 +219,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio conan twine numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
+    scikit_build platformio conan twine site numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.

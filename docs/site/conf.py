@@ -44,6 +44,23 @@ html_show_sphinx = False
 html_show_copyright = False
 html_use_index = True
 html_domain_indices = False
-pygments_style = "friendly"
-pygments_dark_style = "github-dark"
+pygments_style = "xcode"
+pygments_dark_style = "a11y-dark"
 html_theme_options = {"navigation_with_keys": False}
+
+
+def make_lighter(app, pagename, templatename, context, doctree):
+    """Of the navigation only the folder that the page is in is open: furo would write all of it into each page."""
+    toctree = context["toctree"]
+    context["toctree"] = lambda **options: toctree(**{**options, "collapse": True})
+
+
+def drop_unused(app, pagename, templatename, context, doctree):
+    """The style of extensions that are not used here."""
+    context["css_files"] = [file for file in context["css_files"] if "furo-extensions" not in str(file.filename)]
+
+
+def setup(app):
+    app.connect("html-page-context", make_lighter, priority=400)  # before furo's
+    app.connect("html-page-context", drop_unused, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -164,12 +164,11 @@ def signature(node):
     kind, name = node.get("kind"), text_of(node, "name")
     if kind == "function":
         result = plain(text_of(node, "type"))
-        after = text_of(node, "argsstring").rpartition(")")[2]
+        after = re.sub(r"\bnoexcept\(.*", "", text_of(node, "argsstring")).rpartition(")")[2]
         words = [word for word in ("static", "explicit") if node.get(word) == "yes"]
         if node.get("virt") in ("virtual", "pure-virtual"):
             words.append("virtual")
-        suffix = [word for word in ("const", "noexcept") if re.search(rf"\b{word}\b", text_of(node, "argsstring")
-                                                                     .rpartition(")")[2] or after)]
+        suffix = re.findall(r"\bconst\b|&&|&|\bnoexcept\b", after)
         if node.get("virt") == "pure-virtual":
             suffix.append("= 0")
         result = re.sub(r"\b(static|explicit|virtual)\b ?", "", result)
@@ -224,10 +223,19 @@ class Entry:
             yield from member.write(indent + "   ")
 
 
+def key(declaration):
+    """What the C++ domain tells declarations apart by: no return type, names of parameters as they are."""
+    return re.sub(r"^(template<[^(]*> )?[^(]*?(?=[\w~]+\(|operator)", r"\1", declaration)
+
+
 def gathered(entries):
-    """The entries with those joined that have no comment."""
-    kept = []
+    """The entries with those joined that have no comment, and without those that read like one before."""
+    kept, seen = [], set()
     for entry in entries:
+        entry.signatures = [text for text in entry.signatures if (entry.namespace, key(text)) not in seen]
+        if not entry.signatures:
+            continue
+        seen.update((entry.namespace, key(text)) for text in entry.signatures)
         if not (kept and kept[-1].namespace == entry.namespace and kept[-1].join(entry)):
             kept.append(entry)
     return kept
@@ -246,6 +254,10 @@ def is_shown(node):
         return bool(description(node)) and not name.startswith("TENON_DETAIL")
     if node.get("kind") == "variable" and text_of(node, "type") == "const char *" and name == "function":
         return False  # a function object's name of itself
+    if node.get("kind") == "function" and not text_of(node, "type") and text_of(node, "definition").count("::") < 2:
+        return False  # a deduction guide
+    if node.get("kind") == "typedef" and signature(node) == f"{name} = {name}":
+        return False  # ATen mode's own name of it
     return not (name.startswith(("~", "@")) or re.search(r"= ?(delete|default)\b", arguments) or not name or
                 "::" in name or name.startswith("TENON_"))
 
@@ -340,7 +352,7 @@ def write_pages(repository, pages, work):
             lines = [name + ".h", "=" * (len(name) + 2), "", prose(about), "",
                      ".. code-block:: cpp", "", f"   #include <tenon/{header}>", ""]
             for part in more:
-                lines += [prose(part), ""]
+                lines += [LABEL.sub(r":\1: ", prose(part), count=1) if LABEL.match(part) else prose(part), ""]
             namespace = None
             for entry in entries[header]:
                 if entry.namespace != namespace:

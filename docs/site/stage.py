@@ -34,7 +34,7 @@ PICTURES = ("*.svg", "*.png", "*.jpg")
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".json": "json", ".svg": "xml"}
 
 # Fenced code and code in a line as they stand; then a link's text and target.
-LINK = re.compile(r"(^ *(?:```|~~~).*?^ *(?:```|~~~) *$|`[^`\n]*`)|(\]\()([^)\s]+)(\))", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(^ *(?:```|~~~).*?^ *(?:```|~~~) *$|`(?:[^`\n]|\n(?!\n))*`)|(\]\()([^)\s]+)(\))", re.MULTILINE | re.DOTALL)
 
 
 class Site:
