@@ -254,7 +254,7 @@ def is_shown(node):
         return bool(description(node)) and not name.startswith("TENON_DETAIL")
     if node.get("kind") == "variable" and text_of(node, "type") == "const char *" and name == "function":
         return False  # a function object's name of itself
-    if node.get("kind") == "function" and not text_of(node, "type") and text_of(node, "definition").count("::") < 2:
+    if node.get("kind") == "function" and not text_of(node, "type") and text_of(node, "argsstring").find("->") > 0:
         return False  # a deduction guide
     if node.get("kind") == "typedef" and signature(node) == f"{name} = {name}":
         return False  # ATen mode's own name of it

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the documentation's site and checks it: every link leads to a page and an anchor that exist, nothing
+is loaded from another host, the first page is small, and its search knows each public class and function.
+
+usage: site.py REPOSITORY FOLDER
+"""
+
+import html.parser
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import urllib.parse
+
+FIRST_PAGE = 100 * 1000
+OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/")  # not in the reference
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links, self.loaded = set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.anchors.update(attrs[name] for name in ("id", "name") if attrs.get(name))
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        elif tag == "link" and attrs.get("href"):
+            self.loaded.append(attrs["href"])
+        elif attrs.get("src"):
+            self.loaded.append(attrs["src"])
+
+
+def link_faults(pages):
+    """`pages` maps each HTML file to its Page."""
+    for path, page in pages.items():
+        for target in page.loaded:
+            if re.match(r"(?!data:)[a-z]+:|//", target):
+                yield f"{path}: loads {target}"
+        for link in page.links + page.loaded:
+            if re.match(r"[a-z]+:|//", link):
+                continue
+            name, _, anchor = urllib.parse.unquote(link).partition("#")
+            name = name.partition("?")[0]
+            file = pathlib.Path(os.path.normpath(path.parent / name)) if name else path
+            if not file.is_file():
+                yield f"{path}: {link} does not exist"
+            elif anchor and file in pages and anchor not in pages[file].anchors:
+                yield f"{path}: {link} is not an anchor there"
+
+
+def searchable(text):
+    """The names of which the search's index knows."""
+    index = json.loads(re.search(r"Search\.setIndex\((.*)\)", text, re.DOTALL)[1])
+    return {entry[4] for entries in index["objects"].values() for entry in entries}
+
+
+def public_names(repository):
+    sys.path.insert(0, str(repository / "tests/tools/structure"))
+    import check_failures
+    import check_headers
+    import check_threads
+    headers = {name: text for name, text in check_headers.read_headers(repository).items()
+               if not name.startswith(OMITTED) and name.count("/") > 1}
+    names = dict.fromkeys(check_threads.public_classes(headers), "class")
+    names.update(check_failures.public_functions(headers))
+    return {name.rpartition("::")[2] for name in names if "operator" not in name and "~" not in name}
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if not shutil.which("doxygen"):
+        print("tenon: skipped: doxygen was not found")
+        return 77
+    repository, site = (pathlib.Path(argument).resolve() for argument in arguments)
+    shutil.rmtree(site, ignore_errors=True)
+    subprocess.run([repository / "scripts/site.sh", site], check=True)
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    faults = list(link_faults(pages))
+    for style in site.rglob("*.css"):
+        faults += [f"{style}: loads {url}" for url in re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^\"')]*)",
+                                                                 style.read_text(encoding="utf-8"))]
+    size = (site / "index.html").stat().st_size
+    if size > FIRST_PAGE:
+        faults.append(f"index.html has {size} bytes, more than {FIRST_PAGE}")
+    names = public_names(repository)
+    known = searchable((site / "searchindex.js").read_text(encoding="utf-8"))
+    faults += [f"the search does not find {name}" for name in sorted(names - known)]
+    print("\n".join(faults))
+    print(f"{len(pages)} pages, {len(names)} names, first page {size} bytes, {len(faults)} faults")
+    return 1 if faults or len(names) < 300 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
