@@ -44,7 +44,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_use_index = True
 html_domain_indices = False
-pygments_style = "xcode"
+pygments_style = "friendly"
 pygments_dark_style = "a11y-dark"
 html_theme_options = {"navigation_with_keys": False}
 

@@ -58,7 +58,7 @@ def link_faults(pages):
 def searchable(text):
     """The names of which the search's index knows."""
     index = json.loads(re.search(r"Search\.setIndex\((.*)\)", text, re.DOTALL)[1])
-    return {entry[4] for entries in index["objects"].values() for entry in entries}
+    return {re.split(r"::|\s", entry[4])[-1] for entries in index["objects"].values() for entry in entries}
 
 
 def public_names(repository):
