@@ -170,7 +170,8 @@ struct FileBytes {
     InputFile file;
     TENON_TRY(file.open(path));
     if (file.size() > PTRDIFF_MAX) return file_error("cannot map it", ENOMEM);
-    size = static_cast<size_t>(file.size());
+    const auto signed_size = static_cast<ptrdiff_t>(file.size());
+    size = static_cast<size_t>(signed_size);
     if (size == 0) return Error::Ok;
     void* base = file.map(size, release, kHasOwnTensors);
     if (base == nullptr) {

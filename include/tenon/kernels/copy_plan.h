@@ -101,20 +101,20 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   const ptrdiff_t unit = source_unit(plan);
   const ptrdiff_t least = plan.converts ? 512 : 128;
   size_t best = plan.rank - 2;
-  size_t small = plan.rank;  // a plane that is better than none
+  size_t fallback = plan.rank;  // a plane that is better than none
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
     const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
-    if (is_consecutive && plan.converts && small == plan.rank) small = i;
+    if (is_consecutive && plan.converts && fallback == plan.rank) fallback = i;
     const bool is_near = dim.size * (step > dim.dst_stride ? step : dim.dst_stride) <= kCache;
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || (is_longer && is_near)) best = i;
   }
-  if (!is_plane && best + 2 == plan.rank && small != plan.rank) {
-    best = small;
+  if (!is_plane && best + 2 == plan.rank && fallback != plan.rank) {
+    best = fallback;
     is_plane = true;
   }
   for (; best + 2 < plan.rank; ++best) std::swap(plan.dims[best], plan.dims[best + 1]);

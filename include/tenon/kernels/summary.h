@@ -79,17 +79,17 @@ struct SummaryKernel {
                                           BlockSummary& out) noexcept {
     TENON_NO_CONTRACTION
     using V = Vector<double, kBytes>;
-    constexpr int64_t kVectors = kLanes * 8 / int64_t{kBytes};
+    constexpr size_t kVectors = static_cast<size_t>(kLanes) * 8 / kBytes;
     const int64_t whole = count & -kLanes;
     const auto first = load_element<double>(x, 0);
     V sums[kVectors] = {};
     V least[kVectors];
     V largest[kVectors];
-    for (int64_t v = 0; v < kVectors; ++v) least[v] = largest[v] = V{} + first;
+    for (size_t v = 0; v < kVectors; ++v) least[v] = largest[v] = V{} + first;
     for (int64_t i = 0; i < whole; i += kLanes) {
-      for (int64_t v = 0; v < kVectors; ++v) {
+      for (size_t v = 0; v < kVectors; ++v) {
         V value;
-        load(value, x + i * 8 + v * int64_t{kBytes});
+        load(value, x + i * 8 + v * kBytes);
         sums[v] += value;
         least[v] = value < least[v] ? value : least[v];
         largest[v] = value > largest[v] ? value : largest[v];
@@ -116,9 +116,9 @@ struct SummaryKernel {
     const double mean = out.sum / static_cast<double>(count);
     for (V& square : sums) square = V{};
     for (int64_t i = 0; i < whole; i += kLanes) {
-      for (int64_t v = 0; v < kVectors; ++v) {
+      for (size_t v = 0; v < kVectors; ++v) {
         V value;
-        load(value, x + i * 8 + v * int64_t{kBytes});
+        load(value, x + i * 8 + v * kBytes);
         value -= mean;
         sums[v] += value * value;
       }

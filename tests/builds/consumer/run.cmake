@@ -349,7 +349,7 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/(aoti|aten|executorch|mpi|nanobind|onnxruntime|pybind11|python|torchscript|torch_stable)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
   list(TRANSFORM headers REPLACE "\\.h$" "")
   list(JOIN headers "," headers)
   run(${script} --with "${headers}" "${folder}/tenon.hpp")

@@ -294,8 +294,10 @@ class AotiLibrary {
     const std::string full = std::strchr(path, '/') == nullptr ? std::string("./") + path : path;
     library_ = ::dlopen(full.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) {
-      const char* const text = ::dlerror();
-      return fail(Error::InvalidArgument, "cannot load it: ", text != nullptr ? text : "");
+      const char* text = ::dlerror();
+      if (text == nullptr) text = "";
+      if (starts_with(text, full.c_str())) text += full.size();  // the caller names the file
+      return fail(Error::InvalidArgument, "cannot load it", *text == ':' ? "" : ": ", text);
     }
     TENON_TRY(f_.find(library_));
     AotiCall context;

@@ -169,7 +169,12 @@ class AotiModel {
     TENON_TRY(find_library(path, options, package, library));
     const bool is_package = library != path;
     auto state = std::make_shared<State>();
-    TENON_TRY(state->library.open(library, options.num_models));
+    const Error error = state->library.open(library, options.num_models);
+    if (error != Error::Ok && is_package) {
+      return detail::fail(error, last_error_message(), " (unpacked to ",
+                          package.library.folder().c_str(), ")");
+    }
+    TENON_TRY(error);
     package.library.remove();
     if (!is_package) TENON_TRY(read_weights_beside(path, package.weights));
     TENON_TRY(describe(*state, package.metadata));

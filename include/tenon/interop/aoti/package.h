@@ -35,6 +35,8 @@ class TemporaryFile {
   ~TemporaryFile() { remove(); }
 
   const char* path() const noexcept { return path_.c_str(); }
+  /// Where it was made: $TMPDIR or /tmp.
+  const std::string& folder() const noexcept { return folder_; }
   void remove() noexcept {
     if (is_named_) static_cast<void>(::unlink(path_.c_str()));
     if (descriptor_ >= 0) static_cast<void>(::close(descriptor_));
@@ -45,10 +47,10 @@ class TemporaryFile {
   /// Makes it in $TMPDIR or /tmp, readable by this user alone. `may_be_nameless` is for tests.
   Error create([[maybe_unused]] bool may_be_nameless = true) {
     const char* const variable = std::getenv("TMPDIR");
-    const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
 #if defined(O_TMPFILE)
     if (may_be_nameless) {
-      descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+      descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     }
     if (descriptor_ >= 0) {
       path_ = path_in_proc(descriptor_);
@@ -56,8 +58,8 @@ class TemporaryFile {
       remove();
     }
 #endif
-    std::string name = folder + "/tenon-aoti-XXXXXX";
-    descriptor_ = ::mkstemp(name.data());
+    std::string name = folder_ + "/tenon-aoti-XXXXXX";
+    descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
     if (descriptor_ < 0) return file_error("cannot create a temporary file", errno);
     path_.swap(name);
     is_named_ = true;
@@ -75,9 +77,9 @@ class TemporaryFile {
   }
 
  private:
-  /// "/proc/self/fd/7" with dots and slashes that spell the file's device and number. The dynamic
-  /// linker takes a path that it has seen for the library that it has, and a descriptor's number
-  /// comes back when it is closed.
+  /// "/proc/self/fd/../fd/./././/./7": a path of this file alone, since the dots and slashes spell
+  /// its device and number. dlopen() compares paths first: for "/proc/self/fd/7" it gives the older
+  /// library whose descriptor that was.
   static std::string path_in_proc(int descriptor) {
     struct stat status {};
     static_cast<void>(::fstat(descriptor, &status));
@@ -89,6 +91,7 @@ class TemporaryFile {
     return path + '/' + std::to_string(descriptor);
   }
 
+  std::string folder_;
   std::string path_;
   int descriptor_ = -1;
   bool is_named_ = false;
