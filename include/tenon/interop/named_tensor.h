@@ -61,6 +61,7 @@ inline Error check_names(const std::vector<NamedTensor>& tensors) {
 
 /// A tensor's elements in row-major order in the host's memory: its own, or those of `copy`.
 struct HostBytes {
+  MemoryHold hold;  // on_progress may try to resize the tensor, a backend's code to drop it
   const void* data = nullptr;
   size_t nbytes = 0;
   Draft copy;
@@ -87,8 +88,7 @@ inline Error find_host_bytes(const TensorArg& tensor, HostBytes& out,
   const TensorFields& from = fields(tensor);
   MemoryLocation there;
   TENON_TRY(find_location(from, "the tensor", there));
-  MemoryHold hold;
-  TENON_TRY(hold_while_asking(tensor, false, hold));
+  TENON_TRY(out.hold.hold(tensor));
   if (copies || there.backend != nullptr || !from.layout.is_contiguous()) {
     return copy_to_host(from, there, out);
   }

@@ -44,8 +44,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   }
   MemoryLocation there;
   TENON_TRY(find_location(from, "the tensor", there));
-  MemoryHold hold;
-  TENON_TRY(hold_while_asking(tensor, false, hold));
+  TENON_TRY(image.elements.hold.hold(tensor));
   const Dims& sizes = there.view.sizes;  // the tensor's own may change meanwhile
   const size_t rank = sizes.size();
   DimOrderType reversed[kMaxDims];

@@ -175,9 +175,11 @@ class NpzFile {
 
 namespace detail {
 
-inline Error write_npz(const char* path, const std::vector<NamedTensor>& tensors, bool deflated,
+/// `tensors` is a copy: on_progress may change the caller's.
+inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool deflated,
                        const ProgressFunction& on_progress) {
   TENON_TRY(check_names(tensors));
+  std::vector<size_t> sizes;
   uint64_t total = 0;
   for (const NamedTensor& tensor : tensors) {
     const std::string& name = tensor.name;
@@ -185,17 +187,22 @@ inline Error write_npz(const char* path, const std::vector<NamedTensor>& tensors
       return fail(Error::InvalidArgument, "the name \"", ShownText(name).text,
                   "\" is empty, longer than 60000 bytes or has a zero character");
     }
-    if (tensor.tensor.defined()) total += fields(ConstTensorArg(tensor.tensor)).nbytes();
+    sizes.push_back(tensor.tensor.defined() ? fields(ConstTensorArg(tensor.tensor)).nbytes() : 0);
+    total += sizes.back();
   }
   OutputFile file;
   ZipWriter zip;  // goes first
   Progress progress(on_progress, total);
   TENON_TRY(file.open(path));
   TENON_TRY(zip.open(file));
-  for (const NamedTensor& tensor : tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const NamedTensor& tensor = tensors[i];
     NpyImage image;
     Error error = make_npy_image(ConstTensorArg(tensor.tensor), image);
     const HostBytes& elements = image.elements;
+    if (error == Error::Ok && elements.nbytes != sizes[i]) {
+      error = fail(Error::InvalidState, "it was resized while the file was written");
+    }
     if (error == Error::Ok) {
       error = zip.begin(tensor.name + ".npy", image.header_size + elements.nbytes, deflated);
     }

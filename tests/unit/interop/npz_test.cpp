@@ -188,6 +188,29 @@ TEST_CASE("npz: progress goes up to the elements' bytes, and to the file's when 
   }
 }
 
+TEST_CASE("write_npz: on_progress may drop the tensors, and resizes none while it is written") {
+  const Saved saved;
+  constexpr int kCount = 3'000'000;
+  const TensorPtr a = full({kCount}, 1, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  const TensorPtr b = full({kCount}, 2, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  for (const NpzPacking packing : kPackings) {
+    std::vector<NamedTensor> tensors = {{"a", a}, {"b", full({kCount}, 2)}};
+    int calls = 0;
+    REQUIRE(write_npz(saved.path, tensors, packing, [&](uint64_t, uint64_t) {
+              if (++calls == 1) {
+                CHECK(resize_tensor(*a, {8 * kCount}) == Error::InUse);
+                tensors.clear();
+                tensors.shrink_to_fit();
+              }
+            }) == Error::Ok);
+    CHECK(calls >= 2);
+    CHECK(values<float>(*saved.open().get("b").value()) == Floats(kCount, 2));
+  }
+  RETURNS(InvalidState, "array \"b\": it was resized",
+          write_npz(saved.path, {{"a", a}, {"b", b}}, NpzPacking::Store,
+                    [&](uint64_t, uint64_t) { static_cast<void>(resize_tensor(*b, {1})); }));
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("npz: a mutated archive gives tensors or errors") {
   const Saved saved;

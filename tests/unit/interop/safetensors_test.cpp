@@ -214,6 +214,29 @@ TEST_CASE("write_safetensors: progress goes up to the file's size") {
   CHECK(file_bytes(saved.path).size() == last);
 }
 
+TEST_CASE("write_safetensors: on_progress may drop the tensors, and resizes none while written") {
+  const Saved saved;
+  constexpr int kCount = 3'000'000;
+  const TensorPtr a = full({kCount}, 1, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  const TensorPtr b = full({kCount}, 2, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  std::vector<NamedTensor> tensors = {{"a", a}, {"b", full({kCount}, 2)}};
+  int calls = 0;
+  REQUIRE(write_safetensors(saved.path, tensors, {}, [&](uint64_t, uint64_t) {
+            if (++calls == 1) {
+              CHECK(resize_tensor(*a, {8 * kCount}) == Error::InUse);
+              tensors.clear();
+              tensors.shrink_to_fit();
+            }
+          }) == Error::Ok);
+  CHECK(calls >= 2);
+  CHECK(values<float>(*saved.open().get("b").value()) == Floats(kCount, 2));
+  tensors = {{"a", a}, {"b", b}};
+  RETURNS(InvalidState, "tensor \"b\": it was resized",
+          write_safetensors(saved.path, tensors, {}, [&](uint64_t, uint64_t) {
+            static_cast<void>(resize_tensor(*b, {1}));
+          }));
+}
+
 TEST_CASE("safetensors: a file leaves errno as it was") {
   const Saved saved;
   errno = 123;

@@ -111,7 +111,7 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
   HostBytes bytes;
   const bool is_swapped = host_is_big_endian() && entry.number_size > 1;
   TENON_TRY(find_host_bytes(ConstTensorArg(entry.tensor->tensor), bytes, is_swapped));
-  if (bytes.nbytes != entry.nbytes) {  // by a backend's code
+  if (bytes.nbytes != entry.nbytes) {  // by a backend's code or on_progress
     return fail(Error::InvalidState, "it was resized while it was written");
   }
   if (is_swapped) {
@@ -120,7 +120,8 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
   return file.write(bytes.data, bytes.nbytes, progress);
 }
 
-inline Error write_safetensors(const char* path, const std::vector<NamedTensor>& tensors,
+/// `tensors` is a copy: on_progress may change the caller's.
+inline Error write_safetensors(const char* path, std::vector<NamedTensor> tensors,
                                const std::map<std::string, std::string>& metadata,
                                const ProgressFunction& on_progress) {
   std::vector<SafeTensorsEntry> entries;
