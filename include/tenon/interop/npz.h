@@ -178,6 +178,10 @@ namespace detail {
 /// `tensors` is a copy: on_progress may change the caller's.
 inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool deflated,
                        const ProgressFunction& on_progress) {
+  constexpr size_t kMost = UINT16_MAX - 1;  // minizip writes no larger number of files
+  if (tensors.size() > kMost) {
+    return fail(Error::NotSupported, tensors.size(), " arrays, expected at most ", kMost);
+  }
   TENON_TRY(check_names(tensors));
   std::vector<size_t> sizes;
   uint64_t total = 0;
@@ -232,7 +236,8 @@ enum class NpzPacking : uint8_t {
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
 /// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than
-/// 60000 others, or is not UTF-8); those of write_npy(); what on_progress threw.
+/// 60000 others, or is not UTF-8); NotSupported, besides (more than 65534 arrays); those of
+/// write_npy(); AccessFailed too for a pipe; what on_progress threw.
 /// Source: numpy.savez, numpy.savez_compressed.
 [[nodiscard]] inline Error write_npz(const detail::FilePath& path,
                                      const std::vector<NamedTensor>& tensors,

@@ -166,6 +166,18 @@ TEST_CASE("write_npz: what an archive cannot name is refused, and the old file s
   CHECK(saved.folder.names().size() == 1);
 }
 
+TEST_CASE("write_npz: 65534 arrays are read again, more are refused") {
+  const Saved saved;
+  std::vector<NamedTensor> tensors;
+  const TensorPtr t = zeros({0});
+  for (int i = 0; i < 65534; ++i) tensors.emplace_back(std::to_string(i), t);
+  REQUIRE(write_npz(saved.path, tensors) == Error::Ok);
+  CHECK(saved.open().size() == 65534);
+  tensors.emplace_back("more", t);
+  RETURNS(NotSupported, ": 65535 arrays, expected at most 65534", write_npz(saved.path, tensors));
+  CHECK(saved.open().size() == 65534);
+}
+
 TEST_CASE("npz: progress goes up to the elements' bytes, and to the file's when it is read") {
   const Saved saved;
   for (const NpzPacking packing : kPackings) {
