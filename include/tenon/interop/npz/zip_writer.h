@@ -23,10 +23,11 @@ class ZipWriter {
     if (zip_ != nullptr) ::zipClose(zip_, nullptr);
   }
 
-  /// `file` is open, and stays so.
+  /// `file` is open, and stays so. A pipe is refused: minizip goes back in the file.
   Error open(OutputFile& file) noexcept {
     const KeepErrno keep;
     file_ = file.file();
+    if (::fseeko(file_, 0, SEEK_CUR) != 0) return file_error("cannot seek in it", errno);
     zlib_filefunc64_def calls{};
     calls.opaque = this;
     calls.zopen64_file = [](void* self, const void*, int) -> void* { return self; };
@@ -35,13 +36,19 @@ class ZipWriter {
       return static_cast<ZipWriter*>(self)->put(bytes, count);
     };
     calls.ztell64_file = [](void* self, void*) -> ZPOS64_T {
-      return static_cast<ZPOS64_T>(::ftello(static_cast<ZipWriter*>(self)->file_));
+      auto* const zip = static_cast<ZipWriter*>(self);
+      const off_t at = ::ftello(zip->file_);
+      zip->note(at >= 0);
+      return static_cast<ZPOS64_T>(at);
     };
     calls.zseek64_file = [](void* self, void*, ZPOS64_T offset, int origin) -> long {
       const int from = origin == ZLIB_FILEFUNC_SEEK_SET   ? SEEK_SET
                        : origin == ZLIB_FILEFUNC_SEEK_CUR ? SEEK_CUR
                                                           : SEEK_END;
-      return ::fseeko(static_cast<ZipWriter*>(self)->file_, static_cast<off_t>(offset), from);
+      auto* const zip = static_cast<ZipWriter*>(self);
+      const int code = ::fseeko(zip->file_, static_cast<off_t>(offset), from);
+      zip->note(code == 0);  // it writes what is in the buffer
+      return code;
     };
     calls.zclose_file = [](void*, void*) -> int { return 0; };
     calls.zerror_file = [](void*, void*) -> int { return 0; };
@@ -107,14 +114,17 @@ class ZipWriter {
   uLong put(const void* bytes, uLong count) noexcept {
     errno = 0;
     const size_t written = std::fwrite(bytes, 1, count, file_);
-    if (written != count && code_ == 0) code_ = errno != 0 ? errno : EIO;
+    note(written == count);
     return static_cast<uLong>(written);
+  }
+  void note(bool succeeded) noexcept {
+    if (!succeeded && code_ == 0) code_ = errno != 0 ? errno : EIO;
   }
   /// minizip's own failures are of memory.
   Error failed() const noexcept { return file_error("cannot write", code_ != 0 ? code_ : ENOMEM); }
 
   std::FILE* file_ = nullptr;
-  int code_ = 0;  // of the first write that failed
+  int code_ = 0;  // of the first call that failed
   zipFile zip_ = nullptr;
 };
 
