@@ -36,8 +36,8 @@ struct FromEigen {
   /// Tensor or TensorMap, as a tensor with the same strides. Vectors, if their type is one, have
   /// one dimension. Const objects and Maps of const elements make read-only tensors.
   ///
-  /// Ownership: borrows. A matrix or Tensor that is moved in is kept; elements that lie in the
-  /// object itself, of a fixed size, move to the heap.
+  /// Ownership: borrows. A matrix or Tensor that is moved in is kept, a copy of a const one;
+  /// elements that lie in the object itself, of a fixed size, move to the heap.
   /// Errors: OutOfMemory.
   /// Cost: two allocations; three for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>
@@ -45,18 +45,21 @@ struct FromEigen {
     Deleter nothing;
     return share(from, nothing);
   }
-  template <class E, std::enable_if_t<detail::is_eigen_v<E>, int> = 0>
+  template <class E, std::enable_if_t<!std::is_lvalue_reference_v<E> &&
+                                          detail::is_eigen_v<std::remove_const_t<E>>,
+                                      int> = 0>
   Out operator()(E&& from) const {
     using detail::KeepEigen;
-    if constexpr (!detail::owns_elements<E>()) {
+    using Kept = std::remove_const_t<E>;
+    if constexpr (!detail::owns_elements<Kept>()) {
       Deleter nothing;
       return share(from, nothing);
-    } else if constexpr (detail::has_stable_block<E>()) {
-      Deleter keep(nullptr, KeepEigen<E>{std::move(from)});
-      return share(keep.template stored<KeepEigen<E>>()->kept, keep);
+    } else if constexpr (detail::has_stable_block<Kept>()) {
+      Deleter keep(nullptr, KeepEigen<Kept>{std::move(from)});
+      return share(keep.template stored<KeepEigen<Kept>>()->kept, keep);
     } else {
-      KeepEigen<std::unique_ptr<E>> kept{std::unique_ptr<E>(new E(std::move(from)))};
-      E& moved = *kept.kept;
+      KeepEigen<std::unique_ptr<Kept>> kept{std::unique_ptr<Kept>(new Kept(std::move(from)))};
+      Kept& moved = *kept.kept;
       Deleter keep(nullptr, std::move(kept));
       return share(moved, keep);
     }
@@ -67,7 +70,7 @@ struct FromEigen {
   Out share(E& from, Deleter& keep) const {
     using D = std::remove_const_t<E>;
     if constexpr (detail::is_eigen_dense_v<D>) {
-      static_assert((int{D::Flags} & Eigen::DirectAccessBit) != 0,
+      static_assert(detail::has_eigen_memory_v<D>,
                     "this expression has no memory; from_eigen(expression.eval()) computes it");
     }
     constexpr bool kReadOnly = std::is_const_v<std::remove_pointer_t<decltype(from.data())>>;

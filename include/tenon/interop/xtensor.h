@@ -103,7 +103,7 @@ struct FromXtensor {
   /// The memory of an xarray, xtensor, xtensor_fixed, adaptor, or of a view that has strides, as a
   /// tensor with the same ones. Const elements make a read-only tensor.
   ///
-  /// Ownership: borrows; what is moved in is kept by the tensor. A view that is moved in keeps what
+  /// Ownership: borrows; what is moved in is kept by the tensor, a copy of a const one. A view that is moved in keeps what
   /// it was made of if that was moved into the view, else it refers to it.
   /// Errors: OutOfMemory; InvalidArgument (more than kMaxDims dimensions).
   /// Cost: two allocations; three, and a move, for what is moved in.
@@ -113,12 +113,12 @@ struct FromXtensor {
     Deleter nothing;
     return share(from, nothing);
   }
-  template <class E, std::enable_if_t<!std::is_lvalue_reference_v<E> && !std::is_const_v<E> &&
-                                          xt::is_xexpression<E>::value,
-                                      int> = 0>
+  template <class E, std::enable_if_t<
+                         !std::is_lvalue_reference_v<E> && xt::is_xexpression<E>::value, int> = 0>
   Out operator()(E&& from) const {
-    detail::KeepXtensor<E> kept{std::unique_ptr<E>(new E(std::move(from)))};
-    E& moved = *kept.expression;
+    using Kept = std::remove_const_t<E>;
+    detail::KeepXtensor<Kept> kept{std::unique_ptr<Kept>(new Kept(std::move(from)))};
+    Kept& moved = *kept.expression;
     Deleter keep(nullptr, std::move(kept));
     return share(moved, keep);
   }

@@ -78,6 +78,42 @@ TEST_CASE("from_eigen: blocks of blocks, rows, diagonals, transposes and maps ar
   CHECK(from_eigen(ref)->const_data_ptr() == m.data());
 }
 
+TEST_CASE("from_eigen: segments of vectors are views, an indexed view has no memory") {
+  Eigen::VectorXf v = Eigen::VectorXf::LinSpaced(5, 0, 4);
+  CHECK(tests::values<float>(from_eigen(v.segment(1, 2))) == Floats{1, 2});
+  CHECK(tests::values<float>(from_eigen(v.head(2))) == Floats{0, 1});
+  CHECK(tests::values<float>(from_eigen(v.tail<2>())) == Floats{3, 4});
+  auto middle = v.segment(1, 3);
+  CHECK(from_eigen(middle)->const_data_ptr() == v.data() + 1);
+  CHECK_FALSE(from_eigen(middle)->is_readonly());
+  Eigen::MatrixXf m(3, 4);
+  using Indexed = decltype(m(Eigen::all, Eigen::seq(0, 2, 2)));
+  using Fixed = decltype(m(Eigen::all, Eigen::seqN(0, 2, Eigen::fix<2>)));
+  STATIC_REQUIRE(detail::is_eigen_v<Indexed>);
+  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<Indexed>);
+  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<Fixed>);
+  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<decltype(m + m)>);
+  STATIC_REQUIRE(detail::has_eigen_memory_v<const Eigen::MatrixXf>);
+}
+
+TEST_CASE("from_eigen: of a const matrix that goes away a copy is kept") {
+  struct Own : Eigen::VectorXf {
+    using Eigen::VectorXf::VectorXf;
+  };
+  const auto make = []() -> const Eigen::MatrixXf { return Eigen::MatrixXf::Constant(20, 30, 7); };
+  const auto fixed = []() -> const Eigen::Matrix2f { return Eigen::Matrix2f::Constant(8); };
+  const TensorPtr t = from_eigen(make()), f = from_eigen(fixed());
+  CHECK(ownership(*t) == Ownership::Adopted);
+  CHECK(tests::values<float>(t) == Floats(600, 7));
+  CHECK(tests::values<float>(f) == Floats(4, 8));
+  Own own(100);
+  own.setConstant(9);
+  CHECK(ownership(*from_eigen(own)) == Ownership::Borrowed);
+  const TensorPtr kept = from_eigen(std::move(own));  // of a class that derives from a matrix's
+  CHECK(ownership(*kept) == Ownership::Adopted);
+  CHECK(tests::values<float>(kept) == Floats(100, 9));
+}
+
 TEST_CASE("from_eigen: const makes a read-only tensor") {
   auto m = counted_matrix<Eigen::MatrixXf>(2, 2);
   const Eigen::MatrixXf& constant = m;

@@ -46,6 +46,13 @@ TEST_CASE("as_xtensor: has the tensor's memory, sizes and strides") {
   }
 }
 
+TEST_CASE("from_xtensor: of a const array that goes away a copy is kept") {
+  const auto make = []() -> const xt::xarray<double> { return xt::ones<double>({20, 30}); };
+  const TensorPtr t = from_xtensor(make());
+  CHECK(ownership(*t) == Ownership::Adopted);
+  CHECK(tests::values<double>(t) == Doubles(600, 1));
+}
+
 TEST_CASE("as_xtensor: xtensor computes in the tensor's memory, and broadcasts") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1.0, 2.0, 3.0, 4.0, 5.0, 6.0});
   as_xtensor<double, 2>(t) *= 2.0;

@@ -36,9 +36,19 @@ struct EigenMap<Eigen::Map<P, kMapOptions, S>> : std::true_type {
   static constexpr int kAlignment = kMapOptions & Eigen::AlignedMask;
 };
 
+/// Whether E, or what it derives from, as a segment does from a Block, is dense; is a Matrix or an
+/// Array.
+template <class D>
+std::true_type is_eigen_dense(const Eigen::DenseBase<D>*);
+std::false_type is_eigen_dense(const void*);
+template <class D>
+std::true_type is_eigen_plain(const Eigen::PlainObjectBase<D>*);
+std::false_type is_eigen_plain(const void*);
+
 /// Whether E is a Matrix, Array, Map, Block or another dense expression.
 template <class E>
-inline constexpr bool is_eigen_dense_v = std::is_base_of_v<Eigen::DenseBase<E>, E>;
+inline constexpr bool is_eigen_dense_v =
+    decltype(is_eigen_dense(static_cast<std::remove_reference_t<E>*>(nullptr)))::value;
 /// Whether E is one of these, or a Tensor, TensorFixedSize or TensorMap.
 template <class E, class = void>
 inline constexpr bool is_eigen_v = is_eigen_dense_v<E>;
@@ -47,11 +57,18 @@ inline constexpr bool
     is_eigen_v<E, std::void_t<decltype(std::declval<E&>().data(), int{E::Layout}, E::NumIndices)>> =
         true;
 
+/// Whether a dense expression has memory with strides.
+template <class E, class = void>
+inline constexpr bool has_eigen_memory_v = false;
+template <class E>
+inline constexpr bool has_eigen_memory_v<E, std::void_t<decltype(std::declval<E&>().data())>> =
+    (int{E::Flags} & Eigen::DirectAccessBit) != 0;
+
 /// Whether an object of type E owns its elements.
 template <class E>
 constexpr bool owns_elements() noexcept {
   if constexpr (is_eigen_dense_v<E>) {
-    return std::is_base_of_v<Eigen::PlainObjectBase<E>, E>;
+    return decltype(is_eigen_plain(static_cast<E*>(nullptr)))::value;
   } else {  // a TensorMap is made of a pointer
     return !std::is_constructible_v<E, typename E::Scalar*, typename E::Dimensions>;
   }
