@@ -63,8 +63,9 @@ class SafeTensorsReader final : public JsonReader {
     return refuse("this version of the format has no such type:", text);
   }
   bool start_array(size_t) override {
-    if (depth_ != 2 || in_metadata_ || field_ == 0)
-      return refuse("expected a text, found an array");
+    if (depth_ == 1) return refuse("expected an object, found an array");
+    if (depth_ == 3) return refuse("expected a number, found an array");
+    if (in_metadata_ || field_ == 0) return refuse("expected a text, found an array");
     depth_ = 3;
     count_ = 0;
     return true;
@@ -191,6 +192,10 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
   const uint64_t data = kBegin + length;
   uint64_t expected = 0;
   for (SafeTensorInfo& info : infos) {
+    if (&info != infos.data() && (&info)[-1].name == info.name) {
+      return fail(Error::InvalidArgument, "tensor \"", ShownText(info.name).text,
+                  "\" is there twice");
+    }
     const uint64_t end = info.nbytes;
     const Error error = check_safetensor(info, end, expected, size - data);
     if (error != Error::Ok) {

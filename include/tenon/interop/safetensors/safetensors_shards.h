@@ -44,7 +44,8 @@ class SafeTensorsIndexReader final : public JsonReader {
     if (!in_map_) return depth_ != 0 || refuse("found a text");
     if (depth_ != 2) return refuse("found a text", text);
     // The shards lie beside the index.
-    if (text.empty() || text[0] == '.' || text.find_first_of("/\\:") != text.npos) {
+    constexpr std::string_view kNotInNames("/\\:\0", 4);
+    if (text.empty() || text[0] == '.' || text.find_first_of(kNotInNames) != text.npos) {
       return refuse("expected the name of a file beside the index, found", text);
     }
     entry_->second = std::move(text);

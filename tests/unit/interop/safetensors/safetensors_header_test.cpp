@@ -79,7 +79,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
       {"[]", 0, "does not begin with '{'"},
       {"{}x", 0, "(byte 11)"},
       {"{\"a\":5}", 0, "tensor \"a\": expected another value, found a number (byte 15)"},
-      {"{\"a\":[]}", 0, "tensor \"a\": expected a text, found an array"},
+      {"{\"a\":[]}", 0, "tensor \"a\": expected an object, found an array"},
       {"{\"a\":\"x\"}", 0, "tensor \"a\": expected another value, found a text x"},
       {"{\"a\":null}", 0, "tensor \"a\": found null"},
       {"{\"a\":{}}", 0, "tensor \"a\", dtype: it is missing (byte 15)"},
@@ -92,7 +92,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
        "tensor \"a\", dtype: this version of the format has no such type: F128 (byte "},
       {"{\"a\":{\"shape\":\"x\"}}", 0,
        "tensor \"a\", shape: expected another value, found a text x"},
-      {"{\"a\":{\"shape\":[[]]}}", 0, "tensor \"a\", shape: expected a text, found an array"},
+      {"{\"a\":{\"shape\":[[]]}}", 0, "tensor \"a\", shape: expected a number, found an array"},
       {"{\"a\":{\"shape\":[{}]}}", 0,
        "tensor \"a\", shape: expected another value, found an object"},
       {"{\"a\":{\"shape\":[\"1\"]}}", 0,
@@ -112,7 +112,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
       {"{\"a\":{\"device\":\"x\"}}", 0,
        "tensor \"a\", its keys: expected dtype, shape and data_offsets, found device"},
       {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\"}}", 0, "tensor \"a\", dtype: it is there twice"},
-      {"{\"__metadata__\":[]}", 0, "__metadata__: expected a text, found an array"},
+      {"{\"__metadata__\":[]}", 0, "__metadata__: expected an object, found an array"},
       {"{\"__metadata__\":{\"k\":1}}", 0,
        "__metadata__, \"k\": expected another value, found a number"},
       {"{\"__metadata__\":{\"k\":{}}}", 0,
@@ -131,6 +131,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
        "tensor \"b\", data_offsets: begins at 1, in the bytes of another tensor, which end at 2"},
       {"{" + ok + "," + entry("b", "U8", "[2]", "[0,2]") + "}", 2,
        "tensor \"b\", data_offsets: begins at 0, in the bytes of another"},
+      {"{" + ok + "," + ok + "}", 2, "tensor \"a\" is there twice"},
       {"{" + entry("a", "U8", "[2]", "[0,0]") + "}", 0,
        "tensor \"a\", data_offsets: holds 0 bytes from 0, but sizes {2} of U8 are 2"},
       {"{" + entry("a", "U8", "[0]", "[0,0]") + "," +
@@ -177,7 +178,7 @@ TEST_CASE("safetensors header: the length is at most 100 MB, and the file's") {
 TEST_CASE("safetensors header: depth does not use the stack, and text after a zero byte counts") {
   std::string deep = "{\"a\":{\"shape\":";
   deep.append(10'000'000, '[');
-  RETURNS(InvalidArgument, "tensor \"a\", shape: expected a text, found an array", read(deep, 0));
+  RETURNS(InvalidArgument, "tensor \"a\", shape: expected a number, found an array", read(deep, 0));
   RETURNS(InvalidArgument, "zero byte (byte 10)", read(std::string("{}\0{}", 5), 0));
 }
 

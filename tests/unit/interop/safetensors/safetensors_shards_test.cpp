@@ -47,6 +47,7 @@ TEST_CASE("safetensors index: a wrong one is an error that says why") {
        "expected the name of a file beside the index, found ../x"},
       {"{\"weight_map\": {\"a\": \"/etc/x\"}}", "found /etc/x"},
       {"{\"weight_map\": {\"a\": \"b\\\\x\"}}", "found b\\x"},
+      {R"({"weight_map": {"a": "x\u0000y"}})", "expected the name of a file"},
       {"{\"weight_map\": {\"a\": \"\"}}", "expected the name of a file"},
       {"{\"weight_map\": {\"a\": \".\"}}", "found ."},
       {"{\"weight_map\": {", "(byte "},
