@@ -103,8 +103,8 @@ struct FromXtensor {
   /// The memory of an xarray, xtensor, xtensor_fixed, adaptor, or of a view that has strides, as a
   /// tensor with the same ones. Const elements make a read-only tensor.
   ///
-  /// Ownership: borrows; what is moved in is kept by the tensor, a copy of a const one. A view that is moved in keeps what
-  /// it was made of if that was moved into the view, else it refers to it.
+  /// Ownership: borrows; what is moved in is kept by the tensor, a copy of a const one. A view that
+  /// is moved in keeps what it was made of if that was moved into the view, else it refers to it.
   /// Errors: OutOfMemory; InvalidArgument (more than kMaxDims dimensions).
   /// Cost: two allocations; three, and a move, for what is moved in.
   /// Source: xtensor-python's pyarray, in the other direction.
