@@ -54,7 +54,7 @@ unshare --mount --pid --fork --kill-child sh -eu -c "$overlay"'
   cp -R "$made" "$new/package/made"
   cp -R "$root/packaging" "$root/tests/builds/packages" "$new/package"
   [ ! -d "$partners" ] || mount --rbind "$partners" "$new/package/partners"
-  for hidden in "$root" "$build"; do
+  for hidden in "$build" "$root"; do  # one may be in the other
     mkdir -p "$new$hidden"
     mount -t tmpfs tenon "$new$hidden"
   done

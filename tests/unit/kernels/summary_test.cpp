@@ -108,13 +108,13 @@ TEST_CASE("summary: precise far from 0, and where a few numbers are far from the
   for_each_isa([&] {
     const Moments all = sum_up(values).moments();
     CHECK(all.mean() == 1e9 + 0.5);
-    CHECK(all.deviation() == Approx(0.5).epsilon(1e-14));
+    CHECK(std::abs(all.deviation() - 0.5) < 1e-14);
   });
   values.assign(4096, 0.0);
   values[3000] = 1e12;
   const Moments all = sum_up(values).moments();
   CHECK(all.mean() == 1e12 / 4096);
-  CHECK(all.deviation() == Approx(1e12 * std::sqrt(4095.0) / 4096).epsilon(1e-14));
+  CHECK(std::abs(all.deviation() / (1e12 * std::sqrt(4095.0) / 4096) - 1) < 1e-14);
 }
 
 TEST_CASE("summary: NaN and infinities are counted, wherever they are, and left out") {
