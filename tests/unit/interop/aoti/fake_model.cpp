@@ -58,11 +58,11 @@ int fake_torch();
 namespace {
 
 #ifdef FAKE_KERNEL
-constexpr size_t kOutputs = 1;
-constexpr size_t kConstants = 0;
+[[maybe_unused]] constexpr size_t kOutputs = 1;
+[[maybe_unused]] constexpr size_t kConstants = 0;
 #else
-constexpr size_t kOutputs = 2;
-constexpr size_t kConstants = 3;
+[[maybe_unused]] constexpr size_t kOutputs = 2;
+[[maybe_unused]] constexpr size_t kConstants = 3;
 #endif
 
 const int32_t cached_dtype =

@@ -34,7 +34,7 @@ TEST_CASE("zip reader: lists entries, and finds their bytes in any order") {
     CHECK(entries[1].name == "b.npy");
     CHECK(entries[0].size == 128 + 400);
     CHECK((entries[0].packed < entries[0].size) == (packing == NpzPacking::Deflate));
-    for (const size_t i : {1, 0, 1}) {
+    for (const size_t i : {size_t{1}, size_t{0}, size_t{1}}) {
       REQUIRE(detail::locate_zip_entry(bytes.data(), bytes.size(), entries[i]) == Error::Ok);
       REQUIRE(entries[i].data + entries[i].packed < bytes.size());
       if (packing == NpzPacking::Store) CHECK(bytes[entries[i].data] == 0x93);
