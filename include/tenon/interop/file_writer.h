@@ -14,8 +14,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Called while a file is written or read, with the bytes done so far and those in all: after each
-/// few megabytes, and once with both equal. What it throws ends the call with its error.
+/// Called while a file is written or read, with the bytes done so far and those in all: about every
+/// 8 MiB, and at the end unless there are none. What it throws ends the call with its error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
 
 namespace detail {

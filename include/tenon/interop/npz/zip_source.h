@@ -73,8 +73,7 @@ class ZipSource final : public NpySource {
       return fail(Error::InvalidArgument, "the array ends at byte ", end - begin,
                   ", but its file in the archive has ", entry_.size);
     }
-    if (is_mapped_) return Error::Ok;
-    if (crc_ == entry_.crc) return Error::Ok;
+    if (is_mapped_ || crc_ == entry_.crc) return Error::Ok;
     return fail_zip("the checksum differs");
   }
 
