@@ -5,11 +5,11 @@
 #
 #   scripts/test.sh             the tests, built with the default compiler
 #   scripts/test.sh --all       what CI runs, on Debian 12: with g++, ThreadSanitizer included, all that the command above
-#                               runs, with every partner hidden, and what has partners, with each; with clang++,
-#                               AddressSanitizer, UBSan and the other major version of Catch2, all that is about
-#                               neither compiling nor -ffast-math nor MPICH; tests on Cortex-M machines in QEMU; for
-#                               s390x, under qemu-user, what differs between processors; clang-tidy, formatting.
-#                               Warnings are errors, and a missing partner is one too
+#                               runs, with every partner hidden, and what has partners, with each; with TENON_PORTABLE,
+#                               the unit tests; with clang++, AddressSanitizer, UBSan and the other major version of
+#                               Catch2, all that is about neither compiling nor -ffast-math nor MPICH; tests on Cortex-M
+#                               machines in QEMU; for s390x, under qemu-user, what differs between processors;
+#                               clang-tidy, formatting. Warnings are errors, and a missing partner is one too
 #   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (such as Debian's libtorch, C++20, Clang
 #                               behind nvcc, four ranks of MPICH, more Cortex-M cores), the sanitizers with every test
 #                               and a minute for each fuzzer, the benchmark programs, README's two commands on new
@@ -52,6 +52,7 @@ if [ -n "$all" ]; then
   need dh debhelper
   need dpkg-buildpackage dpkg-dev
   need lintian lintian
+  need x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix
   need doxygen doxygen
   need_pip
   # Those of the python3 that is found first; the package has Debian's.
@@ -263,10 +264,14 @@ else
     fail "these have partners, so their folders do not belong in no_partner"
   fi
   run gcc --preset gcc "${options[@]}" "${more[@]}" -DTENON_TESTS="$(folders_but_for "$no_partner|cross")"
+  tests='core;kernels;tensor;backend;exchange;module;testing'
+  strict='-pedantic-errors -DTENON_PORTABLE=1'
+  # Without it GCC fuses operations where the processor can, and TENON_PORTABLE has no way to forbid that.
+  other portable-gcc g++ "$strict -ffp-contract=off" "$tests"
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|packages|partner_headers|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
@@ -295,7 +300,7 @@ if [ -n "$nightly" ]; then
   check "benchmark programs" python3 benchmark/compare.py build/benchmarks/benchmark \
     --rounds 1 --min-time 0.01 --compile-runs 1
   run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
-  tests='core;kernels;tensor;backend;exchange;module;testing'
+  other portable-clang clang++ "$strict" "$tests"
   other gcc-11 g++-11 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20 -DCMAKE_UNITY_BUILD=OFF
   other gcc-debug g++-12 '-D_GLIBCXX_DEBUG -D_GLIBCXX_DEBUG_PEDANTIC' "$tests"
   other clang-15 clang++-15 -D_GLIBCXX_ASSERTIONS "$tests" -DCMAKE_CXX_STANDARD=20

@@ -10,9 +10,23 @@
 #include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
 #include <cstdint>  // defines __GLIBC__, where that is the C library
 
-#if !defined(__GNUC__) && !defined(__clang__)  // Clang defines both, but for MSVC's headers
-#error "tenon: this compiler is neither GCC nor Clang"
-#elif __cplusplus < 201703L
+// TENON_PORTABLE=1: nothing but standard C++17, and #pragma once. Kernels are then plain loops.
+// docs/platforms.md says what else is missing. The default where the compiler is neither GCC nor
+// Clang.
+#if !defined(TENON_PORTABLE)
+#if defined(__GNUC__) || defined(__clang__)  // Clang defines both, but for MSVC's headers
+#define TENON_PORTABLE 0
+#else
+#define TENON_PORTABLE 1
+#endif
+#endif
+
+#if defined(_MSVC_LANG)  // MSVC's __cplusplus is C++98's unless /Zc:__cplusplus is given
+#define TENON_CPLUSPLUS _MSVC_LANG
+#else
+#define TENON_CPLUSPLUS __cplusplus
+#endif
+#if TENON_CPLUSPLUS < 201703L
 #error "tenon: needs C++17 or later, such as -std=c++17"
 #include <tenon needs C++17>  // not there, which ends the compilation
 #endif
@@ -87,40 +101,54 @@
 
 // Marks a parameter that the result refers to; behind a member function's qualifiers, the object.
 // Clang warns if a result outlives a temporary that it refers to. GCC has no such attribute.
-#if __has_cpp_attribute(clang::lifetimebound)
+#if TENON_PORTABLE
+#define TENON_LIFETIMEBOUND
+#elif __has_cpp_attribute(clang::lifetimebound)
 #define TENON_LIFETIMEBOUND [[clang::lifetimebound]]
 #else
 #define TENON_LIFETIMEBOUND
 #endif
 
+#if TENON_PORTABLE
+#define TENON_COLD
+#define TENON_NOINLINE
+#define TENON_ALWAYS_INLINE inline
+#define TENON_UNLIKELY(condition) (!!(condition))
+#define TENON_RESTRICT
+#else
 #define TENON_COLD __attribute__((noinline, cold))
 #define TENON_NOINLINE __attribute__((noinline))
 #define TENON_ALWAYS_INLINE inline __attribute__((always_inline))
+#define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define TENON_RESTRICT __restrict
+#endif
 // As TENON_ALWAYS_INLINE, for functions that use instructions of their caller's target. gnu_inline:
 // GCC emits no out-of-line copy, which the baseline could not compile (-finstrument-functions,
 // -fkeep-inline-functions).
-#if defined(__clang__)
+#if defined(__clang__) || TENON_PORTABLE
 #define TENON_INLINE_IN_TARGET TENON_ALWAYS_INLINE
 #else
 #define TENON_INLINE_IN_TARGET inline __attribute__((always_inline, gnu_inline))
 #endif
-#define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 // Kernels use the vector extensions that GCC and Clang share. On x86-64 AVX2 and AVX-512
 // variants are compiled too and chosen at run time.
-#if __has_builtin(__builtin_shufflevector) && !defined(__NVCC__)
+#if TENON_PORTABLE
+#define TENON_HAS_SHUFFLEVECTOR 0
+#elif __has_builtin(__builtin_shufflevector) && !defined(__NVCC__)
 #define TENON_HAS_SHUFFLEVECTOR 1
 #else
 #define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead; nvcc misprints the first
 #endif
 // 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
 // decides which half of a 64-bit lane is the first word.
-#if (defined(__SSE2__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if !TENON_PORTABLE && (defined(__SSE2__) || defined(__clang__)) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define TENON_HAS_WIDE_PRODUCTS 1
 #else
 #define TENON_HAS_WIDE_PRODUCTS 0
 #endif
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !TENON_PORTABLE
 #define TENON_HAS_AVX2 1
 #define TENON_TARGET_AVX2 __attribute__((target("avx2,f16c")))
 #define TENON_TARGET_AVX512 __attribute__((target("avx512f")))
@@ -141,7 +169,16 @@
 // such an expression. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE
 // is for calls through a function type whose parameters are other types of the same layout, as in
 // C.
+#if TENON_PORTABLE
+#define TENON_VECTORIZE
+#define TENON_VECTORIZE_EXACT
 #if defined(__clang__)
+#define TENON_NO_CONTRACTION _Pragma("STDC FP_CONTRACT OFF")  // of standard C
+#else
+#define TENON_NO_CONTRACTION
+#endif
+#define TENON_CALLS_ALIKE
+#elif defined(__clang__)
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
 #if defined(__NVCC__) && defined(__CUDA_ARCH__)  // nvcc warns of these pragmas
@@ -169,15 +206,14 @@
 #endif
 // For loops whose count is known to be a multiple of a vector's size: GCC 12 vectorises those at
 // -O2, with less code.
-#if __GNUC__ < 12
+#if !TENON_PORTABLE && __GNUC__ < 12
 #define TENON_VECTORIZE_WHOLE TENON_VECTORIZE
 #else
 #define TENON_VECTORIZE_WHOLE
 #endif
-#define TENON_RESTRICT __restrict
 
 // _Float16. GCC before 13 has it in C alone on ARM, and says the same of it there.
-#if defined(__FLT16_MANT_DIG__) && \
+#if !TENON_PORTABLE && defined(__FLT16_MANT_DIG__) && \
     (defined(__clang__) || defined(__x86_64__) || defined(__i386__) || __GNUC__ >= 13)
 #define TENON_HAS_FLOAT16 1
 #else
@@ -195,7 +231,9 @@
 // files of a program must agree: if some are compiled without the sanitizer, all need
 // TENON_MARKS_FREE_MEMORY=0.
 #if !defined(TENON_MARKS_FREE_MEMORY)
-#if defined(__SANITIZE_ADDRESS__)
+#if TENON_PORTABLE
+#define TENON_MARKS_FREE_MEMORY 0
+#elif defined(__SANITIZE_ADDRESS__)
 #define TENON_MARKS_FREE_MEMORY 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -215,7 +253,7 @@
 
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
 // Clang prints the advice; GCC the declaration, hence the names of template parameters.
-#if defined(__clang__)
+#if defined(__clang__) && !TENON_PORTABLE
 #define TENON_MISTAKE(advice) __attribute__((unavailable(advice)))
 #else
 #define TENON_MISTAKE(advice) = delete
@@ -239,7 +277,11 @@
 // - Types are compared by value or name, never by the address of a constant or a function.
 // - Everything else may exist several times: the static variables that
 //   tests/tools/structure/check_headers.py lists.
+#if TENON_PORTABLE
+#define TENON_EXPORT
+#else
 #define TENON_EXPORT __attribute__((visibility("default")))
+#endif
 
 // The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
 // program needs the same values. The linker does not see a difference, other than in

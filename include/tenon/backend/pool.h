@@ -26,7 +26,12 @@ namespace detail {
 inline size_t pool_size(size_t nbytes) noexcept {
   if (nbytes <= 64) return 64;
   const size_t last = nbytes - 1;
+#if TENON_PORTABLE
+  int shift = 0;
+  while (last >> shift >= 8) ++shift;
+#else
   const int shift = 61 - __builtin_clzll(last);
+#endif
   return ((last >> shift) + 1) << shift;
 }
 

@@ -35,6 +35,21 @@
 #define TENON_HAS_BACKTRACE 0
 #endif
 
+#if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L
+#include <source_location>
+#endif
+// Where the caller of a function with these default arguments is.
+#if !TENON_PORTABLE
+#define TENON_CALLER_FILE __builtin_FILE()
+#define TENON_CALLER_LINE __builtin_LINE()
+#elif defined(__cpp_lib_source_location)
+#define TENON_CALLER_FILE std::source_location::current().file_name()
+#define TENON_CALLER_LINE static_cast<int>(std::source_location::current().line())
+#else
+#define TENON_CALLER_FILE "unknown file"
+#define TENON_CALLER_LINE 0
+#endif
+
 TENON_BEGIN_NAMESPACE
 
 namespace detail {
@@ -183,7 +198,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 class TrackingScope {
  public:
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
-                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) noexcept
+                         const char* file = TENON_CALLER_FILE,
+                         int line = TENON_CALLER_LINE) noexcept
       : TrackingScope(backend, tag, file, line, false) {}
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
@@ -217,8 +233,8 @@ class TrackingScope {
 /// Ownership, threads: as for TrackingScope.
 class NoAllocationScope {
  public:
-  explicit NoAllocationScope(TrackingBackend& backend, const char* file = __builtin_FILE(),
-                             int line = __builtin_LINE()) noexcept
+  explicit NoAllocationScope(TrackingBackend& backend, const char* file = TENON_CALLER_FILE,
+                             int line = TENON_CALLER_LINE) noexcept
       : scope_(backend, "", file, line, true) {}
 
  private:

@@ -9,7 +9,7 @@
 
 #include "tenon/config.h"
 
-#if __cplusplus >= 202002L
+#if TENON_CPLUSPLUS >= 202002L
 #include <version>
 #if defined(__cpp_lib_ranges)
 #include <span>  // declares the templates at the end of this file, as <ranges> does

@@ -94,14 +94,14 @@ class InlineArray {
     }
     return *this;
   }
-#if !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that on_heap_ guards it
 #endif
   ~InlineArray() {
     if (TENON_UNLIKELY(is_on_heap())) heap_release(heap_);
   }
-#if !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
 

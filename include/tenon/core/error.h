@@ -60,8 +60,8 @@ class TENON_EXPORT Exception : public std::runtime_error {
 #endif
 
 /// Without exceptions, called with the error and its message before the program ends by abort(), on
-/// bare metal by __builtin_trap(). In every build, also called for misuse that is found where
-/// nothing can be thrown, such as a destructor.
+/// bare metal by __builtin_trap(), which with TENON_PORTABLE is abort() too. In every build, also
+/// called for misuse that is found where nothing can be thrown, such as a destructor.
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
@@ -163,7 +163,7 @@ inline Error add_context_if(const char* function, Error error) noexcept {
   throw Exception(error, message);
 #else
   notify_handler(error, message);
-#if TENON_BARE_METAL
+#if TENON_BARE_METAL && !TENON_PORTABLE
   __builtin_trap();
 #else
   std::abort();
@@ -253,15 +253,22 @@ TENON_END_NAMESPACE
 /// function, which returns Error or Result<T>; a Result's message is kept:
 /// `TENON_TRY(copy_(row, image));`. A lambda in the expression may use it too: hence no -Wshadow
 /// there.
+#if defined(__GNUC__)
+#define TENON_DETAIL_MAY_SHADOW \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
+#define TENON_DETAIL_SHADOW_END _Pragma("GCC diagnostic pop")
+#else
+#define TENON_DETAIL_MAY_SHADOW
+#define TENON_DETAIL_SHADOW_END
+#endif
 // clang-format off
 #define TENON_TRY(...)                                                                \
   do {                                                                                \
-    _Pragma("GCC diagnostic push")                                                    \
-    _Pragma("GCC diagnostic ignored \"-Wshadow\"")                                    \
+    TENON_DETAIL_MAY_SHADOW                                                           \
     if (const ::tenon::Error tenon_error_((__VA_ARGS__));                             \
         TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) {                         \
       return tenon_error_;                                                            \
     }                                                                                 \
-    _Pragma("GCC diagnostic pop")                                                     \
+    TENON_DETAIL_SHADOW_END                                                           \
   } while (false)
 // clang-format on

@@ -15,8 +15,10 @@
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN
 
+#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // ScalarType::Half beside tenon::Half, on purpose
+#endif
 
 /// The type of a tensor's elements. Names and numbers are c10's, so that a cast converts a value
 /// for ExecuTorch, ATen and their files. Its quantised and bit types are named for code that asks
@@ -55,7 +57,9 @@ enum class ScalarType : int8_t {
   Undefined = 46,  // as in ExecuTorch 1.5 and torch 2.13; never stored in a tensor
 };
 
+#if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#endif
 
 TENON_END_OWN
 namespace detail {

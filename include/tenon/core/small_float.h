@@ -83,8 +83,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
 }
 
 /// Exact, but that a signalling NaN becomes quiet.
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr float decode(uint32_t stored,
-                                                             const SmallFloatCode& f) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS float decode(
+    uint32_t stored, const SmallFloatCode& f) noexcept {
   const uint32_t magnitude = stored & (f.sign_bit - 1);
   const float subnormal =
       static_cast<float>(static_cast<int32_t>(magnitude)) * float_from_bits(f.unit);
@@ -137,7 +137,8 @@ struct SmallFloatFormat {
       return static_cast<Storage>(detail::encode(value, code()));
     }
   }
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr float decode(Storage stored) noexcept {
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS float decode(
+      Storage stored) noexcept {
     if constexpr (is_half_float) {
       const uint32_t bits = uint32_t{stored} << 16;
       return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));
@@ -165,7 +166,9 @@ struct SmallFloat {
   SmallFloat(Integer value) noexcept
       : x(Format::encode(round_to_odd(round_to_odd_double(value)))) {}
 
-  TENON_ALWAYS_INLINE constexpr operator float() const noexcept { return Format::decode(x); }
+  TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS operator float() const noexcept {
+    return Format::decode(x);
+  }
 
   Bits x;  ///< the stored bits; c10's name for them
 };
@@ -225,10 +228,14 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
   static constexpr bool has_infinity = Format::has_infinity;
   static constexpr bool has_quiet_NaN = true;
   static constexpr bool is_bounded = true;
+#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
+#endif
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
+#if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#endif
   static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int radix = 2;
   static constexpr int digits = Format::mantissa_bits + 1;

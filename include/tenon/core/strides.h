@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "tenon/core/dims.h"
@@ -23,12 +24,31 @@ namespace detail {
 
 /// a * b into `product`; false when it does not fit.
 template <class T>
-bool multiply(T a, T b, T& product) noexcept {
+TENON_ALWAYS_INLINE bool multiply(T a, T b, T& product) noexcept {
+#if TENON_PORTABLE
+  constexpr T kLeast = std::numeric_limits<T>::min();
+  constexpr T kMost = std::numeric_limits<T>::max();
+  if (a < 0 ? (b < 0 ? a < kMost / b : b > 0 && a < kLeast / b)
+            : (b < 0 ? a > 0 && b < kLeast / a : b > 0 && a > kMost / b)) {
+    return false;
+  }
+  product = static_cast<T>(a * b);
+  return true;
+#else
   return !__builtin_mul_overflow(a, b, &product);
+#endif
 }
 template <class T>
-bool add(T a, T b, T& sum) noexcept {
+TENON_ALWAYS_INLINE bool add(T a, T b, T& sum) noexcept {
+#if TENON_PORTABLE
+  constexpr T kLeast = std::numeric_limits<T>::min();
+  constexpr T kMost = std::numeric_limits<T>::max();
+  if (b < 0 ? a < kLeast - b : a > kMost - b) return false;
+  sum = static_cast<T>(a + b);
+  return true;
+#else
   return !__builtin_add_overflow(a, b, &sum);
+#endif
 }
 /// Multiplies an offset by a size or stride. `b` is const, as GCC's -Wuseless-cast warns of a cast
 /// of a variable where both types are one.
@@ -73,12 +93,12 @@ struct DensePass {
     signs |= size;
     count *= static_cast<size_t>(size);
     overflow |= size != value;
-    overflow |= __builtin_mul_overflow(product, size == 0 ? 1 : size, &product);
+    overflow |= !multiply(product, size == 0 ? 1 : size, product);
   }
   /// Whether no size is negative and the bytes fit the address space.
   bool valid(size_t element_size) noexcept {
     ptrdiff_t nbytes = 0;
-    overflow |= __builtin_mul_overflow(product, static_cast<ptrdiff_t>(element_size), &nbytes);
+    overflow |= !multiply(product, static_cast<ptrdiff_t>(element_size), nbytes);
     return !overflow && signs >= 0;
   }
   ptrdiff_t numel() const noexcept { return static_cast<ptrdiff_t>(count); }

@@ -107,7 +107,7 @@ class OutputFile {
   }
 
   /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
-  Error commit(bool durable) noexcept {
+  Error commit([[maybe_unused]] bool durable) noexcept {
     const KeepErrno keep;
     int code = std::fflush(file_) == 0 ? 0 : errno;
 #if TENON_HAS_POSIX_FILES

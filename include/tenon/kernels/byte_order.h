@@ -38,7 +38,15 @@ inline void swap_byte_order(void* data, size_t nbytes, size_t number_size) noexc
 }
 
 /// Whether this host stores a number's most significant byte first.
-constexpr bool host_is_big_endian() noexcept { return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; }
+constexpr bool host_is_big_endian() noexcept {
+#if defined(__BYTE_ORDER__)
+  return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+#elif defined(_WIN32)
+  return false;
+#else
+#error "tenon: the compiler defines no __BYTE_ORDER__"
+#endif
+}
 
 /// Makes every byte of Bool elements 0 or 1: reading another one as a C++ bool is undefined.
 inline void normalize_bools(void* data, size_t nbytes) noexcept {

@@ -27,7 +27,7 @@ enum class Isa : uint8_t {
 
 /// The width of a vector and what else a kernel asks for.
 struct Baseline {
-  static constexpr size_t vector_bytes = 16;
+  static constexpr size_t vector_bytes = TENON_PORTABLE ? 8 : 16;
 };
 struct Avx2 {
   static constexpr size_t vector_bytes = 32;
@@ -85,7 +85,8 @@ inline Isa& isa() noexcept {
 /// AVX code may return with the upper halves of vector registers in use. Until they are
 /// zeroed, SSE code such as exp() is many times slower on some processors.
 TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
-#if defined(__x86_64__)
+#if TENON_PORTABLE
+#elif defined(__x86_64__)
   asm volatile("vzeroupper" ::
                    : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
                      "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
@@ -96,7 +97,7 @@ TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
 
 /// The same after a loop for the baseline that is called directly: with -march=native that is AVX.
 TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
-#if defined(__AVX__)
+#if defined(__AVX__) && !TENON_PORTABLE
   clear_upper_halves();
 #endif
 }

@@ -44,6 +44,15 @@ struct FilledRows {
   bool past_caches;
 };
 
+#if TENON_PORTABLE
+TENON_LAZY void fill_rows(const FilledRows& f) noexcept {
+  const auto size = static_cast<int64_t>(f.size);
+  for (int64_t r = 0; r < f.rows; ++r) {
+    copy_strided(f.out + r * f.out_stride, size, f.in + r * f.in_stride, 0,
+                 static_cast<int64_t>(f.nbytes) / size, f.size);
+  }
+}
+#else
 struct FillKernel {
   template <size_t kBytes>
   static TENON_INLINE_IN_TARGET void body(const FilledRows& given) noexcept {
@@ -81,6 +90,7 @@ struct FillKernel {
 TENON_LAZY void fill_rows(const FilledRows& rows) noexcept {
   dispatch<FillKernel, TENON_HAS_VARIANTS != 0>(&rows);
 }
+#endif
 
 /// Writes `count` copies of the element at `value`, of 1, 2, 4, 8 or 16 bytes, to `data`, which
 /// needs no alignment.

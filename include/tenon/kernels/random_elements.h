@@ -179,6 +179,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
     TENON_NO_CONTRACTION
     int64_t i = 0;
+#if !TENON_PORTABLE
 #if __has_builtin(__builtin_elementwise_sqrt) || defined(__SSE2__)
     constexpr auto kLanes = static_cast<int64_t>(16 / sizeof(Real));
     for (; i + kLanes <= count; i += kLanes) {
@@ -195,6 +196,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
 #endif
       store(values + i, v);
     }
+#endif
 #endif
     for (; i < count; ++i) values[i] = square_root(values[i]);
   }

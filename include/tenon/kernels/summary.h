@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
@@ -23,7 +24,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 inline constexpr int64_t kSummaryBlock = 1024;
-inline constexpr double kNan = double_from_bits(uint64_t{0x7ff8} << 48);
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Of some numbers: how many, their sum, and their squared distances from their mean.
 struct Moments {
@@ -133,7 +134,7 @@ struct SummaryKernel {
 
   TENON_VECTORIZE_EXACT static void run(Baseline, const char* x, int64_t count,
                                         BlockSummary* out) noexcept {
-    body<16>(x, count, *out);
+    body<Baseline::vector_bytes>(x, count, *out);
   }
 #if TENON_HAS_VARIANTS
   TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const char* x, int64_t count,

@@ -48,7 +48,7 @@ TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
   }
 }
 
-#if !defined(__OPTIMIZE_SIZE__)
+#if !defined(__OPTIMIZE_SIZE__) && !TENON_PORTABLE
 /// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square,
 /// `pitch` apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
 /// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
@@ -309,7 +309,7 @@ TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
   if (left == 0) return;
   Plane p = plane;
   shuffle.keep_last(p, left);
-#if !defined(__OPTIMIZE_SIZE__)
+#if !defined(__OPTIMIZE_SIZE__) && !TENON_PORTABLE
   if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
     p.in += (p.out_rows - 1) * p.in_step;
     p.out += (p.out_rows - 1) * p.out_stride;

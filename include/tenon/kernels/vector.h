@@ -14,7 +14,7 @@
 #include "tenon/config.h"
 
 // Of the loop behind it, four rounds become one. nvcc warns of this pragma.
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || TENON_PORTABLE
 #define TENON_UNROLL
 #else
 #define TENON_UNROLL _Pragma("GCC unroll 4")
@@ -23,6 +23,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+#if TENON_PORTABLE
+/// One lane.
+template <class E, size_t kBytes>
+using Vector = std::enable_if_t<sizeof(E) == kBytes, E>;
+#else
 template <class E, size_t kBytes>
 struct VectorType {
   typedef E type __attribute__((vector_size(kBytes)));  // NOLINT(modernize-use-using)
@@ -30,6 +35,7 @@ struct VectorType {
 /// kBytes / sizeof(E) lanes of E.
 template <class E, size_t kBytes>
 using Vector = typename VectorType<E, kBytes>::type;
+#endif
 
 template <class V>
 TENON_ALWAYS_INLINE void load(V& v, const void* from) noexcept {
@@ -73,6 +79,7 @@ TENON_LAZY TENON_NOINLINE void copy_strided(char* dst, int64_t dst_stride, const
   copy_strided(dst + rest, dst_stride, src + rest, src_stride, count, part);
 }
 
+#if !TENON_PORTABLE
 /// out[i] = concatenation of a and b at kIndex[i].
 template <class V, size_t... kIndex>
 TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
@@ -159,6 +166,7 @@ inline void end_streaming() noexcept {
   __builtin_ia32_sfence();
 #endif
 }
+#endif  // !TENON_PORTABLE
 
 }  // namespace detail
 TENON_END_NAMESPACE

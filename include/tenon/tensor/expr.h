@@ -19,8 +19,10 @@
 
 TENON_BEGIN_NAMESPACE
 
+#if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"  // Empty beside tenon::Empty
+#endif
 
 /// The creator that made the elements.
 enum class ExpressionKind : uint8_t {
@@ -33,7 +35,9 @@ enum class ExpressionKind : uint8_t {
   Data,  ///< bytes: written by the host, or computed because a part was overwritten
 };
 
+#if defined(__GNUC__)
 #pragma GCC diagnostic pop
+#endif
 
 /// "Uniform".
 constexpr const char* toString(ExpressionKind kind) noexcept {

@@ -126,7 +126,7 @@ TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noex
 /// Prints a finite number with so many digits after the point.
 TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t digits,
                               FloatText& out) noexcept {
-#if defined(_NANO_FORMATTED_IO)
+#if defined(_NANO_FORMATTED_IO) && !TENON_PORTABLE
   __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
 #endif
   std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",

@@ -123,8 +123,9 @@ struct LentBuffer {
 inline Error divide_strides(LentBuffer& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
-  const auto size = static_cast<int64_t>(elementSize(from.type));            // a power of two
-  const int shift = __builtin_ctzll(static_cast<unsigned long long>(size));  // `/` takes 10 ns
+  const auto size = static_cast<int64_t>(elementSize(from.type));  // a power of two
+  int shift = 0;
+  while (size >> shift > 1) ++shift;  // `/` takes 10 ns
   const bool is_empty = std::find(from.sizes.begin(), from.sizes.end(), 0) != from.sizes.end();
   for (size_t d = 0; d < from.strides.size(); ++d) {
     const int64_t bytes = from.strides[d];

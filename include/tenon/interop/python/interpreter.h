@@ -57,7 +57,9 @@ inline bool is_of_main(const PyThreadState* state) noexcept {
 /// during finalisation; unwinding through a noexcept function aborts. The thread sleeps here for
 /// ever instead, as in 3.14. Functions called inside are therefore not noexcept.
 template <class F>
+#if !TENON_PORTABLE
 __attribute__((no_sanitize("undefined")))  // what is caught is not an object of C++
+#endif
 auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #if TENON_HAS_EXCEPTIONS && defined(__GLIBCXX__) && PY_VERSION_HEX < 0x030E0000
   try {
