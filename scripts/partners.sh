@@ -19,6 +19,7 @@ names:
   pybind11    pybind11 3.1.0: headers, CMake package (1.4 MB)
   nanobind    nanobind 3.1.0: headers, sources, CMake package (1.4 MB)
   scikit_build  scikit-build-core 1.1.2, which builds modules for pip (2 MB)
+  cmake       CMake 3.28.4, the first that builds C++20 modules (37 MB)
   platformio  PlatformIO 6.2.0, which reads library.json (5 MB)
 these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
@@ -184,6 +185,15 @@ partner_scikit_build() {
   simple scikit_build scikit-build-core==1.1.2 packaging==26.3 pathspec==1.1.1
 }
 
+partner_cmake() {
+  version=cmake==3.28.4
+  if current cmake "$version"; then return; fi
+  fetch cmake "$version"
+  data=$partners/cmake.new/cmake/data
+  rm -rf "$data/doc" "$data/bin/ccmake" "$data/bin/cpack" "$data/bin/ctest"
+  finish cmake "$version"
+}
+
 # What its reading and packing of manifests needs.
 partner_platformio() {
   simple platformio platformio==6.2.0 click==8.5.1 marshmallow==4.4.0 semantic-version==2.10.0 requests==2.34.2 \
@@ -331,7 +341,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

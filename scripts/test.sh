@@ -41,6 +41,8 @@ if ! echo '#include <catch2/catch_test_macros.hpp>' | "${CXX:-g++}" -std=c++17 -
 fi
 if [ -n "$all" ]; then
   need clang++ clang
+  need clang++-19 clang-19
+  need clang-scan-deps-19 clang-tools-19
   need clang-format clang-format
   need clang-tidy clang-tidy
   need ccache ccache
@@ -94,7 +96,6 @@ if [ -n "$nightly" ]; then
   need g++-12 g++-12
   need clang++-15 clang-15
   need clang++-16 clang-16
-  need clang++-19 clang-19
   need cppcheck cppcheck
   install_missing
   [ -e "$(g++-12 -print-file-name=32/libstdc++.a)" ] || missing="$missing g++-12-multilib"
@@ -220,7 +221,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
-    scikit_build platformio conan twine site numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
+    scikit_build cmake platformio conan twine site numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.
@@ -235,7 +236,7 @@ else
       -DTENON_BUILD_EXAMPLES=ON)
   fi
   # Meanwhile, what needs no partner.
-  files=$(git ls-files '*.h' '*.cpp' '*.cu' '*.cuh')
+  files=$(git ls-files '*.h' '*.cpp' '*.cppm' '*.cu' '*.cuh')
   # shellcheck disable=SC2086 # a list of files
   check "formatting" clang-format --dry-run --Werror $files
   check "clang-tidy" clang-tidy --quiet tests/tools/structure/tidy.cpp -- -std=c++17 -Iinclude
@@ -271,7 +272,7 @@ else
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|cxx_module|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
