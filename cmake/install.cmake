@@ -16,6 +16,11 @@ install(TARGETS tenon EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_
 if(TENON_COMPILED)
   install(TARGETS tenon_compiled EXPORT tenonTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(TENON_MODULE)  # a file that only the component reads, for projects whose CMake knows no modules
+  install(TARGETS tenon_module EXPORT tenonModule ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+          FILE_SET CXX_MODULES DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/module")
+  install(EXPORT tenonModule NAMESPACE tenon:: DESTINATION "${tenon_package_dir}" CXX_MODULES_DIRECTORY module)
+endif()
 install(EXPORT tenonTargets NAMESPACE tenon:: DESTINATION "${tenon_package_dir}")
 configure_package_config_file(
   cmake/tenonConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"

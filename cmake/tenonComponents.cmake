@@ -150,6 +150,16 @@ function(tenon_add_aoti target)
                       "LINKER:--export-dynamic-symbol=torch_*")
 endfunction()
 
+# tenon_check_modules(<reason>)
+# Sets `reason` to what C++20 modules need where this build does not have it, else to nothing.
+function(tenon_check_modules reason)
+  set(${reason} "" PARENT_SCOPE)
+  if(CMAKE_VERSION VERSION_LESS 3.28 OR NOT CMAKE_GENERATOR MATCHES "^(Ninja|Visual Studio)")
+    set(${reason} "C++20 modules need CMake 3.28 or later and the generator Ninja or Visual Studio; this is CMake \
+${CMAKE_VERSION} with ${CMAKE_GENERATOR}." PARENT_SCOPE)
+  endif()
+endfunction()
+
 # tenon_add_component(<component> <reason> [<where>...])
 # Makes tenon::aten and tenon::libtorch for aten, tenon::executorch for executorch, tenon::cuda for cuda, tenon::aoti for
 # aoti, or sets `reason` to why not. Looks in TENON_LIBTORCH_DIR, TENON_EXECUTORCH_DIR, TENON_CUDA_DIR or
@@ -174,7 +184,7 @@ function(tenon_add_component component reason)
     set(named TENON_MINIZIP_DIR)
     set(may_be "the prefix of an installed minizip")
   else()
-    set(${reason} "tenon has no such component, only aten, executorch, cuda and aoti." PARENT_SCOPE)
+    set(${reason} "tenon has no such component, only aten, executorch, cuda, aoti and module." PARENT_SCOPE)
     return()
   endif()
   if(TARGET tenon::${component})

@@ -196,7 +196,7 @@ function(mode_components)
   set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch,cuda,aoti)
   set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
             "-DTENON_MINIZIP_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda and aoti."
+  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda, aoti and module."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
              "cuda: CUDA was not found, and TENON_CUDA_DIR is not set."

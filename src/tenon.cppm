@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// The C++20 module tenon: what these headers declare in namespace tenon, outside of detail.
+//
+// Using-declarations, as in the module files of the standard libraries and of nlohmann/json: the
+// headers stay as they are, and what they declare is the same to importing and including files.
+// Macros cannot be exported.
+// The test cxx_module.names compares the lists with the headers, in their order.
+module;
+
+#include <tenon/backend/pmr.h>
+#include <tenon/backend/pool.h>
+#include <tenon/backend/strided_copy.h>
+#include <tenon/backend/tracking.h>
+#include <tenon/module/function_module.h>
+#include <tenon/ostream.h>
+#include <tenon/tenon.h>
+#include <tenon/tensor/expr.h>
+#include <tenon/tensor/values.h>
+
+export module tenon;
+
+export namespace tenon {
+
+// core/array_ref.h
+using tenon::Span, tenon::ArrayRef;
+// core/complex.h
+using tenon::complex;
+// core/device.h
+using tenon::DeviceType, tenon::toString, tenon::Device;
+// core/dims.h
+using tenon::SizesType, tenon::StridesType, tenon::DimOrderType, tenon::kMaxDims, tenon::Dims,
+    tenon::DimOrder;
+// core/error.h
+using tenon::Error, tenon::toString, tenon::Exception, tenon::FailureHandler,
+    tenon::last_error_message, tenon::check, tenon::set_failure_handler;
+// core/generator.h
+using tenon::Generator, tenon::default_generator, tenon::manual_seed;
+// core/layout.h
+using tenon::Layout, tenon::make_layout;
+// core/optional.h
+using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex;
+// core/result.h
+using tenon::Result;
+// core/scalar.h
+using tenon::Scalar;
+// core/scalar_type.h
+using tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::CppTypeToScalarType, tenon::visit,
+    tenon::elementSize, tenon::isValidType, tenon::toString, tenon::isIntegralType,
+    tenon::isFloatingType, tenon::isComplexType, tenon::canCast, tenon::promoteTypes;
+// core/small_float.h
+using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
+    tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz;
+// core/strides.h
+using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::compute_offset_range,
+    tenon::dim_order_from_strides, tenon::strides_agree_with, tenon::is_dense, tenon::is_contiguous,
+    tenon::may_overlap;
+// core/tensor_view.h
+using tenon::TensorView;
+// kernels/cast.h
+using tenon::CastMode, tenon::toString;
+// kernels/copy_plan.h
+using tenon::CopyKind, tenon::toString, tenon::kMaxLongDims, tenon::CopyPlan;
+// kernels/normalize.h
+using tenon::Normalize;
+// backend/arena.h
+using tenon::ArenaBackend;
+// backend/backend.h
+using tenon::HostMemoryBackend;
+// backend/cpu.h
+using tenon::CpuBackend, tenon::host_backend;
+// backend/interface.h
+using tenon::BackendOption, tenon::BackendOptions, tenon::MadeTensor, tenon::Backend,
+    tenon::DeviceBackend;
+// backend/pmr.h
+using tenon::PmrBackend;
+// backend/pool.h
+using tenon::PoolStatistics, tenon::PoolBackend;
+// backend/registry.h
+using tenon::register_backend, tenon::unregister_backend, tenon::backend_for,
+    tenon::default_backend, tenon::BackendScope;
+// backend/strided_copy.h
+using tenon::StridedCopy, tenon::strided_copy;
+// backend/template.h
+using tenon::MetaBackend;
+// backend/tracking.h
+using tenon::TrackingBackend, tenon::TrackingScope, tenon::NoAllocationScope;
+// backend/tracking_report.h
+using tenon::MemoryLeak, tenon::TagCounts;
+// backend/wrapper.h
+using tenon::WrapperBackend;
+// tensor/access.h
+using tenon::shape_dynamism, tenon::ownership, tenon::is_readonly, tenon::dim_order, tenon::device,
+    tenon::as_view, tenon::is_aligned, tenon::const_data_ptr, tenon::mutable_data_ptr, tenon::data,
+    tenon::accessor, tenon::item, tenon::set_data;
+// tensor/accessor.h
+using tenon::TensorAccessor, tenon::accessor;
+// tensor/cat.h
+using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_stack, tenon::cat_out,
+    tenon::stack_out;
+// tensor/clone.h
+using tenon::CloneTensor, tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr;
+// tensor/copy.h
+using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::fill_, tenon::zero_,
+    tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::to_string;
+// tensor/creators.h
+using tenon::Creator, tenon::StridedCreator, tenon::LikeCreator, tenon::Empty, tenon::Constant,
+    tenon::ScalarTensor, tenon::empty, tenon::try_empty, tenon::empty_strided,
+    tenon::try_empty_strided, tenon::empty_like, tenon::try_empty_like, tenon::full,
+    tenon::try_full, tenon::full_strided, tenon::try_full_strided, tenon::full_like,
+    tenon::try_full_like, tenon::zeros, tenon::try_zeros, tenon::zeros_strided,
+    tenon::try_zeros_strided, tenon::zeros_like, tenon::try_zeros_like, tenon::ones,
+    tenon::try_ones, tenon::ones_strided, tenon::try_ones_strided, tenon::ones_like,
+    tenon::try_ones_like, tenon::scalar_tensor, tenon::try_scalar_tensor;
+// tensor/data.h
+using tenon::TypeArg, tenon::DataPtr, tenon::Values;
+// tensor/deleter.h
+using tenon::Deleter;
+// tensor/dim_names.h
+using tenon::MakeTemplate, tenon::make_template, tenon::try_make_template, tenon::dim_names;
+// tensor/expr.h
+using tenon::ExpressionKind, tenon::toString, tenon::Expression, tenon::ExpressionPtr,
+    tenon::to_string, tenon::ExprBackend, tenon::expression, tenon::materialize,
+    tenon::try_materialize, tenon::to_dot;
+// tensor/fields.h
+using tenon::TensorShapeDynamism, tenon::Ownership;
+// tensor/format.h
+using tenon::FormatOptions, tenon::to_string, tenon::operator<<;
+// tensor/random.h
+using tenon::Random, tenon::RandomStrided, tenon::RandomLike, tenon::rand, tenon::try_rand,
+    tenon::rand_like, tenon::try_rand_like, tenon::rand_strided, tenon::try_rand_strided,
+    tenon::randn, tenon::try_randn, tenon::randn_like, tenon::try_randn_like, tenon::randn_strided,
+    tenon::try_randn_strided, tenon::randint, tenon::try_randint, tenon::randint_like,
+    tenon::try_randint_like, tenon::randint_strided, tenon::try_randint_strided, tenon::uniform,
+    tenon::try_uniform, tenon::uniform_like, tenon::try_uniform_like, tenon::uniform_strided,
+    tenon::try_uniform_strided, tenon::normal, tenon::try_normal, tenon::normal_like,
+    tenon::try_normal_like, tenon::normal_strided, tenon::try_normal_strided, tenon::uniform_,
+    tenon::normal_, tenon::random_;
+// tensor/resize.h
+using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_tensor,
+    tenon::reserve_tensor_ptr;
+// tensor/sequence.h
+using tenon::Arange, tenon::Iota, tenon::Eye, tenon::arange, tenon::iota, tenon::eye,
+    tenon::try_arange, tenon::try_iota, tenon::try_eye;
+// tensor/split.h
+using tenon::split, tenon::try_split, tenon::chunk, tenon::try_chunk, tenon::unbind,
+    tenon::try_unbind;
+// tensor/tensor.h
+using tenon::Tensor, tenon::TensorPtr;
+// tensor/tensor_arg.h
+using tenon::TensorArg;
+// tensor/tensor_impl.h
+using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
+// tensor/tensor_ptr.h
+using tenon::MakeTensor, tenon::make_tensor_ptr, tenon::make_tensor_impl_ptr, tenon::make_tensor,
+    tenon::try_make_tensor_ptr, tenon::try_make_tensor_impl_ptr, tenon::try_make_tensor,
+    tenon::FromBytes, tenon::from_bytes, tenon::try_from_bytes;
+// tensor/tensor_ptr_maker.h
+using tenon::TensorPtrMaker, tenon::ForBlob, tenon::for_blob, tenon::FromBlob, tenon::from_blob,
+    tenon::try_from_blob, tenon::tensor_from_blob, tenon::try_tensor_from_blob;
+// tensor/transfer.h
+using tenon::Deallocation, tenon::toString, tenon::backend_of, tenon::BackendCopy,
+    tenon::CloneTensorTo, tenon::BackendTransfer, tenon::backend_copy, tenon::clone_tensor_ptr_to,
+    tenon::backend_transfer, tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to,
+    tenon::try_backend_transfer, tenon::backend_deallocate, tenon::synchronize;
+// tensor/values.h
+using tenon::equal, tenon::try_equal, tenon::allclose, tenon::try_allclose, tenon::MinMax,
+    tenon::MeanStd, tenon::Summary, tenon::min_max, tenon::try_min_max, tenon::mean_std,
+    tenon::try_mean_std, tenon::to_vector;
+// tensor/view.h
+using tenon::view, tenon::try_view, tenon::reshape, tenon::try_reshape, tenon::flatten,
+    tenon::try_flatten, tenon::select, tenon::try_select, tenon::slice, tenon::try_slice,
+    tenon::narrow, tenon::try_narrow, tenon::transpose, tenon::try_transpose, tenon::permute,
+    tenon::try_permute, tenon::squeeze, tenon::try_squeeze, tenon::unsqueeze, tenon::try_unsqueeze,
+    tenon::expand, tenon::try_expand, tenon::flip, tenon::try_flip, tenon::as_strided,
+    tenon::try_as_strided, tenon::view_as_type, tenon::try_view_as_type;
+// exchange/assign.h
+using tenon::assign, tenon::can_assign, tenon::copy_to;
+// exchange/binary.h
+using tenon::kAllElements, tenon::to_binary, tenon::FromBinary, tenon::from_binary,
+    tenon::try_from_binary;
+// exchange/blob.h
+using tenon::Blob, tenon::ToBlob, tenon::to_blob, tenon::try_to_blob, tenon::to_owned_blob,
+    tenon::try_to_owned_blob, tenon::accessor;
+// exchange/dlpack_check.h
+using tenon::DLPackViolation, tenon::check_dlpack;
+// exchange/dlpack_export.h
+using tenon::LegacyReadOnly, tenon::to_dlpack, tenon::try_to_dlpack, tenon::to_dlpack_legacy,
+    tenon::try_to_dlpack_legacy;
+// exchange/dlpack_import.h
+using tenon::FromDLPack, tenon::from_dlpack, tenon::try_from_dlpack;
+// exchange/dlpack_types.h
+using tenon::DLPackVersion, tenon::kDLPackVersion, tenon::DLDevice, tenon::DLDataType,
+    tenon::DLDataTypeCode, tenon::kDLInt, tenon::kDLUInt, tenon::kDLFloat, tenon::kDLBfloat,
+    tenon::kDLComplex, tenon::kDLBool, tenon::kDLFloat8_e4m3fn, tenon::kDLFloat8_e4m3fnuz,
+    tenon::kDLFloat8_e5m2, tenon::kDLFloat8_e5m2fnuz, tenon::kDLFloat8_e8m0fnu, tenon::DLTensor,
+    tenon::DLManagedTensor, tenon::kDLPackReadOnly, tenon::kDLPackIsCopied,
+    tenon::DLManagedTensorVersioned, tenon::DLPackExchangeAPIHeader, tenon::DLPackExchangeAPI,
+    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr;
+// module/evalue.h
+using tenon::EValue;
+// module/function_module.h
+using tenon::FunctionModule;
+// module/lists.h
+using tenon::Text, tenon::NameList, tenon::ListArg;
+// module/module.h
+using tenon::Module;
+// module/outputs.h
+using tenon::Outputs;
+// module/tensor_spec.h
+using tenon::EValues, tenon::TensorSpec, tenon::ValueSpec, tenon::ValueSpecs, tenon::MethodMeta;
+// module/value_kind.h
+using tenon::ValueKind, tenon::toString;
+// ostream.h
+using tenon::operator<<;
+
+}  // namespace tenon
