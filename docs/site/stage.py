@@ -19,7 +19,8 @@ import reference
 NAVIGATION = {
     "Getting started": "docs/tutorial docs/building docs/packages docs/equivalents examples/README docs/debugging",
     "Ownership": "docs/ownership docs/backends docs/threads",
-    "Exchange": "docs/recipes docs/executorch docs/aten docs/python docs/dlpack docs/files docs/distributed docs/elixir",
+    "Exchange": "docs/recipes docs/executorch docs/aten docs/numpy docs/python docs/dlpack docs/files docs/distributed "
+                "docs/elixir",
     "Models": "docs/module docs/aoti",
     "Embedded": "docs/embedded",
     "Performance": "docs/performance docs/comparison docs/reports/benchmarks docs/reports/layouts",
