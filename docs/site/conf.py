@@ -4,8 +4,11 @@
 
 import pathlib
 import re
+import sys
 
 here = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(here))
+import styles  # pylint: disable=wrong-import-position
 config = (here.parents[1] / "include/tenon/config.h").read_text(encoding="utf-8")
 numbers = [re.search(rf"#define TENON_VERSION_{part} +(\d+)", config)[1] for part in ("MAJOR", "MINOR", "PATCH")]
 
@@ -44,7 +47,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_use_index = True
 html_domain_indices = False
-pygments_style = "friendly"
+pygments_style = "a11y-light"
 pygments_dark_style = "a11y-dark"
 html_theme_options = {"navigation_with_keys": False}
 
@@ -56,11 +59,19 @@ def make_lighter(app, pagename, templatename, context, doctree):
 
 
 def drop_unused(app, pagename, templatename, context, doctree):
-    """The style of extensions that are not used here."""
+    """Styles of extensions that are not used here, and scripts that only the search needs."""
     context["css_files"] = [file for file in context["css_files"] if "furo-extensions" not in str(file.filename)]
+    if pagename != "search":
+        context["script_files"] = [file for file in context["script_files"] if "furo.js" in str(file.filename)]
+
+
+def finish(app, exception):
+    if exception is None:
+        styles.lighten(pathlib.Path(app.outdir))
 
 
 def setup(app):
     app.connect("html-page-context", make_lighter, priority=400)  # before furo's
     app.connect("html-page-context", drop_unused, priority=600)
+    app.connect("build-finished", finish, priority=600)  # after furo, which writes pygments.css then
     return {"parallel_read_safe": True, "parallel_write_safe": True}

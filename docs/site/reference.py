@@ -35,6 +35,13 @@ LABEL = re.compile(r"(Ownership|Shapes and units|Shapes|Sizes and strides|Errors
 COMMENT = re.compile(r"^( *)/// (?=(?:Ownership|Shapes|Errors|Threads|Streams|Source|Cost)\b[^:\n]*: )", re.MULTILINE)
 
 
+# A comment that begins with a macro's name and a colon, such as "/// TENON_HEAP=0: …": switches, which programs may
+# define, so that Doxygen does not see their definitions.
+NAME = re.compile(r"(TENON_[A-Z0-9_]+|USE_ATEN_LIB)(?:=\w+)?")
+OF_MACROS = re.compile(rf"///? {NAME.pattern}(?:, {NAME.pattern})*: ")
+COMMENTS = re.compile(r"(?:^///?(?: .*)?\n)+", re.MULTILINE)
+
+
 def run_doxygen(repository, work):
     """The headers' XML, in a folder below `work`."""
     headers = work / "headers"
@@ -44,6 +51,7 @@ def run_doxygen(repository, work):
             copy = headers / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             text = path.read_text(encoding="utf-8")
+            text = COMMENTS.sub(lambda comment: "" if OF_MACROS.match(comment[0]) else comment[0], text)
             text = re.sub(r"template <class = void>\n", "\n", text)
             copy.write_text(COMMENT.sub(r"\1///\n\1/// ", text), encoding="utf-8")
     settings = {
@@ -338,6 +346,34 @@ def prose(text):
     return re.sub(r"`([^`]+)`|([^`]+)", lambda m: f"``{m[1]}``" if m[1] else escape(m[2]), text)
 
 
+def macros(repository):
+    """Maps a header to its macros that a comment documents by name: (the names, the paragraphs)."""
+    found = {}
+    for path in sorted((repository / "include/tenon").rglob("*.h"), key=lambda path: (path.name != "config.h", path)):
+        for comment in COMMENTS.findall(path.read_text(encoding="utf-8")):
+            if OF_MACROS.match(comment):
+                text = re.sub(r"^///? ?", "", comment, flags=re.MULTILINE)
+                names = [match[1] for match in NAME.finditer(text.partition(": ")[0])]
+                paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+                found.setdefault(path.relative_to(repository / "include").as_posix(), []).append((names, paragraphs))
+    return found
+
+
+def write_macros(repository, page):
+    lines = ["Macros: switches and version", "=" * 28, "",
+             "Define a switch alike for every file of a program, such as ``-DTENON_HEAP=0``. The linker does not see a "
+             "difference, other than in ``TENON_ERROR_TEXT`` and ``USE_ATEN_LIB``. "
+             ":doc:`error.h <core/error>` has ``TENON_TRY``.", ""]
+    for header, entries in macros(repository).items():
+        lines += [header, "-" * len(header), ""]
+        for names, paragraphs in entries:
+            lines += [f".. c:macro:: {names[0]}", *(f"             {other}" for other in names[1:]), ""]
+            for text in paragraphs:
+                lines += ["   " + prose(NAME.sub(r"`\g<0>`", text)), ""]
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(lines), encoding="utf-8")
+
+
 def write_pages(repository, pages, work):
     """Writes the pages; returns {header: page} and the names of the folders' pages."""
     entries = read_entries(run_doxygen(repository, work))
@@ -368,4 +404,6 @@ def write_pages(repository, pages, work):
         index.write_text("\n".join([
             title, "=" * len(title), "", ".. list-table::", "   :widths: auto", "", *rows, "",
             ".. toctree::", "   :hidden:", "", *(f"   {h.removesuffix('.h')}" for h in headers), ""]), encoding="utf-8")
-    return made, [f"reference/{folder}" for folder in FOLDERS]
+    made["include/tenon/config.h"] = pages / "reference" / "macros.rst"
+    write_macros(repository, made["include/tenon/config.h"])
+    return made, [*(f"reference/{folder}" for folder in FOLDERS), "reference/macros"]

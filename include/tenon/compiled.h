@@ -17,6 +17,8 @@
 #include "tenon/tensor/from_values.h"
 #include "tenon/tensor/resize.h"
 
+/// TENON_COMPILED: the large functions are declared, not defined: the program links to
+/// tenon::compiled, which defines this macro.
 #if defined(TENON_COMPILING) || \
     (defined(TENON_COMPILED) && TENON_HAS_EXCEPTIONS && TENON_ERROR_TEXT && !TENON_ATEN_MODE)
 #if defined(TENON_COMPILING)

@@ -36,7 +36,8 @@
 #include <tenon before X11/Xlib.h, or undef Bool and None>  // not there, which ends the compilation
 #endif
 
-// The one place that states the version: CMake, pkg-config and the docs read these lines.
+/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: tenon's version. No other place
+/// states it: CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1
 #define TENON_VERSION_PATCH 0
@@ -49,7 +50,8 @@
 #define TENON_EXCEPTIONS_NAME _noexcept
 #endif
 
-// The two library modes: tenon's own tensors, or with USE_ATEN_LIB ATen's. See docs/aten.md.
+/// USE_ATEN_LIB, TENON_ATEN_MODE: defining the first makes tensors libtorch's (docs/aten.md). The
+/// second is then 1, else 0.
 #if defined(USE_ATEN_LIB)
 #define TENON_ATEN_MODE 1
 #define TENON_MODE_NAME _aten
@@ -61,8 +63,8 @@
 #error "tenon: USE_ATEN_LIB needs exceptions, which libtorch throws"
 #endif
 
-// Error texts: TENON_ERROR_TEXT=0 leaves them out of small programs. Error values stay, and
-// last_error_message() is the error's name.
+/// TENON_ERROR_TEXT=0: leaves error texts out of small programs. Error values stay, and
+/// last_error_message() is the error's name.
 #if !defined(TENON_ERROR_TEXT)
 #define TENON_ERROR_TEXT 1
 #endif
@@ -92,7 +94,8 @@
   }                         \
   }
 
-// Bounds and internal checks: on in debug builds, or wherever TENON_CHECKED is defined.
+/// TENON_CHECKED: checks each index of an accessor, and the library's own state, in release builds
+/// too. Without NDEBUG they are checked anyway.
 #if defined(TENON_CHECKED) || !defined(NDEBUG)
 #define TENON_IS_CHECKED 1
 #else
@@ -227,9 +230,9 @@
 #define TENON_HOST_DEVICE
 #endif
 
-// With AddressSanitizer free memory is marked, so that its use is reported: docs/debugging.md. All
-// files of a program must agree: if some are compiled without the sanitizer, all need
-// TENON_MARKS_FREE_MEMORY=0.
+/// TENON_MARKS_FREE_MEMORY=0: needed in all files of a program if only some are compiled with
+/// AddressSanitizer. With it, free memory is otherwise marked, so that its use is reported:
+/// docs/debugging.md.
 #if !defined(TENON_MARKS_FREE_MEMORY)
 #if TENON_PORTABLE
 #define TENON_MARKS_FREE_MEMORY 0
@@ -286,9 +289,10 @@
 // The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
 // program needs the same values. The linker does not see a difference, other than in
 // TENON_ERROR_TEXT.
-//
-// Bare metal: no operating system that the compiler knows of. There a failure ends in a trap after
-// the failure handler, and nothing is printed: newlib's abort() and stdio take 3 KB, and malloc.
+
+/// TENON_BARE_METAL=1: a failure ends in a trap after the failure handler, and nothing is printed:
+/// newlib's abort() and stdio take 3 KB, and malloc. The default where the compiler knows of no
+/// operating system.
 #if !defined(TENON_BARE_METAL)
 #if defined(__unix__) || defined(__APPLE__) || defined(_WIN32) || defined(__wasm__)
 #define TENON_BARE_METAL 0
@@ -297,12 +301,14 @@
 #endif
 #endif
 
-// Threads: as the standard library was built. Without them, as in bare-metal newlib's libstdc++,
-// reference counts are plain integers, locks do nothing, <atomic> is not included, and per-thread
-// state such as the last error exists once: thread_local would call malloc, and atomic
-// read-modify-write operations may not link. Interrupt handlers then use no tensors that other code
-// uses. TENON_HAS_THREADS=1 makes tenon's own state per thread; handles still must not be copied or
-// dropped by two tasks at once, since std::shared_ptr counts as the standard library was built.
+/// TENON_HAS_THREADS=0: the default where the standard library was built without threads, as
+/// newlib's libstdc++ for bare metal is. Reference counts are plain integers, locks do nothing,
+/// <atomic> is not included, and per-thread state such as the last error exists once: thread_local
+/// would call malloc, and atomic read-modify-write operations may not link. Interrupt handlers then
+/// use no tensors that other code uses.
+///
+/// TENON_HAS_THREADS=1 makes tenon's own state per thread; handles still must not be copied or
+/// dropped by two tasks at once, since std::shared_ptr counts as the standard library was built.
 #if !defined(TENON_HAS_THREADS)
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
 #define TENON_HAS_THREADS 0
@@ -318,19 +324,20 @@
 #define TENON_THREAD_LOCAL
 #endif
 
-// TENON_HEAP=0: the library calls no malloc. Tensors then come from an arena, or a backend that
-// keeps metadata, or are over the caller's memory. OutOfMemory, "no heap: TENON_HEAP is 0", are
-// tensors and handles elsewhere, and their exports, lists of more dimensions than are held inline,
-// deleters of more than four pointers (which run at once), temporaries of copies, split() and its
-// like.
-// Functions that return a std::string or a std::vector, such as to_string(), and BackendOptions,
-// still take memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to
-// operator delete, which is not called: with one of the program's own free() is not linked either.
+/// TENON_HEAP=0: the library calls no malloc. Tensors then come from an arena, or a backend that
+/// keeps metadata, or are over the caller's memory. OutOfMemory, "no heap: TENON_HEAP is 0", are
+/// tensors and handles elsewhere, and their exports, lists of more dimensions than are held inline,
+/// deleters of more than four pointers (which run at once), temporaries of copies, split() and its
+/// like.
+///
+/// Functions that return a std::string or a std::vector, such as to_string(), and BackendOptions,
+/// still take memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to
+/// operator delete, which is not called: with one of the program's own free() is not linked either.
 #if !defined(TENON_HEAP)
 #define TENON_HEAP 1
 #endif
 
-// Dimensions that Dims holds without a heap block.
+/// TENON_INLINE_DIMS: how many dimensions Dims holds without a heap block. 6; on bare metal 4.
 #if !defined(TENON_INLINE_DIMS)
 #if TENON_BARE_METAL
 #define TENON_INLINE_DIMS 4
@@ -339,9 +346,10 @@
 #endif
 #endif
 
-// The alignment of data that a tensor owns, in bytes. 64: a cache line, and an AVX-512 register. On
-// bare metal 16, the widest vector register, as in TensorFlow Lite Micro. A larger value only costs
-// RAM, except for DMA buffers on a core with a data cache: 32 on a Cortex-M7.
+/// TENON_DATA_ALIGNMENT: the alignment of data that a tensor owns, in bytes. 64: a cache line, and
+/// an AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro.
+/// A larger value only costs RAM, except for DMA buffers on a core with a data cache: 32 on a
+/// Cortex-M7.
 #if !defined(TENON_DATA_ALIGNMENT)
 #if TENON_BARE_METAL
 #define TENON_DATA_ALIGNMENT 16

@@ -38,7 +38,7 @@ inline void mark_used([[maybe_unused]] const void* p, [[maybe_unused]] size_t nb
 #endif
 }
 
-/// The beginning of the text of an OutOfMemory of the heap.
+// The beginning of the text of an OutOfMemory of the heap.
 #if TENON_HEAP
 #define TENON_OUT_OF_MEMORY "out of memory"
 #else

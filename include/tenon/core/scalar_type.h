@@ -86,7 +86,9 @@ inline constexpr bool is_foreign_type_v =
 
 }  // namespace detail
 
-// One row for each type: C++ type, enumerator.
+/// Calls the macro that it is given with each type's C++ type and enumerator, as in
+/// `#define ROW(T, name)`, `TENON_FORALL_SCALAR_TYPES(ROW)`.
+/// Source: AT_FORALL_SCALAR_TYPES.
 #define TENON_FORALL_SCALAR_TYPES(_)                        \
   _(uint8_t, Byte)                                          \
   _(int8_t, Char)                                           \

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Builds the documentation's site and checks it: every link leads to a page and an anchor that exist, nothing
-is loaded from another host, the first page is small, and its search knows each public class and function.
+is loaded from another host, the first page is small, and its search knows each public class, function and macro.
 
 usage: site.py REPOSITORY FOLDER
 """
@@ -16,13 +16,19 @@ import subprocess
 import sys
 import urllib.parse
 
-FIRST_PAGE = 100 * 1000
+FIRST_PAGE = 100 * 1000  # bytes, without images
 OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/")  # not in the reference
 NOT_SHOWN = {
     "ArrowArray": "Arrow's own C struct", "ArrowSchema": "Arrow's own C struct",
     "append": "a friend that writes error texts, for detail::Message",
     "cuda_kernels": "in a .cuh, which docs/cuda.md describes",
+    "TENON_COMPILING": "of the one file of tenon::compiled", "TENON_IS_SINGLE_HEADER": "scripts/single_header.py defines it",
+    "TENON_CUDA_SIMULATED": "of the tests' CUDA runtime", "TENON_MDSPAN_NAMESPACE": "found",
+    "TENON_HAS_POSIX_FILES": "found", "TENON_HAS_SINGLE_THREADED": "found",
 }
+# A macro that a header asks for, so that a program may define it.
+SWITCH = re.compile(r"^ *# *(?:if|elif).*", re.MULTILINE)
+ASKED = re.compile(r"(?:defined ?\(?|ifn?def )(TENON_\w+|USE_ATEN_LIB)\b")
 
 
 class Page(html.parser.HTMLParser):
@@ -37,7 +43,7 @@ class Page(html.parser.HTMLParser):
         if tag == "a" and attrs.get("href"):
             self.links.append(attrs["href"])
         elif tag == "link" and attrs.get("href"):
-            self.loaded.append(attrs["href"])
+            (self.loaded if attrs.get("rel") in ("stylesheet", "icon") else self.links).append(attrs["href"])
         elif attrs.get("src"):
             self.loaded.append(attrs["src"])
 
@@ -75,6 +81,10 @@ def public_names(repository):
                if not name.startswith(OMITTED) and name.count("/") > 1}
     names = dict.fromkeys(check_threads.public_classes(headers), "class")
     names.update(check_failures.public_functions(headers))
+    lines = [line for header in (repository / "include").rglob("*.*h") for line in
+             SWITCH.findall(header.read_text(encoding="utf-8").replace("\\\n", " "))]
+    names.update(dict.fromkeys((name for line in lines for name in ASKED.findall(line)), "macro"))
+    names.update(dict.fromkeys(("TENON_VERSION_MAJOR", "TENON_TRY", "TENON_FORALL_SCALAR_TYPES"), "macro"))
     return {name.rpartition("::")[2] for name in names if "operator" not in name and "~" not in name} - set(NOT_SHOWN)
 
 
@@ -93,14 +103,16 @@ def main(arguments):
     for style in site.rglob("*.css"):
         faults += [f"{style}: loads {url}" for url in re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^\"')]*)",
                                                                  style.read_text(encoding="utf-8"))]
-    size = (site / "index.html").stat().st_size
+    first = [site / name.partition("?")[0] for name in ("index.html", *pages[site / "index.html"].loaded)
+             if re.search(r"\.(?:html|css|js)(?:\?|$)", name)]
+    size = sum(file.stat().st_size for file in set(first))
     if size > FIRST_PAGE:
-        faults.append(f"index.html has {size} bytes, more than {FIRST_PAGE}")
+        faults.append(f"the first page loads {size} bytes, more than {FIRST_PAGE}, in {', '.join(f.name for f in first)}")
     names = public_names(repository)
     known = searchable((site / "searchindex.js").read_text(encoding="utf-8"))
     faults += [f"the search does not find {name}" for name in sorted(names - known)]
     print("\n".join(faults))
-    print(f"{len(pages)} pages, {len(names)} names, first page {size} bytes, {len(faults)} faults")
+    print(f"{len(pages)} pages, {len(names)} names, the first page loads {size} bytes, {len(faults)} faults")
     return 1 if faults or len(names) < 300 else 0
 
 

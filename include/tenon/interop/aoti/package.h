@@ -7,6 +7,7 @@
 
 #include "tenon/interop/file.h"
 
+/// TENON_AOTI_ZIP=0: interop/aoti.h opens .so files alone, and does not need minizip.
 #if !defined(TENON_AOTI_ZIP)
 #define TENON_AOTI_ZIP 1
 #endif
