@@ -368,6 +368,9 @@ def write_macros(repository, page):
         lines += [header, "-" * len(header), ""]
         for names, paragraphs in entries:
             lines += [f".. c:macro:: {names[0]}", *(f"             {other}" for other in names[1:]), ""]
+            first, _, about = paragraphs[0].partition(": ")
+            if "=" not in first:  # else it says which value does that
+                paragraphs[0] = about[0].upper() + about[1:]
             for text in paragraphs:
                 lines += ["   " + prose(NAME.sub(r"`\g<0>`", text)), ""]
     page.parent.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,9 @@ NAVIGATION = {
     "About": "docs/README docs/guarantees docs/random docs/architecture docs/reports/coverage docs/reports/mutation "
              "CHANGELOG CONTRIBUTING SECURITY",
 }
+# On the first page, above its first code.
+WAYS = ("**[Getting started](docs/tutorial.md)** | [add it to a program](docs/building.md) | [all guides](docs/README.md) | "
+        "[reference](reference/tensor.rst)")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/reports/*.md",
          "examples/README.md", "examples/*/README.md", "examples/*/*/README.md", "tests/**/README.md")
 PICTURES = ("*.svg", "*.png", "*.jpg")
@@ -68,7 +71,7 @@ class Site:
         text = LINK.sub(lambda m: m[1] or m[2] + self.target(page, m[3]) + m[4], text)
         if str(page) == "README.md":
             page = pathlib.Path("index.md")
-            text += self.navigation()
+            text = text.replace("\n```", f"\n{WAYS}\n\n```", 1) + self.navigation()
         elif str(page) == "examples/README.md":
             text += toctree("", [p.with_suffix("").relative_to("examples").as_posix() for p in self.pages
                                  if p.parts[0] == "examples" and len(p.parts) == 3])
