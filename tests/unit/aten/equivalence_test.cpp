@@ -6,6 +6,7 @@
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 #include "tensor/helpers.h"
 
 namespace equivalence_test {
@@ -471,6 +472,28 @@ TEST_CASE("equivalence: split, chunk and unbind") {
   const at::Tensor nothing = at::empty({0, 2});
   check_views(tenon::split(nothing, 0), at::split(nothing, 0));
   check_views(tenon::chunk(nothing, 3), at::chunk(nothing, 3));
+}
+
+TEST_CASE("equivalence: equal, allclose, min_max, mean_std and item") {
+  for (const at::Tensor& t : sources()) {
+    INFO(t.sizes() << " at " << t.strides());
+    for (const at::Tensor& u : {t.clone(), t + 1e-6, t + 1, t.reshape({-1})}) {
+      CHECK(tenon::equal(t, u) == at::equal(t, u));
+      if (t.sizes() == u.sizes()) CHECK(tenon::allclose(t, u) == at::allclose(t, u));
+    }
+    if (t.numel() == 0) continue;
+    const auto [min, max] = at::aminmax(t);
+    CHECK(tenon::min_max(t).min.to<float>() == min.item<float>());
+    CHECK(tenon::min_max(t).max.to<float>() == max.item<float>());
+    const at::Tensor in_double = t.to(at::kDouble);
+    CHECK(std::fabs(tenon::mean_std(t).mean - in_double.mean().item<double>()) < 1e-12);
+    CHECK(std::fabs(tenon::mean_std(t).std - in_double.std(false).item<double>()) < 1e-12);
+    const at::Tensor first = t.reshape({-1})[0];
+    CHECK(tenon::item<float>(first) == first.item<float>());
+  }
+  const at::Tensor t = numbered({3});
+  CHECK_FALSE(tenon::equal(t, t.to(at::kDouble)));
+  CHECK(tenon::allclose(t, t.to(at::kDouble)));
 }
 
 TEST_CASE("equivalence: resize_tensor_ptr is at::Tensor::resize_, keeping the elements") {
