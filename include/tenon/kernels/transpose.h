@@ -48,7 +48,7 @@ TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
   }
 }
 
-#if !defined(__OPTIMIZE_SIZE__) && !TENON_PORTABLE
+#if !defined(__OPTIMIZE_SIZE__)
 /// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square,
 /// `pitch` apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
 /// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
@@ -57,6 +57,11 @@ template <class E>
 TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* in, int64_t pitch,
                                      int64_t rows) noexcept {
   constexpr size_t kLanes = 16 / sizeof(E);
+#if TENON_PORTABLE
+  for (size_t lane = 0; lane < kLanes; ++lane, out += out_stride, in += sizeof(E)) {
+    copy_each<sizeof(E)>(out, int64_t{sizeof(E)}, in, pitch, rows);
+  }
+#else
   constexpr auto lanes = std::make_index_sequence<kLanes>();
   constexpr auto kTile = static_cast<int64_t>(kLanes);
   for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
@@ -74,6 +79,7 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
     }
     for (int64_t i = 0; i < kTile; ++i) store(to + i * out_stride, v[i]);
   }
+#endif
 }
 
 /// A plane of at least one square, of elements of 1, 2, 4 or 8 bytes, in blocks of 64 rows of one
@@ -103,7 +109,9 @@ TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
         for (int64_t i = 0; i < rows; ++i) {
           const char* const line = in + i * p.in_stride;
           std::memcpy(block + i * kLine, line, 64);  // of known length, which is not a call
+#if !TENON_PORTABLE
           __builtin_prefetch(line + kLine);
+#endif
         }
         in = block;
       }
@@ -309,7 +317,7 @@ TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
   if (left == 0) return;
   Plane p = plane;
   shuffle.keep_last(p, left);
-#if !defined(__OPTIMIZE_SIZE__) && !TENON_PORTABLE
+#if !defined(__OPTIMIZE_SIZE__)
   if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
     p.in += (p.out_rows - 1) * p.in_step;
     p.out += (p.out_rows - 1) * p.out_stride;
