@@ -15,7 +15,7 @@ PICTURES = {
     "owned": ("Owned", "zeros({2, 3})", {**TENSOR, "memory": ("memory", 244, 50, 96, 46, "memory\nof tenon")},
               [("a", "impl", True), ("impl", "memory", True)],
               "tenon frees the memory after the last\ntensor, view and export of it."),
-    "adopted": ("Adopted", "from_blob(p, {2, 3}, deleter)",
+    "adopted": ("Adopted", "for_blob(p, {2, 3}).deleter(f)",
                 {**TENSOR, "memory": ("yours", 244, 50, 96, 46, "memory\nof yours"),
                  "deleter": ("yours", 120, 112, 92, 34, "deleter")},
                 [("a", "impl", True), ("impl", "memory", True), ("impl", "deleter", True), ("deleter", "memory", None)],
