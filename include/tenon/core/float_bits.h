@@ -11,49 +11,48 @@
 #if TENON_PORTABLE
 #include <cstring>
 #endif
-#if TENON_CPLUSPLUS >= 202002L && TENON_PORTABLE
+#if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L
 #include <bit>
 #endif
 
 // Before std::bit_cast of C++20 only a builtin makes constants of another type's bits.
-#if !TENON_PORTABLE
-#define TENON_BIT_CAST(T, value) __builtin_bit_cast(T, value)
-#define TENON_CONSTEXPR_BITS constexpr
-#elif defined(__cpp_lib_bit_cast)
-#define TENON_BIT_CAST(T, value) std::bit_cast<T>(value)
+#if !TENON_PORTABLE || defined(__cpp_lib_bit_cast)
 #define TENON_CONSTEXPR_BITS constexpr
 #else
-#define TENON_BIT_CAST(T, value) ::tenon::detail::copy_bits<T>(value)
 #define TENON_CONSTEXPR_BITS
 #endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-#if TENON_PORTABLE
 template <class T, class F>
-T copy_bits(F value) noexcept {
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS T cast_bits(F value) noexcept {
+#if !TENON_PORTABLE
+  return __builtin_bit_cast(T, value);
+#elif defined(__cpp_lib_bit_cast)
+  return std::bit_cast<T>(value);
+#else
   static_assert(sizeof(T) == sizeof(F));
   T bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
-}
 #endif
+}
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS uint32_t
 float_bits(float value) noexcept {
-  return TENON_BIT_CAST(uint32_t, value);
+  return cast_bits<uint32_t>(value);
 }
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS float float_from_bits(
     uint32_t bits) noexcept {
-  return TENON_BIT_CAST(float, bits);
+  return cast_bits<float>(bits);
 }
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS uint64_t
 double_bits(double value) noexcept {
-  return TENON_BIT_CAST(uint64_t, value);
+  return cast_bits<uint64_t>(value);
 }
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS double double_from_bits(
     uint64_t bits) noexcept {
-  return TENON_BIT_CAST(double, bits);
+  return cast_bits<double>(bits);
 }
 inline constexpr uint64_t kDoubleInfinity = uint64_t{0x7ff} << 52;
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_finite(double value) noexcept {
