@@ -280,6 +280,17 @@ def measure_cases(config, options, tables) -> Cells:
     return cells
 
 
+def compiler_time(command, source):
+    """Nanoseconds of CPU time that a compiler needs for a source that it reads from its input."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run([*command, "-x", "c++", "-"], input=source, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise Failure(f"{source.splitlines()[0]} does not compile:\n{done.stderr.strip()[-2000:]}")
+    # Not os.times(), which counts in hundredths of a second.
+    return 1e9 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
 def measure_headers(config, runs) -> Cells:
     """CPU time that the compiler needs for a file that only includes a header."""
     cells: Cells = {}
@@ -288,18 +299,10 @@ def measure_headers(config, runs) -> Cells:
             program = config["programs"].get(name, {})
             if "command" not in program:
                 continue
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             command = [config["compiler"], "-std=c++17", "-fsyntax-only", *program["flags"]]
-            done = subprocess.run(
-                [*command, "-x", "c++", "-"],
-                input=f"#include <{header}>\n", capture_output=True, text=True, check=False)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            if done.returncode != 0:
-                raise Failure(f"<{header}> does not compile:\n{done.stderr.strip()[-2000:]}")
+            time = compiler_time(command, f"#include <{header}>\n")
             if number > 0:  # the first reads the headers into the page cache
-                # Not os.times(), which counts in hundredths of a second.
-                seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-                cells.setdefault(("include", name), Cell()).rounds.append(1e9 * seconds)
+                cells.setdefault(("include", name), Cell()).rounds.append(time)
     return cells
 
 

@@ -2,10 +2,19 @@
 # SPDX-License-Identifier: MIT
 #
 # Measures tenon beside ExecuTorch, ATen, OpenCV and NumPy: installs what is missing (Debian, Ubuntu), fetches
-# the peers, builds and prints the tables. Arguments go to benchmark/compare.py (try --help), or to
-# benchmark/grid.py after --grid: copies and casts of many types, layouts and sizes.
+# the peers, builds and prints the tables. Arguments go to benchmark/compare.py (try --help), or after --grid to
+# benchmark/grid.py: copies and casts of many types, layouts and sizes; or after --comparison to
+# benchmark/comparison/comparison.py: tenon beside other tensors and arrays, for docs/comparison.md.
 set -eu
 . "$(dirname -- "$0")/common.sh"
+
+# get_partners NAME...: a peer that cannot be had is left out; the table says so.
+partners=${TENON_PARTNERS:-$root/build/partners}
+get_partners() {
+  for partner in "$@"; do
+    "$root/scripts/partners.sh" --dir "$partners" "$partner" >&2 || step "going on without $partner"
+  done
+}
 
 need "${CXX:-g++}" g++
 need cmake cmake
@@ -13,15 +22,24 @@ need ninja ninja-build
 need python3 python3
 need_pip
 need_header benchmark/benchmark.h libbenchmark-dev
+if [ "${1:-}" = --comparison ]; then
+  shift
+  install_missing
+  # One that cannot be had is left out.
+  need_header xtensor/xtensor.hpp libxtensor-dev
+  (install_missing) || step "going on without xtensor"
+  missing=
+  [ -e /usr/lib/llvm-19/include/c++/v1/mdspan ] || missing="clang-19 libc++-19-dev"
+  (install_missing) || step "going on without std::mdspan"
+  get_partners executorch libtorch tvm_ffi nanobind cccl
+  exec python3 -B "$root/benchmark/comparison/comparison.py" --partners "$partners" --build "$root/build/comparison" \
+    --page "$root/docs/comparison.md" "$@"
+fi
 need_header opencv4/opencv2/dnn/dnn.hpp libopencv-dnn-dev
 need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
 install_missing
 
-# A peer that cannot be had is left out; the table says so.
-partners=${TENON_PARTNERS:-$root/build/partners}
-for partner in executorch libtorch numpy mpi4py; do
-  "$root/scripts/partners.sh" --dir "$partners" "$partner" >&2 || step "going on without $partner"
-done
+get_partners executorch libtorch numpy mpi4py
 
 build=$root/build/benchmark
 mkdir -p "$build"

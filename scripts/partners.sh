@@ -16,6 +16,7 @@ names:
   catch2      Catch2 3, from Debian's backports (4 MB)
   cccl        CUDA's libcu++ 13.0, for its mdspan: headers that need no CUDA (9 MB)
   dlpack      dlpack.h 1.3, the standard's own header (36 kB)
+  tvm_ffi     tvm-ffi 0.1.15.post2: headers and its library, for its Tensor (10 MB)
   pybind11    pybind11 3.1.0: headers, CMake package (1.4 MB)
   nanobind    nanobind 3.1.0: headers, sources, CMake package (1.4 MB)
   scikit_build  scikit-build-core 1.1.2, which builds modules for pip (2 MB)
@@ -177,6 +178,8 @@ partner_dlpack() {
   find "$partners/dlpack.new" -mindepth 1 -maxdepth 1 ! -name dlpack -exec rm -rf {} +
   finish dlpack "dlpack.h 1.3 of $version"
 }
+
+partner_tvm_ffi() { simple tvm_ffi apache-tvm-ffi==0.1.15.post2; }
 
 partner_pybind11() { simple pybind11 pybind11==3.1.0; }
 
@@ -341,7 +344,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -48,11 +48,24 @@ class Runtime:
     allocations: float = 0
 
 
+def version(partners, name):
+    """Of what scripts/partners.sh fetched."""
+    return re.search(r"==([^\s+]+)", (partners / name / ".stamp").read_text())[1]
+
+
+def executorch_flags(partners):
+    include = partners / "executorch" / "executorch" / "include"
+    return ["-isystem", f"{include}", "-isystem", f"{include}/executorch/runtime/core/portable_type/c10",
+            "-DC10_USING_CUSTOM_GENERATED_MACROS", "-DET_EVENT_TRACER_ENABLED"]
+
+
+def shared(folder, names):
+    """Links libraries that register themselves: nothing calls them."""
+    return [f"-L{folder}", "-Wl,--no-as-needed", *names, "-Wl,--as-needed", f"-Wl,-rpath,{folder}"]
+
+
 def runtimes(partners, models):
     """All of them, with how each is compiled and linked."""
-
-    def version(name):
-        return re.match(rf"{name}==(\S+)", (partners / name / ".stamp").read_text())[1]
 
     torch = partners / "torch" / "torch"
     et = partners / "executorch" / "executorch"
@@ -60,25 +73,20 @@ def runtimes(partners, models):
     small = ["-ffunction-sections", "-fdata-sections", f"-I{ROOT / 'include'}", str(HERE / "no_demangler.cpp")]
     static = ["-static-libstdc++", "-static-libgcc", "-Wl,-Bstatic", "-lminizip", "-lz", "-Wl,-Bdynamic",
               "-Wl,--gc-sections", "-Wl,--export-dynamic-symbol=aoti_*"]
-    et_include = ["-isystem", f"{et}/include", "-isystem", f"{et}/include/executorch/runtime/core/portable_type/c10",
-                  "-DC10_USING_CUSTOM_GENERATED_MACROS", "-DET_EVENT_TRACER_ENABLED"]
-
-    def shared(folder, names):  # kernels and backends register themselves: nothing calls them
-        return [f"-L{folder}", "-Wl,--no-as-needed", *names, "-Wl,--as-needed", f"-Wl,-rpath,{folder}"]
-
+    et_include = executorch_flags(partners)
     kernels = ["-lexecutorch", "-lexecutorch_kernels_optimized", "-lexecutorch_threadpool"]
     return [
         Runtime("tenon, -O2", "tenon.cpp", models / "digits.pt2", ["-std=c++17", "-O2", *small], static),
         Runtime("tenon, -Os", "tenon.cpp", models / "digits.pt2", ["-std=c++17", "-Os", *small], static),
-        Runtime(f"libtorch {version('torch')}", "libtorch.cpp", models / "digits.pt2",
+        Runtime(f"libtorch {version(partners, 'torch')}", "libtorch.cpp", models / "digits.pt2",
                 ["-std=c++20", "-O2", "-isystem", f"{torch}/include",
                  "-isystem", f"{torch}/include/torch/csrc/api/include"],
                 shared(torch / "lib", ["-ltorch_cpu", "-lc10"])),
-        Runtime(f"ExecuTorch {version('executorch')}", "executorch.cpp", ROOT / "examples/digits/data/digits.pte",
+        Runtime(f"ExecuTorch {version(partners, 'executorch')}", "executorch.cpp", ROOT / "examples/digits/data/digits.pte",
                 ["-std=c++17", "-O2", *et_include], shared(et / "lib", kernels)),
         Runtime("ExecuTorch with XNNPACK", "executorch.cpp", models / "digits_xnnpack.pte",
                 ["-std=c++17", "-O2", *et_include], shared(et / "lib", [*kernels, "-lexecutorch_backend_xnnpack"])),
-        Runtime(f"ONNX Runtime {version('onnxruntime')}", "onnxruntime.cpp", models / "digits.onnx",
+        Runtime(f"ONNX Runtime {version(partners, 'onnxruntime')}", "onnxruntime.cpp", models / "digits.onnx",
                 ["-std=c++17", "-O2", "-isystem", f"{onnx}/include"],
                 [str(onnx / "lib/libonnxruntime.so.1"), f"-Wl,-rpath,{onnx / 'lib'}"]),
     ]
@@ -124,6 +132,14 @@ def build(runtime, program):
     command = ["g++", "-DNDEBUG", "-s", *runtime.compile, HERE / runtime.source, "-o", program, *runtime.link, "-ldl"]
     subprocess.run(command, check=True)
     runtime.size = program.stat().st_size
+
+
+def build_counter(folder):
+    """The library that counts calls of malloc, to be preloaded."""
+    counter = folder / "malloc_counter.so"
+    command = ["g++", "-O2", "-fno-builtin", "-fPIC", "-shared", HERE.parent / "malloc_counter.cpp", "-o", counter]
+    subprocess.run(command, check=True)
+    return counter
 
 
 def measure(all_of, programs, counter, partners, rounds):
@@ -238,10 +254,7 @@ def main():
     programs = [models / re.sub(r"\W+", "_", runtime.title) for runtime in all_of]
     for runtime, program in zip(all_of, programs):
         build(runtime, program)
-    counter = models / "malloc_counter.so"
-    command = ["g++", "-O2", "-fno-builtin", "-fPIC", "-shared", HERE.parent / "malloc_counter.cpp", "-o", counter]
-    subprocess.run(command, check=True)
-    measure(all_of, programs, counter, partners, options.rounds)
+    measure(all_of, programs, build_counter(models), partners, options.rounds)
 
     compiler = subprocess.run(["g++", "-dumpfullversion"], check=True, capture_output=True, text=True).stdout.strip()
     caption = f"{processor()}, g++ {compiler}, one thread, {options.rounds} rounds, {datetime.date.today()}"
