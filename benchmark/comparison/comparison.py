@@ -60,7 +60,7 @@ class Library:
     name: str  # of its source here
     title: str
     version: str
-    needs: Path  # what is there if the library is
+    needs: list  # files and folders that are there if the library is
     get: str  # how to get it
     minimal: str  # the smallest program
     flags: list = dataclasses.field(default_factory=list)
@@ -75,7 +75,7 @@ class Library:
 
     @property
     def is_there(self):
-        return self.needs.exists()
+        return all(Path(file).exists() for file in self.needs)
 
     @property
     def package(self):
@@ -118,25 +118,27 @@ def libraries(partners):
     cccl = partners / "cccl/nvidia/cu13/include/cccl"
     xtensor, libcxx = Path("/usr/include/xtensor"), Path("/usr/lib/llvm-19/include/c++/v1")
     config = ROOT / "include/tenon/config.h"
+    python = sysconfig.get_paths()["include"]
     mdspan = "return {}::mdspan(data, 2, 3).size() != 6;"
     return [
-        Library("tenon", "tenon", macros(config, *(f"TENON_VERSION_{p}" for p in ("MAJOR", "MINOR", "PATCH"))), config, "",
+        Library("tenon", "tenon", macros(config, *(f"TENON_VERSION_{p}" for p in ("MAJOR", "MINOR", "PATCH"))), [config], "",
                 "#include <tenon/tenon.h>\n" + function("return tenon::from_blob(data, {2, 3})->numel() != 6;"),
                 [f"-I{ROOT / 'include'}"], checked=["-DTENON_CHECKED"]),
-        Library("executorch", "ExecuTorch", version("executorch"), executorch, fetched("executorch"),
+        Library("executorch", "ExecuTorch", version("executorch"), [executorch], fetched("executorch"),
                 "#include <executorch/extension/tensor/tensor.h>\n"
                 + function("return executorch::extension::from_blob(data, {2, 3})->numel() != 6;"),
                 runtimes.executorch_flags(partners), runtimes.shared(executorch / "lib", ["-lexecutorch"])),
-        Library("aten", "ATen", version("libtorch"), torch, fetched("libtorch"),
+        Library("aten", "ATen", version("libtorch"), [torch], fetched("libtorch"),
                 "#include <ATen/ATen.h>\n" + function("return at::from_blob(data, {2, 3}).numel() != 6;"),
                 ["-isystem", f"{torch}/include"], runtimes.shared(torch / "lib", ["-ltorch_cpu", "-lc10"])),
-        Library("tvm_ffi", "tvm-ffi", version("tvm_ffi"), tvm, fetched("tvm_ffi"),
+        Library("tvm_ffi", "tvm-ffi", version("tvm_ffi"), [tvm], fetched("tvm_ffi"),
                 "#include <tvm/ffi/container/tensor.h>\n"
                 + function("int64_t shape[2] = {2, 3}, strides[2] = {3, 1};\n"
                            "  const DLTensor tensor{data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};\n"
                            "  return tvm::ffi::TensorView(&tensor).numel() != 6;"),
                 ["-isystem", f"{tvm}/include"], runtimes.shared(tvm / "lib", ["-ltvm_ffi"])),
-        Library("nanobind", "nanobind", version("nanobind"), nanobind, fetched("nanobind"),
+        Library("nanobind", "nanobind", version("nanobind"), [nanobind, f"{python}/Python.h"],
+                fetched("nanobind") + " and python3-dev",
                 "#include <nanobind/ndarray.h>\n"
                 "static float data[6];\n"
                 "NB_MODULE(minimal_nanobind, m) {\n"
@@ -144,21 +146,22 @@ def libraries(partners):
                 "    return nanobind::ndarray<float>(data, {2, 3}).size() != 6;\n"
                 "  });\n"
                 "}\n",
-                ["-isystem", f"{nanobind}/include", "-isystem", sysconfig.get_paths()["include"],
+                ["-isystem", f"{nanobind}/include", "-isystem", python,
                  f"-I{nanobind}/ext/robin_map/include", "-fno-strict-aliasing"],
                 sources=[f"{nanobind}/src/nb_combined.cpp"], is_module=True),
         Library("xtensor", "xtensor",
                 macros(xtensor / "xtensor_config.hpp", *(f"XTENSOR_VERSION_{p}" for p in ("MAJOR", "MINOR", "PATCH"))),
-                xtensor, "apt-get install libxtensor-dev",
+                [xtensor], "apt-get install libxtensor-dev",
                 "#include <array>\n#include <xtensor/xadapt.hpp>\n"
                 + function("const std::array<size_t, 2> shape{2, 3};\n"
                            "  return xt::adapt(&data[0], 6, xt::no_ownership(), shape).size() != 6;")),
-        Library("mdspan", "mdspan", version("cccl"), cccl, fetched("cccl"),
+        Library("mdspan", "mdspan", version("cccl"), [cccl], fetched("cccl"),
                 "#include <cuda/std/mdspan>\n" + function(mdspan.format("cuda::std")), ["-isystem", f"{cccl}"],
                 checked=["-DCCCL_ENABLE_ASSERTIONS"], made_by="libcu++"),
         # Standard libraries cannot be mixed, and Google Benchmark is built with the other.
         Library("std_mdspan", "std::mdspan", re.sub(r"(..)(..)(..)", lambda m: ".".join(str(int(n)) for n in m.groups()),
-                                                    macros(libcxx / "__config", "_LIBCPP_VERSION")), libcxx / "mdspan",
+                                                    macros(libcxx / "__config", "_LIBCPP_VERSION")),
+                [libcxx / "mdspan", "/usr/bin/clang++-19"],
                 "apt-get install clang-19 libc++-19-dev",
                 "#include <mdspan>\n" + function(mdspan.format("std")), ["-stdlib=libc++"], compiler="clang++-19",
                 standard="-std=c++23", has_cases=False, made_by="libc++"),
@@ -232,6 +235,19 @@ def case_tables(found, cells):
             times.append([title, *best_in_bold(row)])
             allocations.append([title, *(compare.format_allocs(cell) if cell else "–" for cell in row)])
     return compare.markdown(times), compare.markdown(allocations)
+
+
+def slower_lines(found, cells):
+    """A line for each case in which another library is quicker: how many times tenon's time is the other's."""
+    lines = []
+    for case, title in ROWS.items():
+        tenon = cells["tenon", case].ns
+        others = [(tenon / cells[library.name, case].ns, library.title) for library in found
+                  if (library.name, case) in cells]
+        quicker = [f"{other} {ratio:.1f}" for ratio, other in sorted(others, reverse=True) if ratio > CLOSE]
+        if quicker:
+            lines.append(f"- {title}: {', '.join(quicker)}")
+    return "\n".join(lines) or "none"
 
 
 def outcome(code, out, err):
@@ -330,9 +346,10 @@ def main(arguments=None):
         programs = build(found, folder)
         cells = measure(found, programs, runtimes.build_counter(folder), options)
         times, allocations = case_tables(found, cells)
-        parts = [about(found, missing, options), "Times:", times, "Allocations:", allocations,
-                 "A wrong shape:", shape_table(found, programs),
-                 "The smallest program:", build_table(found, programs, compile_times(found, options.compile_runs))]
+        parts = [about(found, missing, options), "### Times", times,
+                 f"Tenon's time is more than {CLOSE} times another's, and how many times, in:", slower_lines(found, cells),
+                 "### Allocations", allocations, "### A wrong shape", shape_table(found, programs),
+                 "### The smallest program", build_table(found, programs, compile_times(found, options.compile_runs))]
         text = "\n\n".join(parts)
         if options.page:
             options.page.write_text(insert(options.page.read_text(encoding="utf-8"), text), encoding="utf-8")
