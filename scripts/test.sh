@@ -220,7 +220,7 @@ else
   partners=${TENON_PARTNERS:-$root/build/partners}
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
-  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack pybind11 nanobind \
+  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ${nightly:+tvm_ffi} pybind11 nanobind \
     scikit_build cmake platformio conan twine site numpy mpi4py torch torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
@@ -299,6 +299,8 @@ if [ -n "$nightly" ]; then
   build benchmarks --preset gcc "${options[@]}" -DTENON_BUILD_BENCHMARKS=ON \
     -DTENON_BUILD_TESTS=OFF -DTENON_BUILD_EXAMPLES=OFF
   check "benchmark programs" python3 benchmark/compare.py build/benchmarks/benchmark \
+    --rounds 1 --min-time 0.01 --compile-runs 1
+  check "comparison" python3 -B benchmark/comparison/comparison.py --partners "$partners" --build build/comparison \
     --rounds 1 --min-time 0.01 --compile-runs 1
   run native --preset native "${options[@]}" -DTENON_PARTNERS_DIR=
   other portable-clang clang++ "$strict" "$tests"

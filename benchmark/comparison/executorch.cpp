@@ -14,7 +14,9 @@ int main(int argc, char** argv) {
   executorch::runtime::runtime_init();
   float data[6] = {1, 2, 3, 4, 5, 6};
   if (rows::asks_for_wrong_shape(argc, argv)) {
-    return rows::wrong_shape([&] { return make_tensor_ptr(from_blob(data, {2, 3}), {4, 2})->numel(); });
+    return rows::wrong_shape([&] {
+      return make_tensor_ptr(from_blob(data, {2, 3}), {4, 2})->numel();
+    });
   }
   rows::have_had_two_threads();
   bench::Suite suite(argc, argv);
@@ -23,8 +25,7 @@ int main(int argc, char** argv) {
   suite.add("zeros/2x3", [] { return zeros({2, 3}); });
   suite.add("zeros/1024x1024", [] { return zeros({rows::kSide, rows::kSide}); });
 
-  const TensorPtr matrix =
-      make_tensor_ptr({rows::kSide, rows::kSide}, rows::numbers(rows::kNumel));
+  const TensorPtr matrix = make_tensor_ptr({rows::kSide, rows::kSide}, rows::numbers(rows::kNumel));
   const auto transpose = [&] {
     return make_tensor_ptr(matrix, {rows::kSide, rows::kSide}, {1, 0}, {1, rows::kSide});
   };

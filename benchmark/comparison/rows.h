@@ -54,7 +54,9 @@ inline void require_transposed(const float* values) {
 
 /// A process that had two threads counts references with atomic instructions, as a real program does.
 /// libstdc++ spares std::shared_ptr those before, which other counters never are.
-inline void have_had_two_threads() { std::thread([] {}).join(); }
+inline void have_had_two_threads() {
+  std::thread([] {}).join();
+}
 
 inline bool asks_for_wrong_shape(int argc, char** argv) {
   return argc > 1 && std::strcmp(argv[1], "--wrong-shape") == 0;

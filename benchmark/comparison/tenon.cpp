@@ -17,8 +17,7 @@ int main(int argc, char** argv) {
   suite.add("zeros/2x3", [] { return zeros({2, 3}); });
   suite.add("zeros/1024x1024", [] { return zeros({rows::kSide, rows::kSide}); });
 
-  const TensorPtr matrix =
-      make_tensor_ptr({rows::kSide, rows::kSide}, rows::numbers(rows::kNumel));
+  const TensorPtr matrix = make_tensor_ptr({rows::kSide, rows::kSide}, rows::numbers(rows::kNumel));
   const Tensor turned = transpose(matrix, 0, 1);
   suite.add("share", [&] { return make_tensor_ptr(matrix); });
   suite.add("transpose", [&] { return transpose(matrix, 0, 1); });

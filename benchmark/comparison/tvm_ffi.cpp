@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
 
   const ffi::Tensor matrix = zeros({rows::kSide, rows::kSide});
   const auto transpose = [&] {
-    return matrix.as_strided({matrix.size(1), matrix.size(0)}, {matrix.stride(1), matrix.stride(0)});
+    return matrix.as_strided({matrix.size(1), matrix.size(0)},
+                             {matrix.stride(1), matrix.stride(0)});
   };
   suite.add("share", [&] { return ffi::Tensor(matrix); });
   suite.add("transpose", transpose);
