@@ -9,6 +9,7 @@ import sys
 here = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(here))
 import styles  # pylint: disable=wrong-import-position
+from sphinx.domains.cpp import CPPDomain  # pylint: disable=wrong-import-position
 config = (here.parents[1] / "include/tenon/config.h").read_text(encoding="utf-8")
 numbers = [re.search(rf"#define TENON_VERSION_{part} +(\d+)", config)[1] for part in ("MAJOR", "MINOR", "PATCH")]
 
@@ -41,6 +42,7 @@ html_theme = "furo"
 html_title = f"tenon {version}"
 html_static_path = [str(here / "static")]
 html_css_files = ["site.css"]
+html_search_scorer = str(here / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -50,6 +52,13 @@ html_domain_indices = False
 pygments_style = "a11y-light"
 pygments_dark_style = "a11y-dark"
 html_theme_options = {"navigation_with_keys": False}
+
+
+class NamesDomain(CPPDomain):
+    """The search does not list the names of parameters."""
+
+    def get_objects(self):
+        return (found for found in super().get_objects() if found[2] not in ("functionParam", "templateParam"))
 
 
 def make_lighter(app, pagename, templatename, context, doctree):
@@ -71,6 +80,7 @@ def finish(app, exception):
 
 
 def setup(app):
+    app.add_domain(NamesDomain, override=True)
     app.connect("html-page-context", make_lighter, priority=400)  # before furo's
     app.connect("html-page-context", drop_unused, priority=600)
     app.connect("build-finished", finish, priority=600)  # after furo, which writes pygments.css then
