@@ -249,10 +249,7 @@ TENON_END_NAMESPACE
 #define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
 #endif
 
-/// If the expression, an Error or a Result, has failed, returns its error from the enclosing
-/// function, which returns Error or Result<T>; a Result's message is kept:
-/// `TENON_TRY(copy_(row, image));`. A lambda in the expression may use it too: hence no -Wshadow
-/// there.
+// A lambda in TENON_TRY's expression may use it too: hence no -Wshadow there.
 #if defined(__GNUC__)
 #define TENON_DETAIL_MAY_SHADOW \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
@@ -261,7 +258,11 @@ TENON_END_NAMESPACE
 #define TENON_DETAIL_MAY_SHADOW
 #define TENON_DETAIL_SHADOW_END
 #endif
+
 // clang-format off
+/// If the expression, an Error or a Result, has failed, returns its error from the enclosing
+/// function, which returns Error or Result<T>; a Result's message is kept:
+/// `TENON_TRY(copy_(row, image));`.
 #define TENON_TRY(...)                                                                \
   do {                                                                                \
     TENON_DETAIL_MAY_SHADOW                                                           \
