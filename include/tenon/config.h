@@ -36,7 +36,7 @@
 #include <tenon before X11/Xlib.h, or undef Bool and None>  // not there, which ends the compilation
 #endif
 
-/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: tenon's version. No other place
+/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. No other place
 /// states it: CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1
