@@ -151,12 +151,16 @@ function(tenon_add_aoti target)
 endfunction()
 
 # tenon_check_modules(<reason>)
-# Sets `reason` to what C++20 modules need where this build does not have it, else to nothing.
+# Sets `reason` to what C++20 modules need and this build does not have; to nothing if it has all.
 function(tenon_check_modules reason)
   set(${reason} "" PARENT_SCOPE)
   if(CMAKE_VERSION VERSION_LESS 3.28 OR NOT CMAKE_GENERATOR MATCHES "^(Ninja|Visual Studio)")
     set(${reason} "C++20 modules need CMake 3.28 or later and the generator Ninja or Visual Studio; this is CMake \
 ${CMAKE_VERSION} with ${CMAKE_GENERATOR}." PARENT_SCOPE)
+  elseif((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14) OR
+         (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16))
+    set(${reason} "C++20 modules need Clang 16, GCC 14 or later; this is ${CMAKE_CXX_COMPILER_ID} \
+${CMAKE_CXX_COMPILER_VERSION}." PARENT_SCOPE)
   endif()
 endfunction()
 

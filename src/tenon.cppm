@@ -31,8 +31,11 @@ using tenon::DeviceType, tenon::toString, tenon::Device;
 using tenon::SizesType, tenon::StridesType, tenon::DimOrderType, tenon::kMaxDims, tenon::Dims,
     tenon::DimOrder;
 // core/error.h
-using tenon::Error, tenon::toString, tenon::Exception, tenon::FailureHandler,
-    tenon::last_error_message, tenon::check, tenon::set_failure_handler;
+using tenon::Error, tenon::toString;
+#if TENON_HAS_EXCEPTIONS
+using tenon::Exception;
+#endif
+using tenon::FailureHandler, tenon::last_error_message, tenon::check, tenon::set_failure_handler;
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h

@@ -26,12 +26,12 @@ namespace detail {
 template <class T>
 TENON_ALWAYS_INLINE bool multiply(T a, T b, T& product) noexcept {
 #if TENON_PORTABLE
-  constexpr T kLeast = std::numeric_limits<T>::min();
-  constexpr T kMost = std::numeric_limits<T>::max();
-  if (a < 0 ? (b < 0 ? a < kMost / b : b > 0 && a < kLeast / b)
-            : (b < 0 ? a > 0 && b < kLeast / a : b > 0 && a > kMost / b)) {
-    return false;
-  }
+  constexpr T kLeast = (std::numeric_limits<T>::min)();
+  constexpr T kMost = (std::numeric_limits<T>::max)();
+  if (a > 0 && b > 0 && a > kMost / b) return false;
+  if (a > 0 && b < 0 && b < kLeast / a) return false;
+  if (a < 0 && b > 0 && a < kLeast / b) return false;
+  if (a < 0 && b < 0 && a < kMost / b) return false;
   product = static_cast<T>(a * b);
   return true;
 #else
@@ -41,8 +41,8 @@ TENON_ALWAYS_INLINE bool multiply(T a, T b, T& product) noexcept {
 template <class T>
 TENON_ALWAYS_INLINE bool add(T a, T b, T& sum) noexcept {
 #if TENON_PORTABLE
-  constexpr T kLeast = std::numeric_limits<T>::min();
-  constexpr T kMost = std::numeric_limits<T>::max();
+  constexpr T kLeast = (std::numeric_limits<T>::min)();
+  constexpr T kMost = (std::numeric_limits<T>::max)();
   if (b < 0 ? a < kLeast - b : a > kMost - b) return false;
   sum = static_cast<T>(a + b);
   return true;

@@ -154,13 +154,12 @@ TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits
   const double above = number < lowest ? lowest : number;
   const double within = above > highest ? highest : above;
   // GCC may not convert numbers before it has clamped them: that would set FE_INVALID.
-#if TENON_PORTABLE || defined(__CUDACC__)
-  return static_cast<int32_t>(within + 0.0);
-#elif __has_builtin(__builtin_assoc_barrier)
+#if !TENON_PORTABLE && !defined(__CUDACC__)
+#if __has_builtin(__builtin_assoc_barrier)
   return static_cast<int32_t>(__builtin_assoc_barrier(within));
-#else
-  return static_cast<int32_t>(within + 0.0);
 #endif
+#endif
+  return static_cast<int32_t>(within + 0.0);
 }
 
 /// Double to integers of up to 64 bits in the same way, in two's complement.

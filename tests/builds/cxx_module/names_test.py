@@ -43,8 +43,8 @@ def declared(xml, reference):
 
 
 def exported(text):
-    lists = re.findall(r"^// (\S+\.h)\nusing ([^;]+);", text, re.MULTILINE)
-    return {header: re.findall(r"tenon::[^\s,]+", names) for header, names in lists}
+    lists = re.findall(r"^// (\S+\.h)\n((?:using [^;]+;\n|#.*\n)+)", text, re.MULTILINE)
+    return {header: re.findall(r"tenon::[^\s,;]+", names) for header, names in lists}
 
 
 def faults(headers, module):

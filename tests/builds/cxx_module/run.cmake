@@ -42,6 +42,8 @@ function(expect_same_output program other)
 endfunction()
 
 function(mode_import)
+  run("${CXX}" -std=c++20 -fno-exceptions -fsyntax-only "-I${TENON_SOURCE_DIR}/include" "${TENON_SOURCE_DIR}/src/tenon.cppm")
+
   set(from_tree "${SCRATCH}/tree/build")
   write_project(tree "add_subdirectory(\"${TENON_SOURCE_DIR}\" tenon)")
   build(tree OPTIONS -DTENON_MODULE=ON TARGETS app includes imports both)

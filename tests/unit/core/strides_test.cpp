@@ -101,6 +101,27 @@ bool collides(Vector offsets) {
 
 }  // namespace
 
+TEMPLATE_TEST_CASE("strides: multiply and add say what fits", "", int32_t, int64_t, uint64_t) {
+  using T = TestType;
+  constexpr T lowest = std::numeric_limits<T>::min();
+  constexpr T highest = std::numeric_limits<T>::max();
+  const T values[] = {lowest, T(lowest + 1),  T(lowest / 2),  T(-2),  T(-1), 0, 1,
+                      2,      T(highest / 2), T(highest - 1), highest};
+  for (const T a : values) {
+    for (const T b : values) {
+      CAPTURE(a, b);
+      T expected = 0;
+      T result = 0;
+      const bool fits = !__builtin_mul_overflow(a, b, &expected);
+      REQUIRE(tenon::detail::multiply(a, b, result) == fits);
+      if (fits) REQUIRE(result == expected);
+      const bool sum_fits = !__builtin_add_overflow(a, b, &expected);
+      REQUIRE(tenon::detail::add(a, b, result) == sum_fits);
+      if (sum_fits) REQUIRE(result == expected);
+    }
+  }
+}
+
 TEST_CASE("strides: numel is the product of the sizes, 1 for none and 0 with a 0 among them") {
   const struct {
     Vector sizes;
