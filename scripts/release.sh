@@ -1,15 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Makes what a release consists of, from a clean checkout. See the usage below.
+# Makes what a release consists of, from a clean checkout or the unpacked source archive. See the usage below.
 set -eu
+umask 022  # packages have files that all may read
 . "$(dirname -- "$0")/common.sh"
 
 usage() {
   cat <<'END'
 usage: scripts/release.sh [--out DIR] [NAME...]
-  --out DIR   the folder (default: build/release), in which each has a folder of its name
-names (default: all, which wants a checkout without changes):
+  --out DIR   the folder (default: build/release), in which each has a folder of its name. It is new, empty, or one
+              that this script made before.
+names (default: all; all want a checkout without changes):
   source      the repository's files, with the vcpkg port in packaging/vcpkg
   cpack       the installed tree as .tar.gz and .deb
   debian      Debian's source package and libtenon-dev, checked by lintian
@@ -45,40 +47,85 @@ while [ $# -gt 0 ]; do
   shift
 done
 
+# In the order of `all`, each once.
+asked=" ${names:-$all} " names=
+for made in $all; do
+  case $asked in *" $made "*) names="${names:+$names }$made" ;; esac
+done
+in_git() { [ -e "$root/.git" ]; }  # else this is the unpacked archive, whatever repository contains it
+
 need git git
 need cmake cmake
 need make make
 need "${CXX:-g++}" g++
 need python3 python3
-if [ -z "$names" ]; then
-  names=$all
-  need dh debhelper
-  need dpkg-buildpackage dpkg-dev
-  need lintian lintian
-  need_pip
-fi
+for made in $names; do
+  case $made in
+    debian)
+      need dh debhelper
+      need dpkg-buildpackage build-essential
+      need lintian lintian
+      ;;
+    python | conan | platformio) need_pip ;;
+  esac
+done
 install_missing
-if [ "$names" = "$all" ] && [ -n "$(git -C "$root" status --porcelain)" ]; then
-  fail "the checkout has changes: commit them, or name what to make"
-fi
 
 version=$(sed -n 's/^#define TENON_VERSION_[A-Z]* \([0-9]*\)$/\1/p' "$root/include/tenon/config.h" | paste -sd .)
-partners=${TENON_PARTNERS:-$root/build/partners}
-SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
-PYTHONDONTWRITEBYTECODE=1
-export SOURCE_DATE_EPOCH PYTHONDONTWRITEBYTECODE
+print_notes() {
+  awk -v version="$version" '
+    /^## / { wanted = index($0 " ", " " version " "); next }
+    wanted && (/./ || begun) { begun = 1; print }' "$root/CHANGELOG.md"
+}
+check_checkout() {
+  for file in library.json arduino/library.properties packaging/vcpkg/tenon/vcpkg.json CITATION.cff; do
+    grep -Eq "^[ \"]*version(-semver)?\"?[:=] *\"?$version\"?,?\$" "$root/$file" ||
+      fail "$file does not have the version of include/tenon/config.h, $version"
+  done
+  [ -n "$(print_notes)" ] || fail "CHANGELOG.md has nothing on $version"
+  if [ "$names" = "$all" ] && in_git && [ -n "$(git -C "$root" status --porcelain)" ]; then
+    fail "the checkout has changes: commit them, or name what to make"
+  fi
+}
+check_checkout
+
+# The first line of $out/.gitignore, which keeps what is made out of git and of the next archive.
+mark="# Made by scripts/release.sh, which replaces what is here."
 mkdir -p "$out"
 out=$(CDPATH='' cd -- "$out" && pwd)
+if [ -n "$(ls -A "$out")" ] && [ "$(head -n 1 "$out/.gitignore" 2>/dev/null)" != "$mark" ]; then
+  fail "$out has files that this script did not make: name a new folder"
+fi
+printf '%s\n*\n' "$mark" >"$out/.gitignore"
+
+partners=${TENON_PARTNERS:-$root/build/partners}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$out/release.log
 : >"$log"
+if in_git; then
+  SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
+else
+  SOURCE_DATE_EPOCH=$(stat -c %Y "$root/CMakeLists.txt")  # all files of the archive have the commit's
+  git init --quiet --bare "$work/git"
+  export GIT_DIR="$work/git" GIT_WORK_TREE="$root"
+fi
+PYTHONDONTWRITEBYTECODE=1
+export SOURCE_DATE_EPOCH PYTHONDONTWRITEBYTECODE
 
-# The files that git has or would add, as one archive: all else is made of it, outside the checkout.
+# The files that git has or would add, but for deleted ones, as one archive: all else is made of it, outside the checkout.
 archive=$work/tenon-$version-source.tar.gz
-git -C "$root" ls-files -z --cached --others --exclude-standard |
-  tar -C "$root" --null -T - --ignore-failed-read --transform "s:^:tenon-$version/:" --sort=name --owner=0 --group=0 \
-    --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - 2>>"$log" | gzip -n >"$archive"
+# shellcheck disable=SC2016 # for the inner sh
+(
+  cd "$root"
+  git ls-files -z --cached --others --exclude-standard |
+    xargs -0 sh -c 'for file; do if [ -e "$file" ] || [ -L "$file" ]; then printf "%s\0" "$file"; fi; done' sh >"$work/files"
+  [ -s "$work/files" ] || fail "git lists no files of $root"
+  tar --null -T "$work/files" --transform "s:^:tenon-$version/:" --sort=name --owner=0 --group=0 --numeric-owner \
+    --mode=go=rX,u+rw --mtime="@$SOURCE_DATE_EPOCH" -cf "$work/files.tar"
+)
+unset GIT_DIR GIT_WORK_TREE
+gzip -n <"$work/files.tar" >"$archive"
 
 # unpacked NAME: sets `source` to a new copy of the files.
 unpacked() {
@@ -107,7 +154,8 @@ make_debian() {
   cp -R "$source/packaging/debian" "$source/debian"
   maintainer=$(sed -n 's/^Maintainer: //p' "$source/debian/control")
   maintainer="${DEBFULLNAME:-${maintainer% <*}} <${DEBEMAIL:-$(expr "$maintainer" : '.*<\(.*\)>')}>"
-  sed -i "s/^Maintainer: .*/Maintainer: $maintainer/" "$source/debian/control"
+  maintainer="$maintainer" awk '/^Maintainer: / { $0 = "Maintainer: " ENVIRON["maintainer"] } 1' \
+    "$root/packaging/debian/control" >"$source/debian/control"
   cat >"$source/debian/changelog" <<END
 tenon ($version-1) unstable; urgency=medium
 
@@ -147,7 +195,7 @@ make_conan() {
     export CONAN_HOME="$work/conan/home" PYTHONPATH="$partner"
     logged "$log" python3 "$partner/bin/conan" profile detect
     logged "$log" python3 "$partner/bin/conan" create --no-remote "$source/packaging/conan" -s compiler.cppstd=17
-    logged "$log" python3 "$partner/bin/conan" cache save "tenon/$version:*" --file "$out/conan/tenon-$version-conan.tgz"
+    logged "$log" python3 "$partner/bin/conan" cache save "tenon/$version:*" --no-source --file "$out/conan/tenon-$version-conan.tgz"
   )
 }
 
@@ -160,6 +208,8 @@ from platformio.package.pack import PackagePacker
 # The list of licences is on a site, which is not asked.
 ManifestSchema.load_spdx_licenses = staticmethod(lambda: {"licenses": [{"licenseId": "MIT"}]})
 PackagePacker(sys.argv[1]).pack(sys.argv[2])' "$source" "$out/platformio"
+  gunzip "$out"/platformio/*.tar.gz  # which has the time
+  gzip -n "$out"/platformio/*.tar
 }
 
 make_arduino() {
@@ -169,10 +219,7 @@ make_arduino() {
 }
 
 make_notes() {
-  awk -v version="$version" '
-    /^## / { wanted = index($0 " ", " " version " "); next }
-    wanted && (/./ || begun) { begun = 1; print }' "$root/CHANGELOG.md" >"$out/notes/tenon-$version.md"
-  [ -s "$out/notes/tenon-$version.md" ] || fail "CHANGELOG.md has nothing on $version"
+  print_notes >"$out/notes/tenon-$version.md"
   ! grep -q "^## Unreleased: $version" "$root/CHANGELOG.md" || step "CHANGELOG.md calls $version unreleased"
 }
 
@@ -182,5 +229,6 @@ for made in $names; do
   mkdir "$out/$made"
   "make_$made"
 done
-(cd "$out" && find ./*/ -type f | sort | xargs sha256sum >SHA256SUMS)
+# shellcheck disable=SC2086 # names, of which not all are there
+(cd "$out" && find $all -type f 2>/dev/null | sort | xargs sha256sum >SHA256SUMS)
 step "made $names; $out/SHA256SUMS lists it"

@@ -21,12 +21,36 @@ fail() {
 }
 
 if [ "$package" = metadata ]; then
-  grep -xF "version: $version" "$root/CITATION.cff" || fail "CITATION.cff has not config.h's version, $version"
-  grep -F "\"version-semver\": \"$version\"" "$root/packaging/vcpkg/tenon/vcpkg.json" ||
-    fail "vcpkg.json has not config.h's version, $version"
-  "$root/scripts/release.sh" --out "$scratch/metadata" notes
+  release="$root/scripts/release.sh"
+  made=$scratch/metadata
+  rm -rf "$made"
+  (umask 077 && "$release" --out "$made" notes source)
+  # The unpacked archive makes the same files, whatever the umask was, and in another repository too.
+  mkdir "$made/other"
+  git init --quiet "$made/other"
+  tar -xzf "$made"/source/*.tar.gz -C "$made/other"
+  copy=$made/other/tenon-$version
+  "$copy/scripts/release.sh" source notes
+  cmp "$made/SHA256SUMS" "$copy/build/release/SHA256SUMS" || fail "the archive makes other files than the checkout"
+  ! tar -tvzf "$made"/source/*.tar.gz | grep -Ev '^-rw(-r--r--|xr-xr-x) ' || fail "files of the archive have other modes"
+
+  # refuses WORDS COMMAND...
+  refuses() {
+    words=$1
+    shift
+    ! output=$("$@" 2>&1) || fail "$* was not refused"
+    case $output in *"$words"*) ;; *) fail "$* said: $output" ;; esac
+  }
+  refuses "has files that this script did not make" "$copy/scripts/release.sh" --out "$copy" arduino
+  [ -e "$copy/arduino/library.properties" ] || fail "a foreign folder was removed"
+  sed -i 's/VERSION_PATCH [0-9]*/VERSION_PATCH 99/' "$copy/include/tenon/config.h"
+  refuses "library.json does not have the version" "$copy/scripts/release.sh" source
+  next=${version%.*}.99
+  sed -i "s/\(version.*\)$version/\1$next/" "$copy/library.json" "$copy/arduino/library.properties" "$copy/CITATION.cff" \
+    "$copy/packaging/vcpkg/tenon/vcpkg.json"
+  refuses "CHANGELOG.md has nothing on $next" "$copy/scripts/release.sh" source
   # All lines on this version, and none on others.
-  lines=$(grep -c . "$scratch/metadata/notes/tenon-$version.md")
+  lines=$(grep -c . "$made/notes/tenon-$version.md")
   all=$(awk -v version="$version" '/^## / { on = $NF == version || $2 == version } on && /./ && !/^## /' "$root/CHANGELOG.md" | wc -l)
   [ "$lines" = "$all" ] || fail "the notes have $lines of $all lines"
   exec env PYTHONPATH="$TENON_PARTNERS/twine" python3 -B -W ignore "$TENON_PARTNERS/twine/bin/cffconvert" --validate \
@@ -41,6 +65,7 @@ unshare --mount sh -c "$overlay" "$new" 2>/dev/null || skip "no root folder can 
 
 made=$package
 [ "$package" != vcpkg ] || made=source
+rm -rf "${scratch:?}/$package"
 "$root/scripts/release.sh" --out "$scratch/$package" "$made"
 
 # Its mounts and processes end with it.
