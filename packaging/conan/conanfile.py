@@ -26,8 +26,8 @@ class TenonConan(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "../..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "packaging/*.cmake", "src/*"):
-            copy(self, pattern, root, self.export_sources_folder)
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "packaging/cpack.cmake", "src/*"):
+            copy(self, pattern, root, self.export_sources_folder, excludes=("*/__pycache__/*", "*.pyc"))
 
     def layout(self):
         cmake_layout(self)
@@ -40,6 +40,7 @@ class TenonConan(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
+        toolchain.user_presets_path = False  # else it writes to the sources
         for part in ("ATEN", "EXECUTORCH", "CUDA", "AOTI"):  # found by the program that asks for them
             toolchain.cache_variables[f"TENON_{part}"] = "OFF"
         toolchain.generate()

@@ -49,6 +49,7 @@ case $package in
     with_cmake -DCMAKE_PREFIX_PATH=/package/installed
     ;;
   cpack)
+    expect "$(dpkg-deb --contents made/*.deb | grep -Ev '^(drwxr-xr-x|-rw-r--r--) ')" ""
     mkdir installed
     tar -xzf made/*.tar.gz -C installed --strip-components 1
     with_cmake -DCMAKE_PREFIX_PATH=/package/installed
@@ -82,6 +83,16 @@ case $package in
     conan() { python3 partners/conan/bin/conan "$@"; }
     conan profile detect
     conan cache restore made/*.tgz
+    # The next recipe revision is the same, though building and Python left files among the sources.
+    exported=$(find "$CONAN_HOME/p" -type d -name es)
+    [ -n "$exported" ]
+    [ -z "$(find "$CONAN_HOME/p" -name CMakeUserPresets.json)" ]
+    cp -R "$exported" again
+    cp -R packaging/conan again/packaging
+    mkdir -p again/packaging/conan/test_package/build again/include/tenon/__pycache__
+    touch again/packaging/conan/test_package/build/any.cmake again/include/tenon/__pycache__/any.pyc
+    conan export again/packaging/conan
+    expect "$(conan list "tenon/$version#*" --format=json 2>/dev/null | grep -cE '^ +"[0-9a-f]{32}"')" 1
     conan install --no-remote --requires "tenon/$version" -s compiler.cppstd=17 -g CMakeDeps -g CMakeToolchain -of generated
     with_cmake -DCMAKE_TOOLCHAIN_FILE=/package/generated/conan_toolchain.cmake -DCMAKE_BUILD_TYPE=Release
     ;;
