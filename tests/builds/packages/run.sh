@@ -66,7 +66,7 @@ unshare --mount sh -c "$overlay" "$new" 2>/dev/null || skip "no root folder can 
 made=$package
 [ "$package" != vcpkg ] || made=source
 rm -rf "${scratch:?}/$package"
-"$root/scripts/release.sh" --out "$scratch/$package" "$made"
+(umask 077 && "$root/scripts/release.sh" --out "$scratch/$package" "$made")
 
 # Its mounts and processes end with it.
 unshare --mount --pid --fork --kill-child sh -eu -c "$overlay"'
