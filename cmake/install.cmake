@@ -10,7 +10,7 @@ install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES debug/tenon_gdb.py debug/tenon_memory.py debug/tenon_stacks.py DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/debug")
 
-# The CMake package. In share/, not lib/: nothing in it depends on the architecture.
+# The CMake package. In share/, not lib/: the headers alone do not depend on the architecture.
 set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
 install(TARGETS tenon EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TENON_COMPILED)
@@ -26,8 +26,12 @@ configure_package_config_file(
   cmake/tenonConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
   INSTALL_DESTINATION "${tenon_package_dir}" NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a new minor version may break code, so only the same one is compatible.
+set(for_any ARCH_INDEPENDENT)
+if(TENON_COMPILED OR TENON_MODULE)
+  set(for_any "")
+endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
-                                 COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+                                 COMPATIBILITY SameMinorVersion ${for_any})
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
               cmake/tenonComponents.cmake

@@ -143,7 +143,10 @@ function(mode_compiled)
   run("${CMAKE_COMMAND}" --build "${build}")
   run("${CMAKE_COMMAND}" --install "${build}" --prefix "${SCRATCH}/compiled/prefix")
   build_consumer("${here}/project" "-DCMAKE_PREFIX_PATH=${SCRATCH}/compiled/prefix" -DCONSUMER_SOURCE=main.cpp
-                 -DCONSUMER_TARGET=tenon::compiled)
+                 -DCONSUMER_TARGET=tenon::compiled -DCONSUMER_COMPONENTS=COMPONENTS,compiled)
+  # The library is for one architecture: a program of the other size of pointers does not find it.
+  expect_refusal("version: ${TENON_VERSION} (" "${here}/version" "-DCMAKE_PREFIX_PATH=${SCRATCH}/compiled/prefix"
+                 -DCONSUMER_VERSION=${TENON_VERSION} -DCMAKE_SIZEOF_VOID_P=2)
 endfunction()
 
 function(mode_find_package)
@@ -193,10 +196,11 @@ function(mode_components)
   set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
               -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
               "-DCMAKE_FIND_ROOT_PATH=${SCRATCH}" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
-  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,aten,executorch,cuda,aoti)
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,compiled,aten,executorch,cuda,aoti)
   set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
             "-DTENON_MINIZIP_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda, aoti and module."
+  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda, aoti, module and compiled."
+             "compiled: this tenon was installed without it, which is TENON_COMPILED."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
              "cuda: CUDA was not found, and TENON_CUDA_DIR is not set."
