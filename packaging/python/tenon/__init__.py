@@ -2,28 +2,35 @@
 """tenon's headers and CMake package for C++, and its type of tensors over the memory of arrays."""
 
 import importlib.metadata
-import pathlib
+import os
 
 __all__ = ["Tensor", "asarray", "get_cmake_dir", "get_include"]
 __version__ = importlib.metadata.version("tenon")
 
-_FOLDER = pathlib.Path(__file__).resolve().parent
+# Not this file's folder: `pip install -e` leaves the file in the checkout, but installs the headers.
+_FOLDER = os.path.abspath(str(importlib.metadata.distribution("tenon").locate_file("tenon")))
 
 
 def get_include():
     """The folder to give to the compiler: -I."""
-    return str(_FOLDER / "include")
+    return os.path.join(_FOLDER, "include")
 
 
 def get_cmake_dir():
     """The folder to give to CMake: -Dtenon_DIR=."""
-    return str(_FOLDER / "share" / "cmake" / "tenon")
+    return os.path.join(_FOLDER, "share", "cmake", "tenon")
 
 
 def __getattr__(name):
     """Loads the type when it is asked for: a build that wants the headers does without."""
     if name in ("Tensor", "asarray"):
-        from . import _tensor  # pylint: disable=import-outside-toplevel
-
+        try:
+            from . import _tensor  # pylint: disable=import-outside-toplevel
+        except ModuleNotFoundError as error:
+            raise ImportError(f"tenon.{name} is not here: tenon was built with TENON_PYTHON=OFF") from error
         return getattr(_tensor, name)
     raise AttributeError(f"module 'tenon' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

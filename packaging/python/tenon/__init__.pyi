@@ -2,6 +2,7 @@
 from ._tensor import ArrayLike as ArrayLike
 from ._tensor import Tensor as Tensor
 
+__all__ = ["Tensor", "asarray", "get_cmake_dir", "get_include"]
 __version__: str
 
 def get_include() -> str: ...
