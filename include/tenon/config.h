@@ -21,6 +21,10 @@
 #endif
 #endif
 
+#if TENON_PORTABLE != 0 && TENON_PORTABLE != 1
+#error "tenon: TENON_PORTABLE is 0 or 1"
+#endif
+
 #if defined(_MSVC_LANG)  // MSVC's __cplusplus is C++98's unless /Zc:__cplusplus is given
 #define TENON_CPLUSPLUS _MSVC_LANG
 #else

@@ -133,8 +133,10 @@ TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t di
                 static_cast<int>(digits), value);
 #if defined(__NEWLIB__)
   TENON_CHECK(std::strlen(out.text) > 1, Error::NotSupported,
-              "to_string: snprintf prints no floating numbers; give --specs=nano.specs to the "
-              "compiler as well as to the linker");
+              TENON_PORTABLE
+                  ? "to_string: snprintf prints no floating numbers; link with -u _printf_float"
+                  : "to_string: snprintf prints no floating numbers; give "
+                    "--specs=nano.specs to the compiler as well as to the linker");
 #endif
   split_digits(out, column.plus);
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Checks what TENON_PORTABLE=1 makes of the headers that need no other library.
 
-  check_portable.py words COMPILER INCLUDE HEADER...   no extension of a compiler is left in them
+  check_portable.py words COMPILER INCLUDE HEADER...   no extension of a compiler is left in them, by its name or by what
+                                                       -pedantic-errors says
   check_portable.py msvc CLANG INCLUDE HEADER...       they compile by MSVC's rules: for its target, with the
                                                        standard library and the Windows headers of MinGW-w64, and
                                                        without the macros of GCC and Clang
@@ -19,7 +20,9 @@ import tempfile
 # What macros and functions of the standard library expand to, and glibc's own variable.
 ALLOWED = {"__builtin_offsetof", "__builtin_va_arg", "__builtin_va_end", "__builtin_va_start", "__errno_location",
            "__libc_single_threaded", "__func__"}
-EXTENSION = re.compile(r"\b__[A-Za-z_]\w*|\basm\b|\[\[\s*\w+::\w+")
+# Pragmas about warnings and about the symbols of other libraries' functions change no code of the headers.
+EXTENSION = re.compile(r"\b__[A-Za-z_]\w*|\b(?:asm|typeof)\b|\[\[\s*(?:using\b|\w+::\w+)|"
+                       r"#\s*pragma\s+(?!once|STDC|GCC diagnostic|GCC visibility)\w+.*")
 MINGW = "x86_64-w64-mingw32-g++-posix"
 # A header that asks for Linux, by an #error.
 LINUX = "tenon/interop/shm.h"
@@ -58,6 +61,10 @@ def check_words(compiler, include, headers):
         return extensions(text, include)
 
     faults = [f"{place}: {name}" for name, place in sorted(left(1).items())]
+    command = [compiler, "-std=c++17", "-DTENON_PORTABLE=1", "-I", include, "-pedantic-errors", "-fsyntax-only", "-x",
+               "c++", "-"]
+    said = subprocess.run(command, input=includes(headers), text=True, capture_output=True).stderr
+    faults += [line for line in said.splitlines() if ": error: " in line]
     unseen = {"__attribute__", "__builtin_expect"} - left(0).keys()
     if unseen:
         faults.append(f"without TENON_PORTABLE there should be {', '.join(sorted(unseen))}: the check sees nothing")

@@ -208,7 +208,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   };
   TENON_TRY(zip.each([&](const std::string& name) {
     // <archive>/data/aotinductor/<model>/<file>; only a model's name may have slashes.
-    const size_t at = std::min(name.find('/'), name.size());
+    const size_t at = (std::min)(name.find('/'), name.size());
     if (name.compare(at, root.size(), root) != 0) return Error::Ok;
     const size_t begin = at + root.size();
     const size_t end = name.rfind('/');

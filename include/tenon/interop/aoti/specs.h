@@ -93,7 +93,7 @@ inline Error find_aoti_text(std::string_view json, std::string_view name,
                             std::optional<std::string_view>& found) {
   size_t at = 0;
   const auto take = [&](char c) noexcept {
-    at = std::min(json.find_first_not_of(" \t\r\n", at), json.size());
+    at = (std::min)(json.find_first_not_of(" \t\r\n", at), json.size());
     const bool is_there = at < json.size() && json[at] == c;
     at += is_there ? 1 : 0;
     return is_there;
@@ -121,7 +121,7 @@ inline Error find_aoti_text(std::string_view json, std::string_view name,
   take(' ');  // and all other blanks
   if (is_valid && at == json.size()) return Error::Ok;
   return fail(Error::InvalidArgument, "the package's metadata is not JSON of texts, from byte ",
-              std::min(at, json.size()), " on, in the field \"", std::string(key).c_str(), '"');
+              (std::min)(at, json.size()), " on, in the field \"", std::string(key).c_str(), '"');
 }
 
 /// Reads descriptions with a ';' between them, as many as there are specs.

@@ -53,7 +53,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
     // object key - invalid string; last read: 'x'": where and what was read are said here.
     std::string_view what = error.what();
-    what.remove_prefix(std::min(what.find(": ") + 2, what.size()));
+    what.remove_prefix((std::min)(what.find(": ") + 2, what.size()));
     return refuse(ShownText(what.substr(0, what.find("; last read"))).text, token);
   }
 

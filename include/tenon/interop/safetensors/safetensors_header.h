@@ -175,7 +175,7 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
   for (size_t i = kBegin; i-- > 0;) length = length << 8 | bytes[i];
   if (length > kSafeTensorsMaxHeader || length > size - kBegin) {
     return fail(Error::InvalidArgument, "the header's length, at offset 0, is ", length,
-                ", expected at most ", std::min(kSafeTensorsMaxHeader, size - kBegin));
+                ", expected at most ", (std::min)(kSafeTensorsMaxHeader, size - kBegin));
   }
   const std::string_view text(reinterpret_cast<const char*>(bytes) + kBegin,
                               static_cast<size_t>(length));
