@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """tenon's headers and CMake package for C++, and its type of tensors over the memory of arrays."""
 
+import importlib
 import importlib.metadata
 import os
 
@@ -25,10 +26,9 @@ def __getattr__(name):
     """Loads the type when it is asked for: a build that wants the headers does without."""
     if name in ("Tensor", "asarray"):
         try:
-            from . import _tensor  # pylint: disable=import-outside-toplevel
+            return getattr(importlib.import_module("tenon._tensor"), name)
         except ModuleNotFoundError as error:
             raise ImportError(f"tenon.{name} is not here: tenon was built with TENON_PYTHON=OFF") from error
-        return getattr(_tensor, name)
     raise AttributeError(f"module 'tenon' has no attribute '{name}'")
 
 

@@ -70,8 +70,14 @@ case $package in
     python3 -m pip --disable-pip-version-check install --no-index --no-deps --target site made/*.whl
     export PYTHONPATH=/package/site
     python3 packages/tensor_test.py "$version"
+    # As after `pip install -e`, where Python's files lie elsewhere; and without the type.
+    mkdir -p editable/tenon
+    mv site/tenon/__init__.py editable/tenon
+    export PYTHONPATH=/package/editable:/package/site
+    case $(python3 -c 'import tenon; tenon.Tensor' 2>&1) in *TENON_PYTHON=OFF*) ;; *) expect "an error" "of TENON_PYTHON=OFF" ;; esac
     with_cmake -Dtenon_DIR="$(python3 -c 'import tenon; print(tenon.get_cmake_dir())')"
     with_include "$(python3 -c 'import tenon; print(tenon.get_include())')"
+    mv editable/tenon/__init__.py site/tenon
     [ ! -e site/bin/tenon-inspect ] || expect "$(site/bin/tenon-inspect --version)" "$version"
     if [ -e partners/mypy ]; then
       cd packages

@@ -13,6 +13,8 @@ def main() -> None:
     assert pathlib.Path(tenon.get_include(), "tenon", "tenon.h").is_file()
     assert pathlib.Path(tenon.get_cmake_dir(), "tenonConfig.cmake").is_file()
 
+    assert {"Tensor", "asarray"} <= set(dir(tenon))
+
     numbers = array.array("f", [1, 2, 3])
     shared = tenon.asarray(numbers)
     copied = tenon.asarray(numbers, copy=True)
