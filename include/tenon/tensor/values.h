@@ -243,8 +243,9 @@ struct MeanStd {
 /// Sums are in double, in pairs, and in an order that depends on the number of elements of each
 /// tensor alone: the same bits on every processor, at every instruction set, compiler option and
 /// layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links the
-/// program. With TENON_PORTABLE the last bits depend on the compiler's options: docs/platforms.md.) A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one.
-/// Zeros have no sign. A sum beyond a double's range is infinite, and the deviation then NaN.
+/// program. With TENON_PORTABLE the last bits depend on the compiler's options: docs/platforms.md.)
+/// A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one. Zeros
+/// have no sign. A sum beyond a double's range is infinite, and the deviation then NaN.
 /// Ownership: keeps no tensor. Threads: one summary, one thread.
 class Summary {
  public:
