@@ -50,6 +50,7 @@ case $package in
     ;;
   cpack)
     expect "$(dpkg-deb --contents made/*.deb | grep -Ev '^(drwxr-xr-x|-rw-r--r--) ')" ""
+    expect "$(dpkg-deb --contents made/*.deb | grep -c ' ./usr/share/doc/libtenon-dev/copyright')" 1
     mkdir installed
     tar -xzf made/*.tar.gz -C installed --strip-components 1
     with_cmake -DCMAKE_PREFIX_PATH=/package/installed

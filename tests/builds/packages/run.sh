@@ -68,6 +68,16 @@ made=$package
 rm -rf "${scratch:?}/$package"
 (umask 077 && "$root/scripts/release.sh" --out "$scratch/$package" "$made")
 
+if [ "$package" = cpack ]; then
+  # As a user makes it, whose umask may be any.
+  (
+    umask 077
+    cmake -S "$root" -B "$scratch/cpack/build" -DTENON_PARTNERS_DIR=
+    cmake --build "$scratch/cpack/build" --target package
+    mv "$scratch"/cpack/build/*.tar.gz "$scratch"/cpack/build/*.deb "$scratch/cpack/cpack"
+  )
+fi
+
 # Its mounts and processes end with it.
 unshare --mount --pid --fork --kill-child sh -eu -c "$overlay"'
   root=$1 build=$2 made=$3 partners=$4
