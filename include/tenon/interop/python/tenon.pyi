@@ -5,7 +5,7 @@ The stubs that nanobind's and pybind11's tools write for a module refer to it. I
 tenon, or have this folder in MYPYPATH, or this file beside them."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, final
 
 from typing_extensions import Buffer, CapsuleType
 
@@ -34,6 +34,7 @@ ArrayLike: TypeAlias = (
     | _HasArray
 )
 
+@final
 class Tensor:
     @property
     def shape(self) -> tuple[int, ...]: ...
