@@ -10,9 +10,9 @@
 #include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
 #include <cstdint>  // defines __GLIBC__, where that is the C library
 
-// TENON_PORTABLE=1: nothing but standard C++17, and #pragma once. Kernels are then plain loops.
-// docs/platforms.md says what else is missing. The default where the compiler is neither GCC nor
-// Clang.
+/// TENON_PORTABLE=1: the headers use standard C++17 alone, but for #pragma once. Kernels are then
+/// plain loops; docs/platforms.md says what else differs. The default where the compiler is neither
+/// GCC nor Clang.
 #if !defined(TENON_PORTABLE)
 #if defined(__GNUC__) || defined(__clang__)  // Clang defines both, but for MSVC's headers
 #define TENON_PORTABLE 0
