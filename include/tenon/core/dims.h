@@ -236,6 +236,9 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   Dims(It first, It last) {
     for (; first != last; ++first) append(*first);
   }
+  template <class NumberNeedsBraces,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  Dims(NumberNeedsBraces) TENON_MISTAKE("a list of sizes or dimensions needs braces, as in {2, 3}");
 
   // For two Dims only: everything else compares as ArrayRef.
   template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>

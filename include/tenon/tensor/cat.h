@@ -159,13 +159,17 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
 TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
   if (TENON_UNLIKELY(count == 0)) return fail(Error::InvalidArgument, "the list has no tensors");
+  Device device;
+  size_t first = count;  // the first one that has sizes which the others need
   const auto begin = [&](const Dims& sizes) noexcept -> Error {
     batch.sizes = sizes;
     TENON_TRY(check_dims("sizes", batch.sizes));
+    if (TENON_UNLIKELY(sizes.empty() && !batch.is_stack)) {
+      return fail(Error::InvalidArgument, "tensor ", first,
+                  " has no dimensions, so none to join along; stack() makes one");
+    }
     return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");
   };
-  Device device;
-  size_t first = count;  // the first one that has sizes which the others need
   const auto add_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
     MemoryLocation piece;
     TENON_TRY(find_piece(tensor, i, piece));

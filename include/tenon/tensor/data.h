@@ -201,8 +201,8 @@ class Values {
   template <class SizesThenOneList>
   Values(std::initializer_list<std::initializer_list<SizesThenOneList>>)
       TENON_MISTAKE("nested lists need sizes and one list: make_tensor_ptr({2, 2}, {1, 2, 3, 4})");
-  Values(std::initializer_list<detail::ValuesNeedOneType>)
-      TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}");
+  Values(std::initializer_list<detail::ValuesNeedOneType>)  // NAN and INFINITY are float
+      TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}; NAN is a float");
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
             std::enable_if_t<detail::is_container_v<std::remove_reference_t<C>> &&

@@ -50,10 +50,6 @@ template <class F>
 inline constexpr bool is_wrong_deleter_v =  // lazily: asking compiles a generic lambda's body
     std::conjunction_v<std::bool_constant<!is_deleter_v<F>>,
                        std::disjunction<std::is_invocable<F&>, std::is_invocable<F&, AnyPointer>>>;
-/// Whether P is a pointer, or an array that may become one; one of integers may be sizes.
-template <class P>
-using IfPointer = std::enable_if_t<
-    std::is_pointer_v<std::decay_t<P>> && !std::is_integral_v<std::remove_extent_t<P>>, int>;
 template <class... Arguments>
 using IfWrongDeleter =
     std::enable_if_t<(... || is_wrong_deleter_v<std::remove_reference_t<Arguments>>), int>;

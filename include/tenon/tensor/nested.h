@@ -19,7 +19,7 @@ using RowOf = typename RangeElement<const C>::type;
 template <class C, size_t kDepth = 0>
 constexpr auto innermost() noexcept {
   using Row = RowOf<C>;
-  if constexpr (is_element_v<Row>) {
+  if constexpr (is_element_v<Row> || is_char_or_byte_v<Row>) {
     return TypeTag<Row>();
   } else if constexpr (std::is_void_v<Row> || kDepth == kMaxDims) {
     return TypeTag<void>();
@@ -30,13 +30,15 @@ constexpr auto innermost() noexcept {
 template <class C>
 using InnermostElement = typename decltype(innermost<C>())::type;
 
-/// Whether a range's elements are tensor elements.
+/// Whether a range's elements are tensor elements, chars or std::bytes.
 template <class C>
-inline constexpr bool is_row_v = is_element_v<RowOf<C>>;
+inline constexpr bool is_row_v = is_element_v<RowOf<C>> || is_char_or_byte_v<RowOf<C>>;
 
+// Not of a text: it ends in a 0, which is not an element.
 template <class C>
 using IfNested =
-    std::enable_if_t<!std::is_void_v<InnermostElement<C>> && (std::is_array_v<C> || !is_row_v<C>),
+    std::enable_if_t<!std::is_void_v<InnermostElement<C>> &&
+                         (std::is_array_v<C> ? !std::is_same_v<RowOf<C>, char> : !is_row_v<C>),
                      int>;
 
 /// Appends the sizes of `rows`, the row at index `at`, and of its rows.

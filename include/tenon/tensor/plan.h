@@ -57,6 +57,41 @@ using IfOptionsOrGenerator =
                               option_of<Options>() != Option::Device)),
                      int>;
 
+// Restrictions of overloads that only a mistake selects.
+
+template <class... Arguments>
+using IfNotOptions =
+    std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::Generator>), int>;
+/// Whether a deleter is among the arguments that does not follow an option of kind `kBefore`.
+template <Option kBefore, class... Arguments>
+constexpr bool has_misplaced_deleter() noexcept {
+  bool misplaced = false;
+  Option last = Option::None;
+  ((misplaced |= is_deleter_v<std::remove_reference_t<Arguments>> && last != kBefore,
+    last = option_of<Arguments>()),
+   ...);
+  return misplaced;
+}
+template <Option kBefore, class... Arguments>
+using IfMisplacedDeleter = std::enable_if_t<has_misplaced_deleter<kBefore, Arguments...>(), int>;
+/// Smart pointers to elements.
+template <class P>
+using IfSmartPointer =
+    std::enable_if_t<std::is_class_v<P> &&
+                         std::is_constructible_v<DataPtr, decltype(std::declval<P&>().get())>,
+                     int>;
+/// Types of which no tensor has elements.
+template <class T>
+using IfNoElement = std::enable_if_t<!std::is_constructible_v<DataPtr, T*>, int>;
+/// Pointers and containers of elements, but for integers, which may be sizes.
+template <class P>
+using IfData = std::enable_if_t<std::is_pointer_v<std::decay_t<P>>
+                                    ? !std::is_integral_v<std::remove_extent_t<P>>
+                                    : is_container_v<P> && !std::is_constructible_v<Dims, const P&>,
+                                int>;
+template <class Number>
+using IfInteger = std::enable_if_t<std::is_integral_v<Number>, int>;
+
 /// A tensor to make: the options that were given, and how much memory it takes.
 struct Plan {
   ScalarType type;

@@ -57,7 +57,7 @@ struct MakeTensor {
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
-  /// such as float[2][3], with as many dimensions. With sizes, of the containers' elements; then an
+  /// such as float[2][3], with as many dimensions; of chars and std::bytes too. With sizes, of the containers' elements; then an
   /// array is a pointer to the caller's memory, as everywhere.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
@@ -143,13 +143,32 @@ struct MakeTensor {
   Out operator()(const Dims&, DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
 
-  template <class DynamismComesBeforeDeleter,
-            std::enable_if_t<detail::is_deleter_v<DynamismComesBeforeDeleter>, int> = 0>
-  Out operator()(const Dims&, DataPtr, TypeArg, DynamismComesBeforeDeleter) const TENON_MISTAKE(
+  template <class... DynamismComesBeforeDeleter,
+            detail::IfMisplacedDeleter<detail::Option::Dynamism, DynamismComesBeforeDeleter...> = 0>
+  Out operator()(const Dims&, DataPtr, DynamismComesBeforeDeleter&&...) const TENON_MISTAKE(
       "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
-  template <class SizesComeBeforeData, class... Options, detail::IfPointer<SizesComeBeforeData> = 0>
+  template <class SmartPointerNeedsGet, class... More,
+            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  Out operator()(const Dims&, const SmartPointerNeedsGet&, const More&...) const
+      TENON_MISTAKE("give data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
+  template <class VoidPointerAndTypeNeeded, class... More,
+            detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
+  Out operator()(const Dims&, const VoidPointerAndTypeNeeded*, const More&...) const TENON_MISTAKE(
+      "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
+  template <class SizesNeedBraces, class... More, detail::IfInteger<SizesNeedBraces> = 0,
+            detail::IfNotOptions<More...> = 0>
+  Out operator()(SizesNeedBraces, const More&...) const
+      TENON_MISTAKE("sizes need braces: make_tensor_ptr({2, 3}, data)");
+  template <class SizesComeBeforeData, class... Options, detail::IfData<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
+  template <class SizesComeBeforeData,
+            std::enable_if_t<std::is_pointer_v<SizesComeBeforeData>, int> = 0>
+  Out operator()(const SizesComeBeforeData&) const
+      TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
+  template <class SizesComeBeforeData, detail::IfSmartPointer<SizesComeBeforeData> = 0>
+  Out operator()(const SizesComeBeforeData&) const
+      TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data.get())");
 
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
   /// them.

@@ -150,6 +150,10 @@ struct ForBlob {
   TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
     return TensorPtrMaker(data, std::move(sizes), type);
   }
+  template <class SmartPointerNeedsGet, class... More,
+            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  TensorPtrMaker operator()(const SmartPointerNeedsGet&, const Dims&, const More&...) const
+      TENON_MISTAKE("for_blob(data.get(), sizes).owner(data) keeps data alive");
 };
 inline constexpr ForBlob for_blob{};
 
@@ -205,12 +209,24 @@ struct FromBlob {
             detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  template <class TypeComesBeforeDeleter,
-            std::enable_if_t<detail::is_deleter_v<TypeComesBeforeDeleter>, int> = 0>
-  Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter) const
+  template <class... TypeComesBeforeDeleter,
+            detail::IfMisplacedDeleter<detail::Option::Type, TypeComesBeforeDeleter...> = 0>
+  Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter&&...) const
       TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
-  template <class DataComesBeforeSizes, class... Options,
-            detail::IfPointer<DataComesBeforeSizes> = 0>
+  template <class... TypeComesBeforeDeleter,
+            detail::IfMisplacedDeleter<detail::Option::Type, TypeComesBeforeDeleter...> = 0>
+  Out operator()(DataPtr, const Dims&, const Dims&, TypeComesBeforeDeleter&&...) const
+      TENON_MISTAKE(
+          "the type comes before the deleter: from_blob(data, sizes, strides, type, deleter)");
+  template <class SmartPointerNeedsGet, class... More,
+            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  Out operator()(const SmartPointerNeedsGet&, const Dims&, const More&...) const TENON_MISTAKE(
+      "from_blob takes data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
+  template <class VoidPointerAndTypeNeeded, class... More,
+            detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
+  Out operator()(const VoidPointerAndTypeNeeded*, const Dims&, const More&...) const
+      TENON_MISTAKE("no dtype has such elements: from_blob(static_cast<void*>(data), sizes, type)");
+  template <class DataComesBeforeSizes, class... Options, detail::IfData<DataComesBeforeSizes> = 0>
   Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const
       TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
   template <class ContainerNeedsData, class... Options,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Code that must not compile: `#if defined(name)`, with a line `// name: words of the first error`,
 // alternatives for GCC and Clang. GOOD is what must compile instead, under CONTROL.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ BAD(tenon::Device device = 0;)
 #endif
 
 // Memory of an unknown type has to come as void*, with its dtype.
-// blob_of_structs: no match for call.*FromBlob|no matching function.*FromBlob
+// blob_of_structs: VoidPointerAndTypeNeeded = Pixel|static_cast<void.>.data., sizes, type
 #if defined(blob_of_structs)
 struct Pixel {
   float r, g, b;
@@ -30,6 +31,17 @@ struct Pixel {
 Pixel pixels[2];
 GOOD(auto tensor = tenon::from_blob(static_cast<void*>(pixels), {2, 3}, tenon::ScalarType::Float);)
 BAD(auto tensor = tenon::from_blob(pixels, {2, 3}, tenon::ScalarType::Float);)
+#endif
+
+// In make_tensor_ptr too.
+// tensor_of_structs: VoidPointerAndTypeNeeded = Pixel|static_cast<void.>.data., type
+#if defined(tensor_of_structs)
+struct Pixel {
+  float r, g, b;
+};
+Pixel pixels[2];
+GOOD(auto t = tenon::make_tensor_ptr({2, 3}, static_cast<void*>(pixels), tenon::ScalarType::Float);)
+BAD(auto t = tenon::make_tensor_ptr({2, 3}, pixels, tenon::ScalarType::Float);)
 #endif
 
 // An option is given once.
@@ -261,6 +273,24 @@ GOOD(auto tensor = tenon::from_blob(data, {1}, tenon::ScalarType::Float, [](void
 BAD(auto tensor = tenon::from_blob(data, {1}, [](void*) {});)
 #endif
 
+// also after strides,
+// deleter_after_strides: TypeComesBeforeDeleter = |the type comes before the deleter
+#if defined(deleter_after_strides)
+float data[1];
+GOOD(auto tensor = tenon::from_blob(data, {1}, {1}, tenon::ScalarType::Float, [](void*) {});)
+BAD(auto tensor = tenon::from_blob(
+        data, {1}, {1}, [](void*) {}, tenon::ScalarType::Float);)
+#endif
+
+// and with a device,
+// deleter_after_device: TypeComesBeforeDeleter = |the type comes before the deleter
+#if defined(deleter_after_device)
+float data[1];
+GOOD(auto t = tenon::from_blob(
+         data, {1}, tenon::ScalarType::Float, [](void*) {}, tenon::Device());)
+BAD(auto t = tenon::from_blob(data, {1}, tenon::Device(), [](void*) {});)
+#endif
+
 // in make_tensor_ptr after the dynamism.
 // deleter_before_dynamism: DynamismComesBeforeDeleter = |type, dynamism, deleter is the order
 #if defined(deleter_before_dynamism)
@@ -294,6 +324,44 @@ GOOD(auto tensor = tenon::make_tensor_ptr({1}, data);)
 BAD(auto tensor = tenon::make_tensor_ptr(data, {1});)
 #endif
 
+// also without sizes.
+// data_alone: SizesComeBeforeData = |the sizes come before the data
+#if defined(data_alone)
+float data[1];
+float* pointer = data;
+GOOD(auto tensor = tenon::make_tensor_ptr({1}, pointer);)
+BAD(auto tensor = tenon::make_tensor_ptr(pointer);)
+#endif
+
+// Containers come second there too.
+// container_first: SizesComeBeforeData = |the sizes come before the data
+#if defined(container_first)
+std::vector<float> data(2);
+GOOD(auto tensor = tenon::make_tensor_ptr({1, 2}, data);)
+BAD(auto tensor = tenon::make_tensor_ptr(data, {1, 2});)
+#endif
+
+// A smart pointer is not the data.
+// blob_of_smart_pointer: SmartPointerNeedsGet = |data.get.., sizes..owner.data. keeps
+// A promise of docs/guarantees.md.
+#if defined(blob_of_smart_pointer)
+std::shared_ptr<float> data(new float(1));
+GOOD(tenon::TensorPtr tensor = tenon::for_blob(data.get(), {1}).owner(data);)
+BAD(tenon::TensorPtr tensor = tenon::from_blob(data, {1});)
+#endif
+// for_blob_of_smart_pointer: SmartPointerNeedsGet = |data.get.., sizes..owner.data. keeps
+#if defined(for_blob_of_smart_pointer)
+std::unique_ptr<float[]> data(new float[2]);
+GOOD(tenon::TensorPtr tensor = tenon::for_blob(data.get(), {2}).owner(std::move(data));)
+BAD(tenon::TensorPtr tensor = tenon::for_blob(data, {2});)
+#endif
+// tensor_of_smart_pointer: SmartPointerNeedsGet = |data.get.., sizes..owner.data. keeps
+#if defined(tensor_of_smart_pointer)
+std::unique_ptr<float[]> data(new float[2]);
+GOOD(tenon::TensorPtr tensor = tenon::make_tensor_ptr({2}, data.get());)
+BAD(tenon::TensorPtr tensor = tenon::make_tensor_ptr({2}, std::move(data));)
+#endif
+
 // from_blob borrows through a pointer.
 // blob_of_container: ContainerNeedsData = |takes a pointer, container.data
 #if defined(blob_of_container)
@@ -315,6 +383,14 @@ BAD(auto tensor = tenon::make_tensor_ptr({1, 2.0});)
 #if defined(mixed_list_with_sizes)
 GOOD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1.0f, 2.5f});)
 BAD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1, 2.5f});)
+#endif
+
+// NAN is a float.
+// nan_among_doubles: ValuesNeedOneType|all values of a list need one type.*NAN is a float
+#if defined(nan_among_doubles)
+#include <cmath>
+GOOD(auto tensor = tenon::make_tensor_ptr({1.0f, NAN});)
+BAD(auto tensor = tenon::make_tensor_ptr({1.0, NAN});)
 #endif
 
 // Values are one list.
@@ -363,11 +439,42 @@ tenon::TensorPtr f() {
 #endif
 
 // Sizes are a list,
-// size_without_braces: NumberNeedsBraces = int|need braces, as in ones
+// size_without_braces: NumberNeedsBraces = int|needs? braces, as in
 // A promise of docs/guarantees.md.
 #if defined(size_without_braces)
 GOOD(auto tensor = tenon::ones({3});)
 BAD(auto tensor = tenon::ones(3);)
+#endif
+
+// for every function,
+// blob_size_without_braces: NumberNeedsBraces = int|needs braces, as in
+#if defined(blob_size_without_braces)
+float data[6];
+GOOD(auto tensor = tenon::from_blob(data, {6});)
+BAD(auto tensor = tenon::from_blob(data, 6);)
+#endif
+// strided_size_without_braces: NumberNeedsBraces = int|needs braces, as in
+#if defined(strided_size_without_braces)
+GOOD(auto tensor = tenon::zeros_strided({2}, {1});)
+BAD(auto tensor = tenon::zeros_strided(2, 1);)
+#endif
+// iota_size_without_braces: NumberNeedsBraces = int|needs braces, as in
+#if defined(iota_size_without_braces)
+GOOD(auto tensor = tenon::iota({3});)
+BAD(auto tensor = tenon::iota(3);)
+#endif
+// new_size_without_braces: NumberNeedsBraces = int|needs braces, as in
+#if defined(new_size_without_braces)
+tenon::Error resize(tenon::TensorPtr& tensor) {
+  GOOD(return tenon::resize_tensor_ptr(tensor, {3});)
+  BAD(return tenon::resize_tensor_ptr(tensor, 3);)
+}
+#endif
+// sizes_before_values: SizesNeedBraces = int|sizes need braces: make_tensor_ptr
+#if defined(sizes_before_values)
+std::vector<float> data(6);
+GOOD(auto tensor = tenon::make_tensor_ptr({2, 3}, data);)
+BAD(auto tensor = tenon::make_tensor_ptr(2, 3, data);)
 #endif
 
 // of any length,

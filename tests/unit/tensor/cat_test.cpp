@@ -247,8 +247,10 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
   RAISES(InvalidType, "cat: tensor 1 is Int, tensor 0 is Float", cat({a, empty({0}, kInt)}));
   RAISES(OutOfBounds, "cat: dimension 2 is out of range for a result of 2 dimensions", cat({a}, 2));
   RAISES(OutOfBounds, "cat: dimension -3", cat({a}, -3));
-  RAISES(OutOfBounds, "cat: dimension 0 is out of range for a result of 0",
-         cat({make_tensor_ptr(1)}));
+  const TensorPtr scalar = make_tensor_ptr(1);
+  RAISES(InvalidArgument,
+         "cat: tensor 1 has no dimensions, so none to join along; stack() makes one",
+         cat({empty({0}, kInt), scalar, scalar}));
   RAISES(OutOfBounds, "stack: dimension 3 is out of range for a result of 3", stack({a}, 3));
   RAISES(OutOfBounds, "stack: dimension -4", stack({a}, -4));
   const TensorPtr deallocated = ones({2, 3});

@@ -15,17 +15,12 @@ namespace nested_test {
 using namespace tenon;
 using namespace tests;
 
-// Ranges by free functions, of rows and of a text.
+// A range by free functions.
 struct FreeRows {
   std::vector<std::vector<float>> rows;
 };
 auto begin(const FreeRows& r) { return r.rows.begin(); }
 auto end(const FreeRows& r) { return r.rows.end(); }
-struct FreeTexts {
-  std::vector<std::string> texts;
-};
-auto begin(const FreeTexts& r) { return r.texts.begin(); }
-auto end(const FreeTexts& r) { return r.texts.end(); }
 // As std::views::filter: none that is const can be walked.
 struct Walked {
   std::vector<std::vector<float>> rows;
@@ -136,13 +131,34 @@ TEST_CASE("nested: without rows, or without elements in them, the other sizes ar
   CHECK(sizes(make_tensor_ptr(std::vector<std::array<float, 3>>())) == Vector{0, 3});
 }
 
-TEST_CASE("nested: texts, pointers and paths are no rows") {
+TEST_CASE("nested: chars and std::bytes are elements, as in one container") {
+  const TensorPtr texts = make_tensor_ptr(std::vector<std::string>{"abc", "def"});
+  CHECK(sizes(texts) == Vector{2, 3});
+  CHECK(texts->scalar_type() == ScalarType::Char);
+  CHECK(values<int8_t>(texts) == std::vector<int8_t>{'a', 'b', 'c', 'd', 'e', 'f'});
+  const char table[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  CHECK(values<int8_t>(make_tensor_ptr(table)) == std::vector<int8_t>{1, 2, 3, 4, 5, 6});
+  CHECK(values<int8_t>(make_tensor_ptr(std::vector<std::vector<char>>{{1}, {2}})) ==
+        std::vector<int8_t>{1, 2});
+  const std::array<std::array<std::byte, 2>, 1> bytes = {{{std::byte{200}, std::byte{7}}}};
+  const TensorPtr of_bytes = make_tensor_ptr(bytes);
+  CHECK(of_bytes->scalar_type() == ScalarType::Byte);
+  CHECK(sizes(of_bytes) == Vector{1, 2});
+  CHECK(values<uint8_t>(of_bytes) == std::vector<uint8_t>{200, 7});
+  CHECK(values<uint8_t>(make_tensor_ptr({2}, std::vector<std::vector<std::byte>>(
+                                                 2, std::vector<std::byte>(1, std::byte{9})))) ==
+        std::vector<uint8_t>{9, 9});
+  RAISES(InvalidArgument, "row {1} has 1 values, the first has 3",
+         make_tensor_ptr(std::vector<std::string>{"abc", "d"}));
+}
+
+TEST_CASE("nested: literals, pointers and paths are no rows") {
   STATIC_REQUIRE(makes<Rows> && makes<float(&)[3]> && makes<Dims, float(&)[2][3]>);
   STATIC_REQUIRE_FALSE(makes<const char(&)[3]> || makes<const char*> || makes<float(*)[3]>);
-  STATIC_REQUIRE_FALSE(makes<std::vector<std::string>> || makes<std::vector<const char*>>);
+  STATIC_REQUIRE_FALSE(makes<std::vector<const char*>> || makes<const char*(&)[2]>);
   STATIC_REQUIRE_FALSE(makes<std::filesystem::path> || makes<std::vector<TensorPtr>>);
   STATIC_REQUIRE_FALSE(makes<std::filesystem::directory_iterator> || makes<Ping&>);
-  STATIC_REQUIRE_FALSE(makes<FreeTexts&> || makes<std::vector<FreeTexts>&> || makes<Walked&>);
+  STATIC_REQUIRE_FALSE(makes<Walked&>);
 }
 
 TEST_CASE("nested: rows may be ranges by free functions") {
