@@ -106,7 +106,8 @@ struct ReadNpy {
   /// Errors, besides: InvalidType (Undefined; tenon has the file's dtype and it differs from
   /// `type`, except unsigned integers of the same size, as which others write BFloat16);
   /// InvalidArgument (elements that are not a multiple of the type's); NotSupported for object
-  /// dtypes and long double alone.
+  /// dtypes, and for long double under the names that depend on the machine (`longdouble`, `g`):
+  /// NumPy writes it as <f16, which is read as bytes.
   Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));

@@ -57,8 +57,8 @@ struct MakeTensor {
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
-  /// such as float[2][3], with as many dimensions; of chars and std::bytes too. With sizes, of the containers' elements; then an
-  /// array is a pointer to the caller's memory, as everywhere.
+  /// such as float[2][3], with as many dimensions; of chars and std::bytes too. With sizes, of the
+  /// containers' elements; then an array is a pointer to the caller's memory, as everywhere.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
   template <class Rows, class... Options, detail::IfNested<Rows> = 0,

@@ -10,7 +10,7 @@ usage: check_headers.py CHECK REPOSITORY
           backend/cuda are tested in tests/unit/cuda, by what they do together
   form    every header begins with the licence line and has #pragma once before any code; no line is
           longer than 100 characters; no two headers have one name, but for aten/'s, whose files
-          replace those of the same name, and executorch.h
+          replace those of the same name, and executorch.h; from core to module only MODE_HEADERS ask for ATen mode
   statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
           DUPLICATES, because it may be there once for each shared library
 Prints one line for each fault and exits with 1 if there is one.
@@ -25,6 +25,11 @@ LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "modul
           "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
 
 ATEN_LAYERS = {"tensor.h": "tensor", "draft.h": "tensor", "random.h": "tensor"}  # the others: core
+
+# Those of core to module that choose between ATen's types and tenon's; named in docs/architecture.md.
+MODE_HEADERS = {"tenon/core/mode.h", "tenon/tensor/tensor.h", "tenon/tensor/tensor_arg.h", "tenon/tensor/handle.h"}
+
+MODELESS = tuple(f"tenon/{layer}/" for layer in ("core", "kernels", "backend", "tensor", "exchange", "module"))
 
 # By the header and the variable's name, with what makes several of them right; see config.h.
 DUPLICATES = {
@@ -168,6 +173,8 @@ def check_form(headers):
         code = [line.strip() for line in without_comments(text).splitlines() if line.strip()]
         if not code or code[0] != "#pragma once":
             yield f"{header}: #pragma once does not come before the code"
+        if header.startswith(MODELESS) and header not in MODE_HEADERS and "TENON_ATEN_MODE" in text:
+            yield f"{header}: asks for ATen mode, which {', '.join(sorted(MODE_HEADERS))} do"
 
 
 def check_statics(headers):

@@ -111,6 +111,12 @@ class Form(unittest.TestCase):
         self.assertEqual(list(check_headers.check_form({"tenon/core/a.h": text})),
                          ["tenon/core/a.h:4: is longer than 100 characters"])
 
+    def test_few_headers_ask_for_the_mode(self):
+        text = check_headers.LICENCE + "\n#pragma once\n#if TENON_ATEN_MODE\n#endif\n"
+        headers = {"tenon/core/mode.h": text, "tenon/aten/random.h": text, "tenon/interop/aten.h": text}
+        self.assertEqual(list(check_headers.check_form(headers)), [])
+        self.assertEqual(len(list(check_headers.check_form({"tenon/tensor/copy.h": text}))), 1)
+
 
 class Statics(unittest.TestCase):
     def faults(self, text, header="tenon/core/a.h"):

@@ -226,6 +226,14 @@ TEST_CASE("min_max, mean_std: NaN, infinities and no elements are as in NumPy") 
   RAISES(InvalidArgument, "min_max: a tensor of sizes {0, 3} has no elements", min_max(none));
 }
 
+TEST_CASE("mean_std: sums and squares beyond a double's range are infinite") {
+  const auto far = mean_std(make_tensor_ptr({1e200, -1e200}));
+  CHECK(far.mean == 0);
+  CHECK(far.std == kInfinity);
+  CHECK(mean_std(make_tensor_ptr({1e308, 1e308})).mean == kInfinity);
+  CHECK_FALSE(std::isfinite(mean_std(full({4096}, 1e308, ScalarType::Double)).std));
+}
+
 TEST_CASE("mean_std: the same bits at any strides") {
   Generator g(3);
   const TensorPtr t = randn({40, 60}, g);

@@ -175,11 +175,15 @@ class SafetensorsTest(unittest.TestCase):
             "F6_E3M2": file_of({"a": {"dtype": "F6_E3M2", "shape": [2, 2], "data_offsets": [0, 3]}}, b"xyz"),
             "deep": file_of(b"{" + b'"a":[' * 10000, b""),
         }, is_accepted)
-        # The package reads these: it ignores what the format does not have, and takes the last of one name.
+        # docs/files.md lists these. The package reads them: it ignores what the format does not have, and takes the
+        # last of one name.
         twice = json.dumps({"a": one}).encode()[:-1] + b", " + json.dumps({"a": one}).encode()[1:]
         self.check_answers({
             "leading space": file_of(b" " + json.dumps({"a": one}).encode(), b"xy"),
             "twice": file_of(twice, b"xy"),
+            "metadata twice": file_of(b'{"__metadata__":{"k":"1","k":"2"},' + json.dumps({"a": one}).encode()[1:], b"xy"),
+            "null metadata": file_of({"__metadata__": None, "a": one}, b"xy"),
+            "65 sizes": file_of({"a": {**one, "shape": [2] + [1] * 64}}, b"xy"),
             "more": file_of({"a": {**one, "x": 1}}, b"xy"),
         }, lambda path: not is_accepted(path))
 
