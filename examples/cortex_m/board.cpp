@@ -3,8 +3,9 @@
 #include "board.h"
 
 extern "C" {
-extern char stack_guard[], stack[], stack_top[], data[], bss_end[], buffers[], buffers_end[],
-    digits[], digits_end[], program_end[];
+// From the linker script.
+extern char __stack_guard__[], __stack_limit__[], __stack_top__[], __data_start__[], __bss_end__[],
+    __buffers_start__[], __buffers_end__[], __digits_start__[], __digits_end__[], __program_end__[];
 }
 
 namespace board {
@@ -33,7 +34,7 @@ size_t distance(const char* from, const char* to) { return static_cast<size_t>(t
 
 void start() {
   const char* const here = static_cast<char*>(__builtin_frame_address(0)) - 64;
-  for (char* p = stack; p < here; ++p) *const_cast<volatile char*>(p) = kUnused;
+  for (char* p = __stack_limit__; p < here; ++p) *const_cast<volatile char*>(p) = kUnused;
   timer.reload = kTimerMask;
   timer.value = 0;
   timer.control = 5;  // on, at the processor's clock, without interrupts
@@ -66,15 +67,15 @@ void stop(int status) {
 // The machine's clock has 25 MHz, 40 ns; -icount shift=3 makes an instruction 8 ns.
 uint32_t instructions() { return (kTimerMask - timer.value) * 5; }
 
-size_t program_in_flash() { return reinterpret_cast<size_t>(program_end); }
-size_t digits_in_flash() { return distance(digits, digits_end); }
-size_t data_in_ram() { return distance(data, bss_end); }
-size_t buffers_in_ram() { return distance(buffers, buffers_end); }
-size_t stack_in_ram() { return distance(stack_guard, stack_top); }
+size_t program_in_flash() { return reinterpret_cast<size_t>(__program_end__); }
+size_t digits_in_flash() { return distance(__digits_start__, __digits_end__); }
+size_t data_in_ram() { return distance(__data_start__, __bss_end__); }
+size_t buffers_in_ram() { return distance(__buffers_start__, __buffers_end__); }
+size_t stack_in_ram() { return distance(__stack_guard__, __stack_top__); }
 size_t stack_used() {
-  const char* p = stack;
+  const char* p = __stack_limit__;
   while (*p == kUnused) ++p;
-  return distance(p, stack_top);
+  return distance(p, __stack_top__);
 }
 
 }  // namespace board

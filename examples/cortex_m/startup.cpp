@@ -16,9 +16,10 @@ extern "C" {
 int call_main() asm("main");  // C++ forbids to call it by its name
 
 // From the linker script.
-extern char stack_guard[], stack_top[], data[], data_end[], data_in_flash[], bss[], bss_end[];
-extern void (*const constructors[])();
-extern void (*const constructors_end[])();
+extern char __stack_guard__[], __stack_top__[], __data_start__[], __data_end__[], __data_load__[],
+    __bss_start__[], __bss_end__[];
+extern void (*const __init_array_start[])();
+extern void (*const __init_array_end[])();
 
 void* __dso_handle = nullptr;
 /// Destructors of static objects: a program that never ends runs none.
@@ -38,14 +39,14 @@ void __cxa_pure_virtual() {
   // The floating-point unit is off at first: access to coprocessors 10 and 11 (CPACR).
   at(0xE000ED88) |= 0xFu << 20;
   // The memory protection unit: no access to the 2^8 bytes of the guard, all else as without it.
-  at(0xE000ED9C) = reinterpret_cast<uintptr_t>(stack_guard) | 1u << 4;  // RBAR: region 0
-  at(0xE000EDA0) = 1u << 28 | (8u - 1) << 1 | 1u;                       // RASR
-  at(0xE000ED94) = 1u << 2 | 1u;                                        // CTRL
+  at(0xE000ED9C) = reinterpret_cast<uintptr_t>(__stack_guard__) | 1u << 4;  // RBAR: region 0
+  at(0xE000EDA0) = 1u << 28 | (8u - 1) << 1 | 1u;                           // RASR
+  at(0xE000ED94) = 1u << 2 | 1u;                                            // CTRL
   asm volatile("dsb\n isb");
-  std::memcpy(data, data_in_flash, static_cast<size_t>(data_end - data));
-  std::memset(bss, 0, static_cast<size_t>(bss_end - bss));
+  std::memcpy(__data_start__, __data_load__, static_cast<size_t>(__data_end__ - __data_start__));
+  std::memset(__bss_start__, 0, static_cast<size_t>(__bss_end__ - __bss_start__));
   board::start();
-  for (auto constructor = constructors; constructor != constructors_end; ++constructor) {
+  for (auto constructor = __init_array_start; constructor != __init_array_end; ++constructor) {
     (*constructor)();
   }
   board::stop(call_main());
@@ -57,7 +58,7 @@ void __cxa_pure_virtual() {
 }
 /// With a fresh stack, since the old one may be full.
 [[noreturn]] __attribute__((naked)) void fault() {
-  asm("ldr r0, =stack_top\n msr msp, r0\n b report_fault");
+  asm("ldr r0, =__stack_top__\n msr msp, r0\n b report_fault");
   __builtin_unreachable();
 }
 
@@ -71,7 +72,7 @@ struct Vectors {
   void (*others[14])();  // faults, and interrupts, of which none is on
 };
 __attribute__((section(".vectors"), used))
-const Vectors vectors = {stack_top,
+const Vectors vectors = {__stack_top__,
                          reset,
                          {fault, fault, fault, fault, fault, fault, fault, fault, fault, fault,
                           fault, fault, fault, fault}};

@@ -70,7 +70,7 @@ TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexc
 /// Converts a multiple of kStepElements elements: loops without code for a rest.
 using Step = void (*)(void* out, const void* in, int64_t count,
                       const CastContext* context) noexcept;
-inline constexpr int64_t kStepElements = 16;
+inline constexpr int64_t kStepElements = TENON_BARE_METAL ? 8 : 16;
 
 /// A step for the instruction sets that it is compiled for.
 struct StepVariants {
@@ -250,7 +250,7 @@ struct Conversion {
  private:
   TENON_NOINLINE void run_chunks(char* out, const char* in, int64_t elements) noexcept {
     constexpr int64_t kChunk = TENON_BARE_METAL ? 2 * kStepElements : 512;
-    alignas(64) char between[2][kChunk * 8];
+    alignas(TENON_BARE_METAL ? 8 : 64) char between[2][kChunk * 8];
     const int64_t most = count == 1 ? elements : kChunk / parts;
     for (int64_t i = 0; i < elements;) {
       int64_t n = elements - i < most ? elements - i : most;

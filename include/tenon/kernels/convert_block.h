@@ -18,7 +18,8 @@ enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
 /// Converts planes that lie alike: what the innermost dimensions of a plan's piece hold.
 struct BlockConversion : Conversion {
-  static constexpr int64_t kBytes = TENON_BARE_METAL ? 512 : 4096;
+  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // there a frame has 512
+  static constexpr size_t kAlignment = TENON_BARE_METAL ? 8 : 64;
 
   PixelShuffle gathering;
   PixelShuffle scattering;
@@ -39,8 +40,8 @@ struct BlockConversion : Conversion {
   /// most `most_listed` elements where channels differ.
   template <class Prepare>
   void convert(const Plane& plane, int64_t most_listed, const Prepare& prepare) noexcept {
-    alignas(64) char gathered[kBytes];
-    alignas(64) char made[kBytes];
+    alignas(kAlignment) char gathered[kBytes];
+    alignas(kAlignment) char made[kBytes];
     const Plane p = exchanges ? plane.exchanged() : plane;
     const int64_t rows = p.out_rows;
     const int64_t length = p.in_rows;
@@ -97,15 +98,12 @@ struct BlockConversion : Conversion {
   }
 };
 
-/// Casts a plane. What is the same along a dimension is converted once and copied to all.
-TENON_LAZY TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
-  const bool are_rows_same = plane.in_step == 0 && plane.out_rows > 1 &&
-                             plane.in_rows * c.to_size <= BlockConversion::kBytes;
-  if (!are_rows_same && (plane.in_stride != 0 || plane.in_rows == 1)) {
-    return c.convert(plane, 0, [](int64_t, int64_t, int64_t, int64_t) {});
-  }
-  const Plane p = are_rows_same ? plane.exchanged() : plane;  // the same along i
-  alignas(64) char made[BlockConversion::kBytes];
+template <class = void>
+void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
+
+/// Casts a plane whose source is the same along i: once, and copies it to all.
+TENON_LAZY TENON_NOINLINE void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
+  alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
   for (int64_t j = 0; j < p.out_rows; j += most) {
     const int64_t n = p.out_rows - j < most ? p.out_rows - j : most;
@@ -114,6 +112,16 @@ TENON_LAZY TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane
         {p.out + j * p.out_stride, made, p.out_stride, 0, n, p.in_rows, p.out_step, c.to_size},
         static_cast<size_t>(c.to_size), c.scattering);
   }
+}
+
+template <class>
+TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
+  if (plane.in_step == 0 && plane.out_rows > 1 &&
+      plane.in_rows * c.to_size <= BlockConversion::kBytes) {
+    return cast_repeated(c, plane.exchanged());
+  }
+  if (plane.in_stride == 0 && plane.in_rows != 1) return cast_repeated(c, plane);
+  c.convert(plane, 0, [](int64_t, int64_t, int64_t, int64_t) {});
 }
 
 /// Casts what a piece of a plan says: a CastFunction for all pairs of types.

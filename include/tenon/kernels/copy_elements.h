@@ -129,20 +129,19 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunct
   });
 }
 
-/// Does what a plan with `is_shift` says: in the order of addresses, from the end that the elements
+/// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end that the elements
 /// move towards.
-TENON_LAZY void shift_elements(const CopyPlan& plan) noexcept {
-  CopyPlan moved = plan;
+TENON_LAZY void shift_elements(CopyPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
   const bool has_rows = plan.kind == CopyKind::Rows;
   for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
-    CopyPlan::Dim& dim = moved.dims[d];
-    moved.dst = static_cast<char*>(moved.dst) + (dim.size - 1) * dim.dst_stride;
-    moved.src = static_cast<const char*>(moved.src) + (dim.size - 1) * dim.src_stride;
+    CopyPlan::Dim& dim = plan.dims[d];
+    plan.dst = static_cast<char*>(plan.dst) + (dim.size - 1) * dim.dst_stride;
+    plan.src = static_cast<const char*>(plan.src) + (dim.size - 1) * dim.src_stride;
     dim = {dim.size, -dim.dst_stride, -dim.src_stride};
   }
-  const size_t nbytes = has_rows ? static_cast<size_t>(moved.dims[plan.rank - 1].size) : 1;
-  run_piece(moved, has_rows ? 1 : 0,
+  const size_t nbytes = has_rows ? static_cast<size_t>(plan.dims[plan.rank - 1].size) : 1;
+  run_piece(plan, has_rows ? 1 : 0,
             [&](char* dst, const char* src) { std::memmove(dst, src, nbytes * plan.unit); });
 }
 
@@ -164,8 +163,8 @@ TENON_LAZY void move_block(void* dst, const void* src, size_t nbytes) noexcept {
 /// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
 /// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null where the types
 /// are equal.
-TENON_LAZY void copy_elements(const TensorView& dst, const TensorView& src, CastMode mode,
-                              CastFunction cast) noexcept {
+TENON_LAZY TENON_NOINLINE void copy_elements(const TensorView& dst, const TensorView& src,
+                                             CastMode mode, CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst, src, mode);
   run_plan(plan, cast);

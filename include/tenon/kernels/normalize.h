@@ -164,11 +164,11 @@ TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, cons
 
 /// The lists of the channels that a conversion needs next.
 struct ChannelLists {
-  static constexpr int64_t kMost = TENON_BARE_METAL ? 32 : 512;
+  static constexpr int64_t kMost = TENON_BARE_METAL ? kStepElements : 512;
 
   int64_t filled[4] = {};  // with which block
-  alignas(64) float mean[kMost + kStepElements];
-  alignas(64) float stddev[kMost + kStepElements];
+  alignas(BlockConversion::kAlignment) float mean[kMost + kStepElements];
+  alignas(BlockConversion::kAlignment) float stddev[kMost + kStepElements];
 
   /// For `rows` of `length` elements, of channel `first` and then of the next ones in turn, along
   /// the row or from one row to the next.

@@ -15,10 +15,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Appends values as error messages show them, up to 2 KiB.
+/// Appends values as error messages show them, up to 2 KiB; on bare metal 256 bytes.
 template <class... Values>
 void append_text(std::string& out, const Values&... values) {
-  char text[2048];
+  char text[TENON_BARE_METAL ? 256 : 2048];
   Message message(text, sizeof text);
   (append(message, values), ...);
   out += text;

@@ -107,11 +107,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
                                                        ArrayRef<int64_t> sizes) noexcept {
   const ArrayRef<int64_t> old = tensor.layout.sizes();
   if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
-    if (old.empty()) {
-      return fail(Error::NotSupported,
-                  "this tensor has rank 0, which is STATIC; view(tensor, {1}) has other sizes");
-    }
-    return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC");
+    return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC",
+                old.empty() ? ", as rank 0 always is" : "");
   }
   // A strided shape stays as it is, even one whose memory has no room for it when dense.
   if (sizes == old) return Error::Ok;

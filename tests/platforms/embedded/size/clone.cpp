@@ -10,7 +10,7 @@ int main() {
   tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
   const tenon::BackendScope scope(arena);
   const auto tensor = tenon::from_blob(data, {2, 3});
-  const auto copy = tenon::clone_tensor_ptr(tensor);
+  const auto copy = tenon::clone_tensor_ptr(tensor, arena);
   sink = copy->const_data_ptr<float>()[5];
   return 0;
 }

@@ -9,7 +9,7 @@ volatile float sink;
 int main() {
   tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
   const tenon::BackendScope scope(arena);
-  const auto tensor = tenon::from_blob(data, {2, 3});
+  const auto tensor = tenon::from_blob(data, {2, 3}, {1, 2});  // column after column
   alignas(16) float other[6] = {};
   const auto out = tenon::from_blob(other, {2, 3});
   if (tenon::copy_(out, tensor) != tenon::Error::Ok) return 1;

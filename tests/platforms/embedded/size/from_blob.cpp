@@ -3,7 +3,7 @@
 #include "tenon/tenon.h"
 
 alignas(16) unsigned char arena_memory[512];
-alignas(16) float data[6];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
 volatile float sink;
 
 int main() {

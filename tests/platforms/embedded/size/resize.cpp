@@ -2,7 +2,7 @@
 // from_blob with its handle on the heap, resized, read by its accessor.
 #include "tenon/tenon.h"
 
-alignas(16) float data[6];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
 volatile float sink;
 
 int main() {

@@ -4,7 +4,7 @@
 #include "tenon/tenon.h"
 
 alignas(16) unsigned char arena_memory[2048];
-float xs[6];
+float xs[6] = {1, 2, 3, 4, 5, 6};
 float ys[6];
 volatile float sink;
 

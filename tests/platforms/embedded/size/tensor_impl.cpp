@@ -2,7 +2,7 @@
 // A Tensor over a TensorImpl on the stack, read by its accessor.
 #include "tenon/tenon.h"
 
-alignas(16) float data[6];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
 volatile float sink;
 
 int main() {

@@ -2,7 +2,7 @@
 // ../resize.cpp with ExecuTorch.
 #include <executorch/extension/tensor/tensor.h>
 
-alignas(16) float data[6];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
 volatile float sink;
 
 int main() {

@@ -3,7 +3,7 @@
 #include <executorch/extension/tensor/tensor_accessor.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
-alignas(16) float data[6];
+alignas(16) float data[6] = {1, 2, 3, 4, 5, 6};
 volatile float sink;
 
 int main() {
