@@ -7,6 +7,7 @@ set -eu
 . "$(dirname -- "$0")/common.sh"
 
 need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
+need qemu-system-arm qemu-system-arm
 need python3 python3
 install_missing
 
