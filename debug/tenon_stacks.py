@@ -6,12 +6,13 @@ usage: PROGRAM | tenon_stacks.py, or tenon_stacks.py REPORT
 
 The program is built with -g, optimised or not, and its files are where they were. Of each stack the
 functions outside of tenon, PyTorch and the standard library are shown, innermost first: the first
-line is that of the call that allocated. What has no lines is passed on as it is, as all other text
-is. Needs addr2line and nm.
+line is that of the call that allocated. A stack that ends before it says so. What has no lines is
+passed on as it is, as all other text is. Needs addr2line and nm.
 """
 
 import fileinput
 import functools
+import itertools
 import re
 import subprocess
 
@@ -56,7 +57,26 @@ def resolve(line):
     return [line] if places is None else [f"    {place}" for place in places]
 
 
-if __name__ == "__main__":
-    for text in fileinput.input():
-        for resolved in resolve(text.rstrip("\n")):
+def too_short(count):
+    """What is shown for a stack of `count` addresses none of which is the program's."""
+    return (f"    only tenon's own calls: raise \"stack_depth\", {count} here, to 32 "
+            "in a program without optimisation")
+
+
+def main():
+    addresses = shown = 0  # of the stack that is being read
+    for text in itertools.chain(fileinput.input(), [None]):  # at the end of which the last stack ends, too
+        line = None if text is None else text.rstrip("\n")
+        if line is None or FRAME.match(line) is None:
+            if addresses != 0 and shown == 0:
+                print(too_short(addresses), flush=True)
+            addresses = shown = 0
+        else:
+            addresses += 1
+        for resolved in [] if line is None else resolve(line):
+            shown += addresses != 0
             print(resolved, flush=True)
+
+
+if __name__ == "__main__":
+    main()

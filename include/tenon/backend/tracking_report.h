@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,13 @@
 #include <vector>
 
 #include "tenon/core/dims.h"
+
+#if __has_include(<execinfo.h>) && (defined(__GLIBC__) || defined(__APPLE__))
+#define TENON_HAS_BACKTRACE 1
+#include <execinfo.h>
+#else
+#define TENON_HAS_BACKTRACE 0
+#endif
 
 TENON_BEGIN_NAMESPACE
 
@@ -103,6 +112,31 @@ inline std::string block_text(const MemoryLeak& block) {
   if (*block.tag != '\0') text += std::string(" in \"") + block.tag + "\"";
   if (block.file == nullptr) return text;
   return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
+}
+
+/// The leaks in their order, but equal ones, of one stack, together. Stacks follow, a line for each
+/// address.
+inline std::string leaks_text(const std::vector<MemoryLeak>& leaks) {
+  std::map<std::pair<std::string, std::vector<void*>>, uint64_t> counts;
+  for (const MemoryLeak& leak : leaks) ++counts[{block_text(leak), leak.stack}];
+  std::string text;
+  for (const MemoryLeak& leak : leaks) {
+    const auto found = counts.find({block_text(leak), leak.stack});
+    if (found == counts.end()) continue;  // it is in the text
+    text += found->first.first;
+    if (found->second > 1) text += ", " + count_text(found->second, "time");
+    text += '\n';
+    counts.erase(found);
+#if TENON_HAS_BACKTRACE
+    const auto depth = static_cast<int>(leak.stack.size());
+    char** const names = depth == 0 ? nullptr : ::backtrace_symbols(leak.stack.data(), depth);
+    for (int i = 0; names != nullptr && i < depth; ++i) {
+      text += std::string("    ") + names[i] + "\n";
+    }
+    std::free(names);
+#endif
+  }
+  return text;
 }
 
 /// A string of JSON. All bytes but plain ASCII are escaped one by one, so that the text need not be

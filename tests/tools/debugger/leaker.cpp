@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Prints a leak report with stacks. Each leak's tag is the line of the call that allocated.
+// Prints a leak report with stacks as deep as the argument says. Each leak's tag is the line of the
+// call that allocated.
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "tenon/backend/tracking.h"
@@ -25,9 +27,10 @@ TensorPtr copy(const T& tensor) {
 
 }  // namespace
 
-int main() {
+int main(int, char** argv) {
   TrackingBackend tracking(default_backend());
-  if (tracking.init({{"stack_depth", 16}}) != Error::Ok) return 77;  // no backtrace()
+  if (tracking.init({{"stack_depth", std::atoi(argv[1])}}) != Error::Ok)
+    return 77;  // no backtrace()
   const TensorPtr a = (TrackingScope(tracking, HERE), zeros({32, 32}, tracking));
   const TensorPtr b = make_in(tracking, tracking);
   TrackingScope scope(tracking, std::to_string(kLineOfCopy).c_str());

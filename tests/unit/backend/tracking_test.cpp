@@ -96,6 +96,20 @@ TEST_CASE("tracking: tensors made in it are counted and described") {
   CHECK(tracking.leak_report().empty());
 }
 
+TEST_CASE("tracking: equal leaks are one line of the report, where the first of them is") {
+  TrackedBackend tracked;
+  tracked.make({2}, "rand");
+  for (int i = 0; i < 3; ++i) tracked.make({4}, "zeros");
+  tracked.make({4}, "ones");
+  tracked.make({2}, "rand");
+  CHECK(tracked.backend.leaks().size() == 6);
+  const std::string report = tracked.backend.leak_report();
+  CHECK(contains(report, "16 bytes, Float {4} by zeros, 3 times\n"));
+  CHECK(contains(report, "16 bytes, Float {4} by ones\n"));
+  CHECK(contains(report, "\n8 bytes, Float {2} by rand, 2 times\n"));
+  CHECK(std::count(report.begin(), report.end(), '\n') == 3);
+}
+
 TEST_CASE("tracking: the leak report has a line for each leak, the largest first") {
   TrackedBackend tracked;
   tracked.make({2}, "rand");
@@ -272,8 +286,8 @@ TEST_CASE("tracking: init refuses what it does not know, and changes nothing the
   CpuBackend cpu;
   TrackingBackend tracking(cpu);
   RETURNS(InvalidArgument, "there is no option \"depth\"", tracking.init({{"depth", 3}}));
-  RETURNS(InvalidArgument, "option \"stack_depth\" is 17; expected a whole number from 0 to 16",
-          tracking.init({{"max_events", 0}, {"stack_depth", 17}}));
+  RETURNS(InvalidArgument, "option \"stack_depth\" is 65; expected a whole number from 0 to 64",
+          tracking.init({{"max_events", 0}, {"stack_depth", 65}}));
   RETURNS(InvalidArgument, "option \"max_events\" is -1", tracking.init({{"max_events", -1}}));
   tracking.deallocate(tracking.allocate(8, 8), 8);
   CHECK(tracking.dropped_events() == 0);
