@@ -48,20 +48,16 @@
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define TENON_HAS_EXCEPTIONS 1
-#define TENON_EXCEPTIONS_NAME
 #else
 #define TENON_HAS_EXCEPTIONS 0
-#define TENON_EXCEPTIONS_NAME _noexcept
 #endif
 
 /// USE_ATEN_LIB, TENON_ATEN_MODE: defining the first makes tensors libtorch's (docs/aten.md). The
 /// second is then 1, else 0.
 #if defined(USE_ATEN_LIB)
 #define TENON_ATEN_MODE 1
-#define TENON_MODE_NAME _aten
 #else
 #define TENON_ATEN_MODE 0
-#define TENON_MODE_NAME _plain
 #endif
 #if TENON_ATEN_MODE && !TENON_HAS_EXCEPTIONS
 #error "tenon: USE_ATEN_LIB needs exceptions, which libtorch throws"
@@ -72,31 +68,6 @@
 #if !defined(TENON_ERROR_TEXT)
 #define TENON_ERROR_TEXT 1
 #endif
-#if TENON_ERROR_TEXT
-#define TENON_TEXT_NAME
-#else
-#define TENON_TEXT_NAME _notext
-#endif
-
-// The inline namespace keeps apart what must not be mixed in one program: ABI epochs (the major
-// version; before 1.0 the minor one too), library modes, and code built with and without
-// exceptions or error texts, whose functions differ.
-#define TENON_DETAIL_JOIN_(a, b, c, d, e) v##a##b##c##d##e
-#define TENON_DETAIL_JOIN(a, b, c, d, e) TENON_DETAIL_JOIN_(a, b, c, d, e)
-#if TENON_VERSION_MAJOR == 0
-#define TENON_ABI_NAMESPACE                                                          \
-  TENON_DETAIL_JOIN(0_, TENON_VERSION_MINOR, TENON_MODE_NAME, TENON_EXCEPTIONS_NAME, \
-                    TENON_TEXT_NAME)
-#else
-#define TENON_ABI_NAMESPACE \
-  TENON_DETAIL_JOIN(TENON_VERSION_MAJOR, , TENON_MODE_NAME, TENON_EXCEPTIONS_NAME, TENON_TEXT_NAME)
-#endif
-#define TENON_BEGIN_NAMESPACE \
-  namespace tenon {           \
-  inline namespace TENON_ABI_NAMESPACE {
-#define TENON_END_NAMESPACE \
-  }                         \
-  }
 
 /// TENON_CHECKED: checks each index of an accessor, and the library's own state, in release builds
 /// too. Without NDEBUG they are checked anyway.
@@ -291,8 +262,8 @@
 #endif
 
 // The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
-// program needs the same values. The linker does not see a difference, other than in
-// TENON_ERROR_TEXT.
+// program needs the same values. Where they differ the inline namespace does, at the end of this
+// file, and the program does not link.
 
 /// TENON_BARE_METAL=1: a failure ends in a trap after the failure handler, and nothing is printed:
 /// newlib's abort() and stdio take 3 KB, and malloc. The default where the compiler knows of no
@@ -341,7 +312,8 @@
 #define TENON_HEAP 1
 #endif
 
-/// TENON_INLINE_DIMS: how many dimensions Dims holds without a heap block. 6; on bare metal 4.
+/// TENON_INLINE_DIMS: how many dimensions Dims holds without a heap block. 6; on bare metal 4. As
+/// digits alone, such as 8.
 #if !defined(TENON_INLINE_DIMS)
 #if TENON_BARE_METAL
 #define TENON_INLINE_DIMS 4
@@ -353,7 +325,7 @@
 /// TENON_DATA_ALIGNMENT: the alignment of data that a tensor owns, in bytes. 64: a cache line, and
 /// an AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro.
 /// A larger value only costs RAM, except for DMA buffers on a core with a data cache: 32 on a
-/// Cortex-M7.
+/// Cortex-M7. As digits alone.
 #if !defined(TENON_DATA_ALIGNMENT)
 #if TENON_BARE_METAL
 #define TENON_DATA_ALIGNMENT 16
@@ -379,3 +351,73 @@
 #else
 #define TENON_HAS_OPENMP 0
 #endif
+
+// The inline namespace keeps apart what must not be mixed in one program, so that the linker finds
+// it: ABI epochs (the major version; before 1.0 the minor one too), library modes, and switches
+// that change a type or an inline function. A usual value has no name. docs/building.md says which
+// files may differ in what.
+#define TENON_DETAIL_PASTE(a, b) a##b
+#define TENON_DETAIL_NUMBERED(name, number) TENON_DETAIL_PASTE(name, number)
+#if TENON_VERSION_MAJOR == 0
+#define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR)
+#else
+#define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
+#endif
+#if TENON_ATEN_MODE
+#define TENON_DETAIL_MODE _aten
+#else
+#define TENON_DETAIL_MODE _plain
+#endif
+#if TENON_HAS_EXCEPTIONS
+#define TENON_DETAIL_EXCEPTIONS
+#else
+#define TENON_DETAIL_EXCEPTIONS _noexcept
+#endif
+#if TENON_ERROR_TEXT
+#define TENON_DETAIL_TEXT
+#else
+#define TENON_DETAIL_TEXT _notext
+#endif
+#if TENON_HEAP
+#define TENON_DETAIL_HEAP
+#else
+#define TENON_DETAIL_HEAP _noheap
+#endif
+#if TENON_HAS_THREADS
+#define TENON_DETAIL_THREADS
+#else
+#define TENON_DETAIL_THREADS _nothreads
+#endif
+#if TENON_BARE_METAL
+#define TENON_DETAIL_BARE _bare
+#else
+#define TENON_DETAIL_BARE
+#endif
+#if TENON_PORTABLE
+#define TENON_DETAIL_PORTABLE _portable
+#else
+#define TENON_DETAIL_PORTABLE
+#endif
+#if TENON_INLINE_DIMS == (TENON_BARE_METAL ? 4 : 6)
+#define TENON_DETAIL_DIMS
+#else
+#define TENON_DETAIL_DIMS TENON_DETAIL_NUMBERED(_dims, TENON_INLINE_DIMS)
+#endif
+#if TENON_DATA_ALIGNMENT == (TENON_BARE_METAL ? 16 : 64)
+#define TENON_DETAIL_ALIGN
+#else
+#define TENON_DETAIL_ALIGN TENON_DETAIL_NUMBERED(_align, TENON_DATA_ALIGNMENT)
+#endif
+#define TENON_DETAIL_JOIN_(a, b, c, d, e, f, g, h, i, j) a##b##c##d##e##f##g##h##i##j
+#define TENON_DETAIL_JOIN(a, b, c, d, e, f, g, h, i, j) \
+  TENON_DETAIL_JOIN_(a, b, c, d, e, f, g, h, i, j)
+#define TENON_ABI_NAMESPACE                                                                        \
+  TENON_DETAIL_JOIN(TENON_DETAIL_EPOCH, TENON_DETAIL_MODE, TENON_DETAIL_EXCEPTIONS,                \
+                    TENON_DETAIL_TEXT, TENON_DETAIL_HEAP, TENON_DETAIL_THREADS, TENON_DETAIL_BARE, \
+                    TENON_DETAIL_PORTABLE, TENON_DETAIL_DIMS, TENON_DETAIL_ALIGN)
+#define TENON_BEGIN_NAMESPACE \
+  namespace tenon {           \
+  inline namespace TENON_ABI_NAMESPACE {
+#define TENON_END_NAMESPACE \
+  }                         \
+  }

@@ -332,7 +332,7 @@ void aoti_torch_warn(const char* func, const char* file, uint32_t line, const ch
 }  // extern "C"
 #pragma GCC visibility pop
 
-extern "C" const TenonAotiShim tenon_aoti_shim = {&aoti_torch_delete_tensor_object};
+const TenonAotiShim tenon_aoti_shim = {&aoti_torch_delete_tensor_object, TENON_IS_CHECKED != 0};
 
 }  // namespace detail
 TENON_END_NAMESPACE

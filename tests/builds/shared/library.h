@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each of the two libraries exports.
+// What each of the libraries exports.
 #pragma once
 
 #include <cstdint>
@@ -33,3 +33,4 @@
 SHARED_DECLARE(first)
 SHARED_DECLARE(second)
 SHARED_DECLARE(newer)
+SHARED_DECLARE(wider)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program: a thread's generator, its last error, its default backend and the registry of backends
 // are one object each, from wherever they are asked for; what a library has made is known for what it
-// is; and a library with a tenon of another version keeps to itself.
+// is; and a library with a tenon of another version, or built with other switches, keeps to itself.
 #include <cstring>
 #include <thread>
 
@@ -79,15 +79,22 @@ static void check_types() {
   ODR_CHECK(caught);
 }
 
-static void check_other_version() {
+// A promise of docs/guarantees.md.
+static void check_others() {
   tenon::manual_seed(3);
   newer::seed(4);
+  wider::seed(5);
   ODR_CHECK(newer::generator() != &tenon::default_generator());
+  ODR_CHECK(wider::generator() != &tenon::default_generator());
+  ODR_CHECK(newer::generator() != wider::generator());
   ODR_CHECK(tenon::default_generator().seed() == 3);
   newer::register_device(1);
-  ODR_CHECK(first::find(1) == nullptr);
+  wider::register_device(3);
+  ODR_CHECK(first::find(1) == nullptr && first::find(3) == nullptr);
   newer::unregister_device();
+  wider::unregister_device();
   ODR_CHECK(newer::current() != &tenon::default_backend());
+  ODR_CHECK(wider::current() != &tenon::default_backend());
 }
 
 static int reports = 0;
@@ -97,7 +104,7 @@ int main() {
   tenon::set_failure_handler([](tenon::Error, const char*) noexcept { ++reports; });
   check_registry();
   check_types();
-  check_other_version();
+  check_others();
   late_tensor = tenon::zeros({3}, tenon::backend_for(tenon::Device(tenon::DeviceType::ExtDev, 2)));
   const void* const here = generator();
   check_sequence();

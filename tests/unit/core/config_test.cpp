@@ -15,12 +15,13 @@ TENON_END_NAMESPACE
 #error "the version is three numbers that the preprocessor can compare"
 #endif
 
-TEST_CASE("config: the inline namespace is named after the version and the mode") {
+TEST_CASE("config: the inline namespace is named after version, mode and switches") {
   // From 1.0 on minor versions are compatible, and share a name.
   const std::string minor =
       TENON_VERSION_MAJOR == 0 ? "_" + std::to_string(TENON_VERSION_MINOR) : "";
-  CHECK(std::string(TEXT_OF(TENON_ABI_NAMESPACE)) ==
-        "v" + std::to_string(TENON_VERSION_MAJOR) + minor + "_plain");
+  CHECK(std::string(TEXT_OF(TENON_ABI_NAMESPACE)) == "v" + std::to_string(TENON_VERSION_MAJOR) +
+                                                         minor + "_plain" +
+                                                         (TENON_PORTABLE ? "_portable" : ""));
 }
 
 TEST_CASE("config: a name declared in tenon is the one in the inline namespace") {

@@ -9,10 +9,8 @@
 #if TENON_ATEN_MODE
 #error "tenon: in ATen mode libtorch has these functions; use its AOTIModelPackageLoader"
 #endif
-#if TENON_IS_CHECKED
 #include <map>
 #include <mutex>
-#endif
 #include <vector>
 
 // As in torch/csrc/inductor/aoti_torch/c/macros.h.
@@ -26,11 +24,13 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Where AotiModule finds torch's functions, which interop/aoti_shim.h defines. Undefined when
-/// linking: no file of the program includes that header.
+/// linking: no file of the program includes that header, or the one that does is built with other
+/// switches.
 struct TenonAotiShim {
   AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
+  bool lists_handles;  // whether that file is checked; decided there alone, as functions are shared
 };
-extern "C" TENON_EXPORT const TenonAotiShim tenon_aoti_shim;
+TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
 
 /// A tensor where the model is to make an output.
 struct AotiPlacement {
@@ -77,7 +77,6 @@ class AotiCallScope {
   AotiCall* before_;
 };
 
-#if TENON_IS_CHECKED
 /// In checked builds, the handles that are alive, with the owner of the call that made each.
 struct AotiHandles {
   std::mutex mutex;
@@ -98,21 +97,18 @@ TENON_EXPORT inline AotiHandles& aoti_handles() {
   static AotiHandles& handles = *new AotiHandles;  // handles may outlive static objects
   return handles;
 }
-#endif
 
 /// Makes a handle, which owns a Tensor as a TensorPtr does.
 /// Errors: OutOfMemory.
 inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   TensorPtr handle;
   TENON_TRY(make_handle(std::move(tensor), handle, keeper_in(current_backend())));
-#if TENON_IS_CHECKED
-  const bool has_memory = has_memory_for([&] {
+  const bool has_memory = !tenon_aoti_shim.lists_handles || has_memory_for([&] {
     AotiHandles& handles = aoti_handles();
     const std::lock_guard<std::mutex> lock(handles.mutex);
     handles.owners[handle.get()] = aoti_call() == nullptr ? nullptr : aoti_call()->owner;
   });
   if (!has_memory) return fail_no_memory("the list of handles");
-#endif
   made = reinterpret_cast<AtenTensorHandle>(handle.release());
   return Error::Ok;
 }
@@ -120,11 +116,9 @@ inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
 /// was deleted.
 inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
   if (TENON_UNLIKELY(handle == nullptr)) return fail(Error::InvalidArgument, "the handle is null");
-#if TENON_IS_CHECKED
-  if (!aoti_handles().has(handle)) {
+  if (tenon_aoti_shim.lists_handles && !aoti_handles().has(handle)) {
     return fail(Error::InvalidState, "the handle was deleted, or never made");
   }
-#endif
   tensor = reinterpret_cast<Tensor*>(handle);
   return Error::Ok;
 }
@@ -132,13 +126,11 @@ inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept
 inline Error take_aoti_tensor(AtenTensorHandle handle, Tensor& tensor) noexcept {
   Tensor* found = nullptr;
   TENON_TRY(find_aoti_tensor(handle, found));
-#if TENON_IS_CHECKED
-  {
+  if (tenon_aoti_shim.lists_handles) {
     AotiHandles& handles = aoti_handles();
     const std::lock_guard<std::mutex> lock(handles.mutex);
     handles.owners.erase(handle);
   }
-#endif
   const TensorPtr owner(found);
   tensor = std::move(*owner);
   return Error::Ok;

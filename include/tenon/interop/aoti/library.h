@@ -279,11 +279,9 @@ class AotiLibrary {
     if (container_ != nullptr) static_cast<void>(call(context, f_.destroy, container_));
     kept_.drop();
     if (library_ != nullptr) ::dlclose(library_);
-#if TENON_IS_CHECKED
-    const size_t leaked = aoti_handles().count(this);
-    TENON_DCHECK(leaked == 0, Error::Internal, "AotiModule: the model leaked ", leaked,
-                 " tensor handles");
-#endif
+    const size_t leaked = tenon_aoti_shim.lists_handles ? aoti_handles().count(this) : 0;
+    TENON_CHECK(leaked == 0, Error::Internal, "AotiModule: the model leaked ", leaked,
+                " tensor handles");
   }
 
   /// Errors: those of check_aoti_library(); InvalidArgument for what the dynamic linker or the
