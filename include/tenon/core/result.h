@@ -47,17 +47,10 @@ class [[nodiscard]] Result {
     }
     return *this;
   }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC cannot see that ok() guards the value
-#endif
   ~Result() {
     if (ok()) value_.~T();
     detail::heap_release(message_);
   }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
   bool ok() const noexcept { return error_ == Error::Ok; }
   explicit operator bool() const noexcept { return ok(); }

@@ -237,6 +237,11 @@ constexpr size_t row_of(own::ScalarType type) noexcept {
   while (row < sizeof kScalarTypes && kScalarTypes[row] != type) ++row;
   return row;
 }
+/// For a switch that lists some types only, which -Wswitch-enum reports of an enum.
+template <class Type>
+constexpr int number_of(Type type) noexcept {
+  return static_cast<int>(type);
+}
 }  // namespace detail
 
 TENON_BEGIN_OWN
@@ -245,9 +250,9 @@ TENON_BEGIN_OWN
 /// must return the same type. `otherwise()` is called for Undefined and numbers that are not types.
 template <class Visitor, class Otherwise>
 constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& otherwise) {
-  switch (type) {
+  switch (detail::number_of(type)) {
 #define TENON_DETAIL_CASE(cpp_type, name) \
-  case ScalarType::name: return visitor(detail::TypeTag<cpp_type>());
+  case detail::number_of(ScalarType::name): return visitor(detail::TypeTag<cpp_type>());
     TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
 #undef TENON_DETAIL_CASE
     default: break;
@@ -258,9 +263,9 @@ constexpr decltype(auto) visit(ScalarType type, Visitor&& visitor, Otherwise&& o
 /// Bytes in one element; 0 for Undefined.
 /// Source: c10::elementSize.
 constexpr size_t elementSize(ScalarType type) noexcept {
-  switch (type) {
+  switch (detail::number_of(type)) {
 #define TENON_DETAIL_CASE(cpp_type, name) \
-  case ScalarType::name: return sizeof(cpp_type);
+  case detail::number_of(ScalarType::name): return sizeof(cpp_type);
     TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_CASE)
 #undef TENON_DETAIL_CASE
     default: return 0;

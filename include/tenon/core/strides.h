@@ -63,13 +63,13 @@ inline int64_t magnitude(int64_t stride) noexcept {
 }
 
 TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
-  switch (error) {
-    case Error::InvalidArgument:
-      return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
-    case Error::OutOfBounds:
-      return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
-    default: return fail_no_memory(what);
+  if (error == Error::InvalidArgument) {
+    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
   }
+  if (error == Error::OutOfBounds) {
+    return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
+  }
+  return fail_no_memory(what);
 }
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {

@@ -60,12 +60,10 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
 
 /// The type of a complex element's parts, else the element's.
 constexpr ScalarType part_type_of(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::ComplexHalf: return ScalarType::Half;
-    case ScalarType::ComplexFloat: return ScalarType::Float;
-    case ScalarType::ComplexDouble: return ScalarType::Double;
-    default: return type;
-  }
+  return type == ScalarType::ComplexHalf     ? ScalarType::Half
+         : type == ScalarType::ComplexFloat  ? ScalarType::Float
+         : type == ScalarType::ComplexDouble ? ScalarType::Double
+                                             : type;
 }
 
 /// The values of a real type.
@@ -284,15 +282,14 @@ TENON_COMPILED_ONCE void store_exact(ScalarType type, void* out, int64_t count,
 TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
   alignas(16) unsigned char exact[16] = {};
   load_exact(type, element, 1, exact);
-  switch (exact_type(type)) {
-    case ScalarType::Long: {
-      const auto value = load_element<int64_t>(exact, 0);
-      return type == ScalarType::Bool ? Scalar(value != 0) : Scalar(value);
-    }
-    case ScalarType::UInt64: return load_element<uint64_t>(exact, 0);
-    case ScalarType::Double: return load_element<double>(exact, 0);
-    default: return load_element<complex<double>>(exact, 0);
+  const ScalarType kind = exact_type(type);
+  if (kind == ScalarType::Long) {
+    const auto value = load_element<int64_t>(exact, 0);
+    return type == ScalarType::Bool ? Scalar(value != 0) : Scalar(value);
   }
+  if (kind == ScalarType::UInt64) return load_element<uint64_t>(exact, 0);
+  if (kind == ScalarType::Double) return load_element<double>(exact, 0);
+  return load_element<complex<double>>(exact, 0);
 }
 
 /// Writes a value that source code gave to `element`, of elementSize(type) bytes.

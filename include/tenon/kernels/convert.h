@@ -156,13 +156,11 @@ template <class T>
 inline constexpr SmallFloatCode kSmallFloatCode = T::format::code();
 /// Null for any other type.
 constexpr const SmallFloatCode* float8_code(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Float8_e5m2: return &kSmallFloatCode<Float8_e5m2>;
-    case ScalarType::Float8_e4m3fn: return &kSmallFloatCode<Float8_e4m3fn>;
-    case ScalarType::Float8_e5m2fnuz: return &kSmallFloatCode<Float8_e5m2fnuz>;
-    case ScalarType::Float8_e4m3fnuz: return &kSmallFloatCode<Float8_e4m3fnuz>;
-    default: return nullptr;
-  }
+  return type == ScalarType::Float8_e5m2       ? &kSmallFloatCode<Float8_e5m2>
+         : type == ScalarType::Float8_e4m3fn   ? &kSmallFloatCode<Float8_e4m3fn>
+         : type == ScalarType::Float8_e5m2fnuz ? &kSmallFloatCode<Float8_e5m2fnuz>
+         : type == ScalarType::Float8_e4m3fnuz ? &kSmallFloatCode<Float8_e4m3fnuz>
+                                               : nullptr;
 }
 
 /// Copies elements as they are.

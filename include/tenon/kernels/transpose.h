@@ -289,7 +289,10 @@ class PixelShuffle {
       from += in_array;
       to += out_array;
       last -= shuffle.group_;
-      if (last < 0) from = in_last, to = out_last;  // some again
+      if (last < 0) {  // some again
+        from = in_last;
+        to = out_last;
+      }
     }
   }
 

@@ -109,16 +109,6 @@ TENON_ALWAYS_INLINE void zip(V& out, const V& a, const V& b,
                               kLane % 2 * sizeof...(kLane)...>());
 }
 
-// GCC takes a builtin that returns a vector for a call in which that is passed by value.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpsabi"
-#if TENON_HAS_AVX2
-// It knows an instruction set's builtins once it has seen a function for that set.
-TENON_TARGET_AVX512 inline void declare_builtins() noexcept {}
-#endif
-#endif
-
 #if TENON_HAS_WIDE_PRODUCTS
 /// The products of the low halves of 64-bit lanes.
 template <class V>
@@ -126,27 +116,17 @@ TENON_INLINE_IN_TARGET void multiply_low(V& out, const V& a, const V& b) noexcep
 #if defined(__clang__)
   out = (a & 0xffffffffu) * (b & 0xffffffffu);
 #else
-  using Ints = Vector<int, sizeof(V)>;
-  const auto x = reinterpret_cast<Ints>(a);
-  const auto y = reinterpret_cast<Ints>(b);
   if constexpr (sizeof(V) == 16) {
-    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq128(x, y));
+    using Ints = Vector<int, sizeof(V)>;
+    out = __builtin_bit_cast(
+        V, __builtin_ia32_pmuludq128(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
+  } else {
+    // Not by a builtin: GCC takes one that returns a wide vector for a call in which that is passed
+    // by value, and warns. A pragma against the warning is lost in a precompiled header.
+    asm("vpmuludq {%2, %1, %0|%0, %1, %2}" : "=v"(out) : "%v"(a), "vm"(b));
   }
-#if TENON_HAS_AVX2
-  if constexpr (sizeof(V) == 32) {
-    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq256(x, y));
-  } else if constexpr (sizeof(V) == 64) {
-    using Longs = Vector<long long, sizeof(V)>;
-    out = __builtin_bit_cast(V, __builtin_ia32_pmuludq512_mask(x, y, reinterpret_cast<Longs>(a),
-                                                               static_cast<unsigned char>(-1)));
-  }
-#endif
 #endif
 }
-#endif
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
 #endif
 
 /// Stores past the caches: for memory that does not fit them, a store that first reads the line

@@ -31,12 +31,11 @@ struct MethodSpecs {
 
 /// The tensors of a value: one, a list's, or none.
 inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
-  switch (value.kind()) {
-    case ValueKind::Tensor: return {&value.toTensor(), 1};
-    case ValueKind::TensorList: return value.toTensorList();
-    case ValueKind::OptionalTensorList: return value.toOptionalTensorList();
-    default: return {};
-  }
+  const ValueKind kind = value.kind();
+  if (kind == ValueKind::Tensor) return {&value.toTensor(), 1};
+  if (kind == ValueKind::TensorList) return value.toTensorList();
+  if (kind == ValueKind::OptionalTensorList) return value.toOptionalTensorList();
+  return {};
 }
 
 /// The addresses of a tensor's elements, and of the room that it may be resized to; from 0 to 0 for

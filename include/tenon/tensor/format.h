@@ -85,22 +85,21 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
   load_exact(type, static_cast<const char*>(t.data) + at, 1, exact);
   char word[24];
   Message message(word, sizeof word);
-  switch (exact_type(type)) {
-    case ScalarType::ComplexDouble: {
-      const auto value = load_element<complex<double>>(exact, 0);
-      take_float(t, t.real, value.real(), "");
-      return take_float(t, t.imaginary, value.imag(), "j");
-    }
-    case ScalarType::Double: return take_float(t, t.real, load_element<double>(exact, 0), "");
-    case ScalarType::UInt64: append(message, load_element<uint64_t>(exact, 0)); break;
-    default: {
-      const auto value = load_element<int64_t>(exact, 0);
-      if (type == ScalarType::Bool) {
-        append(message, value != 0 ? "True" : "False");
-      } else {
-        append(message, value);
-      }
-    }
+  const ScalarType kind = exact_type(type);
+  if (kind == ScalarType::ComplexDouble) {
+    const auto value = load_element<complex<double>>(exact, 0);
+    take_float(t, t.real, value.real(), "");
+    return take_float(t, t.imaginary, value.imag(), "j");
+  }
+  if (kind == ScalarType::Double) {
+    return take_float(t, t.real, load_element<double>(exact, 0), "");
+  }
+  if (type == ScalarType::Bool) {
+    append(message, load_element<int64_t>(exact, 0) != 0 ? "True" : "False");
+  } else if (kind == ScalarType::UInt64) {
+    append(message, load_element<uint64_t>(exact, 0));
+  } else {
+    append(message, load_element<int64_t>(exact, 0));
   }
   const size_t size = std::strlen(word);
   if (t.pass == TensorText::Pass::Write) {

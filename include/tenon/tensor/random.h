@@ -76,13 +76,13 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
   return produce(
       tensor, out, kNames[static_cast<size_t>(plan.distribution)],
       [&](Backend& backend, const auto& view) {
-        switch (plan.distribution) {
-          case Distribution::Uniform:
-            return backend.random_uniform(view, arguments[0], arguments[1], start);
-          case Distribution::Normal:
-            return backend.random_normal(view, arguments[0], arguments[1], start);
-          default: return backend.random_integers(view, plan.low, last_integer(plan), start);
+        if (plan.distribution == Distribution::Uniform) {
+          return backend.random_uniform(view, arguments[0], arguments[1], start);
         }
+        if (plan.distribution == Distribution::Normal) {
+          return backend.random_normal(view, arguments[0], arguments[1], start);
+        }
+        return backend.random_integers(view, plan.low, last_integer(plan), start);
       },
       [&](const TensorView& view) noexcept { return random_to(plan, start, numel, is_row, view); });
 }

@@ -49,21 +49,18 @@ struct Number {
 
 /// Number i of those that load_exact() gave.
 TENON_LAZY Number number_at(ScalarType type, const void* exact, int64_t i) noexcept {
-  switch (exact_type(type)) {
-    case ScalarType::Long: {
-      const auto value = load_element<int64_t>(exact, i);
-      return {static_cast<double>(value), 0, true, static_cast<uint64_t>(value)};
-    }
-    case ScalarType::UInt64: {
-      const auto value = load_element<uint64_t>(exact, i);
-      return {static_cast<double>(value), 0, true, value};
-    }
-    case ScalarType::Double: return {load_element<double>(exact, i), 0, false, 0};
-    default: {
-      const auto value = load_element<complex<double>>(exact, i);
-      return {value.real(), value.imag(), false, 0};
-    }
+  const ScalarType kind = exact_type(type);
+  if (kind == ScalarType::Long) {
+    const auto value = load_element<int64_t>(exact, i);
+    return {static_cast<double>(value), 0, true, static_cast<uint64_t>(value)};
   }
+  if (kind == ScalarType::UInt64) {
+    const auto value = load_element<uint64_t>(exact, i);
+    return {static_cast<double>(value), 0, true, value};
+  }
+  if (kind == ScalarType::Double) return {load_element<double>(exact, i), 0, false, 0};
+  const auto value = load_element<complex<double>>(exact, i);
+  return {value.real(), value.imag(), false, 0};
 }
 
 /// By the bits, since compilers may take NaN for impossible: NaN equals nothing, -0 equals 0.

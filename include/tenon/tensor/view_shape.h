@@ -60,12 +60,6 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
   return Error::Ok;
 }
 
-// GCC does not see that a dimension which is looked at exists.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 /// A view's shape in the making: the source's at first, which each member function edits as the
 /// function of the same name in view.h does. After an error it must not be used.
 ///
@@ -437,10 +431,6 @@ class ViewShape {
   const void* data_;
   int64_t numel_;  // the source's
 };
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 }  // namespace detail
 TENON_END_NAMESPACE

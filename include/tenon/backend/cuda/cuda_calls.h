@@ -15,7 +15,7 @@ namespace detail {
 /// InvalidState is left to a runtime or a device that is gone, and its memory with it. NotSupported
 /// would have tenon try another way.
 inline Error error_of(cudaError_t code) noexcept {
-  switch (code) {
+  switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
     case cudaSuccess: return Error::Ok;
     case cudaErrorMemoryAllocation: return Error::OutOfMemory;
     case cudaErrorInvalidValue:

@@ -170,9 +170,10 @@ inline Error read_aoti_file(const char* path, AotiNeeds& needs) {
   TENON_TRY(file.open(path));
   Deleter unmapper;
   AotiBytes bytes;
-  bytes.size = file.size();
-  if (bytes.size != 0) {
-    bytes.data = static_cast<const char*>(file.map(static_cast<size_t>(bytes.size), unmapper));
+  const uint64_t size = file.size();
+  bytes.size = size;
+  if (size != 0) {
+    bytes.data = static_cast<const char*>(file.map(static_cast<size_t>(size), unmapper));
     if (bytes.data == nullptr) return fail(Error::AccessFailed, "cannot map the file");
   }
   return read_aoti_needs(bytes, needs);

@@ -191,7 +191,8 @@ class AotiModel {
     if (::access(beside.c_str(), F_OK) != 0) return Error::Ok;
     detail::InputFile file;
     TENON_TRY(file.open(beside.c_str()));
-    weights.resize(static_cast<size_t>(file.size()));
+    const uint64_t size = file.size();
+    weights.resize(static_cast<size_t>(size));
     return weights.empty() ? Error::Ok : file.read(0, weights.data(), weights.size());
   }
   static Error describe(State& state, const std::string& metadata) {

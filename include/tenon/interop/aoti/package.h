@@ -108,15 +108,15 @@ struct AotiPackage {
 #if TENON_AOTI_ZIP
 
 /// An archive open for reading.
-class ZipReader {
+class PackageReader {
  public:
-  explicit ZipReader(const char* path) noexcept : zip_(::unzOpen64(path)) {
+  explicit PackageReader(const char* path) noexcept : zip_(::unzOpen64(path)) {
     struct stat status {};
     if (::stat(path, &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
   }
-  ZipReader(const ZipReader&) = delete;
-  ZipReader& operator=(const ZipReader&) = delete;
-  ~ZipReader() {
+  PackageReader(const PackageReader&) = delete;
+  PackageReader& operator=(const PackageReader&) = delete;
+  ~PackageReader() {
     if (zip_ != nullptr) ::unzClose(zip_);
   }
 
@@ -195,7 +195,7 @@ inline bool ends_with(const std::string& text, const char* end) noexcept {
 /// Errors: InvalidArgument for a broken package; NotFound for an unknown model, which names one;
 /// AccessFailed for the temporary file.
 inline Error read_aoti_package(const char* path, const std::string& model, AotiPackage& package) {
-  ZipReader zip(path);
+  PackageReader zip(path);
   TENON_TRY(zip.check());
   const std::string root = "/data/aotinductor/";
   std::string another;

@@ -101,7 +101,7 @@ inline Error find_aoti_text(std::string_view json, std::string_view name,
   const auto take_text = [&](std::string_view& text) noexcept {
     if (!take('"')) return false;
     const size_t begin = at;
-    while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? 2 : 1;
+    while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? size_t{2} : 1;
     if (at >= json.size()) return false;
     text = json.substr(begin, at++ - begin);
     return true;

@@ -81,15 +81,15 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
 /// The kind of a value; None for any other, such as a list of tensors.
 inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
   using ::executorch::runtime::Tag;
-  switch (tag) {
-    case Tag::Tensor: return ValueKind::Tensor;
-    case Tag::Int: return ValueKind::Int;
-    case Tag::Double: return ValueKind::Double;
-    case Tag::Bool: return ValueKind::Bool;
-    case Tag::String: return ValueKind::String;
-    case Tag::ListInt: return ValueKind::IntList;
-    case Tag::ListDouble: return ValueKind::DoubleList;
-    case Tag::ListBool: return ValueKind::BoolList;
+  switch (number_of(tag)) {
+    case number_of(Tag::Tensor): return ValueKind::Tensor;
+    case number_of(Tag::Int): return ValueKind::Int;
+    case number_of(Tag::Double): return ValueKind::Double;
+    case number_of(Tag::Bool): return ValueKind::Bool;
+    case number_of(Tag::String): return ValueKind::String;
+    case number_of(Tag::ListInt): return ValueKind::IntList;
+    case number_of(Tag::ListDouble): return ValueKind::DoubleList;
+    case number_of(Tag::ListBool): return ValueKind::BoolList;
     default: return ValueKind::None;
   }
 }
@@ -293,8 +293,13 @@ class ExecutorchMethod {
         ::executorch::aten::ArrayRef<char> characters(text.data(), text.size());
         return set_constant(i, value, &characters);
       }
-      default: return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
+      case ValueKind::TensorList:
+      case ValueKind::OptionalTensorList:
+      case ValueKind::IntList:
+      case ValueKind::DoubleList:
+      case ValueKind::BoolList: break;
     }
+    return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
   }
   /// The runtime takes no other than the value that was there at export.
   Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {

@@ -68,16 +68,16 @@ inline Error check_mpi_runs() noexcept {
 /// MPI's own type for an element. Where it has none: an unsigned integer of the same size, which
 /// moves the bits.
 inline MPI_Datatype mpi_element(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Char: return MPI_INT8_T;
-    case ScalarType::Short: return MPI_INT16_T;
-    case ScalarType::Int: return MPI_INT32_T;
-    case ScalarType::Long: return MPI_INT64_T;
-    case ScalarType::Float: return MPI_FLOAT;
-    case ScalarType::Double: return MPI_DOUBLE;
-    case ScalarType::ComplexFloat: return MPI_C_FLOAT_COMPLEX;
-    case ScalarType::ComplexDouble: return MPI_C_DOUBLE_COMPLEX;
-    case ScalarType::Bool: return MPI_C_BOOL;
+  switch (number_of(type)) {
+    case number_of(ScalarType::Char): return MPI_INT8_T;
+    case number_of(ScalarType::Short): return MPI_INT16_T;
+    case number_of(ScalarType::Int): return MPI_INT32_T;
+    case number_of(ScalarType::Long): return MPI_INT64_T;
+    case number_of(ScalarType::Float): return MPI_FLOAT;
+    case number_of(ScalarType::Double): return MPI_DOUBLE;
+    case number_of(ScalarType::ComplexFloat): return MPI_C_FLOAT_COMPLEX;
+    case number_of(ScalarType::ComplexDouble): return MPI_C_DOUBLE_COMPLEX;
+    case number_of(ScalarType::Bool): return MPI_C_BOOL;
     default: break;
   }
   const size_t size = elementSize(type);

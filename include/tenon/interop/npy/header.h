@@ -9,12 +9,12 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <system_error>
 
 #include "tenon/core/layout.h"
+#include "tenon/core/message.h"
 #include "tenon/interop/file.h"
 #include "tenon/kernels/byte_order.h"
 
@@ -393,26 +393,33 @@ class NpyParser {
 inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRef<int64_t> sizes,
                                 char (&out)[kNpyHeaderRoom]) noexcept {
   constexpr size_t kBegin = 10;
-  constexpr int kGrowthDigits = 21;
-  size_t size = kBegin;
-  const auto put = [&](const char* format, auto... values) noexcept {
-    size += static_cast<size_t>(std::snprintf(out + size, sizeof out - size, format, values...));
-  };
+  constexpr size_t kGrowthDigits = 21;
+  Message text(out + kBegin, sizeof out - kBegin);
   // ml_dtypes' one-byte types have an order too.
   const bool is_byte = elementSize(type.type) == 1 && type.code[0] != 'V';
-  const char order = is_byte ? '|' : host_is_big_endian() ? '>' : '<';
-  put("{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order, type.code,
-      fortran_order ? "True" : "False");
+  text.put("{'descr': '");
+  text.put(is_byte ? '|' : host_is_big_endian() ? '>' : '<');
+  text.put(type.code);
+  text.put("', 'fortran_order': ");
+  text.put(fortran_order ? "True" : "False");
+  text.put(", 'shape': (");
   for (size_t d = 0; d < sizes.size(); ++d) {
-    put(d == 0 ? "%lld" : ", %lld", static_cast<long long>(sizes[d]));
+    if (d != 0) text.put(", ");
+    text.put_signed(sizes[d]);
   }
-  put("%s), }", sizes.size() == 1 ? "," : "");
+  text.put(sizes.size() == 1 ? ",), }" : "), }");
   if (!sizes.empty()) {
-    const auto grows = static_cast<long long>(fortran_order ? sizes.back() : sizes.front());
-    put("%*s", kGrowthDigits - std::snprintf(nullptr, 0, "%lld", grows), "");
+    char digits[kGrowthDigits];
+    Message(digits, sizeof digits).put_signed(fortran_order ? sizes.back() : sizes.front());
+    for (size_t n = std::strlen(digits); n < kGrowthDigits; ++n) text.put(' ');
   }
   // With the newline a multiple of 64; a whole 64 where nothing is missing, as NumPy does.
-  put("%*s\n", static_cast<int>(64 - (size + 1) % 64), "");
+  size_t size = kBegin + std::strlen(out + kBegin);
+  do {
+    text.put(' ');
+  } while (++size % 64 != 63);
+  text.put('\n');
+  ++size;
   const size_t length = size - kBegin;
   std::memcpy(out, "\x93NUMPY\1", 8);  // the version's second byte is the terminator
   out[8] = static_cast<char>(length & 0xff);

@@ -59,7 +59,7 @@ class NpyFileSource final : public NpySource {
 };
 
 /// Bytes in memory.
-class NpyBytesSource : public NpySource {
+class NpyBytesSource final : public NpySource {
  public:
   NpyBytesSource(const void* bytes, uint64_t total, size_t start) noexcept
       : NpySource(total, start), bytes_(static_cast<const unsigned char*>(bytes)) {}
@@ -69,7 +69,7 @@ class NpyBytesSource : public NpySource {
   }
   DataPtr map(size_t, Deleter&) noexcept override { return static_cast<void*>(nullptr); }
 
- protected:
+ private:
   const unsigned char* bytes_;
 };
 

@@ -146,7 +146,8 @@ class ZipReader {
   static void widen(const unsigned char* extra, size_t size, ZipEntry& entry) noexcept {
     while (size >= 4) {
       const uint64_t id = read_zip_number(extra, 2);
-      size_t count = static_cast<size_t>(read_zip_number(extra + 2, 2));
+      const uint64_t length = read_zip_number(extra + 2, 2);
+      auto count = static_cast<size_t>(length);
       extra += 4;
       size -= 4;
       if (count > size) return;

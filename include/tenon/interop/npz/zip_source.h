@@ -31,7 +31,8 @@ class ZipSource final : public NpySource {
   Error enter() noexcept {
     TENON_TRY(locate_zip_entry(archive_.data, archive_.size, entry_));
     const bool is_stored = entry_.method == 0;
-    begin = is_stored ? static_cast<size_t>(entry_.data) : 0;
+    const uint64_t data = entry_.data;
+    begin = is_stored ? static_cast<size_t>(data) : 0;
     size = begin + entry_.size;
     // Without the header of zlib's own files.
     if (is_stored || ::inflateInit2(&inflating_, -MAX_WBITS) == Z_OK) return Error::Ok;

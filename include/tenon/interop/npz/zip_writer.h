@@ -70,7 +70,8 @@ class ZipWriter {
     if (!deflated) {
       const auto at = static_cast<uint64_t>(::ftello(file_));
       const uint64_t end = at + 30 + name.size() + (is_large ? 20 : 0) + kLeastExtra;
-      count = kLeastExtra + static_cast<size_t>((kAlignment - end % kAlignment) % kAlignment);
+      const uint64_t padding = (kAlignment - end % kAlignment) % kAlignment;
+      count = kLeastExtra + static_cast<size_t>(padding);
       extra[2] = static_cast<unsigned char>(count - 4);
       extra[4] = kAlignment;
     }

@@ -24,7 +24,7 @@ inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_AP
 /// tenon's error for a code: InvalidArgument for a broken model; NotSupported for a failed run, for
 /// which the library has no finer codes.
 constexpr Error own_error(OrtErrorCode code) noexcept {
-  switch (code) {
+  switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
     case ORT_OK: return Error::Ok;
     case ORT_INVALID_ARGUMENT:
     case ORT_NO_MODEL:

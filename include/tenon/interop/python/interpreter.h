@@ -185,9 +185,9 @@ struct GilGate {
     is_open = false;
     closer = current_state();
     while (inside > depth()) {
-      Py_BEGIN_ALLOW_THREADS;
+      PyThreadState* const state = PyEval_SaveThread();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
-      Py_END_ALLOW_THREADS;
+      PyEval_RestoreThread(state);
     }
   }
 };
@@ -202,10 +202,12 @@ TENON_COLD inline bool open_gil_gate() {
       "tenon_at_exit", [](PyObject*, PyObject*) { return gil_gate().close(), Py_NewRef(Py_None); },
       METH_NOARGS, nullptr};
   // A forked child has none of the other threads that were inside.
-  static PyMethodDef after_fork = {
-      "tenon_after_fork",
-      [](PyObject*, PyObject*) { return gil_gate().inside = GilGate::depth(), Py_NewRef(Py_None); },
-      METH_NOARGS, nullptr};
+  static PyMethodDef after_fork = {"tenon_after_fork",
+                                   [](PyObject*, PyObject*) {
+                                     gil_gate().inside = GilGate::depth();
+                                     return Py_NewRef(Py_None);
+                                   },
+                                   METH_NOARGS, nullptr};
   const PyRef os(PyImport_ImportModule("os"));
   const PyRef atexit(os ? PyImport_ImportModule("atexit") : nullptr);
   const PyRef closer(atexit ? PyCFunction_New(&at_exit, nullptr) : nullptr);

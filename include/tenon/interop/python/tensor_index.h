@@ -112,7 +112,8 @@ struct TensorIndex {
   static Error slice(ViewShape& shape, int64_t d, const IndexEntry& entry) noexcept {
     Py_ssize_t start = entry.start;
     Py_ssize_t stop = entry.stop;
-    const auto size = static_cast<Py_ssize_t>(shape.dims[static_cast<size_t>(d)].size);
+    const int64_t extent = shape.dims[static_cast<size_t>(d)].size;
+    const auto size = static_cast<Py_ssize_t>(extent);
     const Py_ssize_t length = PySlice_AdjustIndices(size, &start, &stop, entry.step);
     if (length == 0) return shape.narrow(d, 0, 0);
     if (entry.step > 0) return shape.slice(d, start, stop, entry.step);

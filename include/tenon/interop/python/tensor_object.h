@@ -23,7 +23,9 @@ struct PythonTensor {
   PyObject_VAR_HEAD PyObject* weak_references;
   alignas(Tensor) unsigned char handle[sizeof(Tensor)];
 
-  Tensor& tensor() noexcept { return *std::launder(reinterpret_cast<Tensor*>(handle)); }
+  Tensor& tensor() noexcept {
+    return *std::launder(static_cast<Tensor*>(static_cast<void*>(handle)));
+  }
   TensorArg arg() noexcept { return TensorArg(tensor()); }
   size_t rank() noexcept { return static_cast<size_t>(Py_SIZE(this)) / 2; }
   Py_ssize_t* shape() noexcept { return reinterpret_cast<Py_ssize_t*>(this + 1); }

@@ -171,8 +171,9 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
   if (size < kBegin) {
     return fail(Error::InvalidArgument, "not a safetensors file: ", size, " bytes, fewer than 8");
   }
-  uint64_t length = 0;
-  for (size_t i = kBegin; i-- > 0;) length = length << 8 | bytes[i];
+  uint64_t read = 0;
+  for (size_t i = kBegin; i-- > 0;) read = read << 8 | bytes[i];
+  const uint64_t length = read;
   if (length > kSafeTensorsMaxHeader || length > size - kBegin) {
     return fail(Error::InvalidArgument, "the header's length, at offset 0, is ", length,
                 ", expected at most ", (std::min)(kSafeTensorsMaxHeader, size - kBegin));

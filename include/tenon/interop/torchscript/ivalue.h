@@ -71,12 +71,12 @@ Error call_torchscript(F&& f) noexcept {
 
 /// The kind of a list of such elements; None if EValue has no such list.
 inline ValueKind list_kind_of(const c10::Type& element) {
-  switch (element.kind()) {
-    case c10::TypeKind::TensorType: return ValueKind::TensorList;
-    case c10::TypeKind::IntType: return ValueKind::IntList;
-    case c10::TypeKind::FloatType: return ValueKind::DoubleList;
-    case c10::TypeKind::BoolType: return ValueKind::BoolList;
-    case c10::TypeKind::OptionalType:
+  switch (number_of(element.kind())) {
+    case number_of(c10::TypeKind::TensorType): return ValueKind::TensorList;
+    case number_of(c10::TypeKind::IntType): return ValueKind::IntList;
+    case number_of(c10::TypeKind::FloatType): return ValueKind::DoubleList;
+    case number_of(c10::TypeKind::BoolType): return ValueKind::BoolList;
+    case number_of(c10::TypeKind::OptionalType):
       return element.containedType(0)->kind() == c10::TypeKind::TensorType
                  ? ValueKind::OptionalTensorList
                  : ValueKind::None;
@@ -92,17 +92,17 @@ TENON_COLD inline Error fail_type(const c10::Type& type) {
 /// Sets a spec's kind and is_optional by a type. Nothing is known of a tensor's sizes and dtype.
 /// Errors: NotSupported for a type that EValue cannot hold.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
-  switch (type.kind()) {
-    case c10::TypeKind::TensorType: spec.kind = ValueKind::Tensor; return Error::Ok;
-    case c10::TypeKind::NoneType: spec.kind = ValueKind::None; return Error::Ok;
-    case c10::TypeKind::IntType: spec.kind = ValueKind::Int; return Error::Ok;
-    case c10::TypeKind::FloatType: spec.kind = ValueKind::Double; return Error::Ok;
-    case c10::TypeKind::BoolType: spec.kind = ValueKind::Bool; return Error::Ok;
-    case c10::TypeKind::StringType: spec.kind = ValueKind::String; return Error::Ok;
-    case c10::TypeKind::OptionalType:
+  switch (number_of(type.kind())) {
+    case number_of(c10::TypeKind::TensorType): spec.kind = ValueKind::Tensor; return Error::Ok;
+    case number_of(c10::TypeKind::NoneType): spec.kind = ValueKind::None; return Error::Ok;
+    case number_of(c10::TypeKind::IntType): spec.kind = ValueKind::Int; return Error::Ok;
+    case number_of(c10::TypeKind::FloatType): spec.kind = ValueKind::Double; return Error::Ok;
+    case number_of(c10::TypeKind::BoolType): spec.kind = ValueKind::Bool; return Error::Ok;
+    case number_of(c10::TypeKind::StringType): spec.kind = ValueKind::String; return Error::Ok;
+    case number_of(c10::TypeKind::OptionalType):
       spec.is_optional = true;
       return describe_type(*type.containedType(0), spec);
-    case c10::TypeKind::ListType:
+    case number_of(c10::TypeKind::ListType):
       spec.kind = list_kind_of(*type.containedType(0));
       if (spec.kind != ValueKind::None) return Error::Ok;
       break;
@@ -241,16 +241,16 @@ inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves,
 /// Whether a value of that type may flatten to more or fewer leaves than another, or to leaves of
 /// other kinds.
 inline bool varies(const c10::Type& type) {
-  switch (type.kind()) {
-    case c10::TypeKind::ListType:
-    case c10::TypeKind::DictType:
-    case c10::TypeKind::AnyType:
-    case c10::TypeKind::UnionType:
-    case c10::TypeKind::NumberType: return true;
-    case c10::TypeKind::OptionalType:
+  switch (number_of(type.kind())) {
+    case number_of(c10::TypeKind::ListType):
+    case number_of(c10::TypeKind::DictType):
+    case number_of(c10::TypeKind::AnyType):
+    case number_of(c10::TypeKind::UnionType):
+    case number_of(c10::TypeKind::NumberType): return true;
+    case number_of(c10::TypeKind::OptionalType):
       return type.containedType(0)->kind() == c10::TypeKind::TupleType ||
              varies(*type.containedType(0));
-    case c10::TypeKind::TupleType:
+    case number_of(c10::TypeKind::TupleType):
       for (const auto& element : type.containedTypes()) {
         if (varies(*element)) return true;
       }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What users call, for the warnings that compilers give only where code is made. Compiled behind a precompiled header
+// of all headers, in which GCC keeps no pragma.
+#include <tenon/backend/pool.h>
+#include <tenon/interop/arrow.h>
+#include <tenon/interop/npy.h>
+#include <tenon/interop/shm.h>
+#include <tenon/module/function_module.h>
+#include <tenon/tenon.h>
+#include <tenon/tensor/expr.h>
+#include <tenon/tensor/values.h>
+
+using namespace tenon;
+
+// Each function has the results of some calls, so that nothing is left out as unused.
+Error warnings_random(double& out);
+Error warnings_shapes(double& out);
+Error warnings_files(double& out);
+Error warnings_modules(double& out);
+
+Error warnings_random(double& out) {
+  const auto uniform = rand({2, 3});
+  const auto normal = randn({100}, ScalarType::Double);
+  const auto integers = randint(0, 100, {1000});
+  const auto half = to(*uniform, ScalarType::Half);
+  out = min_max(uniform).max.to<double>() + min_max(normal).min.to<double>() +
+        min_max(integers).max.to<double>() + min_max(half).max.to<double>();
+  ExprBackend recorder;
+  const auto later = rand({1000}, Generator(7), recorder);
+  TENON_TRY(copy_(select(later, 0, 1), scalar_tensor(1)));
+  return copy_(zeros({3, 2}), transpose(uniform, 0, 1));
+}
+
+Error warnings_shapes(double& out) {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  auto borrowed = from_blob(data, {2, 3}, ScalarType::Float, [](void*) {});
+  auto grown = zeros({2, 2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  TENON_TRY(resize_tensor_ptr(grown, {20, 3}));
+  TENON_TRY(copy_(slice(grown, 0, 0, 2), borrowed));
+  const auto joined = cat({borrowed, borrowed}, 0);
+  const auto many = stack({borrowed, clone_tensor_ptr(*borrowed)}, 1);
+  for (const auto& piece : split(joined, 2, 0)) {
+    out += static_cast<double>(piece.accessor<float, 2>()[1][2]);
+  }
+  const Result<Tensor> made = try_reshape(many, {-1});
+  if (!made.ok()) return made.error();
+  out += static_cast<double>(to_string(*made).size());
+  out += static_cast<double>(equal(flip(joined, {0}), permute(many, {1, 0, 2})));
+  return fill_(borrowed, 2);
+}
+
+Error warnings_files(double& out) {
+  PoolBackend pool(default_backend());
+  const auto image = zeros({4, 5}, ScalarType::BFloat16, pool);
+  TENON_TRY(write_npy("image.npy", image));
+  const auto back = try_read_npy("image.npy", NpyMemory::Map);
+  if (!back.ok()) return back.error();
+  const auto shared = try_shm_attach("/tenon-image");
+  if (shared.ok()) out += static_cast<double>((*shared)->numel());
+  out += static_cast<double>((*back)->numel());
+  return Error::Ok;
+}
+
+Error warnings_modules(double& out) {
+  FunctionModule module([](Span<const EValue> inputs) { return Result<EValue>(inputs[0]); });
+  const auto given = module.forward({EValue(1.5)});
+  if (!given.ok()) return given.error();
+  out += (*given)[0].toDouble();
+  return Error::Ok;
+}
