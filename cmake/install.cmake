@@ -32,6 +32,15 @@ if(TENON_COMPILED OR TENON_MODULE)
 endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
                                  COMPATIBILITY SameMinorVersion ${for_any})
+# CMake refuses a range that ends in a later minor version, though it begins in this one.
+file(READ "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake" version_check)
+math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
+     "if(PACKAGE_FIND_VERSION_RANGE AND ${PROJECT_VERSION_MAJOR}.${next_minor} VERSION_LESS_EQUAL PACKAGE_FIND_VERSION_MAX)
+  set(PACKAGE_FIND_VERSION_MAX ${PROJECT_VERSION_MAJOR}.${next_minor})
+  set(PACKAGE_FIND_VERSION_RANGE_MAX EXCLUDE)
+endif()
+${version_check}")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
               cmake/tenonComponents.cmake

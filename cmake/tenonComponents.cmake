@@ -9,6 +9,17 @@
 
 cmake_policy(VERSION 3.22)
 
+# tenon_check_first(<reason> <version> <folder>)
+# Where a project has tenon already, sets what is wrong with a second one of that version in that folder: "" for none.
+function(tenon_check_first reason version folder)
+  get_target_property(first tenon::tenon TENON_VERSION)
+  set(${reason} "" PARENT_SCOPE)
+  if(first AND NOT first STREQUAL version)  # others' packages do not say theirs
+    set(${reason} "this project has tenon ${first} already, and ${folder} is tenon ${version}: bring in one of them, and link all targets to tenon::tenon."
+        PARENT_SCOPE)
+  endif()
+endfunction()
+
 # tenon_add_libtorch(<target> [<where>...])
 # Makes the imported target if there is a libtorch. A folder may be the one that a wheel was unpacked in, an
 # unpacked libtorch, the prefix of an installed one, or what torch.utils.cmake_prefix_path gives.

@@ -177,19 +177,56 @@ function(mode_version)
   list(GET numbers 2 patch)
   math(EXPR next_minor "${minor} + 1")
   math(EXPR next_patch "${patch} + 1")
-  foreach(version "" "${major}.${minor}" "${TENON_VERSION}")
+  set(served "" "${major}.${minor}" "${TENON_VERSION}" "${major}.${minor}...<${major}.${next_minor}"
+      "${major}.${minor}...${major}.99" "${TENON_VERSION}...${TENON_VERSION}")
+  foreach(version IN LISTS served)
     ask_for_version("${version}" found)
     expect("tenon ${TENON_VERSION} serves a request for \"${version}\"" "${found}" TRUE)
   endforeach()
-  set(refused 99 "${major}.${next_minor}" "${major}.${minor}.${next_patch}")
+  set(refused 99 "${major}.${next_minor}" "${major}.${minor}.${next_patch}" "${major}.${next_minor}...99"
+      "${major}.${minor}.${next_patch}...${major}.99")
   if(minor GREATER 0)
     math(EXPR previous_minor "${minor} - 1") # older, but not compatible
-    list(APPEND refused "${major}.${previous_minor}")
+    list(APPEND refused "${major}.${previous_minor}" "${major}.${previous_minor}...99")
   endif()
   foreach(version IN LISTS refused)
     ask_for_version("${version}" found)
     expect("tenon ${TENON_VERSION} serves a request for \"${version}\"" "${found}" FALSE)
   endforeach()
+endfunction()
+
+# An older CMake, as far as the package can tell: the version is set before it is read.
+function(mode_old_cmake)
+  expect_refusal("tenon needs CMake 3.22 or later; this is 3.18.4." "${here}/version" "-DCMAKE_PREFIX_PATH=${prefix}"
+                 -DCONSUMER_CMAKE_VERSION=3.18.4)
+endfunction()
+
+# Two parts of a project that each bring tenon.
+function(mode_twice)
+  set(copy "${SCRATCH}/twice/copy")
+  file(REMOVE_RECURSE "${copy}")
+  foreach(part CMakeLists.txt cmake include src)
+    file(COPY "${TENON_SOURCE_DIR}/${part}" DESTINATION "${copy}")
+  endforeach()
+  set(project "${here}/twice" "-DCMAKE_PREFIX_PATH=${prefix}" "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}")
+  build_consumer(${project} "-DCONSUMER_WAYS=${TENON_SOURCE_DIR},${copy}")
+  configure_only(${project} "-DCONSUMER_WAYS=find_package,${copy}")
+  configure_only(${project} "-DCONSUMER_WAYS=${copy},find_package")
+  configure_only(${project} "-DCONSUMER_WAYS=find_package,find_package")
+  configure_only(${project} "-DCONSUMER_WAYS=fetch_content,fetch_content")
+  expect_refusal("TENON_COMPILED is ON, but this project has tenon already, without tenon::compiled: set it before the first one, or give it to find_package as COMPONENTS compiled."
+                 ${project} "-DCONSUMER_WAYS=find_package,${copy}" -DTENON_COMPILED=ON)
+  # Of two versions.
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+\\." series "${TENON_VERSION}")
+  file(READ "${copy}/include/tenon/config.h" config)
+  string(REGEX REPLACE "(#define TENON_VERSION_PATCH) [0-9]+" "\\1 99" config "${config}")
+  file(WRITE "${copy}/include/tenon/config.h" "${config}")
+  foreach(first find_package "${TENON_SOURCE_DIR}")
+    expect_refusal("tenon: this project has tenon ${TENON_VERSION} already, and ${copy} is tenon ${series}99: bring in one of them, and link all targets to tenon::tenon."
+                   ${project} "-DCONSUMER_WAYS=${first},${copy}")
+  endforeach()
+  expect_refusal("this project has tenon ${series}99 already, and ${prefix}/share/cmake/tenon is tenon ${TENON_VERSION}: bring in one of them"
+                 ${project} "-DCONSUMER_WAYS=${copy},find_package")
 endfunction()
 
 function(mode_components)
@@ -200,7 +237,7 @@ function(mode_components)
   set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
             "-DTENON_MINIZIP_DIR=${SCRATCH}")
   set(absent "nonsense: tenon has no such component, only aten, executorch, cuda, aoti, module and compiled."
-             "compiled: this tenon was installed without it, which is TENON_COMPILED."
+             "compiled: this tenon was made without it, which is TENON_COMPILED."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
              "cuda: CUDA was not found, and TENON_CUDA_DIR is not set."
