@@ -361,8 +361,8 @@ def macros(repository):
 
 def write_macros(repository, page):
     lines = ["Macros: switches and version", "=" * 28, "",
-             "Define a switch alike for every file of a program, such as ``-DTENON_HEAP=0``. The linker does not see a "
-             "difference, other than in ``TENON_ERROR_TEXT`` and ``USE_ATEN_LIB``. "
+             "Define a switch alike for every file of a program, such as ``-DTENON_HEAP=0``. The page on building says how "
+             "a difference is found. "
              ":doc:`error.h <core/error>` has ``TENON_TRY``.", ""]
     for header, entries in macros(repository).items():
         lines += [header, "-" * len(header), ""]

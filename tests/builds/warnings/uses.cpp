@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What users call, for the warnings that compilers give only where code is made. Compiled behind a precompiled header
-// of all headers, in which GCC keeps no pragma.
+// What users call, for the warnings that compilers give only where code is made. Compiled behind a
+// precompiled header of all headers, in which GCC keeps no pragma.
 #include <tenon/backend/pool.h>
 #include <tenon/interop/arrow.h>
 #include <tenon/interop/npy.h>
@@ -10,28 +10,30 @@
 #include <tenon/tensor/expr.h>
 #include <tenon/tensor/values.h>
 
+namespace warnings_uses {
+
 using namespace tenon;
 
 // Each function has the results of some calls, so that nothing is left out as unused.
-Error warnings_random(double& out);
-Error warnings_shapes(double& out);
-Error warnings_files(double& out);
-Error warnings_modules(double& out);
+Error use_random(double& out);
+Error use_shapes(double& out);
+Error use_files(double& out);
+Error use_modules(double& out);
 
-Error warnings_random(double& out) {
-  const auto uniform = rand({2, 3});
-  const auto normal = randn({100}, ScalarType::Double);
-  const auto integers = randint(0, 100, {1000});
-  const auto half = to(*uniform, ScalarType::Half);
-  out = min_max(uniform).max.to<double>() + min_max(normal).min.to<double>() +
-        min_max(integers).max.to<double>() + min_max(half).max.to<double>();
+Error use_random(double& out) {
+  const auto floats = rand({2, 3});
+  const auto doubles = randn({100}, ScalarType::Double);
+  const auto longs = randint(0, 100, {1000});
+  const auto halves = to(*floats, ScalarType::Half);
+  out = min_max(floats).max.to<double>() + min_max(doubles).min.to<double>() +
+        min_max(longs).max.to<double>() + min_max(halves).max.to<double>();
   ExprBackend recorder;
   const auto later = rand({1000}, Generator(7), recorder);
   TENON_TRY(copy_(select(later, 0, 1), scalar_tensor(1)));
-  return copy_(zeros({3, 2}), transpose(uniform, 0, 1));
+  return copy_(zeros({3, 2}), transpose(floats, 0, 1));
 }
 
-Error warnings_shapes(double& out) {
+Error use_shapes(double& out) {
   float data[6] = {0, 1, 2, 3, 4, 5};
   auto borrowed = from_blob(data, {2, 3}, ScalarType::Float, [](void*) {});
   auto grown = zeros({2, 2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
@@ -49,7 +51,7 @@ Error warnings_shapes(double& out) {
   return fill_(borrowed, 2);
 }
 
-Error warnings_files(double& out) {
+Error use_files(double& out) {
   PoolBackend pool(default_backend());
   const auto image = zeros({4, 5}, ScalarType::BFloat16, pool);
   TENON_TRY(write_npy("image.npy", image));
@@ -61,10 +63,12 @@ Error warnings_files(double& out) {
   return Error::Ok;
 }
 
-Error warnings_modules(double& out) {
+Error use_modules(double& out) {
   FunctionModule module([](Span<const EValue> inputs) { return Result<EValue>(inputs[0]); });
   const auto given = module.forward({EValue(1.5)});
   if (!given.ok()) return given.error();
   out += (*given)[0].toDouble();
   return Error::Ok;
 }
+
+}  // namespace warnings_uses
