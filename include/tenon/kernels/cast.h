@@ -282,14 +282,15 @@ TENON_COMPILED_ONCE void store_exact(ScalarType type, void* out, int64_t count,
 TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
   alignas(16) unsigned char exact[16] = {};
   load_exact(type, element, 1, exact);
-  const ScalarType kind = exact_type(type);
-  if (kind == ScalarType::Long) {
-    const auto value = load_element<int64_t>(exact, 0);
-    return type == ScalarType::Bool ? Scalar(value != 0) : Scalar(value);
+  switch (number_of(exact_type(type))) {
+    case number_of(ScalarType::Long): {
+      const auto value = load_element<int64_t>(exact, 0);
+      return type == ScalarType::Bool ? Scalar(value != 0) : Scalar(value);
+    }
+    case number_of(ScalarType::UInt64): return load_element<uint64_t>(exact, 0);
+    case number_of(ScalarType::Double): return load_element<double>(exact, 0);
+    default: return load_element<complex<double>>(exact, 0);
   }
-  if (kind == ScalarType::UInt64) return load_element<uint64_t>(exact, 0);
-  if (kind == ScalarType::Double) return load_element<double>(exact, 0);
-  return load_element<complex<double>>(exact, 0);
 }
 
 /// Writes a value that source code gave to `element`, of elementSize(type) bytes.
