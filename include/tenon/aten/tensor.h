@@ -83,7 +83,8 @@ inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
 
 /// The storage's memory, for reading.
 inline void* const_storage_data(const c10::Storage& storage) {
-  return const_cast<void*>(static_cast<const void*>(storage.data()));
+  const void* const data = storage.data();
+  return const_cast<void*>(data);
 }
 /// For writing, which makes a lazy clone copy. libtorch 1.13 has neither lazy clones nor the
 /// function.
