@@ -60,10 +60,11 @@ inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
       return fail(error, "tensor \"", ShownText(tensor.name).text, "\": ", last_error_message());
     }
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const SafeTensorsEntry& a, const SafeTensorsEntry& b) {
-                     return a.number_size > b.number_size;
-                   });
+  // Else in the order given. Not std::stable_sort: Clang 19 says that libstdc++'s is deprecated.
+  std::sort(
+      entries.begin(), entries.end(), [](const SafeTensorsEntry& a, const SafeTensorsEntry& b) {
+        return a.number_size != b.number_size ? a.number_size > b.number_size : a.tensor < b.tensor;
+      });
   return Error::Ok;
 }
 
