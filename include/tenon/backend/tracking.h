@@ -95,8 +95,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
   /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
   /// at the first allocation without room. "stack_depth", how many return addresses each allocation
-  /// keeps, from 0, the default, to 64: that costs microseconds each. The innermost are tenon's own,
-  /// some 5 in an optimised program and 20 in one that is not.
+  /// keeps, from 0, the default, to 64: that costs microseconds each. The innermost are tenon's
+  /// own, some 5 in an optimised program and 20 in one that is not.
   /// Errors: InvalidArgument; NotSupported for a "stack_depth" where there is no backtrace().
   Error init(const BackendOptions& options) override;
 

@@ -129,8 +129,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunct
   });
 }
 
-/// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end that the elements
-/// move towards.
+/// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end
+/// that the elements move towards.
 TENON_LAZY void shift_elements(CopyPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
   const bool has_rows = plan.kind == CopyKind::Rows;
