@@ -84,7 +84,7 @@ using tenon::register_backend, tenon::unregister_backend, tenon::backend_for,
 // backend/strided_copy.h
 using tenon::StridedCopy, tenon::strided_copy;
 // backend/template.h
-using tenon::MetaBackend;
+using tenon::MetaBackend, tenon::TemplateBackend;
 // backend/tracking.h
 using tenon::TrackingBackend, tenon::TrackingScope, tenon::NoAllocationScope;
 // backend/tracking_report.h

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MetaBackend: templates, tensors that are a type and a shape without data.
+// MetaBackend: tensors that are a type and a shape without data.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,6 @@ class TENON_EXPORT MetaBackend final : public Backend {
     return set_error(Error::NotSupported, "a template has a type and a shape, no data");
   }
 };
-using MetaBackend = MetaBackend;
+using TemplateBackend = MetaBackend;  // its older name
 
 TENON_END_NAMESPACE

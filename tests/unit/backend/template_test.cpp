@@ -11,7 +11,7 @@ TEST_CASE("MetaBackend: opaque memory of its own device, of which there is none"
   MetaBackend backend;
   CHECK(std::string(backend.name()) == "meta");
   CHECK(backend.device() == Device("meta"));
-  STATIC_REQUIRE(std::is_same_v<MetaBackend, MetaBackend>);
+  STATIC_REQUIRE(std::is_same_v<TemplateBackend, MetaBackend>);
   CHECK(backend.is_opaque());
   CHECK(&backend.base() == &backend);
   CHECK(backend.metadata_backend() == nullptr);

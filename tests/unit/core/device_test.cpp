@@ -85,7 +85,7 @@ TEST_CASE("device: every name is parsed, with and without an index") {
 }
 
 TEST_CASE("device: Template is the older name of Meta, and is parsed") {
-  STATIC_REQUIRE(DeviceType::Meta == DeviceType::Meta);
+  STATIC_REQUIRE(DeviceType::Template == DeviceType::Meta);
   CHECK(Device("template") == Device(DeviceType::Meta));
   CHECK(Device("template:1") == Device(DeviceType::Meta, 1));
   RAISES(InvalidArgument, "is not a device", Device("templates"));
