@@ -6,13 +6,19 @@
 #include <memory>
 
 #include "tenon/interop/eigen/eigen_map.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether an object of type E has its elements in a block of the heap, for all that is known,
-/// which stays where it is when the object is moved.
+/// True for a Ref to const. It may hold a copy of the elements, to which moved Refs still refer.
+template <class E>
+inline constexpr bool is_eigen_const_ref_v =
+    decltype(is_eigen_const_ref(static_cast<E*>(nullptr)))::value;
+
+/// True if E keeps its elements in a heap block that a move does not relocate, as far as its type
+/// tells.
 template <class E>
 constexpr bool has_stable_block() noexcept {
   if constexpr (is_eigen_dense_v<E>) return int{E::MaxSizeAtCompileTime} == Eigen::Dynamic;
@@ -36,8 +42,10 @@ struct FromEigen {
   /// Tensor or TensorMap, as a tensor with the same strides. Vectors, if their type is one, have
   /// one dimension. Const objects and Maps of const elements make read-only tensors.
   ///
-  /// Ownership: borrows. A matrix or Tensor that is moved in is kept, a copy of a const one;
-  /// elements that lie in the object itself, of a fixed size, move to the heap.
+  /// Ownership: borrows; what a block, a Map or another expression refers to must stay. A matrix or
+  /// Tensor that is moved in is kept, a copy of a const one; elements that lie in the object itself,
+  /// of a fixed size, move to the heap. Of a Ref to const that is moved in, which may hold its
+  /// elements, the tensor owns a copy; one with a name is borrowed.
   /// Errors: OutOfMemory.
   /// Cost: two allocations; three for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>
@@ -51,7 +59,13 @@ struct FromEigen {
   Out operator()(E&& from) const {
     using detail::KeepEigen;
     using Kept = std::remove_const_t<E>;
-    if constexpr (!detail::owns_elements<Kept>()) {
+    if constexpr (detail::is_eigen_const_ref_v<Kept>) {
+      Deleter nothing;
+      detail::Draft lent;
+      const Error error = borrow(from, nothing, lent);
+      if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
+      return detail::clone<Out>(function, detail::finish<Tensor>(function, error, lent));
+    } else if constexpr (!detail::owns_elements<Kept>()) {
       Deleter nothing;
       return share(from, nothing);
     } else if constexpr (detail::has_stable_block<Kept>()) {
@@ -68,6 +82,12 @@ struct FromEigen {
  private:
   template <class E>
   Out share(E& from, Deleter& keep) const {
+    detail::Draft draft;
+    const Error error = borrow(from, keep, draft);
+    return detail::finish<Out>(function, error, draft);
+  }
+  template <class E>
+  static Error borrow(E& from, Deleter& keep, detail::Draft& draft) noexcept {
     using D = std::remove_const_t<E>;
     if constexpr (detail::is_eigen_dense_v<D>) {
       static_assert(detail::has_eigen_memory_v<D>,
@@ -78,10 +98,8 @@ struct FromEigen {
     const detail::Plan plan(detail::eigen_type<typename D::Scalar>());
     Dims sizes, strides;
     detail::describe_eigen(from, sizes, strides);
-    detail::Draft draft;
-    const Error error = detail::borrow(DataPtr(data, kReadOnly),
-                                       detail::Strided{sizes, {}, strides}, plan, &keep, draft);
-    return detail::finish<Out>(function, error, draft);
+    return detail::borrow(DataPtr(data, kReadOnly), detail::Strided{sizes, {}, strides}, plan,
+                          &keep, draft);
   }
 };
 

@@ -114,6 +114,43 @@ TEST_CASE("from_eigen: of a const matrix that goes away a copy is kept") {
   CHECK(tests::values<float>(kept) == Floats(100, 9));
 }
 
+TEST_CASE(
+    "from_eigen: of a Ref to const that goes away a copy is kept, as it may hold its elements") {
+  using Ref = Eigen::Ref<const Eigen::MatrixXf>;
+  struct Named : Ref {
+    using Ref::Ref;
+  };
+  const Eigen::MatrixXf m = counted_matrix<Eigen::MatrixXf>(20, 30);
+  const auto doubled = [](const Eigen::MatrixXf& from) { return Ref(from * 2); };
+  const auto constant = [](const Eigen::MatrixXf& from) -> const Ref { return Ref(from * 3); };
+  const TensorPtr sum = from_eigen(Ref(m + m)), twice = from_eigen(doubled(m)),
+                  thrice = from_eigen(constant(m)), named = from_eigen(Named(m + m));
+  for (const TensorPtr* t : {&sum, &twice, &named}) {
+    CHECK(ownership(**t) == Ownership::Owned);
+    CHECK(strides(*t) == Vector{1, 20});
+    CHECK(const_data_ptr<float>(**t)[599] == 1198);
+  }
+  CHECK(const_data_ptr<float>(*thrice)[599] == 1797);
+  // A column-major Ref of rows copies them; a strided one refers to them, and is copied here.
+  const auto rows = counted_matrix<Eigen::Matrix<float, Dynamic, Dynamic, RowMajor>>(2, 3);
+  CHECK(tests::values<float>(from_eigen(Ref(rows))) == Floats{0, 1, 2, 3, 4, 5});
+  using Strided = Eigen::Ref<const Eigen::VectorXf, 0, Eigen::InnerStride<>>;
+  const TensorPtr row = from_eigen(Strided(rows.col(1)));
+  CHECK(row->const_data_ptr() != rows.data() + 1);
+  CHECK(tests::values<float>(row) == Floats{1, 4});
+  CHECK(tests::values<float>(from_eigen(Eigen::Ref<const Eigen::Vector2f>(
+            Eigen::Vector2f(3, 4) + Eigen::Vector2f(1, 1)))) == Floats{4, 5});
+  CHECK(sizes(from_eigen(Ref(Eigen::MatrixXf(0, 3)))) == Vector{0, 3});
+  CHECK(try_from_eigen(Ref(m + m)).ok());
+  // One with a name is there as long as its elements; one that may be written has none.
+  const Ref held(m + m);
+  CHECK(from_eigen(held)->const_data_ptr() == held.data());
+  CHECK(from_eigen(held)->is_readonly());
+  CHECK(from_eigen(held.row(1))->const_data_ptr() == held.data() + 1);
+  Eigen::MatrixXf written = m;
+  CHECK(from_eigen(Eigen::Ref<Eigen::MatrixXf>(written))->const_data_ptr() == written.data());
+}
+
 TEST_CASE("from_eigen: const makes a read-only tensor") {
   auto m = counted_matrix<Eigen::MatrixXf>(2, 2);
   const Eigen::MatrixXf& constant = m;
@@ -216,6 +253,17 @@ TEST_CASE("from_eigen: Tensors that are moved in, of fixed size too") {
   const TensorPtr f = from_eigen(std::move(fixed));
   fixed.setConstant(5);
   CHECK(tests::values<float>(f) == Floats{4, 4, 4, 4});
+}
+
+TEST_CASE("from_eigen: a TensorRef that is moved in keeps what it evaluates") {
+  using Ref = Eigen::TensorRef<Eigen::Tensor<float, 2>>;
+  Eigen::Tensor<float, 2> tensor(2, 2);
+  tensor.setConstant(3);
+  const TensorPtr t = from_eigen(Ref((tensor + tensor).eval()));
+  CHECK(tests::values<float>(t) == Floats{6, 6, 6, 6});
+  CHECK(t->is_readonly());
+  CHECK(from_eigen(Ref(tensor))->const_data_ptr() == tensor.data());
+  RAISES(InvalidArgument, "the data is null", from_eigen(Ref(tensor + tensor)));
 }
 
 TEST_CASE("from_eigen: two allocations, three of a Tensor; errors when there is no memory") {

@@ -44,6 +44,10 @@ std::false_type is_eigen_dense(const void*);
 template <class D>
 std::true_type is_eigen_plain(const Eigen::PlainObjectBase<D>*);
 std::false_type is_eigen_plain(const void*);
+/// Whether it is a Ref to const, which may hold a copy of what it was made of.
+template <class P, int kOptions, class S>
+std::true_type is_eigen_const_ref(const Eigen::Ref<const P, kOptions, S>*);
+std::false_type is_eigen_const_ref(const void*);
 
 /// Whether E is a Matrix, Array, Map, Block or another dense expression.
 template <class E>
