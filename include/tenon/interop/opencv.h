@@ -34,20 +34,30 @@ inline constexpr ScalarType kMatTypes[kMatDepths] = {
 static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S == 4 &&
               CV_32F == 5 && CV_64F == 6 && CV_16F == 7);
 
-/// A tensor's deleter that counts as one of the Mats over their memory.
+/// A tensor's deleter that counts as one of the Mats over their memory, and as a UMat if a UMat
+/// has it, which may go first.
 struct KeepMat {
-  explicit KeepMat(const cv::Mat& mat) noexcept : record(mat.u) {
+  explicit KeepMat(const cv::Mat& mat) noexcept
+      : record(mat.u), is_mapped(CV_XADD(&record->urefcount, 0) > 0) {
     const_cast<cv::Mat&>(mat).addref();  // OpenCV counts the header's copies, const or not
+    if (is_mapped) CV_XADD(&record->urefcount, 1);
   }
-  KeepMat(KeepMat&& other) noexcept : record(std::exchange(other.record, nullptr)) {}
+  KeepMat(KeepMat&& other) noexcept
+      : record(std::exchange(other.record, nullptr)), is_mapped(other.is_mapped) {}
   ~KeepMat() {
     if (record == nullptr) return;
-    cv::Mat mat;
-    mat.u = record;  // its destructor does what that of every other Mat does
+    {
+      cv::Mat mat;
+      mat.u = record;  // its destructor does what that of every other Mat does
+    }
+    if (is_mapped && CV_XADD(&record->urefcount, -1) == 1 && CV_XADD(&record->refcount, 0) == 0) {
+      record->currAllocator->deallocate(record);
+    }
   }
   void operator()(void*) const noexcept {}
 
   cv::UMatData* record;
+  bool is_mapped;
 };
 
 inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& type, Dims& sizes,
@@ -182,8 +192,10 @@ struct FromMat {
   /// {rows, columns, 3}, a grey one {rows, columns}. Padded rows and parts of a Mat keep their
   /// strides. What converts to a Mat, such as MatExpr, does so first.
   ///
-  /// Ownership: counts as one more Mat over the memory and keeps it alive. Writes show on both
-  /// sides, a const Mat's too. The memory of a Mat over a caller's pointer is borrowed.
+  /// Ownership: counts as one more Mat over the memory and keeps it alive, also that of a UMat which
+  /// is mapped. Writes show on both sides, a const Mat's too. The memory of a Mat that has no
+  /// reference count (`mat.u` is null) is borrowed: one over a caller's pointer, or over the vector
+  /// or Matx of an InputArray; clone() of it is not.
   /// Errors: InvalidState (no dimensions, as after a failed imread), NotSupported (a depth that
   /// OpenCV 4 lacks), InvalidArgument (several channels and MatChannels::Never; a step that is no
   /// multiple of an element), OutOfMemory.
@@ -206,7 +218,12 @@ struct FromMat {
   Out operator()(const UMatNeedsGetMatOrCopyTo&, MatChannels = MatChannels::Auto) const
       TENON_MISTAKE(
           "a cv::UMat may be in a device's memory: u.copyTo(mat) copies it; "
-          "from_mat(u.getMat(cv::ACCESS_RW)) maps it, and u has to outlive the tensor");
+          "from_mat(u.getMat(cv::ACCESS_RW)) maps it for as long as the tensor has it");
+  template <class InputArrayNeedsGetMat,
+            std::enable_if_t<std::is_base_of_v<cv::_InputArray, InputArrayNeedsGetMat>, int> = 0>
+  Out operator()(const InputArrayNeedsGetMat&, MatChannels = MatChannels::Auto) const TENON_MISTAKE(
+      "from_mat(array.getMat()) shares a Mat's memory, and borrows that of a vector or Matx, "
+      "which has to outlive the tensor; from_mat(array.getMat().clone()) copies it");
 };
 
 inline constexpr FromMat<TensorPtr> from_mat{"from_mat"};

@@ -3,6 +3,7 @@
 // TypeArg (the optional dtype).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "tenon/tensor/tensor.h"
@@ -148,6 +149,18 @@ struct RangeElement<C, std::void_t<decltype(*range_access::first(std::declval<C&
                              std::declval<C&>()))>>>;
 };
 
+/// Whether C's type says that a loop over it goes through memory without gaps.
+template <class C>
+inline constexpr bool is_contiguous_v =
+#if defined(__cpp_lib_ranges)
+    std::contiguous_iterator<decltype(range_access::first(std::declval<C&>()))> ||
+#endif
+    std::is_pointer_v<decltype(range_access::first(std::declval<C&>()))>;
+template <class T, class A>
+inline constexpr bool is_contiguous_v<std::vector<T, A>> = true;
+template <class T, class Traits, class A>
+inline constexpr bool is_contiguous_v<std::basic_string<T, Traits, A>> = true;
+
 /// Whether a range can be walked again, and so be counted first.
 template <class It, class = void>
 struct IsMultiPass : std::false_type {};
@@ -283,17 +296,25 @@ class Values {
     return at >= begin && at < begin + size;
   }
 
-  /// Whether the elements lie one after the other: those of a matrix' row may not.
+  /// Whether data() has what a loop over the container gives. Views of parts have the data() of
+  /// the whole, and a matrix' rows have gaps: unless the type says otherwise, all addresses are
+  /// compared.
   template <class C>
   bool is_row([[maybe_unused]] C& container) const noexcept {
     namespace access = detail::range_access;
-    if constexpr (std::is_lvalue_reference_v<decltype(*access::first(container))>) {
-      if (count_ < 2) return true;
-      auto second = access::first(container);
-      ++second;
-      return std::addressof(*second) == container.data() + 1;
+    using T = std::remove_pointer_t<decltype(container.data())>;
+    if constexpr (!std::is_lvalue_reference_v<decltype(*access::first(container))> ||
+                  !std::is_same_v<std::remove_cv_t<T>, detail::RangeElementOf<C>>) {
+      return false;
+    } else if constexpr (detail::is_contiguous_v<std::remove_cv_t<C>>) {
+      return count_ == 0 || std::addressof(*access::first(container)) == container.data();
+    } else {
+      const T* expected = container.data();
+      for (auto it = access::first(container); it != access::last(container); ++it) {
+        if (std::addressof(*it) != expected++) return false;
+      }
+      return expected == container.data() + count_;
     }
-    return true;
   }
 
   template <class C>

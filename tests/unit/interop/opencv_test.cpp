@@ -157,6 +157,41 @@ TEST_CASE("from_mat: a UMat is mapped or copied first, and may go before a copy"
 #endif
 }
 
+TEST_CASE("from_mat: a UMat that is mapped may go before the tensor") {
+  const TensorPtr t = from_mat(cv::UMat(20, 30, CV_8UC1, cv::Scalar(9)).getMat(cv::ACCESS_RW));
+  CHECK(tests::values<uint8_t>(t) == Bytes(600, 9));
+  const auto mapped = [](cv::InputArray array) { return from_mat(array.getMat()); };
+  TensorPtr part;
+  {
+    const cv::UMat whole(20, 30, CV_8UC1, cv::Scalar(8));
+    part = mapped(whole(cv::Rect(1, 2, 3, 4)));
+  }
+  CHECK(strides(part) == Vector{30, 1});
+  CHECK(tests::values<uint8_t>(part) == Bytes(12, 8));
+  // A Mat whose memory a UMat maps: whichever of the three goes last.
+  for (int last = 0; last < 3; ++last) {
+    cv::Mat mat(20, 30, CV_8UC1, cv::Scalar(7));
+    cv::UMat on_device = mat.getUMat(cv::ACCESS_RW);
+    TensorPtr from = from_mat(mat);
+    TensorPtr other = from_mat(on_device.getMat(cv::ACCESS_RW));
+    if (last != 0) from.reset();
+    if (last != 1) on_device = cv::UMat();
+    if (last != 2) mat = cv::Mat();
+    if (last == 0) CHECK(tests::values<uint8_t>(from) == Bytes(600, 7));
+    CHECK(tests::values<uint8_t>(other) == Bytes(600, 7));
+    if (last == 2) CHECK(mat.at<uchar>(19, 29) == 7);
+  }
+  const std::vector<float> memory = {1, 2, 3};
+  const TensorPtr borrowed = mapped(memory);  // a vector has no reference count
+  CHECK(ownership(*borrowed) == Ownership::Borrowed);
+  CHECK(borrowed->const_data_ptr() == memory.data());
+  const TensorPtr copied = from_mat(cv::Mat(cv::Matx22f(1, 2, 3, 4)));
+  CHECK(tests::values<float>(copied) == Floats{1, 2, 3, 4});
+#if !defined(__clang__)
+  static_assert(!std::is_invocable_v<decltype(from_mat), cv::InputArray>);
+#endif
+}
+
 TEST_CASE("to_mat: an image's channels are its type, rows keep their step") {
   Bytes memory(2 * 16);
   std::iota(memory.begin(), memory.end(), uint8_t{0});

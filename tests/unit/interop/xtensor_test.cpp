@@ -4,6 +4,7 @@
 
 #include <xtensor/xarray.hpp>
 #include <xtensor/xfixed.hpp>
+#include <xtensor/xmanipulation.hpp>
 #include <xtensor/xmath.hpp>
 #include <xtensor/xstrided_view.hpp>
 #include <xtensor/xtensor.hpp>
@@ -173,6 +174,48 @@ TEST_CASE("from_xtensor: what is moved in is kept") {
   CHECK(tests::values<float>(owning) == Floats{3, 6});
   CHECK(tests::values<double>(from_xtensor(xt::eval(xt::ones<double>({2}) * 3.0))) ==
         Doubles{3, 3});
+}
+
+TEST_CASE(
+    "from_xtensor: views, adaptors and shared expressions that are moved in have what they hold") {
+  using Fixed = xt::xtensor_fixed<float, xt::xshape<2, 2>>;  // its elements are in the object
+  using Array = xt::xarray<float>;
+  const std::array<size_t, 2> shape = {2, 2};
+  const auto fixed = [] { return Fixed({{1, 2}, {3, 4}}); };
+  const auto array = [] { return Array({{1, 2}, {3, 4}}); };
+  const Floats column = {2, 4}, all = {1, 2, 3, 4}, turned = {1, 3, 2, 4};
+  CHECK(tests::values<float>(from_xtensor(xt::view(fixed(), xt::all(), 1))) == column);
+  CHECK(tests::values<float>(from_xtensor(xt::strided_view(fixed(), {xt::all(), 1}))) == column);
+  CHECK(tests::values<float>(from_xtensor(xt::strided_view(array(), {xt::all(), 1}))) == column);
+  CHECK(tests::values<float>(from_xtensor(xt::transpose(fixed()))) == turned);
+  CHECK(tests::values<float>(from_xtensor(xt::transpose(array()))) == turned);
+  CHECK(tests::values<float>(from_xtensor(xt::view(xt::view(array(), xt::all(), xt::all()), 1))) ==
+        Floats{3, 4});
+  CHECK(tests::values<float>(from_xtensor(xt::expand_dims(array(), 0))) == all);
+  CHECK(tests::values<float>(from_xtensor(xt::eval(fixed()))) == all);
+  CHECK(tests::values<float>(from_xtensor(xt::make_xshared(array()))) == all);
+  CHECK(tests::values<float>(from_xtensor(xt::adapt(Floats(all), shape))) == all);
+  CHECK(tests::values<float>(from_xtensor(xt::adapt(std::array<float, 4>{1, 2, 3, 4}, shape))) ==
+        all);
+  float* owned = std::allocator<float>().allocate(4);
+  std::copy(all.begin(), all.end(), owned);
+  CHECK(tests::values<float>(
+            from_xtensor(xt::adapt(std::move(owned), 4, xt::acquire_ownership(), shape))) == all);
+  const auto shared = std::make_shared<Floats>(all);
+  CHECK(tests::values<float>(from_xtensor(
+            xt::adapt_smart_ptr(shared->data(), {2, 2}, std::shared_ptr<Floats>(shared)))) == all);
+  const auto constant = xt::strided_view(fixed(), {xt::all(), 1});
+  CHECK(tests::values<float>(from_xtensor(std::move(constant))) == column);
+}
+
+TEST_CASE("make_tensor_ptr: of a view of xtensor's has the view's elements") {
+  const xt::xarray<float> a = {{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}};
+  CHECK(tests::values<float>(make_tensor_ptr(xt::view(a, 1, xt::range(2, 3)))) == Floats{7});
+  CHECK(tests::values<float>(make_tensor_ptr(xt::view(a, xt::all(), xt::range(0, 2)))) ==
+        Floats{0, 1, 5, 6});
+  CHECK(tests::values<float>(make_tensor_ptr(xt::transpose(a))) ==
+        Floats{0, 5, 1, 6, 2, 7, 3, 8, 4, 9});
+  CHECK(tests::values<float>(make_tensor_ptr(a)) == Floats{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
 TEST_CASE("from_xtensor: two allocations, and errors when there is no memory") {

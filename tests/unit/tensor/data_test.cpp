@@ -250,6 +250,64 @@ TEST_CASE("data: Values hold a container that they took, and release it when no 
   CHECK(calls.count == 1);
 }
 
+namespace {
+
+// As xtensor's views: data() is the whole's, the loop goes through a part, in rows that may have
+// gaps or be turned.
+struct Part {
+  Floats* whole;
+  int64_t offset, rows, columns, row_stride, column_stride;
+
+  struct Iterator {
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = float;
+    using difference_type = std::ptrdiff_t;
+    using pointer = float*;
+    using reference = float&;
+    const Part* part;
+    int64_t i;
+    float& operator*() const {
+      const int64_t at = part->offset + i / part->columns * part->row_stride +
+                         i % part->columns * part->column_stride;
+      return (*part->whole)[static_cast<size_t>(at)];
+    }
+    Iterator& operator++() { return ++i, *this; }
+    bool operator!=(const Iterator& other) const { return i != other.i; }
+  };
+  float* data() const { return whole->data(); }
+  size_t size() const { return static_cast<size_t>(rows * columns); }
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, rows * columns}; }
+};
+
+Floats read(Part part) {
+  Values values(part);
+  values.take();
+  const auto* const data = static_cast<const float*>(values.data());
+  return Floats(data, data + values.count());
+}
+
+}  // namespace
+
+// A promise of docs/guarantees.md.
+TEST_CASE("data: values are what a loop over the container gives, whatever its data() has") {
+  Floats whole(10);
+  std::iota(whole.begin(), whole.end(), 0.0f);
+  CHECK(read({&whole, 0, 2, 5, 5, 1}) == whole);
+  CHECK(read({&whole, 7, 1, 1, 5, 1}) == Floats{7});
+  CHECK(read({&whole, 3, 1, 2, 5, 1}) == Floats{3, 4});
+  CHECK(read({&whole, 0, 2, 2, 5, 1}) == Floats{0, 1, 5, 6});  // the first two lie side by side
+  CHECK(read({&whole, 0, 2, 4, 4, 1}) == Floats{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(read({&whole, 0, 4, 2, 1, 4}) == Floats{0, 4, 1, 5, 2, 6, 3, 7});  // turned
+  CHECK(read({&whole, 9, 1, 3, 0, -4}) == Floats{9, 5, 1});
+  CHECK(read({&whole, 4, 1, 0, 1, 1}).empty());
+  Part part{&whole, 5, 1, 5, 5, 1};
+  Values moved(std::move(part));
+  moved.take();
+  CHECK_FALSE(moved.is_adoptable());
+  CHECK(static_cast<const float*>(moved.data())[0] == 5);
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("data: a container whose move may throw is neither moved nor copied, but read") {
   CopyOnly<true> container(3);

@@ -122,6 +122,12 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
       return fail(Error::InvalidArgument,
                   "a list of the ArrowSchema or the ArrowArray has no child");
     }
+    if (TENON_UNLIKELY(schema->children[0]->release == nullptr ||
+                       array->children[0]->release == nullptr)) {
+      return fail(Error::InvalidState,
+                  "a child of the ArrowSchema or the ArrowArray was moved out "
+                  "or released: its memory is another owner's");
+    }
     TENON_TRY(add_arrow_dims(*schema, width, plan));
     schema = schema->children[0];
     array = array->children[0];
@@ -192,7 +198,7 @@ struct FromArrow {
   /// Booleans are copied, since Arrow has eight in a byte.
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
-  /// (released), NotSupported (nulls among the values; other types, such as dates, texts and
+  /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such as dates, texts and
   /// dictionaries), OutOfMemory.
   /// Threads: the array's release callback runs on the thread that drops the last user.
   /// Cost: three allocations; reads the bitmap where nulls are counted or may be there.

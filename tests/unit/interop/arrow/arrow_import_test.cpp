@@ -210,10 +210,31 @@ TEST_CASE("from_arrow: malformed structs") {
          "the data lies 1 bytes after a multiple of 4");
   // Lists in lists without an end.
   Producer values("i", 16, kInts);
-  Producer lists("+w:1", 1, values);
-  lists.schema_child = &lists.schema;
-  lists.array_child = &lists.array;
+  Producer inner("+w:1", 1, values);
+  inner.schema_child = &inner.schema;
+  inner.array_child = &inner.array;
+  Producer lists("+w:1", 1, inner);
   RAISES(InvalidArgument, "sizes", lists.import());
+}
+
+TEST_CASE("from_arrow: a list whose child was moved out does not have its memory") {
+  for (const bool is_schema : {false, true}) {
+    Producer values("i", 12, kInts);
+    Producer inner("+w:2", 6, values);
+    Producer lists("+w:3", 2, inner);
+    ArrowArray moved = values.array;
+    if (is_schema) {
+      inner.schema.release = nullptr;
+    } else {
+      values.array.release = nullptr;
+    }
+    REFUSES(InvalidState, "from_arrow: a child of the ArrowSchema or the ArrowArray was moved out",
+            lists);
+    if (is_schema) continue;
+    values.schema.release = [](ArrowSchema* self) { self->release = nullptr; };
+    const TensorPtr t = from_arrow(&moved, &values.schema);  // the child is an array by itself
+    CHECK(t->numel() == 12);
+  }
 }
 
 TEST_CASE("from_arrow: null and released structs, of which the other is released") {
