@@ -81,6 +81,7 @@ using tenon::shm_attach, tenon::shm_create;
 
 using namespace tenon;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("names: the older ones are still accepted") {
   STATIC_REQUIRE(std::is_same_v<TemplateBackend, MetaBackend>);
   STATIC_REQUIRE(DeviceType::Template == DeviceType::Meta);

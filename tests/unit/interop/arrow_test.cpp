@@ -16,11 +16,12 @@ using namespace tests;
 
 namespace {
 
-TensorPtr round_trip(const Tensor& t, ArrowForm form) {
+TensorPtr round_trip(const Tensor& t, ArrowForm form,
+                     ArrowPermutation meaning = ArrowPermutation::Unambiguous) {
   ArrowArray array;
   ArrowSchema schema;
-  to_arrow(t, &array, &schema, form);
-  return from_arrow(&array, &schema);
+  to_arrow(t, &array, &schema, form, meaning);
+  return from_arrow(&array, &schema, meaning);
 }
 
 }  // namespace
@@ -38,9 +39,14 @@ TEST_CASE("arrow: a round trip has the same memory, sizes and strides") {
     }
   }
   const Tensor turned = permute(counted({2, 3, 4, 5}), {0, 2, 3, 1});
-  const TensorPtr back = round_trip(turned, ArrowForm::Tensors);
-  CHECK(strides(back) == strides(turned));
-  CHECK(tests::values<int32_t>(back) == tests::values<int32_t>(turned));
+  for (const auto meaning : {ArrowPermutation::Unambiguous, ArrowPermutation::Specification,
+                             ArrowPermutation::Pyarrow}) {
+    const TensorPtr back = round_trip(turned, ArrowForm::Tensors, meaning);
+    const bool is_copied = meaning == ArrowPermutation::Unambiguous;
+    CHECK(strides(back) == (is_copied ? Vector{60, 15, 3, 1} : strides(turned)));
+    CHECK((back->const_data_ptr() == turned.const_data_ptr()) == !is_copied);
+    CHECK(tests::values<int32_t>(back) == tests::values<int32_t>(turned));
+  }
 }
 
 TEST_CASE("arrow: every type") {
@@ -65,7 +71,8 @@ TEST_CASE("arrow: two allocations to export and three to import, and what happen
   }
   const TensorPtr t = zeros({2, 3, 4}, ScalarType::Float);
   const TensorPtr deep = zeros(Vector(9, 1), ScalarType::Float);
-  for (const TensorPtr* source : {&t, &deep}) {
+  const TensorPtr turned = make_tensor_ptr(permute(zeros({2, 3, 4, 5}), {0, 2, 3, 1}));
+  for (const TensorPtr* source : {&t, &deep, &turned}) {
     for (int64_t n = 1;; ++n) {
       ArrowArray array{};
       ArrowSchema schema{};

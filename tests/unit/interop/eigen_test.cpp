@@ -114,6 +114,7 @@ TEST_CASE("from_eigen: of a const matrix that goes away a copy is kept") {
   CHECK(tests::values<float>(kept) == Floats(100, 9));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "from_eigen: of a Ref to const that goes away a copy is kept, as it may hold its elements") {
   using Ref = Eigen::Ref<const Eigen::MatrixXf>;

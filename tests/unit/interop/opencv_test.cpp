@@ -157,6 +157,7 @@ TEST_CASE("from_mat: a UMat is mapped or copied first, and may go before a copy"
 #endif
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_mat: a UMat that is mapped may go before the tensor") {
   const TensorPtr t = from_mat(cv::UMat(20, 30, CV_8UC1, cv::Scalar(9)).getMat(cv::ACCESS_RW));
   CHECK(tests::values<uint8_t>(t) == Bytes(600, 9));

@@ -176,6 +176,7 @@ TEST_CASE("from_xtensor: what is moved in is kept") {
         Doubles{3, 3});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE(
     "from_xtensor: views, adaptors and shared expressions that are moved in have what they hold") {
   using Fixed = xt::xtensor_fixed<float, xt::xshape<2, 2>>;  // its elements are in the object

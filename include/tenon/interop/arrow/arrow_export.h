@@ -7,7 +7,7 @@
 #include "tenon/interop/arrow/arrow_tensor_type.h"
 #include "tenon/interop/arrow/arrow_types.h"
 #include "tenon/interop/host_access.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/copy.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -75,11 +75,12 @@ struct ArrowLayout {
   int64_t widths[kMaxDims];  // of each list, from the outermost
   size_t lists = 0;
   bool is_tensor = false;
+  bool is_ambiguous = false;  // a permutation that a reader may take for its inverse
   ArrowTensorShape tensor;
 };
 
 TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
-                                    ArrowLayout& made) noexcept {
+                                    ArrowPermutation meaning, ArrowLayout& made) noexcept {
   const Layout& layout = from.layout;
   const size_t rank = layout.rank();
   if (TENON_UNLIKELY(arrow_format_of(from.type) == '\0')) {
@@ -96,11 +97,17 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
   made.is_tensor = rank > 1 && form == ArrowForm::Tensors;
   // The other dimensions lie in each of the first's elements, densely, in any order if it is said.
   Dims order;
-  for (size_t d = 1; d < rank && !made.is_tensor; ++d) order.push_back(static_cast<int64_t>(d));
-  for (size_t i = 0; i < rank && made.is_tensor; ++i) {
-    if (layout.dim_order()[i] != 0) order.push_back(layout.dim_order()[i]);
-  }
+  for (size_t d = 1; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
   TENON_TRY(check_dims("sizes", order));
+  if (made.is_tensor && layout.numel != 0) {
+    // Those of size 1 stay in their places: they may be anywhere in memory.
+    size_t next = 1;
+    for (const size_t d : layout.dim_order()) {
+      if (d == 0 || layout.sizes()[d] == 1) continue;
+      while (layout.sizes()[next] == 1) ++next;
+      order[next++ - 1] = static_cast<int64_t>(d);
+    }
+  }
   int64_t numel = 1;
   bool is_dense = true;
   for (size_t i = rank; i-- > 0;) {
@@ -131,19 +138,36 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
     made.tensor.permutation[static_cast<size_t>(order[i]) - 1] = static_cast<int64_t>(i);
     is_permuted = is_permuted || order[i] != static_cast<int64_t>(i) + 1;
   }
-  if (!is_permuted) made.tensor.permutation = Dims();
-  return check_dims("sizes", made.tensor.shape);
+  TENON_TRY(check_dims("sizes", made.tensor.shape));
+  if (!is_permuted) {
+    made.tensor.permutation = Dims();
+  } else if (!is_own_inverse(made.tensor.permutation)) {
+    made.is_ambiguous = meaning == ArrowPermutation::Unambiguous;
+    for (size_t i = 0; i < order.size() && meaning == ArrowPermutation::Pyarrow; ++i) {
+      made.tensor.permutation[i] = order[i] - 1;
+    }
+  }
+  return Error::Ok;
 }
 
-TENON_LAZY Error make_arrow(const TensorArg& source, ArrowForm form, ArrowArray* array,
-                            ArrowSchema* schema) noexcept {
+TENON_LAZY Error make_arrow(const TensorArg& tensor, ArrowForm form, ArrowPermutation meaning,
+                            ArrowArray* array, ArrowSchema* schema) noexcept {
   if (TENON_UNLIKELY(array == nullptr || schema == nullptr)) {
     return fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
   }
-  TENON_TRY(check_host_access(source));
-  const TensorFields& from = fields(source);
+  TENON_TRY(check_host_access(tensor));
   ArrowLayout layout;
-  TENON_TRY(describe_for_arrow(from, form, layout));
+  TENON_TRY(describe_for_arrow(fields(tensor), form, meaning, layout));
+  Tensor copied;
+  if (layout.is_ambiguous) {
+    Result<Tensor> made = contiguous<Result<Tensor>>("contiguous", tensor);
+    if (!made.ok()) return made.error();
+    copied = *std::move(made);
+    layout = ArrowLayout();
+    TENON_TRY(describe_for_arrow(fields(TensorArg(copied)), form, meaning, layout));
+  }
+  const TensorArg source(copied.defined() ? copied : tensor.tensor());
+  const TensorFields& from = fields(source);
   constexpr size_t kFormatRoom = 16;  // "+w:2147483647"
   const size_t length = layout.lists + 1;
   const size_t metadata = layout.is_tensor ? arrow_tensor_room(layout.tensor.shape.size()) : 0;
@@ -191,7 +215,9 @@ TENON_LAZY Error make_arrow(const TensorArg& source, ArrowForm form, ArrowArray*
 
 /// Writes a tensor to the two structs: one dimension as an array of numbers; more as an array, of
 /// the first dimension's length, of tensors or of lists. In ArrowForm::Tensors the other dimensions
-/// may be in any order in memory, which the type's permutation says.
+/// may be in any order in memory, which the type's permutation says. Of a permutation that is not
+/// its own inverse, as that of {n, h, w, c} permuted to {n, c, h, w}, readers make different
+/// tensors: unless `meaning` says whose it has, a row-major copy goes out.
 ///
 /// Ownership: what was in the structs is overwritten, and not released. They share the memory, not
 /// the shape: until the array is released the memory stays and the tensor cannot grow (InUse).
@@ -202,15 +228,18 @@ TENON_LAZY Error make_arrow(const TensorArg& source, ArrowForm form, ArrowArray*
 /// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31
 /// elements or more in one of the first dimension; memory that the host cannot reach), OutOfMemory.
 /// Threads: the release callbacks may run on any thread.
-/// Cost: two allocations. Source: arrow::ExportArray.
+/// Cost: two allocations, and the copy. Source: arrow::ExportArray.
 inline void to_arrow(const TensorArg& tensor, ArrowArray* array, ArrowSchema* schema,
-                     ArrowForm form = ArrowForm::Tensors) {
-  detail::raise_if("to_arrow", detail::make_arrow(tensor, form, array, schema));
+                     ArrowForm form = ArrowForm::Tensors,
+                     ArrowPermutation meaning = ArrowPermutation::Unambiguous) {
+  detail::raise_if("to_arrow", detail::make_arrow(tensor, form, meaning, array, schema));
 }
-[[nodiscard]] inline Error try_to_arrow(const TensorArg& tensor, ArrowArray* array,
-                                        ArrowSchema* schema,
-                                        ArrowForm form = ArrowForm::Tensors) noexcept {
-  return detail::add_context_if("try_to_arrow", detail::make_arrow(tensor, form, array, schema));
+[[nodiscard]] inline Error try_to_arrow(
+    const TensorArg& tensor, ArrowArray* array, ArrowSchema* schema,
+    ArrowForm form = ArrowForm::Tensors,
+    ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
+  return detail::add_context_if("try_to_arrow",
+                                detail::make_arrow(tensor, form, meaning, array, schema));
 }
 
 TENON_END_NAMESPACE

@@ -64,7 +64,8 @@ inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t c
 }
 
 /// Adds the dimensions of a fixed-size list of `width` values, which the schema may call a tensor.
-inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPlan& plan) noexcept {
+inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermutation meaning,
+                            ArrowPlan& plan) noexcept {
   ArrowTensorShape list;
   bool found = false;
   std::string_view text;
@@ -78,6 +79,20 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPlan&
     if (TENON_UNLIKELY(!fits || numel != width)) {
       return fail(Error::InvalidArgument, "arrow.fixed_shape_tensor of shape ", list.shape,
                   " is stored in lists of ", width);
+    }
+    if (meaning != ArrowPermutation::Specification && !is_own_inverse(list.permutation)) {
+      if (TENON_UNLIKELY(meaning == ArrowPermutation::Unambiguous)) {
+        return fail(Error::NotSupported,
+                    "Arrow's specification and pyarrow mean different tensors by the permutation ",
+                    list.permutation,
+                    "; say whose it is: ArrowPermutation::Specification or ::Pyarrow");
+      }
+      Dims inverse = list.permutation;
+      TENON_TRY(check_dims("permutation", inverse));
+      for (size_t d = 0; d < inverse.size(); ++d) {
+        inverse[static_cast<size_t>(list.permutation[d])] = static_cast<int64_t>(d);
+      }
+      list.permutation = std::move(inverse);
     }
   } else {
     list.shape.push_back(width);
@@ -104,7 +119,7 @@ inline int64_t arrow_list_width(const char* format) noexcept {
 }
 
 TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
-                            ArrowPlan& plan) noexcept {
+                            ArrowPermutation meaning, ArrowPlan& plan) noexcept {
   int64_t begin = array->offset;
   int64_t count = array->length;
   plan.sizes.push_back(count);
@@ -128,7 +143,7 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
                   "a child of the ArrowSchema or the ArrowArray was moved out "
                   "or released: its memory is another owner's");
     }
-    TENON_TRY(add_arrow_dims(*schema, width, plan));
+    TENON_TRY(add_arrow_dims(*schema, width, meaning, plan));
     schema = schema->children[0];
     array = array->children[0];
     if (TENON_UNLIKELY(!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
@@ -151,9 +166,9 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
 }
 
 TENON_LAZY Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
-                                 Draft& draft) noexcept {
+                                 ArrowPermutation meaning, Draft& draft) noexcept {
   ArrowPlan from;
-  TENON_TRY(plan_arrow(&schema, &array.value, from));
+  TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
   const auto size = static_cast<int64_t>(elementSize(from.type));
   Layout dense;
   TENON_TRY(Layout::dense(from.sizes, nullptr, static_cast<size_t>(size), dense));
@@ -190,8 +205,8 @@ struct FromArrow {
 
   /// An array of numbers or Booleans, of fixed-size lists of them, or of the extension type
   /// arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists' sizes or the
-  /// tensors' shape; a permutation becomes strides. Other extension types are taken as what stores
-  /// them.
+  /// tensors' shape; a permutation becomes strides, by the given meaning. Other extension types are
+  /// taken as what stores them.
   ///
   /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
   /// has it. The tensor keeps the array's memory, which others may share, and is read-only.
@@ -199,11 +214,13 @@ struct FromArrow {
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
   /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such as dates, texts and
-  /// dictionaries), OutOfMemory.
+  /// dictionaries; a permutation that is not its own inverse, unless `meaning` says whose it is),
+  /// OutOfMemory.
   /// Threads: the array's release callback runs on the thread that drops the last user.
   /// Cost: three allocations; reads the bitmap where nulls are counted or may be there.
   /// Source: arrow::ImportArray.
-  Out operator()(ArrowArray* array, ArrowSchema* schema) const {
+  Out operator()(ArrowArray* array, ArrowSchema* schema,
+                 ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {
     detail::ArrowHold<ArrowArray> values(array);
     const detail::ArrowHold<ArrowSchema> type(schema);
     detail::Draft draft;
@@ -213,7 +230,7 @@ struct FromArrow {
     } else if (TENON_UNLIKELY(values.value.release == nullptr || type.value.release == nullptr)) {
       error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
     } else {
-      error = detail::make_from_arrow(type.value, values, draft);
+      error = detail::make_from_arrow(type.value, values, meaning, draft);
     }
     return detail::finish<Out>(function, error, draft);
   }

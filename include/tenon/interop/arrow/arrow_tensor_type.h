@@ -8,6 +8,17 @@
 #include "tenon/core/strides.h"
 
 TENON_BEGIN_NAMESPACE
+
+/// Whose meaning a permutation of arrow.fixed_shape_tensor has. By Arrow's specification, dimension
+/// d of a tensor is number permutation[d] of the shape in memory. pyarrow writes the inverse (and
+/// reads neither back right, unless all sizes are equal; both as of pyarrow 26). They agree on
+/// permutations that are their own inverse, such as {1, 0}; {2, 0, 1} is not.
+enum class ArrowPermutation : uint8_t {
+  Unambiguous,  ///< what both agree on: to_arrow() copies others to row-major, from_arrow() refuses
+  Specification,  ///< Arrow's specification, which arrow-rs follows too
+  Pyarrow,        ///< as FixedShapeTensorArray.from_numpy_ndarray() writes it
+};
+
 namespace detail {
 
 inline constexpr std::string_view kArrowExtensionName = "ARROW:extension:name";
@@ -161,6 +172,13 @@ inline Error parse_arrow_tensor(std::string_view json, ArrowTensorShape& made) n
     seen[d] = true;
   }
   return Error::Ok;
+}
+
+inline bool is_own_inverse(const Dims& permutation) noexcept {
+  for (size_t d = 0; d < permutation.size(); ++d) {
+    if (permutation[static_cast<size_t>(permutation[d])] != static_cast<int64_t>(d)) return false;
+  }
+  return true;
 }
 
 /// The metadata of a schema of that type. `capacity` is arrow_tensor_room()'s.

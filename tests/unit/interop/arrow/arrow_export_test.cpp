@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
+#include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
@@ -20,14 +21,17 @@ struct Exported {
   ArrowArray array{};
   ArrowSchema schema{};
 
-  explicit Exported(const Tensor& t, ArrowForm form = ArrowForm::Tensors) {
-    to_arrow(t, &array, &schema, form);
+  explicit Exported(const Tensor& t, ArrowForm form = ArrowForm::Tensors,
+                    ArrowPermutation meaning = ArrowPermutation::Unambiguous) {
+    to_arrow(t, &array, &schema, form, meaning);
   }
   Exported(const Exported&) = delete;
   ~Exported() {
     if (array.release != nullptr) array.release(&array);
     if (schema.release != nullptr) schema.release(&schema);
   }
+  /// Of tensors.
+  const void* values() const { return array.children[0]->buffers[1]; }
   std::string tensor_json() const {
     bool found = false;
     std::string_view value;
@@ -79,13 +83,50 @@ TEST_CASE("to_arrow: more dimensions are tensors or lists in lists") {
 TEST_CASE("to_arrow: the order in memory is the type's permutation") {
   const TensorPtr t = zeros({5, 100, 200, 50}, ScalarType::Byte);
   // Arrow's own example: shape {100, 200, 50}, permutation {2, 0, 1}, logically {50, 100, 200}.
-  CHECK(Exported(permute(t, {0, 3, 1, 2})).tensor_json() ==
-        R"({"shape":[100,200,50],"permutation":[2,0,1]})");
+  const Exported specified(permute(t, {0, 3, 1, 2}), ArrowForm::Tensors,
+                           ArrowPermutation::Specification);
+  CHECK(specified.tensor_json() == R"({"shape":[100,200,50],"permutation":[2,0,1]})");
+  CHECK(specified.values() == t->const_data_ptr());
+  const Exported of_pyarrow(permute(t, {0, 3, 1, 2}), ArrowForm::Tensors,
+                            ArrowPermutation::Pyarrow);
+  CHECK(of_pyarrow.tensor_json() == R"({"shape":[100,200,50],"permutation":[1,2,0]})");
+  CHECK(of_pyarrow.values() == t->const_data_ptr());
   RAISES(NotSupported,
          "to_arrow: strides {1000000, 1, 10000, 50} of sizes {5, 50, 100, 200} are "
          "not contiguous; contiguous(t) makes a copy",
          Exported(permute(t, {0, 3, 1, 2}), ArrowForm::Lists));
   RAISES(NotSupported, "another dimension before the first", Exported(transpose(t, 0, 1)));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("to_arrow: where readers differ about a permutation, a row-major copy goes out") {
+  const Tensor nhwc = reshape(arange(48, ScalarType::Int), {2, 2, 3, 4});
+  TensorPtr nchw = make_tensor_ptr(permute(nhwc, {0, 3, 1, 2}));
+  const Ints expected = tests::values<int32_t>(nchw);
+  Exported copied(*nchw);
+  CHECK(copied.tensor_json() == R"({"shape":[4,2,3]})");
+  const auto* const out = static_cast<const int32_t*>(copied.values());
+  CHECK(out != nhwc.const_data_ptr());
+  CHECK_FALSE(detail::fields(*nchw).borrows.any());  // the copy is the array's own
+  nchw.reset();
+  CHECK(Ints(out, out + 48) == expected);
+  // Those that are their own inverse mean one thing, those of size 1 may be anywhere.
+  for (const Vector& order : {Vector{0, 2, 1, 3}, Vector{0, 3, 2, 1}, Vector{0, 1, 3, 2}}) {
+    const Exported kept(permute(nhwc, order));
+    CHECK(kept.values() == nhwc.const_data_ptr());
+    CHECK(kept.tensor_json().find("permutation") != std::string::npos);
+  }
+  const Tensor grey = reshape(nhwc, {2, 4, 6, 1});
+  const Exported planes(permute(grey, {0, 3, 1, 2}));
+  CHECK(planes.values() == nhwc.const_data_ptr());
+  CHECK(planes.tensor_json() == R"({"shape":[1,4,6]})");
+  const Exported turned(permute(grey, {0, 2, 3, 1}));
+  CHECK(turned.values() == nhwc.const_data_ptr());
+  CHECK(turned.tensor_json() == R"({"shape":[4,1,6],"permutation":[2,1,0]})");
+  CHECK(Exported(permute(reshape(nhwc, {8, 1, 1, 6}), {0, 3, 1, 2})).tensor_json() ==
+        R"({"shape":[6,1,1]})");
+  CHECK(Exported(permute(zeros({2, 0, 3, 4}), {0, 3, 1, 2})).tensor_json() ==
+        R"({"shape":[4,0,3]})");
 }
 
 TEST_CASE("to_arrow: what Arrow cannot have is refused, and the structs are as before") {

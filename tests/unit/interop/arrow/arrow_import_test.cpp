@@ -139,6 +139,32 @@ TEST_CASE("from_arrow: the extension type of tensors has a shape and a permutati
           wrong);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("from_arrow: a permutation that is not its own inverse has the meaning that is said") {
+  const detail::ArrowTensorShape shape{{1, 2, 3}, {2, 0, 1}};
+  std::vector<char> metadata(detail::arrow_tensor_room(3));
+  detail::write_arrow_tensor(shape, metadata.data(), metadata.size());
+  const auto import = [&](ArrowPermutation meaning) {
+    Producer values("i", 12, kInts);
+    Producer tensors("+w:6", 2, values);
+    tensors.schema.metadata = metadata.data();
+    return from_arrow(&tensors.array, &tensors.schema, meaning);
+  };
+  const TensorPtr specified = import(ArrowPermutation::Specification);
+  CHECK(sizes(specified) == Vector{2, 3, 1, 2});
+  CHECK(strides(specified) == Vector{6, 1, 6, 3});
+  const TensorPtr of_pyarrow = import(ArrowPermutation::Pyarrow);
+  CHECK(sizes(of_pyarrow) == Vector{2, 2, 3, 1});
+  CHECK(strides(of_pyarrow) == Vector{6, 3, 1, 6});
+  Producer values("i", 12, kInts);
+  Producer tensors("+w:6", 2, values);
+  tensors.schema.metadata = metadata.data();
+  REFUSES(NotSupported,
+          "from_arrow: Arrow's specification and pyarrow mean different tensors by the permutation "
+          "{2, 0, 1}; say whose it is: ArrowPermutation::Specification or ::Pyarrow",
+          tensors);
+}
+
 TEST_CASE("from_arrow: nulls are refused, where they are among the values") {
   const uint8_t valid[] = {0b11111111, 0b11101111, 0b00001111};
   Producer all("i", 16, kInts);
@@ -217,6 +243,7 @@ TEST_CASE("from_arrow: malformed structs") {
   RAISES(InvalidArgument, "sizes", lists.import());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("from_arrow: a list whose child was moved out does not have its memory") {
   for (const bool is_schema : {false, true}) {
     Producer values("i", 12, kInts);

@@ -3,6 +3,7 @@
 
 import ctypes
 import gc
+import itertools
 import os
 import unittest
 
@@ -25,19 +26,36 @@ class Schema(ctypes.Structure):
                 ("release", ctypes.c_void_p), ("private_data", ctypes.c_void_p)]
 
 
-def take(array):
+UNAMBIGUOUS, SPECIFICATION, PYARROW = range(3)  # tenon::ArrowPermutation
+
+
+def take(array, meaning=UNAMBIGUOUS):
     """Gives an array to tenon; returns what it says of it."""
     values, kind = Array(), Schema()
     array._export_to_c(ctypes.addressof(values), ctypes.addressof(kind))
-    text = LIBRARY.take(ctypes.byref(values), ctypes.byref(kind)).decode()
+    text = LIBRARY.take(ctypes.byref(values), ctypes.byref(kind), meaning).decode()
     assert values.release is None and kind.release is None
     return text
 
 
-def give(lists=False):
+def make(name, sizes, permutation):
+    """Makes tenon's tensor of 0, 1, 2, ...; returns NumPy's array that is the same."""
+    numbers = ctypes.c_int64 * len(sizes)
+    LIBRARY.make(TYPES[name], len(sizes), numbers(*sizes), numbers(*permutation))
+    return numpy.arange(numpy.prod(sizes)).astype(name).reshape(sizes).transpose(permutation)
+
+
+def read(shape):
+    """tenon's tensor, of int32, as it sees its own elements."""
+    out = numpy.empty(shape, "int32")
+    LIBRARY.read(out.ctypes.data_as(ctypes.c_void_p))
+    return out
+
+
+def give(lists=False, meaning=UNAMBIGUOUS):
     """tenon's tensor, as pyarrow imports and validates it."""
     values, kind = Array(), Schema()
-    text = LIBRARY.give(ctypes.byref(values), ctypes.byref(kind), int(lists)).decode()
+    text = LIBRARY.give(ctypes.byref(values), ctypes.byref(kind), int(lists), meaning).decode()
     if text:
         raise ValueError(text)
     array = pyarrow.Array._import_from_c(ctypes.addressof(values), ctypes.addressof(kind))
@@ -116,18 +134,52 @@ class ArrowTest(unittest.TestCase):
         kind = pyarrow.fixed_shape_tensor(pyarrow.int64(), [2, 3, 4], permutation=[2, 0, 1])
         storage = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24)), 24)
         array = pyarrow.ExtensionArray.from_storage(kind, storage)
-        self.assertEqual(take(array), "{1, 4, 2, 3} {24, 1, 12, 4} Long")
-        self.assertEqual(list(give().type.permutation), [2, 0, 1])
+        self.assertRegex(take(array), r"permutation \{2, 0, 1\}; say whose .*::Specification or ::Pyarrow")
+        self.assertEqual(take(array, PYARROW), "{1, 3, 4, 2} {24, 4, 1, 12} Long")
+        self.assertEqual(list(give(meaning=PYARROW).type.permutation), [2, 0, 1])
+        self.assertEqual(list(give(meaning=SPECIFICATION).type.permutation), [1, 2, 0])
+        self.assertEqual(take(array, SPECIFICATION), "{1, 4, 2, 3} {24, 1, 12, 4} Long")
+        self.assertEqual(list(give(meaning=SPECIFICATION).type.permutation), [2, 0, 1])
+
+    def test_all_permutations_are_the_same_to_pyarrow(self):
+        for permutation in itertools.permutations(range(1, 5)):
+            with self.subTest(permutation):
+                expected = make("int32", (2, 2, 3, 4, 5), (0, *permutation))
+                numpy.testing.assert_array_equal(give().to_numpy_ndarray(), expected)
+
+    def test_all_permutations_of_pyarrow_are_the_same_to_tenon(self):
+        for permutation in itertools.permutations(range(1, 4)):
+            with self.subTest(permutation):
+                source = numpy.arange(48, dtype="int32").reshape(2, 2, 3, 4).transpose(0, *permutation)
+                array = pyarrow.FixedShapeTensorArray.from_numpy_ndarray(source)
+                own_inverse = all(permutation[d - 1] == i + 1 for i, d in enumerate(permutation))
+                for meaning in (PYARROW, *((UNAMBIGUOUS, SPECIFICATION) if own_inverse else ())):
+                    take(array, meaning)
+                    numpy.testing.assert_array_equal(read(source.shape), source)
+                    back = give(meaning=meaning)  # as pyarrow made it
+                    self.assertEqual(back.type.shape, array.type.shape)
+                    if array.type.permutation != [0, 1, 2]:
+                        self.assertEqual(back.type.permutation, array.type.permutation)
+                    self.assertTrue(back.storage.equals(array.storage))
+                if not own_inverse:
+                    self.assertIn("say whose it is", take(array))
+
+    def test_what_pyarrow_does_with_other_permutations(self):
+        """The page says so of this version; if it fails, look at what a newer one does."""
+        expected = make("int32", (2, 2, 3, 4), (0, 3, 1, 2))
+        for meaning in (SPECIFICATION, PYARROW):
+            got = give(meaning=meaning).to_numpy_ndarray()
+            self.assertFalse(got.shape == expected.shape and (got == expected).all())
+        source = numpy.arange(48, dtype="int32").reshape(2, 2, 3, 4).transpose(0, 3, 1, 2)
+        array = pyarrow.FixedShapeTensorArray.from_numpy_ndarray(source)
+        self.assertEqual(array.type.permutation, [1, 2, 0])  # by the specification [2, 0, 1]
 
     def test_tensors_of_tenon(self):
-        for name, number in TYPES.items():
-            for turned in (False, True):
-                with self.subTest(name, turned=turned):
-                    LIBRARY.make(number, int(turned))
-                    expected = numpy.arange(24).astype(name).reshape(2, 3, 4)
-                    array = give()
-                    got = array.to_numpy_ndarray()
-                    numpy.testing.assert_array_equal(got, expected.transpose(0, 2, 1) if turned else expected)
+        for name in TYPES:
+            for permutation in ((0, 1, 2), (0, 2, 1)):
+                with self.subTest(name, permutation=permutation):
+                    expected = make(name, (2, 3, 4), permutation)
+                    numpy.testing.assert_array_equal(give().to_numpy_ndarray(), expected)
 
     def test_nulls_are_refused(self):
         self.assertIn("1 of the array's 3 values are null", take(pyarrow.array([1, None, 3])))
