@@ -155,7 +155,8 @@ class TensorAccessor : public tenon::TensorAccessor<T, static_cast<size_t>(N)> {
   }
 };
 
-/// Errors: InvalidArgument unless N is the rank and T has the element's size.
+/// T may be another type of the element's size, as in ExecuTorch.
+/// Errors: InvalidArgument unless N is the rank and T has the element's size and alignment.
 template <class T, ptrdiff_t N>
 runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& tensor) {
   using tenon::Error, tenon::detail::fail;
@@ -167,7 +168,16 @@ runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& t
     error = fail(Error::InvalidArgument, "elements of ", sizeof(T),
                  " bytes do not match the tensor's ", tensor.scalar_type());
   } else {
-    return TensorAccessor<T, N>(tensor.accessor<T, static_cast<size_t>(N)>());
+    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+    using Void = std::conditional_t<std::is_const_v<T>, const void, void>;
+    tenon::detail::raise_if("make_tensor_accessor",
+                            tenon::detail::check_has_data(tenon::detail::fields(tensor)));
+    auto* const data = static_cast<T*>(static_cast<Void*>(tensor.data_ptr<Byte>()));
+    if (tensor.numel() == 0 || tensor.is_aligned(alignof(T))) {
+      return TensorAccessor<T, N>(tenon::TensorAccessor<T, static_cast<size_t>(N)>(
+          data, tensor.sizes().data(), tensor.strides().data()));
+    }
+    error = fail(Error::InvalidArgument, "the data is not at a multiple of ", alignof(T), " bytes");
   }
   return runtime::internal::error_of(tenon::detail::add_context("make_tensor_accessor", error));
 }

@@ -188,6 +188,10 @@ constexpr ScalarType scalar_type_of() noexcept {
 template <class T>
 inline constexpr bool is_element_v = scalar_type_of<std::remove_cv_t<T>>() != ScalarType::Undefined;
 
+/// Types that are bytes without being elements. (unsigned char is Byte.)
+template <class T>
+inline constexpr bool is_char_or_byte_v = std::is_same_v<T, char> || std::is_same_v<T, std::byte>;
+
 /// Whether Integer is an integer type, but neither bool nor a character type.
 template <class Integer>
 inline constexpr bool is_number_v =

@@ -148,8 +148,8 @@ struct SmallFloatFormat {
   }
 };
 
-/// A value stored in a small floating format. Storage only: arithmetic happens in float, to which
-/// it converts implicitly, as c10::Half and its kin do.
+/// A value stored in a small floating format. Arithmetic happens in float, to which it converts
+/// implicitly: `h + h` is a float, where c10::Half's is a Half.
 template <class Format>
 struct SmallFloat {
   using format = Format;
@@ -168,6 +168,20 @@ struct SmallFloat {
 
   TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS operator float() const noexcept {
     return Format::decode(x);
+  }
+
+  /// Each rounds `other`, and then the result, computed in float: as c10 does.
+  TENON_ALWAYS_INLINE SmallFloat& operator+=(SmallFloat other) noexcept {
+    return *this = float{*this} + float{other};
+  }
+  TENON_ALWAYS_INLINE SmallFloat& operator-=(SmallFloat other) noexcept {
+    return *this = float{*this} - float{other};
+  }
+  TENON_ALWAYS_INLINE SmallFloat& operator*=(SmallFloat other) noexcept {
+    return *this = float{*this} * float{other};
+  }
+  TENON_ALWAYS_INLINE SmallFloat& operator/=(SmallFloat other) noexcept {
+    return *this = float{*this} / float{other};
   }
 
   Bits x;  ///< the stored bits; c10's name for them

@@ -59,11 +59,13 @@ inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
 inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
-/// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
-/// aligned for T; NotSupported for memory that the host cannot read.
+/// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
+/// types; or std::byte or char, for the bytes of any.
+/// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
+/// NotSupported for memory that the host cannot read.
 template <class T>
 const T* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
-  return detail::typed_data<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
+  return detail::pointer_to<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// For writing.
 /// Errors: InvalidState for a read-only tensor.
@@ -73,7 +75,7 @@ inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
 /// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>
 T* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
-  return detail::typed_data<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
+  return detail::pointer_to<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
 }
 /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
 /// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.

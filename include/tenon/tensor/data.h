@@ -34,9 +34,6 @@ class TypeArg {
 
 namespace detail {
 
-/// Types that are bytes without being elements. (unsigned char is Byte.)
-template <class T>
-inline constexpr bool is_char_or_byte_v = std::is_same_v<T, char> || std::is_same_v<T, std::byte>;
 /// The dtype that elements, characters and std::bytes have if none is given.
 template <class T>
 constexpr own::ScalarType value_type_of() noexcept {

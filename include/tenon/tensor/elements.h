@@ -30,14 +30,33 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
   return raw_data(function, tensor);
 }
 
-/// Element 0 as a T, for reading only when T is const.
+/// Element 0 as a T, for reading only when T is const. Half, BFloat16 and the Float8 types are given
+/// as their bits too: uint16_t, uint8_t.
 template <class T>
 T* typed_data(const char* function, const TensorFields& tensor) {
-  constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
+  ScalarType type = own_type(CppTypeToScalarType<T>::value);
+  if constexpr (std::is_same_v<std::remove_const_t<T>, uint16_t> ||
+                std::is_same_v<std::remove_const_t<T>, uint8_t>) {
+    const bool is_bits = isFloatingType(tensor.type) && elementSize(tensor.type) == sizeof(T);
+    if (is_bits) type = tensor.type;
+  }
   raise_if(function, check_typed(tensor, type));
   if (tensor.layout.numel != 0) raise_if(function, check_aligned(tensor.data, type));
   if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
   return static_cast<T*>(tensor.data);
+}
+
+/// typed_data(), or for std::byte and char the first byte of any element, as far as the host reaches
+/// it.
+template <class T>
+T* pointer_to(const char* function, const TensorFields& tensor) {
+  if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {
+    raise_if(function, check_typed(tensor, tensor.type));
+    if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
+    return static_cast<T*>(tensor.data);
+  } else {
+    return typed_data<T>(function, tensor);
+  }
 }
 
 template <class T>

@@ -70,11 +70,13 @@ class Tensor : public TensorMetadata<Tensor> {
   const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
-  /// Errors: InvalidType unless T is the dtype's C++ type; InvalidArgument for data that is not
-  /// aligned for T; NotSupported for memory that the host cannot read.
+  /// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
+  /// types; or std::byte or char, for the bytes of any.
+  /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
+  /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* const_data_ptr() const TENON_LIFETIMEBOUND {
-    return detail::typed_data<const T>("const_data_ptr", get("const_data_ptr"));
+    return detail::pointer_to<const T>("const_data_ptr", get("const_data_ptr"));
   }
   /// Element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
@@ -83,7 +85,7 @@ class Tensor : public TensorMetadata<Tensor> {
   }
   template <class T>
   T* mutable_data_ptr() const TENON_LIFETIMEBOUND {
-    return detail::typed_data<T>("mutable_data_ptr", get("mutable_data_ptr"));
+    return detail::pointer_to<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
   /// As mutable_data_ptr().
   void* data_ptr() const TENON_LIFETIMEBOUND {
@@ -92,7 +94,7 @@ class Tensor : public TensorMetadata<Tensor> {
   /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
   template <class T>
   T* data_ptr() const TENON_LIFETIMEBOUND {
-    return detail::typed_data<T>("data_ptr", get("data_ptr"));
+    return detail::pointer_to<T>("data_ptr", get("data_ptr"));
   }
 
   /// ExecuTorch's member: rebinds any tensor. set_data(tensor, data) rebinds borrowed ones only.

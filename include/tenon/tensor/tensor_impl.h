@@ -162,15 +162,15 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);
   }
-  /// Errors: InvalidType unless T is the dtype; InvalidArgument for data that is not aligned for T;
+  /// T is as for const_data_ptr<T>(). Errors: InvalidType for another; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const TENON_LIFETIMEBOUND {
-    return detail::typed_data<const T>("data", fields_);
+    return detail::pointer_to<const T>("data", fields_);
   }
   template <class T>
   T* mutable_data() const TENON_LIFETIMEBOUND {
-    return detail::typed_data<T>("mutable_data", fields_);
+    return detail::pointer_to<T>("mutable_data", fields_);
   }
 
   /// Binds memory to a placeholder, or rebinds a borrowed tensor: how a planner or a runtime places

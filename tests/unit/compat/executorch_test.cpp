@@ -54,6 +54,29 @@ TEST_CASE("executorch: accessors are results") {
   CHECK(make_tensor_accessor<double, 2>(*tensor).error() == Error::InvalidArgument);
 }
 
+TEST_CASE("executorch: bits and bytes of elements, as its clients read them") {
+  auto brain = make_tensor_ptr({2}, {1.0f, -2.0f}, ScalarType::BFloat16);
+  CHECK(brain->const_data_ptr<uint16_t>()[0] == 0x3f80);
+  brain->mutable_data_ptr<uint16_t>()[0] = 0x4000;
+  CHECK(brain->const_data_ptr<executorch::aten::BFloat16>()[0] == 2.0f);
+  std::vector<char> copy(brain->nbytes());
+  std::memcpy(copy.data(), brain->const_data_ptr<char>(), copy.size());
+  CHECK(static_cast<unsigned char>(copy[3]) == 0xc0);
+  CHECK(brain->data_ptr<std::byte>() == static_cast<std::byte*>(brain->mutable_data_ptr()));
+  // make_tensor_accessor() asks for the size alone.
+  auto floats = make_tensor_ptr({1, 2}, {1.0f, -2.0f});
+  auto words = make_tensor_accessor<const uint32_t, 2>(*floats);
+  REQUIRE(words.ok());
+  CHECK(words.get()[0][1] == 0xc0000000u);
+  auto bits = make_tensor_accessor<uint16_t, 1>(*brain);
+  REQUIRE(bits.ok());
+  CHECK(bits.get()[1] == 0xc000);
+  executorch::aten::Half sum(1.0f);
+  sum += executorch::aten::Half(0.5f);
+  sum *= 2;
+  CHECK(float(sum) == 3.0f);
+}
+
 template <class T, ssize_t N>
 T corner(TensorAccessor<T, N> accessor) {
   if constexpr (N == 1) {

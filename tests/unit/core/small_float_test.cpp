@@ -325,4 +325,40 @@ TEST_CASE("small_float: the types are plain storage that converts to and from nu
   STATIC_REQUIRE_FALSE(std::is_same_v<Half, BFloat16>);
 }
 
+TEST_CASE("small floats: += and its kin compute in float and round once, as c10's do") {
+  for_each_format([](auto zero, const Spec& spec) {
+    using T = decltype(zero);
+    CAPTURE(spec.name);
+    const float values[] = {0.0f, 1.0f, -1.5f, 0.25f, 3.0f, 14.0f};
+    Failures failures;
+    for (const float a : values) {
+      for (const float b : values) {
+        T sum(a), difference(a), product(a), quotient(a);
+        STATIC_REQUIRE(std::is_same_v<decltype(sum += T(b)), T&>);
+        const auto check = [&](T got, float expected) { failures.count += got.x != T(expected).x; };
+        check(sum += T(b), a + b);
+        check(difference -= T(b), a - b);
+        check(product *= T(b), a * b);
+        if (b != 0) check(quotient /= T(b), a / b);
+      }
+    }
+    CHECK(failures.count == 0);
+    T mixed(2.0f);
+    mixed += 1;
+    mixed *= 2.0f;
+    mixed -= 2.0;
+    mixed /= T(4.0f);
+    CHECK(float(mixed) == 1.0f);
+  });
+  Half half(2048.0f);
+  CHECK(float(half += 1.0f) == 2048.0f);  // a tie, to even
+  CHECK(float(half += 0.1) == 2048.0f);
+  Half tenth(1.0f);
+  tenth += 0.1f;  // 0.1 is rounded first
+  CHECK(tenth.x == Half(1.0f + float(Half(0.1f))).x);
+  float plain = 1;
+  plain += Half(0.5f);
+  CHECK(plain == 1.5f);
+}
+
 }  // namespace small_float_test

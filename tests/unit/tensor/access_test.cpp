@@ -99,6 +99,45 @@ TEST_CASE("access: data that is not aligned for the dtype has no typed pointer")
   CHECK(tenon::data<float>(nothing).empty());
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("access: a pointer's type is the dtype's, its bits' or a byte's") {
+  const auto half = make_tensor_ptr({1.0f, -2.0f}, ScalarType::Half);
+  const auto brain = make_tensor_ptr({1.0f, -2.0f}, ScalarType::BFloat16);
+  const auto small = make_tensor_ptr({1.0f, -2.0f}, ScalarType::Float8_e5m2);
+  const auto whole = make_tensor_ptr({1.0f, -2.0f});
+  CHECK(const_data_ptr<uint16_t>(half)[0] == 0x3c00);
+  CHECK(mutable_data_ptr<uint16_t>(brain)[1] == 0xc000);
+  CHECK(data<uint16_t>(brain).size() == 2);
+  CHECK((accessor<const uint16_t, 1>(half)[1] == 0xc000));
+  CHECK(const_data_ptr<uint8_t>(small)[0] == 0x3c);
+  CHECK(const_data_ptr<std::byte>(half) == static_cast<const std::byte*>(const_data_ptr(half)));
+  CHECK(mutable_data_ptr<char>(whole) == static_cast<char*>(mutable_data_ptr(whole)));
+  const float constant[2] = {1, 2};
+  const auto other_types = [&](const auto& t, const char* words) {
+    RAISES(InvalidType, words, const_data_ptr<uint8_t>(t));
+    RAISES(InvalidType, words, const_data_ptr<int16_t>(t));
+    RAISES(InvalidType, words, const_data_ptr<uint32_t>(t));
+  };
+  other_types(half, "const_data_ptr: asked for");
+  other_types(whole, "but the tensor's dtype is Float");
+  RAISES(InvalidType, "asked for UInt16", const_data_ptr<uint16_t>(small));
+  RAISES(InvalidType, "asked for Half", const_data_ptr<Half>(brain));
+  RAISES(InvalidType, "asked for UInt16",
+         const_data_ptr<uint16_t>(make_tensor_ptr({1}, ScalarType::Short)));
+#if !TENON_ATEN_MODE
+  CHECK(from_blob(constant, {2})->const_data_ptr<char>() != nullptr);
+  RAISES(InvalidState, "mutable_data_ptr: the tensor is read-only",
+         mutable_data_ptr<std::byte>(from_blob(constant, {2})));
+  CHECK(half->data_ptr<uint16_t>() == half->mutable_data_ptr<uint16_t>());
+  CHECK(half->impl()->data<uint16_t>() == half->const_data_ptr<uint16_t>());
+  CHECK(half->impl()->mutable_data<std::byte>() == half->data_ptr<std::byte>());
+#endif
+  RAISES(NotSupported, "the tensor is on cuda:0",
+         const_data_ptr<std::byte>(
+             for_blob(mutable_data_ptr(whole), {2}).device("cuda").make_tensor_ptr()));
+  RAISES(InvalidState, "undefined", const_data_ptr<char>(TensorPtr()));
+}
+
 #if TENON_HAS_FLOAT16
 TEST_CASE("access: elements of Half are the compiler's _Float16 too") {
   _Float16 memory[2] = {_Float16(1), _Float16(0.5f)};
