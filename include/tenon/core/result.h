@@ -10,6 +10,13 @@
 #include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Specialised for types whose moves do not throw, but do not say so.
+template <class T>
+inline constexpr bool is_nothrow_movable_v = std::is_nothrow_move_constructible_v<T>;
+
+}  // namespace detail
 
 /// The try_ functions return it: a T, or an Error other than Ok with its message.
 ///
@@ -89,7 +96,7 @@ class [[nodiscard]] Result {
     if (TENON_UNLIKELY(!ok())) detail::raise_message(error_, message());
   }
 
-  static_assert(std::is_nothrow_move_constructible_v<T>);
+  static_assert(detail::is_nothrow_movable_v<T>);
   Error error_;
   char* message_ = nullptr;
   union {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// as_eigen, as_eigen_map: a tensor's memory as Eigen's maps. <unsupported/Eigen/CXX11/Tensor> need
+// as_eigen, as_eigen_map, try_as_eigen_map: a tensor's memory as Eigen's maps. <unsupported/Eigen/CXX11/Tensor> need
 // not be included.
 #pragma once
 
@@ -11,10 +11,14 @@
 
 #include <Eigen/Core>
 
+#include "tenon/core/result.h"
 #include "tenon/interop/host_access.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+template <class P, int kOptions, class S>
+inline constexpr bool is_nothrow_movable_v<Eigen::Map<P, kOptions, S>> = true;
 
 /// The dtype of Eigen's elements. half and bfloat16 have the bits of tenon's.
 template <class Scalar>
@@ -241,13 +245,66 @@ template <class T, int kOrder,
 using EigenMapOf = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Matrix, Matrix>,
                               Eigen::Unaligned, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>>;
 
-/// A tensor of two dimensions and any strides, as a Map of a matrix: `as_eigen_map<float>(t)`. T is
-/// const for a read-only tensor. Eigen does not vectorise such Maps: where rows are contiguous,
-/// as_eigen() with Eigen::OuterStride<> is faster.
+namespace detail {
+
+/// A tensor as rows and columns; one dimension is a column.
+struct EigenGrid {
+  void* data;
+  Eigen::Index rows, columns, row_stride, column_stride;
+};
+
+/// `Scalar` is const for reading only.
+template <class Scalar>
+Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
+  TENON_TRY(check_host_access(tensor));
+  const TensorFields& from = fields(tensor);
+  const size_t rank = from.layout.rank();
+  if (TENON_UNLIKELY(rank != 1 && rank != 2)) {
+    return fail(Error::InvalidArgument, "the tensor has ", rank,
+                " dimensions, a matrix two and a column one; reshape(t, {rows, columns}) may view "
+                "it so, as_eigen<Eigen::TensorMap<...>>() takes any number");
+  }
+  TENON_TRY(check_for_eigen<Scalar>(tensor, rank, 0));
+  const ArrayRef<int64_t> sizes = from.layout.sizes(), strides = from.layout.strides();
+  made = {from.data, sizes[0], 1, strides[0], 1};
+  if (rank == 2) {
+    made.columns = sizes[1];
+    made.column_stride = strides[1];
+  }
+  // Those of size 1 may be anything.
+  if (made.columns <= 1) made.column_stride = 1;
+  if (made.rows <= 1) made.row_stride = 1;
+  return Error::Ok;
+}
+
+template <class Map>
+Map make_eigen_map(const EigenGrid& from) {
+  const bool is_row_major = Map::IsRowMajor;
+  using Stride = typename EigenMap<Map>::Stride;
+  return Map(static_cast<decltype(std::declval<Map&>().data())>(from.data), from.rows, from.columns,
+             is_row_major ? Stride(from.row_stride, from.column_stride)
+                          : Stride(from.column_stride, from.row_stride));
+}
+
+}  // namespace detail
+
+/// A tensor of two dimensions and any strides, as a Map of a matrix: `as_eigen_map<float>(t)`. One
+/// dimension is a column. (Where Eigen asks for a vector, as rowwise() does, it is
+/// `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) T is const for a read-only tensor. Eigen does not
+/// vectorise such Maps: where rows are contiguous, as_eigen() with Eigen::OuterStride<> is faster.
 /// Ownership and errors: as_eigen()'s, but for strides.
 template <class T, int kOrder = Eigen::RowMajor>
 EigenMapOf<T, kOrder> as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) {
-  return detail::make_eigen_map<EigenMapOf<T, kOrder>>("as_eigen_map", tensor);
+  detail::EigenGrid grid{};
+  detail::raise_if("as_eigen_map", detail::make_eigen_grid<T>(tensor, grid));
+  return detail::make_eigen_map<EigenMapOf<T, kOrder>>(grid);
+}
+template <class T, int kOrder = Eigen::RowMajor>
+Result<EigenMapOf<T, kOrder>> try_as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
+  detail::EigenGrid grid{};
+  const Error error = detail::make_eigen_grid<T>(tensor, grid);
+  if (error != Error::Ok) return detail::add_context("try_as_eigen_map", error);
+  return detail::make_eigen_map<EigenMapOf<T, kOrder>>(grid);
 }
 
 TENON_END_NAMESPACE

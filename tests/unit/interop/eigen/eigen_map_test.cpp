@@ -95,8 +95,53 @@ TEST_CASE("as_eigen: vectors have one dimension") {
          as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {3}, {2})));
   RAISES(InvalidArgument, "as_eigen: asked for 1 dimensions, the tensor has 2",
          as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {6, 1})));
-  RAISES(InvalidArgument, "as_eigen_map: asked for 2 dimensions, the tensor has 1",
-         as_eigen_map<float>(from_blob(data, {6})));
+}
+
+TEST_CASE("as_eigen_map: one dimension is a column, of any stride") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr line = from_blob(data + 5, {3}, {-2});
+  const auto rows = as_eigen_map<const float>(line);
+  const auto columns = as_eigen_map<float, Eigen::ColMajor>(line);
+  CHECK((rows.rows() == 3 && rows.cols() == 1 && columns.rows() == 3 && columns.cols() == 1));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(rows(i, 0) == static_cast<float>(5 - 2 * i));
+    CHECK(&columns(i, 0) == data + 5 - 2 * i);
+  }
+  CHECK(as_eigen_map<float>(from_blob(data, {0})).size() == 0);
+  CHECK(as_eigen_map<float>(from_blob(data, {1})).sum() == 0);
+  // A layer of a network: x W^T + b, with a file's read-only tensors.
+  const float weights[] = {1, 2, 3, 4}, bias[] = {10, 20}, input[] = {1, 1};
+  const TensorPtr w = from_blob(weights, {2, 2}), b = from_blob(bias, {2}),
+                  x = from_blob(input, {1, 2});
+  const Eigen::MatrixXf y =
+      as_eigen_map<const float>(w) * as_eigen_map<const float>(x).transpose() +
+      as_eigen_map<const float>(b);
+  CHECK((y(0) == 13 && y(1) == 27));
+  RAISES(
+      InvalidArgument,
+      "as_eigen_map: the tensor has 3 dimensions, a matrix two and a column one; reshape(t, {rows,"
+      " columns}) may view it so, as_eigen<Eigen::TensorMap<...>>() takes any number",
+      as_eigen_map<float>(from_blob(data, {1, 2, 3})));
+  RAISES(InvalidArgument, "the tensor has 0 dimensions",
+         as_eigen_map<float>(make_tensor_ptr(1.0f)));
+}
+
+TEST_CASE("try_as_eigen_map: the map, or the error by its own name") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr t = from_blob(data, {2, 3});
+  auto made = try_as_eigen_map<float>(t);
+  REQUIRE(made.ok());
+  CHECK((*made)(1, 2) == 5);
+  (*made)(1, 2) = 7;
+  CHECK(data[5] == 7);
+  auto moved = std::move(made);  // moves the map, not the elements
+  CHECK(moved->data() == data);
+  CHECK((*try_as_eigen_map<const float, Eigen::ColMajor>(t))(0, 1) == 1);
+  const auto refused = try_as_eigen_map<double>(t);
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(std::string(refused.message()) ==
+        "try_as_eigen_map: asked for Double, but the tensor's dtype is Float");
+  CHECK(try_as_eigen_map<float>(TensorPtr()).error() == Error::InvalidState);
 }
 
 TEST_CASE("as_eigen: fixed sizes are checked") {
