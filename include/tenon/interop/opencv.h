@@ -192,8 +192,8 @@ struct FromMat {
   /// {rows, columns, 3}, a grey one {rows, columns}. Padded rows and parts of a Mat keep their
   /// strides. What converts to a Mat, such as MatExpr, does so first.
   ///
-  /// Ownership: counts as one more Mat over the memory and keeps it alive, also that of a UMat which
-  /// is mapped. Writes show on both sides, a const Mat's too. The memory of a Mat that has no
+  /// Ownership: counts as one more Mat over the memory and keeps it alive, also that of a UMat
+  /// which is mapped. Writes show on both sides, a const Mat's too. The memory of a Mat that has no
   /// reference count (`mat.u` is null) is borrowed: one over a caller's pointer, or over the vector
   /// or Matx of an InputArray; clone() of it is not.
   /// Errors: InvalidState (no dimensions, as after a failed imread), NotSupported (a depth that

@@ -30,30 +30,38 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
   return raw_data(function, tensor);
 }
 
-/// Element 0 as a T, for reading only when T is const. Half, BFloat16 and the Float8 types are given
-/// as their bits too: uint16_t, uint8_t.
+/// Element 0 of any type, where the host reaches it.
+inline void* host_data(const char* function, const TensorFields& tensor, bool writes) {
+  raise_if(function, check_typed(tensor, tensor.type));
+  if (writes) raise_if(function, check_writable(tensor));
+  return tensor.data;
+}
+
+/// `type`, if the integer type `asked` may be its bits: of Half, BFloat16 and the Float8 types; else
+/// `asked`.
+TENON_COLD inline ScalarType type_of_bits(ScalarType asked, ScalarType type) noexcept {
+  return isFloatingType(type) && elementSize(type) == elementSize(asked) ? type : asked;
+}
+
+/// Element 0 as a T, for reading only when T is const; uint16_t and uint8_t are bits, too.
 template <class T>
 T* typed_data(const char* function, const TensorFields& tensor) {
-  ScalarType type = own_type(CppTypeToScalarType<T>::value);
-  if constexpr (std::is_same_v<std::remove_const_t<T>, uint16_t> ||
-                std::is_same_v<std::remove_const_t<T>, uint8_t>) {
-    const bool is_bits = isFloatingType(tensor.type) && elementSize(tensor.type) == sizeof(T);
-    if (is_bits) type = tensor.type;
+  constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
+  ScalarType asked = type;
+  if constexpr (type == ScalarType::UInt16 || type == ScalarType::Byte) {
+    if (TENON_UNLIKELY(tensor.type != type)) asked = type_of_bits(type, tensor.type);
   }
-  raise_if(function, check_typed(tensor, type));
+  raise_if(function, check_typed(tensor, asked));
   if (tensor.layout.numel != 0) raise_if(function, check_aligned(tensor.data, type));
   if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
   return static_cast<T*>(tensor.data);
 }
 
-/// typed_data(), or for std::byte and char the first byte of any element, as far as the host reaches
-/// it.
+/// typed_data(), or for std::byte and char the first byte of elements of any type.
 template <class T>
 T* pointer_to(const char* function, const TensorFields& tensor) {
   if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {
-    raise_if(function, check_typed(tensor, tensor.type));
-    if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
-    return static_cast<T*>(tensor.data);
+    return static_cast<T*>(host_data(function, tensor, !std::is_const_v<T>));
   } else {
     return typed_data<T>(function, tensor);
   }

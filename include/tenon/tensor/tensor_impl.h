@@ -162,7 +162,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);
   }
-  /// T is as for const_data_ptr<T>(). Errors: InvalidType for another; InvalidArgument for data that is not aligned for T;
+  /// T is as for Tensor::const_data_ptr<T>().
+  /// Errors: InvalidType for another; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const TENON_LIFETIMEBOUND {

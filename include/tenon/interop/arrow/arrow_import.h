@@ -213,9 +213,9 @@ struct FromArrow {
   /// Booleans are copied, since Arrow has eight in a byte.
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
-  /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such as dates, texts and
-  /// dictionaries; a permutation that is not its own inverse, unless `meaning` says whose it is),
-  /// OutOfMemory.
+  /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such
+  /// as dates, texts and dictionaries; a permutation that is not its own inverse, unless `meaning`
+  /// says whose it is), OutOfMemory.
   /// Threads: the array's release callback runs on the thread that drops the last user.
   /// Cost: three allocations; reads the bitmap where nulls are counted or may be there.
   /// Source: arrow::ImportArray.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// as_eigen, as_eigen_map, try_as_eigen_map: a tensor's memory as Eigen's maps. <unsupported/Eigen/CXX11/Tensor> need
-// not be included.
+// as_eigen, as_eigen_map, try_as_eigen_map: a tensor's memory as Eigen's maps.
+// <unsupported/Eigen/CXX11/Tensor> need not be included.
 #pragma once
 
 #include "tenon/config.h"
