@@ -34,6 +34,10 @@ inline constexpr ScalarType kMatTypes[kMatDepths] = {
 static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S == 4 &&
               CV_32F == 5 && CV_64F == 6 && CV_16F == 7);
 
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc11-extensions"  // of CV_XADD, OpenCV's atomic sum
+#endif
 /// A tensor's deleter that counts as one of the Mats over their memory, and as a UMat if a UMat
 /// has it, which may go first.
 struct KeepMat {
@@ -59,6 +63,9 @@ struct KeepMat {
   cv::UMatData* record;
   bool is_mapped;
 };
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& type, Dims& sizes,
                           Dims& strides) noexcept {
