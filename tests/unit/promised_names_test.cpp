@@ -11,7 +11,6 @@
 #include "tenon/interop/npy.h"
 #include "tenon/interop/shm.h"
 #include "tenon/module/function_module.h"
-#include "tenon/ostream.h"
 #include "tenon/tenon.h"
 #include "tenon/tensor/expr.h"
 #include "tenon/tensor/values.h"
