@@ -37,7 +37,7 @@ inline void* host_data(const char* function, const TensorFields& tensor, bool wr
   return tensor.data;
 }
 
-/// `type`, if the integer type `asked` may be its bits: of Half, BFloat16 and the Float8 types; else
+/// `type`, if it is Half, BFloat16 or a Float8 type, as large as the integer type `asked`; else
 /// `asked`.
 TENON_COLD inline ScalarType type_of_bits(ScalarType asked, ScalarType type) noexcept {
   return isFloatingType(type) && elementSize(type) == elementSize(asked) ? type : asked;
