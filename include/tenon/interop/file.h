@@ -47,6 +47,7 @@ class FilePath {
   const char* c_str() const noexcept { return path_; }
   Error check() const noexcept {
     if (path_ == nullptr) return fail(Error::InvalidArgument, "the path is null");
+    if (*path_ == '\0') return fail(Error::InvalidArgument, "the path is empty");
     if (has_null_char_) return fail(Error::InvalidArgument, "the path contains a null character");
     return Error::Ok;
   }
@@ -89,10 +90,11 @@ struct ShownText {
   }
 };
 
-/// Fails with the system's text for `code`, an errno.
-inline Error file_error(const char* what, int code, Error error = Error::AccessFailed) noexcept {
+/// Fails with the system's text for `code`, an errno. `hint` is a way around.
+inline Error file_error(const char* what, int code, Error error = Error::AccessFailed,
+                        const char* hint = "") noexcept {
   return fail(code == ENOMEM ? Error::OutOfMemory : error, what, ": ",
-              static_cast<const char*>(std::strerror(code)));
+              static_cast<const char*>(std::strerror(code)), hint);
 }
 
 /// A file open for reading.

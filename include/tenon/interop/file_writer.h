@@ -11,12 +11,30 @@
 #if TENON_HAS_POSIX_FILES
 #include <fcntl.h>
 #endif
+#if defined(__linux__)
+#include <sys/xattr.h>
+#endif
 
 TENON_BEGIN_NAMESPACE
 
 /// Called while a file is written or read, with the bytes done so far and those in all: about every
 /// 8 MiB, and at the end unless there are none. What it throws ends the call with its error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
+
+/// What a writer does with a file that exists. In both cases a symbolic link stays one, and the
+/// file behind it is meant.
+enum class FileWrite : uint8_t {
+  /// Puts a new file in its place once that is complete: a write that fails leaves the old one, and
+  /// readers that have it open or mapped keep it. Owner, group, permissions and on Linux the access
+  /// control list pass on where the system lets this process set them; where the group or the list
+  /// does not, the group may do no more than everybody. Lost are other names of the file (hard
+  /// links keep the old one) and other extended attributes. The folder has to be writable.
+  Replace,
+  /// Empties the file and writes into it: it stays the same file, with its owner, names and
+  /// attributes, and the folder need not be writable. A write that fails leaves a part, and whoever
+  /// has the file mapped is ended by SIGBUS: a tensor over it too, so clone that before.
+  InPlace,
+};
 
 namespace detail {
 
@@ -47,12 +65,9 @@ class Progress {
   uint64_t total_ = 0;
 };
 
-/// A file in the making. Unless commit() has returned Ok, nothing has changed once it goes.
-///
-/// An existing file is replaced by rename once the new one is complete: it stays whole on failure,
-/// and for readers that have it open or mapped, which truncation would end with SIGBUS. A symbolic
-/// link stays one. Written in place: devices, pipes, the missing target of a link, files without a
-/// name, and files on systems without POSIX.
+/// A file in the making. Unless commit() has returned Ok, nothing has changed once it goes, but for
+/// files that are written in place: those of FileWrite::InPlace, devices, pipes, the missing target
+/// of a link, files without a name, and files on systems without POSIX.
 /// Errors: AccessFailed, OutOfMemory.
 class OutputFile {
  public:
@@ -68,21 +83,26 @@ class OutputFile {
   }
 
   /// `path` is the caller's to keep until commit().
-  Error open(const char* path) noexcept {
+  Error open(const char* path, [[maybe_unused]] FileWrite how = FileWrite::Replace) noexcept {
     const KeepErrno keep;
     target_ = path;
 #if TENON_HAS_POSIX_FILES
     struct stat old;
     struct stat link;
     const bool exists = ::stat(path, &old) == 0;
+    // Such as a name that is too long: before anything is written, not when it is renamed.
+    if (!exists && errno != ENOENT) return file_error("cannot open", errno);
     const bool is_new = !exists && ::lstat(path, &link) != 0;
     // A file behind a descriptor in /proc may have no path anymore.
-    real_ = exists && S_ISREG(old.st_mode) ? ::realpath(path, nullptr) : nullptr;
-    if (exists && S_ISREG(old.st_mode) && real_ == nullptr && errno == ENOMEM) {
+    const bool is_replaced = how == FileWrite::Replace && exists && S_ISREG(old.st_mode);
+    real_ = is_replaced ? ::realpath(path, nullptr) : nullptr;
+    if (is_replaced && real_ == nullptr && errno == ENOMEM) {
       return file_error("cannot write", ENOMEM);  // in place it might not stay whole
     }
     if (real_ != nullptr) target_ = real_;
-    if (is_new || real_ != nullptr) return open_aside(is_new ? nullptr : &old);
+    if ((is_new && how == FileWrite::Replace) || real_ != nullptr) {
+      return open_aside(is_new ? nullptr : &old);
+    }
 #endif
     file_ = std::fopen(path, "wb");
     return file_ != nullptr ? Error::Ok : file_error("cannot open", errno);
@@ -117,7 +137,10 @@ class OutputFile {
     if (std::fclose(std::exchange(file_, nullptr)) != 0 && code == 0) code = errno;
     if (code != 0) return file_error("cannot write", code);
     if (!is_aside_) return Error::Ok;
-    if (std::rename(aside_, target_) != 0) return file_error("cannot replace it", errno);
+    if (std::rename(aside_, target_) != 0) {
+      // As in a sticky folder, or where the file is mounted by itself.
+      return file_error("cannot replace it", errno, Error::AccessFailed, in_place_hint());
+    }
     is_aside_ = false;
 #if TENON_HAS_POSIX_FILES
     if (durable) sync_folder();
@@ -129,6 +152,10 @@ class OutputFile {
   /// What is written at once: on ext4 16 MiB take three times the processor time of 16 of these.
   static constexpr size_t kPart = size_t{1} << 20;
 
+  const char* in_place_hint() const noexcept {
+    return real_ != nullptr ? "; FileWrite::InPlace writes into the file that is there" : "";
+  }
+
 #if TENON_HAS_POSIX_FILES
   /// Opens a file beside the target. `old` describes the file that is there now, or is null.
   Error open_aside(const struct stat* old) noexcept {
@@ -138,21 +165,46 @@ class OutputFile {
     aside_ = static_cast<char*>(std::malloc(folder + kNameRoom));
     if (aside_ == nullptr) return file_error("cannot write", ENOMEM);
     std::memcpy(aside_, target_, folder);
+    // Until it has the old one's permissions nobody else may open it.
+    const mode_t mode = old != nullptr ? 0600 : 0666;
+    int descriptor = -1;
     // A name may be taken by another thread, or left over from a process that died.
-    for (int attempt = 0; file_ == nullptr; ++attempt) {
+    for (int attempt = 0; descriptor < 0; ++attempt) {
       std::snprintf(aside_ + folder, kNameRoom, ".tenon-%ld-%d.tmp", static_cast<long>(::getpid()),
                     attempt);
-      file_ = std::fopen(aside_, "wbx");
-      if (file_ == nullptr && (errno != EEXIST || attempt == 1000)) {
-        return file_error("cannot create a file in its folder", errno);
+      descriptor = ::open(aside_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      if (descriptor < 0 && (errno != EEXIST || attempt == 1000)) {
+        return file_error("cannot create a file in its folder", errno, Error::AccessFailed,
+                          in_place_hint());
       }
     }
     is_aside_ = true;
-    if (old != nullptr) {
-      // At worst the new file has the default permissions.
-      static_cast<void>(::fchmod(::fileno(file_), old->st_mode & mode_t{0777}));
+    if (old != nullptr) pass_on(*old, descriptor);
+    file_ = ::fdopen(descriptor, "wb");
+    if (file_ != nullptr) return Error::Ok;
+    const int code = errno;
+    ::close(descriptor);
+    return file_error("cannot write", code);
+  }
+  /// Gives the new file the old one's owner, group, access control list and permissions. Where the
+  /// system refuses, its group may do no more than everybody could with the old one.
+  void pass_on(const struct stat& old, int to) noexcept {
+    constexpr uid_t kSameOwner = static_cast<uid_t>(-1);
+    bool keeps_group =
+        ::fchown(to, old.st_uid, old.st_gid) == 0 || ::fchown(to, kSameOwner, old.st_gid) == 0;
+#if defined(__linux__)
+    constexpr const char* kList = "system.posix_acl_access";
+    char list[4096];  // of 511 entries
+    const ssize_t size = ::getxattr(target_, kList, list, sizeof list);
+    if (size < 0 && errno != ERANGE) {
+      static_cast<void>(::fremovexattr(to, kList));  // the folder's
+    } else if (size < 0 || ::fsetxattr(to, kList, list, static_cast<size_t>(size), 0) != 0) {
+      keeps_group = false;
     }
-    return Error::Ok;
+#endif
+    mode_t mode = old.st_mode & mode_t{0777};
+    if (!keeps_group) mode &= mode_t{0707} | ((mode & 7) << 3);
+    static_cast<void>(::fchmod(to, mode));
   }
   /// Puts the new name on the disk. The file is complete either way, so a failure does not count.
   void sync_folder() noexcept {
@@ -179,10 +231,11 @@ struct FileBlock {
 };
 
 /// Writes a file of these blocks, as an OutputFile.
-inline Error write_file(const char* path, ArrayRef<FileBlock> blocks) noexcept {
+inline Error write_file(const char* path, ArrayRef<FileBlock> blocks,
+                        FileWrite how = FileWrite::Replace) noexcept {
   OutputFile file;
   Progress silent;
-  TENON_TRY(file.open(path));
+  TENON_TRY(file.open(path, how));
   for (const FileBlock& block : blocks) TENON_TRY(file.write(block.data, block.size, silent));
   return file.commit(false);
 }

@@ -32,6 +32,7 @@ TEST_CASE("file: a path may be a literal, a string or a std::filesystem::path") 
   CHECK(FilePath(Text{"a/f"}).check() == Error::Ok);
   RETURNS(InvalidArgument, "the path is null", FilePath(Text{nullptr}).check());
   RETURNS(InvalidArgument, "the path is null", FilePath(nullptr).check());
+  RETURNS(InvalidArgument, "the path is empty", FilePath("").check());
   const std::string zero("a/e\0.bak", 8);
   RETURNS(InvalidArgument, "the path contains a null character", FilePath(zero).check());
   const std::filesystem::path zero_path = zero;
