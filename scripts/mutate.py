@@ -69,6 +69,8 @@ MORE_TESTS = {
     "exchange/dlpack_import.h": ["exchange/dlpack_test.cpp", "exchange/dlpack_foreign_test.cpp"],
     "exchange/dlpack_types.h": ["exchange/dlpack_import_test.cpp"],
     "interop/npy/header.h": ["interop/npy_test.cpp"],
+    "interop/npy/npy_dtype.h": ["interop/npy/header_test.cpp", "interop/npy_test.cpp"],
+    "interop/file_kind.h": ["interop/npy_test.cpp"],
     "interop/file.h": ["interop/npy_test.cpp"],
     "interop/npy.h": ["tensor/kept_test.cpp"],
     "interop/shm/shm_header.h": ["interop/shm_test.cpp"],

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "tenon/interop/file_writer.h"
@@ -26,22 +27,28 @@ struct NpyImage {
   HostBytes elements;
 };
 
-inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
+/// The dtype that is written.
+inline Error find_npy_type(const TensorArg& tensor, NpyType& type) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
-  const TensorFields& from = fields(tensor);
-  const Layout& layout = from.layout;
-  NpyType type{"", ScalarType::Undefined};
+  const ScalarType wanted = fields(tensor).type;
+  type = {"", ScalarType::Undefined};
   for (const NpyType& known : kNpyTypes) {
-    if (known.type == from.type) type = known;
+    if (known.type == wanted) type = known;
   }
   // As the bytes that numpy.save() writes of ml_dtypes' arrays.
-  if (type.type != from.type && isFloatingType(from.type)) {
-    type = {elementSize(from.type) == 1 ? "V1" : "V2", from.type};
+  if (type.type != wanted && isFloatingType(wanted)) {
+    type = {elementSize(wanted) == 1 ? "V1" : "V2", wanted};
   }
-  if (type.type != from.type) {
-    return fail(Error::NotSupported, "NumPy has no dtype ", from.type,
-                "; convert it, with to(t, ScalarType::ComplexFloat)");
-  }
+  if (type.type == wanted) return Error::Ok;
+  return fail(Error::NotSupported, "NumPy has no dtype ", wanted,
+              "; convert it, with to(t, ScalarType::ComplexFloat)");
+}
+
+inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
+  NpyType type;
+  TENON_TRY(find_npy_type(tensor, type));
+  const TensorFields& from = fields(tensor);
+  const Layout& layout = from.layout;
   MemoryLocation there;
   TENON_TRY(find_location(from, "the tensor", there));
   TENON_TRY(image.elements.hold.hold(tensor));
@@ -171,26 +178,64 @@ inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
 inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
 inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 
+/// What the header of a .npy file says.
+/// Threads: as a plain value.
+struct NpyInfo {
+  /// The file's own name for it: "<f4", "<U3", "[('x', '<f4'), ('y', '<i2')]".
+  std::string dtype;
+  /// Undefined where read_npy() needs a type, or refuses the dtype.
+  ScalarType type = ScalarType::Undefined;
+  Dims sizes;           ///< in elements of the file's dtype
+  uint64_t nbytes = 0;  ///< of the elements; 0 for objects and other dtypes of unknown size
+  /// Whether read_npy() copies even with NpyMemory::Map: numbers that are misaligned, or in the
+  /// other byte order.
+  bool is_copied = false;
+};
+
+/// Reads the header of a .npy file, whatever its dtype, and no elements. `offset` is where the
+/// array begins in the file.
+/// Errors: as read_npy(), without those of dtypes.
+/// Source: numpy.lib.format.read_array_header_1_0.
+inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0) noexcept {
+  NpyInfo info;
+  Error error = path.check();
+  if (error == Error::Ok) {
+    error = detail::call_safely([&] {
+      detail::InputFile file;
+      TENON_TRY(file.open(path.c_str()));
+      detail::NpyFileSource source(file, offset);
+      detail::NpyDescription found;
+      TENON_TRY(detail::describe_npy(source, found));
+      info = {std::move(found.dtype), detail::public_type(found.type), found.sizes, found.nbytes,
+              found.nbytes != 0 && !found.is_usable};
+      return Error::Ok;
+    });
+    if (error == Error::Ok) return info;
+    error = path.add_context(error);
+  }
+  return detail::add_context("npy_info", error);
+}
+
 /// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the
 /// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
 /// order are written as they are, others in row-major order, through a copy.
 ///
-/// Ownership: reads the tensor. An existing file is replaced once the new one is complete, stays
-/// whole on failure and under tensors that map it, and passes its permissions on; the folder must
-/// be writable. (Devices, pipes, and files on systems without POSIX are written in place.)
+/// Ownership: reads the tensor. An existing file is replaced once the new one is complete, and
+/// stays whole on failure and under tensors that map it, or is written in place: see FileWrite.
+/// (Devices, pipes, and files on systems without POSIX are always written in place.)
 /// BFloat16 is written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays:
 /// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
 /// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
 /// placeholder), AccessFailed (with the system's text), OutOfMemory.
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path,
-                                     detail::ConstTensorArg tensor) noexcept {
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path, detail::ConstTensorArg tensor,
+                                     FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;
   Error error = path.check();
   if (error == Error::Ok) {
     error = detail::make_npy_image(tensor, image);
     const detail::FileBlock blocks[] = {{image.header, image.header_size},
                                         {image.elements.data, image.elements.nbytes}};
-    if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks);
+    if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks, how);
     if (error == Error::Ok) return error;
     error = path.add_context(error);
   }

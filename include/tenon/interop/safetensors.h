@@ -23,7 +23,8 @@ TENON_BEGIN_NAMESPACE
 /// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. (In
 /// ATen mode, which has no read-only tensors, writes stay in this process.) While one of them
 /// lives, do not let anybody change or shorten the file in place: reading past its end ends the
-/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there.
+/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there,
+/// unless it writes in place.
 ///
 /// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each
 /// get(). Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
@@ -196,10 +197,10 @@ class SafeTensors {
 };
 
 /// Writes a safetensors file. An existing one is replaced once the new one is complete and on the
-/// disk, and otherwise stays as it is, as with write_npy(). The elements begin at a multiple of 64
-/// bytes, those of the widest numbers first, so that every tensor is aligned for its numbers; among
-/// equals in the order of the list. Tensors that are not contiguous, or not in the host's memory,
-/// are copied, one at a time.
+/// disk, and otherwise stays as it is, unless FileWrite says otherwise. The elements begin at a
+/// multiple of 64 bytes, those of the widest numbers first, so that every tensor is aligned for its
+/// numbers; among equals in the order of the list. Tensors that are not contiguous, or not in the
+/// host's memory, are copied, one at a time.
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes.
 /// Errors: InvalidArgument (a name that is there twice; a name or text that is not UTF-8;
@@ -210,11 +211,12 @@ class SafeTensors {
 [[nodiscard]] inline Error write_safetensors(
     const detail::FilePath& path, const std::vector<NamedTensor>& tensors,
     const std::map<std::string, std::string>& metadata = {},
-    const ProgressFunction& on_progress = {}) noexcept {
+    const ProgressFunction& on_progress = {}, FileWrite how = FileWrite::Replace) noexcept {
   Error error = path.check();
   if (error == Error::Ok) {
-    error = detail::call_safely(
-        [&] { return detail::write_safetensors(path.c_str(), tensors, metadata, on_progress); });
+    error = detail::call_safely([&] {
+      return detail::write_safetensors(path.c_str(), tensors, metadata, on_progress, how);
+    });
     if (error == Error::Ok) return error;
     error = path.add_context(error);
   }

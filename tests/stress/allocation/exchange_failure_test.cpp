@@ -172,6 +172,7 @@ TEST_CASE("out of memory: .npy files are read and written whole, or not at all")
   REQUIRE(write_npy(path.c_str(), deep) == Error::Ok);
   fail_each("read_npy", recovers(), [&] { return read_npy(path.c_str()); });
   fail_each("try_read_npy", recovers(), [&] { return try_read_npy(path.c_str()); });
+  fail_each("npy_info", recovers(), [&] { return npy_info(path.c_str()); });
   fail_each("mapped", recovers(), [&] { return try_read_npy(path.c_str(), NpyMemory::Map); });
   std::remove(path.c_str());
   std::ifstream aside(".tenon-" + std::to_string(::getpid()) + "-0.tmp");

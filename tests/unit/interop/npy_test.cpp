@@ -146,6 +146,54 @@ TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by nam
   }
 }
 
+TEST_CASE("npy_info: a header of any dtype is told, without elements") {
+  const struct {
+    const char* name;
+    const char* dtype;
+    own::ScalarType type;
+    Dims sizes;
+  } rows[] = {
+      {"c_f4.npy", "<f4", own::ScalarType::Float, {2, 3}},
+      {"big_f8.npy", ">f8", own::ScalarType::Double, {2, 3}},
+      {"text.npy", "<U7", own::ScalarType::Undefined, {2}},
+      {"bytes.npy", "|S2", own::ScalarType::Undefined, {2}},
+      {"object.npy", "|O", own::ScalarType::Undefined, {2}},
+      {"structured.npy",
+       "[('pixel', '|u1', (3,)), ('depth', '<f4')]",
+       own::ScalarType::Undefined,
+       {2}},
+  };
+  for (const auto& row : rows) {
+    INFO(row.name);
+    const Result<NpyInfo> info = npy_info(data_path(row.name));
+    REQUIRE(info.ok());
+    CHECK(info->dtype == row.dtype);
+    CHECK(info->type == detail::public_type(row.type));
+    CHECK(info->sizes == row.sizes);
+    CHECK(info->is_copied == (row.name == std::string("big_f8.npy")));
+  }
+  const NpyFile two;
+  const std::vector<uint8_t> one = npy(dict("<U3", "(2,)"), std::vector<uint8_t>(24));
+  std::vector<uint8_t> both = npy("{'descr': ('<f4', (2,)), 'fortran_order': True, 'shape': ()}");
+  const size_t begin = both.size();
+  both.insert(both.end(), one.begin(), one.end());
+  put_file(two.path, both);
+  CHECK(npy_info(two.path)->dtype == "('<f4', (2,))");
+  CHECK(npy_info(two.path, begin)->dtype == "<U3");
+  CHECK(npy_info(two.path, begin)->nbytes == 24);
+  put_file(two.path, std::vector<uint8_t>(one.begin(), one.end() - 1));
+  RETURNS(InvalidArgument,
+          "npy_info: " + two.path + ": sizes {2, 12} of Byte need 24 bytes of data",
+          Error(npy_info(two.path)));
+  for (const char* wrong : {"{'descr': ]", "{'descr': ('<f4'", "{'descr': None", "{'descr': "}) {
+    INFO(wrong);
+    put_file(two.path, npy(wrong));
+    RETURNS(InvalidArgument, "expected a dtype in the header", Error(npy_info(two.path)));
+  }
+  RETURNS(NotFound, "npy_info: ", Error(npy_info(two.folder / "no")));
+  RETURNS(InvalidArgument, "npy_info: the path is empty", Error(npy_info("")));
+}
+
 TEST_CASE("to_npy: the bytes are those that NumPy writes") {
   std::vector<std::string> names = {"fortran_f4", "fortran_3d", "scalar", "empty", "one_dimension"};
   for_each_dtype([&](const std::string& code, auto) { names.push_back("c_" + code); });

@@ -133,6 +133,33 @@ TEST_CASE("safetensors: what is not there, or not tenon's, is an error") {
   CHECK(none.get("a").error() == Error::NotFound);
 }
 
+TEST_CASE("safetensors: another kind of file is named, with what to do about it") {
+  const Saved saved;
+  const struct {
+    std::string bytes;
+    const char* words;
+  } rows[] = {
+      {std::string("GGUF\3\0\0\0\1\0\0\0", 12), "a GGUF file; expected a safetensors file"},
+      {std::string("\x1f\x8b\x08\0\0", 5),
+       "a gzip file; expected a safetensors file; unpack it first"},
+      {"PK\3\4" + std::string(26, '\0') + "a/b", "a zip archive, as .npz files are"},
+      {std::string(257, 'a') + "ustar", "a tar archive"},
+      {std::string("\x80\2}q\0.", 6), "a Python pickle"},
+      {"{\"metadata\": {}}", "a text of JSON"},
+      {"version https://git-lfs.github.com/spec/v1\noid", "a pointer of Git LFS"},
+      {safetensors_file("{} ", 0).substr(0, 10), "the header's length, at offset 0, is 3"},  // cut
+  };
+  for (const auto& row : rows) {
+    INFO(row.words);
+    saved.put(row.bytes);
+    CHECK_RETURNS(Error::InvalidArgument, row.words, Error(SafeTensors::open(saved.path)));
+  }
+  const std::string index = saved.folder / "model.safetensors.index.json";
+  put_file(index, {'P', 'K', 3, 4});
+  RETURNS(InvalidArgument, "a zip archive, as .npz files are; expected an index of safetensors",
+          Error(SafeTensors::open(index)));
+}
+
 TEST_CASE("safetensors: a model in several files is opened by its index") {
   const TempFolder folder;
   const std::string index = folder / "model.safetensors.index.json";
@@ -199,6 +226,18 @@ TEST_CASE("write_safetensors: one that fails leaves the old file and no other be
   injection = {};
   CHECK(file_bytes(saved.path) == Bytes{'o', 'l', 'd'});
   CHECK(saved.folder.names().size() == 1);
+}
+
+TEST_CASE("write_safetensors: in place, the file keeps its other names") {
+  const Saved saved;
+  const std::string path = saved.path;
+  put_file(path, {'o', 'l', 'd'});
+  std::filesystem::create_hard_link(path, saved.folder / "name");
+  CHECK(write_safetensors(path, {{"a", TensorPtr()}}, {}, {}, FileWrite::InPlace) ==
+        Error::InvalidState);
+  CHECK(file_bytes(path) == std::vector<uint8_t>{'o', 'l', 'd'});
+  REQUIRE(write_safetensors(path, {{"a", ones({2})}}, {}, {}, FileWrite::InPlace) == Error::Ok);
+  CHECK(item<float>(select(SafeTensors::open(saved.folder / "name")->get("a").value(), 0, 1)) == 1);
 }
 
 TEST_CASE("write_safetensors: progress goes up to the file's size") {

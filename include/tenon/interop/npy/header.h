@@ -16,6 +16,8 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/message.h"
 #include "tenon/interop/file.h"
+#include "tenon/interop/file_kind.h"
+#include "tenon/interop/npy/npy_dtype.h"
 #include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
@@ -25,8 +27,6 @@ namespace detail {
 inline constexpr size_t kNpyPreamble = 12;
 /// The longest text that is read. A plain dtype needs 2 kB with 64 sizes; the rest may be padding.
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
-/// The most bytes in an element, as NumPy's.
-inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
 /// The buffer for format_npy_header().
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
@@ -45,128 +45,19 @@ struct NpyHeader {
   Dims sizes;
 };
 
-/// The dtypes that both sides have, as NumPy writes them after its sign for the byte order: a kind
-/// and a number of bytes.
-struct NpyType {
-  const char* code;
-  ScalarType type;
-};
-inline constexpr NpyType kNpyTypes[] = {
-    {"b1", ScalarType::Bool},         {"i1", ScalarType::Char},
-    {"i2", ScalarType::Short},        {"i4", ScalarType::Int},
-    {"i8", ScalarType::Long},         {"u1", ScalarType::Byte},
-    {"u2", ScalarType::UInt16},       {"u4", ScalarType::UInt32},
-    {"u8", ScalarType::UInt64},       {"f2", ScalarType::Half},
-    {"f4", ScalarType::Float},        {"f8", ScalarType::Double},
-    {"c8", ScalarType::ComplexFloat}, {"c16", ScalarType::ComplexDouble},
-};
-
-/// Other spellings that numpy.dtype() accepts: names, without a byte-order sign, and letters.
-inline constexpr NpyType kNpyNames[] = {{"bool", ScalarType::Bool},
-                                        {"bool_", ScalarType::Bool},
-                                        {"int8", ScalarType::Char},
-                                        {"byte", ScalarType::Char},
-                                        {"int16", ScalarType::Short},
-                                        {"short", ScalarType::Short},
-                                        {"int32", ScalarType::Int},
-                                        {"intc", ScalarType::Int},
-                                        {"int64", ScalarType::Long},
-                                        {"longlong", ScalarType::Long},
-                                        {"long", scalar_type_of<long>()},
-                                        {"int", scalar_type_of<ptrdiff_t>()},
-                                        {"int_", scalar_type_of<ptrdiff_t>()},
-                                        {"intp", scalar_type_of<ptrdiff_t>()},
-                                        {"uint8", ScalarType::Byte},
-                                        {"ubyte", ScalarType::Byte},
-                                        {"uint16", ScalarType::UInt16},
-                                        {"ushort", ScalarType::UInt16},
-                                        {"uint32", ScalarType::UInt32},
-                                        {"uintc", ScalarType::UInt32},
-                                        {"uint64", ScalarType::UInt64},
-                                        {"ulonglong", ScalarType::UInt64},
-                                        {"ulong", scalar_type_of<unsigned long>()},
-                                        {"uint", scalar_type_of<size_t>()},
-                                        {"uintp", scalar_type_of<size_t>()},
-                                        {"float16", ScalarType::Half},
-                                        {"half", ScalarType::Half},
-                                        {"float32", ScalarType::Float},
-                                        {"single", ScalarType::Float},
-                                        {"float64", ScalarType::Double},
-                                        {"double", ScalarType::Double},
-                                        {"float", ScalarType::Double},
-                                        {"complex64", ScalarType::ComplexFloat},
-                                        {"csingle", ScalarType::ComplexFloat},
-                                        {"complex128", ScalarType::ComplexDouble},
-                                        {"cdouble", ScalarType::ComplexDouble},
-                                        {"complex", ScalarType::ComplexDouble}};
-inline constexpr NpyType kNpyLetters[] = {{"?", ScalarType::Bool},
-                                          {"b", ScalarType::Char},
-                                          {"h", ScalarType::Short},
-                                          {"i", ScalarType::Int},
-                                          {"l", scalar_type_of<long>()},
-                                          {"q", ScalarType::Long},
-                                          {"n", scalar_type_of<ptrdiff_t>()},
-                                          {"p", scalar_type_of<ptrdiff_t>()},
-                                          {"B", ScalarType::Byte},
-                                          {"H", ScalarType::UInt16},
-                                          {"I", ScalarType::UInt32},
-                                          {"L", scalar_type_of<unsigned long>()},
-                                          {"Q", ScalarType::UInt64},
-                                          {"N", scalar_type_of<size_t>()},
-                                          {"P", scalar_type_of<size_t>()},
-                                          {"e", ScalarType::Half},
-                                          {"f", ScalarType::Float},
-                                          {"d", ScalarType::Double},
-                                          {"F", ScalarType::ComplexFloat},
-                                          {"D", ScalarType::ComplexDouble}};
-
-/// A dtype in one word.
-struct NpyCode {
-  ScalarType type = ScalarType::Undefined;  // where tenon has it
-  uint64_t item_size = 0;                   // in bytes; 0 for unknown
-  bool other_order = false;                 // its sign says the order that is not the host's
-};
-
-inline NpyCode read_npy_code(std::string_view descr) noexcept {
-  NpyCode code;
-  for (const NpyType& known : kNpyNames) {
-    if (descr == known.code) code.type = known.type;
-  }
-  if (descr.find_first_of("<>|=") == 0) {
-    code.other_order = descr[0] == (host_is_big_endian() ? '<' : '>');
-    descr.remove_prefix(1);
-  }
-  for (const NpyType& known : kNpyLetters) {
-    if (descr == known.code) code.type = known.type;
-  }
-  const char kind = descr.empty() ? '\0' : descr[0];
-  uint64_t size = 0;
-  const char* const end = descr.data() + descr.size();
-  if (descr.size() > 1 && std::from_chars(descr.data() + 1, end, size).ptr == end) {
-    for (const NpyType& known : kNpyTypes) {
-      if (kind == known.code[0] && size == elementSize(known.type)) code.type = known.type;
-    }
-    constexpr std::string_view kOfBytes = "VSUafc";
-    if (kind == 'U' && size <= kNpyMaxItem) size *= 4;
-    if (kOfBytes.find(kind) != kOfBytes.npos && size <= kNpyMaxItem) code.item_size = size;
-  }
-  const std::string_view unit = descr.substr(0, descr.find('['));
-  for (const char* date : {"M8", "m8", "M", "m", "datetime64", "timedelta64"}) {
-    if (unit == date) code.item_size = 8;
-  }
-  if (code.type != ScalarType::Undefined) code.item_size = elementSize(code.type);
-  return code;
+/// Whether the first bytes of a file, however few, are those of a .npy file.
+inline bool begins_as_npy(const unsigned char* bytes, size_t count) noexcept {
+  return count == 0 || std::memcmp(bytes, "\x93NUMPY", count < 6 ? count : 6) == 0;
 }
 
 /// Finds the header's text. `bytes` are the first `count`, at least min(total, kNpyPreamble), of
 /// the `total` bytes of a file.
 inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64_t total,
                                 NpyRange& text) noexcept {
-  constexpr unsigned char kMagic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-  if (count >= 4 && std::memcmp(bytes, "PK\3\4", 4) == 0) {
-    return fail(Error::NotSupported, "a zip archive, as .npz files are; expected a .npy file");
-  }
-  if (count != 0 && std::memcmp(bytes, kMagic, count < 6 ? count : 6) != 0) {
+  if (!begins_as_npy(bytes, count)) {
+    const bool is_zip = count >= 2 && bytes[0] == 'P' && bytes[1] == 'K';
+    TENON_TRY(fail_for_kind(bytes, count, "a .npy file",
+                            is_zip ? Error::NotSupported : Error::InvalidArgument));
     return fail(Error::InvalidArgument, "not a .npy file: the first bytes are not \"\\x93NUMPY\"");
   }
   text.begin = count >= 8 && bytes[6] > 1 ? 12 : 10;
@@ -197,7 +88,8 @@ class NpyParser {
   explicit NpyParser(std::string_view text, ScalarType requested = ScalarType::Undefined) noexcept
       : rest_(text), requested_(requested) {}
 
-  Error parse(NpyHeader& header) noexcept {
+  /// With `descr` any dtype is taken, and put there as it is written; the type stays Undefined.
+  Error parse(NpyHeader& header, std::string_view* descr = nullptr) noexcept {
     constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
     bool seen[3] = {};
     if (!accept("{")) return expected("'{'");
@@ -212,9 +104,10 @@ class NpyParser {
                     "'; expected 'descr', 'fortran_order' and 'shape' once each");
       }
       seen[key] = true;
-      TENON_TRY(key == 0   ? parse_descr(header)
-                : key == 1 ? parse_order(header)
-                           : parse_shape(header.sizes));
+      TENON_TRY(key == 1           ? parse_order(header)
+                : key == 2         ? parse_shape(header.sizes)
+                : descr == nullptr ? parse_descr(header)
+                                   : skip_value(*descr));
       if (!accept(",") && next() != '}') return expected("',' or '}'");
     }
     next();
@@ -261,6 +154,28 @@ class NpyParser {
     }
     header.per_item = code.item_size / size;
     header.swapped = code.other_order && code.item_size == size && size > 1;
+    return Error::Ok;
+  }
+
+  /// Passes over a text, or over brackets and what is in them. `value` is without a text's quotes.
+  Error skip_value(std::string_view& value) noexcept {
+    const char first = next();
+    const char* const begin = rest_.data();
+    for (int depth = 0;;) {
+      const char c = next();
+      if (c == '\'' || c == '"') {
+        TENON_TRY(parse_string("a dtype", value, true));
+      } else {
+        const bool opens = c == '(' || c == '[' || c == '{';
+        const bool closes = c == ')' || c == ']' || c == '}';
+        depth += opens ? 1 : closes ? -1 : 0;
+        if (rest_.empty() || depth < 0 || (depth == 0 && !closes)) return expected("a dtype");
+        rest_.remove_prefix(1);
+      }
+      if (depth == 0) break;
+    }
+    const bool is_text = first == '\'' || first == '"';
+    if (!is_text) value = {begin, static_cast<size_t>(rest_.data() - begin)};
     return Error::Ok;
   }
 

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "tenon/interop/file.h"
 #include "tenon/interop/npy/header.h"
@@ -17,9 +19,9 @@ enum class NpyMemory : uint8_t {
   Copy,  ///< into the tensor's own memory
   /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
   /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
-  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither. No
-  /// element is read, so the bytes of a Bool stay as they are: casts and texts take any but 0 as
-  /// true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
+  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither, unless
+  /// it writes in place. No element is read, so the bytes of a Bool stay as they are: casts and
+  /// texts take any but 0 as true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
   /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
   Map,
 };
@@ -39,6 +41,7 @@ class NpySource {
 
   uint64_t size;
   size_t begin;
+  size_t most_text = kNpyMaxText;  // of a header
 
  protected:
   ~NpySource() = default;
@@ -86,8 +89,9 @@ struct NpyArray {
   }
 };
 
-/// Reads the header. A given type, unless Undefined, is what the bytes are taken as.
-inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& array) noexcept {
+/// Reads the text of the header that begins at source.begin. `freer` keeps it.
+inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view& text,
+                           Deleter& freer) noexcept {
   if (source.begin > source.size) {
     return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
                 source.size, " bytes");
@@ -97,18 +101,31 @@ inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& 
                 ", where the bytes end");
   }
   const uint64_t size = source.size - source.begin;
-  unsigned char preamble[kNpyPreamble];
-  const auto count = static_cast<size_t>(size < kNpyPreamble ? size : kNpyPreamble);
-  NpyRange& text = array.text;
-  NpyHeader& header = array.header;
+  unsigned char preamble[kFileKindBytes];
+  auto count = static_cast<size_t>(size < kNpyPreamble ? size : kNpyPreamble);
   TENON_TRY(source.read(0, preamble, count));
-  TENON_TRY(parse_npy_preamble(preamble, count, size, text));
-
-  auto* const characters = static_cast<char*>(std::malloc(text.size + 1));
-  const Deleter freer(characters, &std::free);
+  if (!begins_as_npy(preamble, count)) {  // as many as tell what it is
+    count = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
+    TENON_TRY(source.read(0, preamble, count));
+  }
+  TENON_TRY(parse_npy_preamble(preamble, count, size, range));
+  if (range.size > source.most_text) {
+    return fail(Error::InvalidArgument, "a header of ", range.size,
+                " bytes, more than its packed bytes may hold, ", source.most_text);
+  }
+  auto* const characters = static_cast<char*>(std::malloc(range.size + 1));
+  freer = Deleter(characters, &std::free);
   if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
-  TENON_TRY(source.read(text.begin, characters, text.size));
-  TENON_TRY(NpyParser({characters, text.size}, requested).parse(header));
+  TENON_TRY(source.read(range.begin, characters, range.size));
+  text = {characters, range.size};
+  return Error::Ok;
+}
+
+/// Checks the sizes in array.header, and finds the elements, which follow the text.
+inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcept {
+  const uint64_t size = source.size - source.begin;
+  const NpyRange& text = array.text;
+  NpyHeader& header = array.header;
   const size_t rank = header.sizes.size();
   if (header.per_item != 1) {
     header.sizes.push_back(static_cast<int64_t>(header.per_item));
@@ -130,6 +147,50 @@ inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& 
   }
   array.begin = source.begin + text.end();
   array.nbytes = nbytes;
+  return Error::Ok;
+}
+
+/// Reads the header. A given type, unless Undefined, is what the bytes are taken as.
+inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& array) noexcept {
+  Deleter freer;
+  std::string_view text;
+  TENON_TRY(read_npy_text(source, array.text, text, freer));
+  TENON_TRY(NpyParser(text, requested).parse(array.header));
+  return find_npy_elements(source, array);
+}
+
+/// What the header of an array says, of any dtype.
+struct NpyDescription {
+  std::string dtype;
+  ScalarType type = ScalarType::Undefined;  // where the array is read without one
+  Dims sizes;
+  uint64_t nbytes = 0;     // of the elements; 0 where that is not known
+  bool is_usable = false;  // as NpyArray's, of the elements' bytes if tenon has no such type
+};
+
+/// Reads the header of an array that a type may be needed for.
+inline Error describe_npy(NpySource& source, NpyDescription& out) {
+  NpyArray array;
+  NpyHeader written;
+  Deleter freer;
+  std::string_view text;
+  std::string_view descr;
+  TENON_TRY(read_npy_text(source, array.text, text, freer));
+  TENON_TRY(NpyParser(text).parse(written, &descr));
+  out.dtype = descr;
+  out.sizes = written.sizes;
+  Error error = NpyParser(text).parse(array.header);
+  if (error == Error::Ok) {
+    out.type = array.header.type;
+  } else if (error == Error::NotSupported) {
+    array.header = {};
+    error = NpyParser(text, ScalarType::Byte).parse(array.header);
+    if (error == Error::NotSupported) return Error::Ok;  // objects, whose bytes nobody can use
+  }
+  TENON_TRY(error);
+  TENON_TRY(find_npy_elements(source, array));
+  out.nbytes = array.nbytes;
+  out.is_usable = array.is_usable();
   return Error::Ok;
 }
 

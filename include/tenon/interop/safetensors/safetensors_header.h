@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "tenon/interop/file_kind.h"
 #include "tenon/interop/safetensors/json_reader.h"
 #include "tenon/interop/safetensors/safetensors_info.h"
 #include "tenon/kernels/byte_order.h"
@@ -168,12 +169,17 @@ inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t
 inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
                                      SafeTensorsHeader& header) {
   constexpr uint64_t kBegin = 8;
+  const auto known = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
   if (size < kBegin) {
+    TENON_TRY(fail_for_kind(bytes, known, "a safetensors file"));
     return fail(Error::InvalidArgument, "not a safetensors file: ", size, " bytes, fewer than 8");
   }
   uint64_t read = 0;
   for (size_t i = kBegin; i-- > 0;) read = read << 8 | bytes[i];
   const uint64_t length = read;
+  if (size == kBegin || bytes[kBegin] != '{') {
+    TENON_TRY(fail_for_kind(bytes, known, "a safetensors file"));
+  }
   if (length > kSafeTensorsMaxHeader || length > size - kBegin) {
     return fail(Error::InvalidArgument, "the header's length, at offset 0, is ", length,
                 ", expected at most ", (std::min)(kSafeTensorsMaxHeader, size - kBegin));

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "tenon/interop/file_kind.h"
 #include "tenon/interop/safetensors/json_reader.h"
 
 TENON_BEGIN_NAMESPACE
@@ -89,6 +90,9 @@ class SafeTensorsIndexReader final : public JsonReader {
 /// Reads an index.
 /// Errors: InvalidArgument; OutOfMemory.
 inline Error read_safetensors_index(std::string_view text, SafeTensorsMap& files) {
+  if (text.empty() || text[0] != '{') {
+    TENON_TRY(fail_for_kind(text.data(), text.size(), "an index of safetensors files"));
+  }
   SafeTensorsIndexReader reader(files);
   TENON_TRY(reader.read(text));
   if (reader.has_map()) return Error::Ok;

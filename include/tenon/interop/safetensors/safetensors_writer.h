@@ -124,7 +124,7 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
 /// `tensors` is a copy: on_progress may change the caller's.
 inline Error write_safetensors(const char* path, std::vector<NamedTensor> tensors,
                                const std::map<std::string, std::string>& metadata,
-                               const ProgressFunction& on_progress) {
+                               const ProgressFunction& on_progress, FileWrite how) {
   std::vector<SafeTensorsEntry> entries;
   TENON_TRY(order_for_safetensors(tensors, entries));
   std::string header;
@@ -132,7 +132,7 @@ inline Error write_safetensors(const char* path, std::vector<NamedTensor> tensor
   TENON_TRY(format_safetensors_header(entries, metadata, header, data));
   OutputFile file;
   Progress progress(on_progress, header.size() + data);
-  TENON_TRY(file.open(path));
+  TENON_TRY(file.open(path, how));
   TENON_TRY(file.write(header.data(), header.size(), progress));
   for (const SafeTensorsEntry& entry : entries) {
     const Error error = write_safetensor(entry, file, progress);
