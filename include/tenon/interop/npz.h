@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,11 @@ TENON_BEGIN_NAMESPACE
 /// What an .npz file says of an array.
 /// Threads: as a plain value.
 struct NpzInfo {
-  std::string name;  ///< without the ".npy" of the file in the archive
+  std::string name;   ///< without the ".npy" of the file in the archive
+  std::string dtype;  ///< the file's own name for it, as NpyInfo's; empty if it is not an array
   /// Undefined for what get() without a type refuses: dtypes that tenon lacks, other files.
   ScalarType type = ScalarType::Undefined;
-  Dims sizes;
+  Dims sizes;           ///< in elements of the file's dtype
   uint64_t nbytes = 0;  ///< of the .npy file
   uint64_t packed = 0;  ///< the same in the archive
   bool is_deflated = false;
@@ -32,11 +34,16 @@ struct NpzInfo {
 
 /// The arrays of an .npz file, by name and as a list in the file's order.
 ///
-/// The file is mapped, and the arrays are read when get() asks for them. While this object or a
-/// tensor over the mapping lives, do not let anybody change or shorten the file in place: reading
-/// past its end ends the process with SIGBUS. write_npz() to the same path is fine.
+/// The file is mapped, its directory is read when it is opened, the header of an array when find()
+/// or infos() is asked for it, and the array when get() is. While this object or a tensor over the
+/// mapping lives, do not let anybody change or shorten the file in place: reading past its end ends
+/// the process with SIGBUS. write_npz() to the same path is fine, unless it writes in place.
+///
+/// Files in the archive that overlap, or whose own header names another one, are refused as by
+/// Python's zipfile, and headers that unpack to more than 64 times their packed bytes and 4 KiB:
+/// infos() of a hostile archive takes no more time than its size allows.
 /// Ownership: copies of this object share the mapping.
-/// Threads: it does not change; any number may use it.
+/// Threads: any number may use it.
 /// Source: numpy.load and its NpzFile.
 class NpzFile {
  public:
@@ -46,7 +53,7 @@ class NpzFile {
   /// Opens a file.
   /// Errors: NotFound; AccessFailed; InvalidArgument (not a zip archive, a broken directory, two
   /// arrays of one name); OutOfMemory.
-  /// Cost: O(arrays): their headers are read.
+  /// Cost: O(arrays), of which the directory alone is read.
   static Result<NpzFile> open(const detail::FilePath& path) noexcept {
     NpzFile opened;
     Error error = path.check();
@@ -64,18 +71,20 @@ class NpzFile {
     return opened;
   }
 
-  size_t size() const noexcept { return infos().size(); }
-  /// Valid as long as this object.
+  size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
+  /// Valid as long as this object. Reads the headers of all. One that cannot be read, for lack of
+  /// memory too, has no dtype; get() says why.
   ArrayRef<NpzInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
+    contents_->describe(0, size());
     return contents_->infos;
   }
-  /// Null if there is none of that name.
+  /// Null if there is none of that name. Reads its header.
   const NpzInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
-    for (const NpzInfo& info : infos()) {
-      if (info.name == name) return &info;
-    }
-    return nullptr;
+    const size_t i = index_of(name);
+    if (i == size()) return nullptr;
+    contents_->describe(i, i + 1);
+    return &contents_->infos[i];
   }
 
   /// Reads an array.
@@ -89,72 +98,125 @@ class NpzFile {
   /// what on_progress threw.
   Result<TensorPtr> get(std::string_view name, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
-    return read(name, detail::ScalarType::Undefined, memory, on_progress);
+    return read(index_of(name), name, detail::ScalarType::Undefined, memory, on_progress);
+  }
+  /// The array of infos()[i].
+  /// Errors: also OutOfBounds.
+  Result<TensorPtr> get(size_t i, NpyMemory memory = NpyMemory::Copy,
+                        const ProgressFunction& on_progress = {}) const noexcept {
+    if (i >= size()) return out_of_bounds(i);
+    return read(i, {}, detail::ScalarType::Undefined, memory, on_progress);
   }
   /// As above, for dtypes that NumPy or tenon lacks: see read_npy() with a type.
   Result<TensorPtr> get(std::string_view name, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
     const Error error = detail::check_type(detail::own_type(type));
     if (error != Error::Ok) return detail::add_context("NpzFile::get", error);
-    return read(name, detail::own_type(type), memory, on_progress);
+    return read(index_of(name), name, detail::own_type(type), memory, on_progress);
+  }
+  Result<TensorPtr> get(size_t i, ScalarType type, NpyMemory memory = NpyMemory::Copy,
+                        const ProgressFunction& on_progress = {}) const noexcept {
+    const Error error = detail::check_type(detail::own_type(type));
+    if (error != Error::Ok) return detail::add_context("NpzFile::get", error);
+    if (i >= size()) return out_of_bounds(i);
+    return read(i, {}, detail::own_type(type), memory, on_progress);
   }
 
  private:
   struct Contents {
     detail::FileBytes bytes;
-    std::vector<NpzInfo> infos;
     std::vector<detail::ZipEntry> entries;
+    std::vector<size_t> by_name;  // indices
+    // Headers, once they were asked for.
+    mutable std::mutex mutex;
+    mutable std::vector<NpzInfo> infos;
+    mutable std::vector<bool> is_described;
+    mutable size_t described = 0;  // how many
 
     Error list() {
       detail::ZipReader zip;
-      TENON_TRY(zip.open(bytes.data, bytes.size));
-      TENON_TRY(zip.list(entries));
-      std::vector<std::string_view> names;
-      infos.reserve(entries.size());
-      for (detail::ZipEntry& entry : entries) {
-        NpzInfo& info = infos.emplace_back();
+      Error error = zip.open(bytes.data, bytes.size);
+      if (error == Error::Ok) error = zip.list(entries);
+      if (error == Error::InvalidArgument && (bytes.size < 2 || bytes.data[0] != 'P')) {
+        TENON_TRY(detail::fail_for_kind(bytes.data, bytes.size, "an .npz file"));
+      }
+      TENON_TRY(error);
+      infos.resize(entries.size());
+      is_described.resize(entries.size());
+      for (size_t i = 0; i < entries.size(); ++i) {
+        const detail::ZipEntry& entry = entries[i];
+        NpzInfo& info = infos[i];
         info.name = entry.name;
         const size_t stem = info.name.size() - std::min<size_t>(info.name.size(), 4);
         if (info.name.compare(stem, 4, ".npy") == 0) info.name.resize(stem);
-        names.emplace_back(info.name);
         info.nbytes = entry.size;
         info.packed = entry.packed;
         info.is_deflated = entry.method != 0;
-        detail::ZipSource source(entry, bytes, nullptr, {});
-        detail::NpyArray array;
-        Error error = source.enter();
-        if (error == Error::Ok) {
-          error = detail::read_npy_header(source, detail::ScalarType::Undefined, array);
-        }
-        if (error == Error::OutOfMemory) return error;
-        if (error == Error::Ok) {  // else it is get()'s to say
-          info.type = detail::public_type(array.header.type);
-          info.sizes = array.header.sizes;
-          info.is_copied = array.nbytes != 0 && (info.is_deflated || !array.is_usable());
-        }
+        by_name.push_back(i);
       }
-      std::sort(names.begin(), names.end());
-      const auto twice = std::adjacent_find(names.begin(), names.end());
-      if (twice == names.end()) return Error::Ok;
+      const auto name = [this](size_t i) -> const std::string& { return infos[i].name; };
+      std::sort(by_name.begin(), by_name.end(),
+                [&](size_t a, size_t b) { return name(a) < name(b); });
+      const auto twice = std::adjacent_find(by_name.begin(), by_name.end(),
+                                            [&](size_t a, size_t b) { return name(a) == name(b); });
+      if (twice == by_name.end()) return Error::Ok;
       return detail::fail(Error::InvalidArgument, "two arrays are named \"",
-                          detail::ShownText(*twice).text, "\"");
+                          detail::ShownText(name(*twice)).text, "\"");
+    }
+    /// Reads the headers of these entries.
+    void describe(size_t begin, size_t end) const noexcept {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (described == entries.size()) return;
+      for (size_t i = begin; i < end; ++i) {
+        if (is_described[i]) continue;
+        const Error error = detail::call_safely([&] { return describe(entries[i], infos[i]); });
+        is_described[i] = error != Error::OutOfMemory;
+        described += is_described[i] ? 1 : 0;
+      }
+    }
+    Error describe(detail::ZipEntry entry, NpzInfo& info) const {
+      detail::ZipSource source(entry, bytes, nullptr, {});
+      detail::NpyDescription found;
+      TENON_TRY(source.enter());
+      TENON_TRY(detail::describe_npy(source, found));
+      info.dtype = std::move(found.dtype);
+      info.type = detail::public_type(found.type);
+      info.sizes = found.sizes;
+      info.is_copied = found.nbytes != 0 && (info.is_deflated || !found.is_usable);
+      return Error::Ok;
     }
   };
 
-  Result<TensorPtr> read(std::string_view name, detail::ScalarType type, NpyMemory memory,
+  /// size() if there is none of that name.
+  size_t index_of(std::string_view name) const noexcept {
+    if (contents_ == nullptr) return 0;
+    const std::vector<size_t>& by_name = contents_->by_name;
+    const std::vector<NpzInfo>& infos = contents_->infos;
+    const auto at =
+        std::lower_bound(by_name.begin(), by_name.end(), name,
+                         [&](size_t i, std::string_view n) { return infos[i].name < n; });
+    return at != by_name.end() && infos[*at].name == name ? *at : size();
+  }
+
+  Error out_of_bounds(size_t i) const noexcept {
+    return detail::fail(Error::OutOfBounds, "NpzFile::get: array ", i, " of ", size());
+  }
+
+  /// `name` is for the message where i is size(): there is no such array.
+  Result<TensorPtr> read(size_t i, std::string_view name, detail::ScalarType type, NpyMemory memory,
                          const ProgressFunction& on_progress) const noexcept {
-    const NpzInfo* const info = find(name);
     detail::Draft draft;
     Error error = Error::Ok;
-    if (info == nullptr) {
+    if (i >= size()) {
       error = detail::fail(Error::NotFound, "there is none among the ", size());
     } else {
       detail::ZipEntry entry;
       error = detail::call_safely([&] {
-        entry = contents_->entries[static_cast<size_t>(info - infos().data())];
+        entry = contents_->entries[i];
         return Error::Ok;
       });
-      detail::ZipSource source(entry, contents_->bytes, contents_, {on_progress, info->nbytes});
+      name = contents_->infos[i].name;
+      detail::ZipSource source(entry, contents_->bytes, contents_, {on_progress, entry.size});
       if (error == Error::Ok) error = source.enter();
       size_t end = 0;
       if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, draft);
@@ -177,7 +239,7 @@ namespace detail {
 
 /// `tensors` is a copy: on_progress may change the caller's.
 inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool deflated,
-                       const ProgressFunction& on_progress) {
+                       const ProgressFunction& on_progress, FileWrite how) {
   constexpr size_t kMost = UINT16_MAX - 1;  // minizip writes no larger number of files
   if (tensors.size() > kMost) {
     return fail(Error::NotSupported, tensors.size(), " arrays, expected at most ", kMost);
@@ -191,13 +253,18 @@ inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool 
       return fail(Error::InvalidArgument, "the name \"", ShownText(name).text,
                   "\" is empty, longer than 60000 bytes or has a zero character");
     }
-    sizes.push_back(tensor.tensor.defined() ? fields(ConstTensorArg(tensor.tensor)).nbytes() : 0);
+    const ConstTensorArg arg(tensor.tensor);
+    NpyType type;  // checked before an old file is touched
+    if (const Error error = find_npy_type(arg, type); error != Error::Ok) {
+      return fail(error, "array \"", ShownText(name).text, "\": ", last_error_message());
+    }
+    sizes.push_back(fields(arg).nbytes());
     total += sizes.back();
   }
   OutputFile file;
   ZipWriter zip;  // goes first
   Progress progress(on_progress, total);
-  TENON_TRY(file.open(path));
+  TENON_TRY(file.open(path, how));
   TENON_TRY(zip.open(file));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const NamedTensor& tensor = tensors[i];
@@ -230,9 +297,9 @@ enum class NpzPacking : uint8_t {
 };
 
 /// Writes an .npz file, as numpy.savez() does, which replaces an existing one once it is complete
-/// and on the disk, and otherwise leaves it as it is. Each array is written as by write_npy(), and
-/// its elements begin at a multiple of 64 bytes of the file, unless it is deflated. Arrays of more
-/// than 4 GiB are fine.
+/// and on the disk, and otherwise leaves it as it is, unless FileWrite says otherwise. Each array
+/// is written as by write_npy(), and its elements begin at a multiple of 64 bytes of the file,
+/// unless it is deflated. Arrays of more than 4 GiB are fine.
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
 /// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than
@@ -242,11 +309,13 @@ enum class NpzPacking : uint8_t {
 [[nodiscard]] inline Error write_npz(const detail::FilePath& path,
                                      const std::vector<NamedTensor>& tensors,
                                      NpzPacking packing = NpzPacking::Store,
-                                     const ProgressFunction& on_progress = {}) noexcept {
+                                     const ProgressFunction& on_progress = {},
+                                     FileWrite how = FileWrite::Replace) noexcept {
   Error error = path.check();
   if (error == Error::Ok) {
     error = detail::call_safely([&] {
-      return detail::write_npz(path.c_str(), tensors, packing == NpzPacking::Deflate, on_progress);
+      return detail::write_npz(path.c_str(), tensors, packing == NpzPacking::Deflate, on_progress,
+                               how);
     });
     if (error == Error::Ok) return error;
     error = path.add_context(error);

@@ -32,6 +32,61 @@ struct Saved {
   }
 };
 
+/// A file in an archive that is made by hand.
+struct Item {
+  std::string name;
+  std::string bytes;     // as they lie in the archive
+  std::string own_name;  // in its header
+  size_t size;           // unpacked
+  bool is_deflated;
+  ptrdiff_t place;  // where the directory says that it is; -1 for where it is
+
+  Item(const std::string& named, const Bytes& stored)
+      : name(named),
+        bytes(stored.begin(), stored.end()),
+        own_name(named),
+        size(bytes.size()),
+        is_deflated(false),
+        place(-1) {}
+};
+
+void append_number(std::string& out, uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) out += static_cast<char>(value >> (8 * i));
+}
+void append_zip_header(std::string& out, const Item& item, bool in_directory) {
+  out += in_directory ? std::string("PK\1\2\x14\0", 6) : std::string("PK\3\4", 4);
+  append_number(out, 20, 2);
+  append_number(out, 0, 2);
+  append_number(out, item.is_deflated ? 8 : 0, 2);
+  append_number(out, 33 << 16, 4);
+  append_number(
+      out, ::crc32_z(0, reinterpret_cast<const Bytef*>(item.bytes.data()), item.bytes.size()), 4);
+  append_number(out, item.bytes.size(), 4);
+  append_number(out, item.size, 4);
+  append_number(out, item.name.size(), 2);
+  append_number(out, 0, 2);
+}
+Bytes make_zip(const std::vector<Item>& items) {
+  std::string out;
+  std::string directory;
+  for (const Item& item : items) {
+    append_zip_header(directory, item, true);
+    directory.append(10, '\0');
+    append_number(directory, item.place >= 0 ? static_cast<size_t>(item.place) : out.size(), 4);
+    directory += item.name;
+    append_zip_header(out, item, false);
+    out += item.own_name + item.bytes;
+  }
+  const size_t begin = out.size();
+  out += directory + std::string("PK\5\6\0\0\0\0", 8);
+  append_number(out, items.size(), 2);
+  append_number(out, items.size(), 2);
+  append_number(out, directory.size(), 4);
+  append_number(out, begin, 4);
+  append_number(out, 0, 2);
+  return Bytes(out.begin(), out.end());
+}
+
 constexpr NpzPacking kPackings[] = {NpzPacking::Store, NpzPacking::Deflate};
 
 }  // namespace
@@ -101,6 +156,8 @@ TEST_CASE("npz: dtypes that NumPy lacks are read with a type") {
   REQUIRE(write_npz(saved.path, {{"b", full({2}, 1.5, ScalarType::BFloat16)}}) == Error::Ok);
   const NpzFile file = saved.open();
   CHECK(file.infos()[0].type == ScalarType::Undefined);
+  CHECK(file.infos()[0].dtype == (detail::host_is_big_endian() ? ">V2" : "<V2"));
+  CHECK(file.infos()[0].sizes == Dims({2}));
   RETURNS(NotSupported, "NpzFile::get: array \"b\": dtype <V2", Error(file.get("b")));
   const TensorPtr b = file.get("b", ScalarType::BFloat16).value();
   CHECK(values<float>(to(b, ScalarType::Float)) == Floats{1.5f, 1.5f});
@@ -114,7 +171,10 @@ TEST_CASE("npz: a file that is not an archive, or lacks the array, is an error")
   RETURNS(InvalidArgument, "the path is null", Error(NpzFile::open(nullptr)));
   for (const Bytes& bytes : {Bytes(), Bytes(10, 'x'), to_npy(ones({1}))}) {
     put_file(saved.path, bytes);
-    RETURNS(InvalidArgument, "the zip archive is cut or broken: there is no end of its directory",
+    RETURNS(InvalidArgument,
+            bytes.size() > 10
+                ? "a .npy file; expected an .npz file"
+                : "the zip archive is cut or broken: there is no end of its directory",
             Error(NpzFile::open(saved.path)));
   }
   REQUIRE(write_npz(saved.path, {}) == Error::Ok);
@@ -125,6 +185,137 @@ TEST_CASE("npz: a file that is not an archive, or lacks the array, is an error")
   CHECK(none.size() == 0);
   CHECK(none.find("a") == nullptr);
   CHECK(none.get("a").error() == Error::NotFound);
+}
+
+TEST_CASE("npz: arrays are had by their number too") {
+  const Saved saved;
+  REQUIRE(write_npz(saved.path, {{"b", full({2}, 1)}, {"a", full({3}, 2)}}) == Error::Ok);
+  const NpzFile file = saved.open();
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorPtr t = file.get(i).value();
+    CHECK(t->size(0) == static_cast<int64_t>(i + 2));
+    CHECK(file.find(file.infos()[i].name) == &file.infos()[i]);
+  }
+  CHECK(is_readonly(file.get(0, NpyMemory::Map).value()));
+  CHECK(file.get(1, ScalarType::Byte).error() == Error::InvalidType);
+  RETURNS(OutOfBounds, "NpzFile::get: array 2 of 2", Error(file.get(2)));
+  RETURNS(OutOfBounds, "NpzFile::get: array 0 of 0", Error(NpzFile().get(0)));
+  CHECK(file.find("") == nullptr);
+  RETURNS(OutOfBounds, "array 5 of 2", Error(file.get(5, ScalarType::Byte)));
+  for (const std::string_view empty : {std::string_view(), std::string_view("")}) {
+    RETURNS(NotFound, "array \"\": there is none among the 2", Error(file.get(empty)));
+  }
+}
+
+TEST_CASE("npz: headers are read when they are asked for") {
+  const Saved saved;
+  Item broken("a.npy", to_npy(ones({4})));
+  broken.bytes[3] = 'x';
+  Item none("b.npy", {});
+  none.own_name = "c.npy";
+  put_file(saved.path, make_zip({broken, none, Item("c.npy", to_npy(ones({5})))}));
+  const NpzFile file = saved.open();
+  CHECK(file.get("c").value()->numel() == 5);
+  CHECK(file.find("c")->dtype == (detail::host_is_big_endian() ? ">f4" : "<f4"));
+  CHECK(file.find("c")->sizes == Dims({5}));
+  REQUIRE(file.infos().size() == 3);
+  CHECK(file.infos()[0].dtype.empty());
+  CHECK(file.infos()[0].type == ScalarType::Undefined);
+  RETURNS(InvalidArgument, "array \"a\": not a .npy file", Error(file.get(0)));
+  RETURNS(InvalidArgument, "array \"b\": its header, at offset ", Error(file.get(1)));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE(
+    "npz: files over one another, or over the directory, are refused as by Python's zipfile") {
+  const Saved saved;
+  const Bytes array = to_npy(ones({4}));
+  const auto open = [&](const std::vector<Item>& items) {
+    put_file(saved.path, make_zip(items));
+    return saved.open();
+  };
+  Item same("b.npy", {});
+  same.place = 0;
+  same.size = array.size();
+  same.bytes.assign(array.begin(), array.end());
+  const NpzFile one = open({Item("a.npy", array), same});  // two names of one file
+  RETURNS(InvalidArgument, "array \"a\": its 144 bytes, at offset 35, overlap the next file",
+          Error(one.get("a")));
+  RETURNS(InvalidArgument, "array \"b\": its header, at offset 0, has another file's name",
+          Error(one.get("b")));
+  CHECK(one.infos()[0].dtype.empty());
+
+  const Bytes inner = make_zip({Item("b.npy", array)});  // in the elements of another
+  const TensorPtr outer =
+      from_binary(inner, {static_cast<int64_t>(inner.size())}, ScalarType::Byte);
+  Item nested("b.npy", array);
+  nested.place = 30 + 5 + 128;
+  const NpzFile quine = open({Item("a.npy", to_npy(outer)), nested});
+  RETURNS(InvalidArgument, "overlap the next file", Error(quine.get("a")));
+  RETURNS(InvalidArgument, "overlap the next file", Error(quine.get("a", NpyMemory::Map)));
+
+  Bytes whole = make_zip({Item("a.npy", array)});
+  for (const size_t at :
+       {size_t{18}, size_t{22}, whole.size() - 22 - 51 + 20, whole.size() - 22 - 51 + 24}) {
+    ++whole[at];  // the sizes: one more
+  }
+  put_file(saved.path, whole);
+  RETURNS(InvalidArgument, "or its directory", Error(saved.open().get("a")));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("npz: a header may not unpack to far more than its bytes") {
+  std::string text = "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }";
+  const size_t size = size_t{1} << 20;
+  text.resize(size, ' ');
+  std::string file("\x93NUMPY\2\0", 8);
+  append_number(file, size, 4);
+  file += text + '\7';
+  Item bomb("a.npy", Bytes(2048));
+  z_stream deflating = {};
+  REQUIRE(::deflateInit2(&deflating, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+  deflating.next_in = reinterpret_cast<Bytef*>(&file[0]);
+  deflating.avail_in = static_cast<uInt>(file.size());
+  deflating.next_out = reinterpret_cast<Bytef*>(&bomb.bytes[0]);
+  deflating.avail_out = static_cast<uInt>(bomb.bytes.size());
+  REQUIRE(::deflate(&deflating, Z_FINISH) == Z_STREAM_END);
+  bomb.bytes.resize(deflating.total_out);
+  ::deflateEnd(&deflating);
+  bomb.is_deflated = true;
+  bomb.size = file.size();
+  const Saved saved;
+  put_file(saved.path, make_zip({bomb}));
+  RETURNS(InvalidArgument, "a header of 1048576 bytes, more than its packed bytes may hold",
+          Error(saved.open().get(0)));
+  CHECK(saved.open().infos()[0].dtype.empty());
+}
+
+TEST_CASE("npz: another kind of file is named") {
+  const Saved saved;
+  put_file(saved.path, {0x1f, 0x8b, 8, 0, 0});
+  RETURNS(InvalidArgument, saved.path + ": a gzip file; expected an .npz file; unpack it first",
+          Error(NpzFile::open(saved.path)));
+  put_file(saved.path, make_zip({Item("a/data.pkl", {0x80, 2, '}'})}));
+  RETURNS(InvalidArgument, "array \"a/data.pkl\": a Python pickle; expected a .npy file",
+          Error(saved.open().get(0)));
+}
+
+TEST_CASE("write_npz: in place, an array that cannot be written leaves the old file whole") {
+  const Saved saved;
+  put_file(saved.path, {'o', 'l', 'd'});
+  std::filesystem::create_hard_link(saved.path, saved.folder / "name");
+  const std::vector<NamedTensor> wrong = {{"a", ones({1})}, {"b", TensorPtr()}};
+  for (const NpzPacking packing : kPackings) {
+    RETURNS(InvalidState, "array \"b\"",
+            write_npz(saved.path, wrong, packing, {}, FileWrite::InPlace));
+    CHECK(file_bytes(saved.path) == Bytes{'o', 'l', 'd'});
+  }
+  for (const NpzPacking packing : kPackings) {
+    REQUIRE(write_npz(saved.path, {{"a", arange(5)}}, packing, {}, FileWrite::InPlace) ==
+            Error::Ok);
+    CHECK(NpzFile::open(saved.folder / "name").value().get("a").value()->numel() == 5);
+  }
+  CHECK(saved.folder.names().size() == 2);
 }
 
 TEST_CASE("npz: changed bytes are found by the checksum, unless the array is mapped") {
@@ -172,7 +363,11 @@ TEST_CASE("write_npz: 65534 arrays are read again, more are refused") {
   const TensorPtr t = zeros({0});
   for (int i = 0; i < 65534; ++i) tensors.emplace_back(std::to_string(i), t);
   REQUIRE(write_npz(saved.path, tensors) == Error::Ok);
-  CHECK(saved.open().size() == 65534);
+  const NpzFile file = saved.open();
+  REQUIRE(file.infos().size() == 65534);
+  for (const NpzInfo& info : file.infos()) {  // each in no more than log(65534) steps
+    REQUIRE(file.find(info.name) == &info);
+  }
   tensors.emplace_back("more", t);
   RETURNS(NotSupported, ": 65535 arrays, expected at most 65534", write_npz(saved.path, tensors));
   CHECK(saved.open().size() == 65534);
@@ -296,6 +491,9 @@ TEST_CASE("npz: any threads may use a file", "[threads][NpzFile][NpzInfo]") {
     for (size_t k = 0; k < wrong.size(); ++k) {
       threads.emplace_back([&, k] {
         for (int i = 0; i < 20; ++i) {
+          const NpzInfo* const info = k % 2 == 0 ? file.find(std::to_string(i)) : nullptr;
+          wrong[k] += info == nullptr || info->sizes == Dims({10}) ? 0 : 1;
+          if (k == 3) wrong[k] += file.infos()[static_cast<size_t>(i)].dtype.empty() ? 1 : 0;
           const Result<TensorPtr> t = file.get(std::to_string(i));
           wrong[k] += t.ok() && const_data_ptr<float>(*t)[9] == static_cast<float>(i) ? 0 : 1;
         }
@@ -317,6 +515,13 @@ TEST_CASE("npz: each allocation of reading may fail") {
     fail_each("NpzFile::open", recovers(), [&] { return NpzFile::open(path).error(); });
     const NpzFile file = saved.open();
     fail_each("get", recovers(), [&] { return file.get("b"); });
+    fail_each("infos", recovers(), [&] {  // what there is no memory for is asked for again
+      const NpzFile again = NpzFile::open(path).value();
+      static_cast<void>(again.infos());
+      const auto infos = again.infos();
+      return infos[0].sizes == Dims({4}) && infos[1].sizes == Dims({3, 2}) ? Error::Ok
+                                                                           : Error::Internal;
+    });
   }
 }
 

@@ -7,6 +7,7 @@
 #endif
 #include <minizip/unzip.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace detail {
 struct ZipEntry {
   std::string name;
   uint64_t local = 0;  // where its local header is in the archive
+  uint64_t end = 0;    // where the next one's is, or the directory
   uint64_t data = 0;   // where its bytes are, once locate_zip_entry() has found them
   uint64_t packed = 0;
   uint64_t size = 0;
@@ -38,8 +40,9 @@ inline uint64_t read_zip_number(const unsigned char* bytes, size_t count) noexce
   return number;
 }
 
-/// Checks an entry, and finds where its bytes are.
-/// Errors: InvalidArgument; NotSupported.
+/// Checks an entry, and finds where its bytes are: they are in no other entry, and their own header
+/// has its name, so that what an archive unpacks to is bounded by its size.
+/// Errors: InvalidArgument; NotSupported. Source: Python's zipfile.
 inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntry& entry) noexcept {
   if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
   if (entry.method != 0 && entry.method != Z_DEFLATED) {
@@ -59,11 +62,20 @@ inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntr
     return fail(Error::InvalidArgument, "it has no header at offset ", entry.local);
   }
   const unsigned char* const header = bytes + entry.local;
-  entry.data =
-      entry.local + kHeader + read_zip_number(header + 26, 2) + read_zip_number(header + 28, 2);
+  const uint64_t name_size = read_zip_number(header + 26, 2);
+  entry.data = entry.local + kHeader + name_size + read_zip_number(header + 28, 2);
+  if (entry.data > size || name_size != entry.name.size() ||
+      std::memcmp(header + kHeader, entry.name.data(), entry.name.size()) != 0) {
+    return fail(Error::InvalidArgument, "its header, at offset ", entry.local,
+                ", has another file's name");
+  }
   if (entry.data > size || entry.packed > size - entry.data) {
     return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
                 ", reach beyond the archive's ", size);
+  }
+  if (entry.data + entry.packed > entry.end) {
+    return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
+                ", overlap the next file of the archive, or its directory, at ", entry.end);
   }
   return Error::Ok;
 }
@@ -113,7 +125,9 @@ class ZipReader {
     // As long as they can be, and a zero.
     std::string name(size_t{1} << 16, '\0');
     std::vector<unsigned char> extra(name.size());
+    uint64_t directory = size_;
     int code = ::unzGoToFirstFile(zip_);
+    if (code == UNZ_OK) directory = ::unzGetOffset64(zip_);
     for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
       unz_file_info64 info;
       ZipEntry entry;
@@ -133,7 +147,17 @@ class ZipReader {
       widen(extra.data(), info.size_file_extra, entry);
       entries.push_back(std::move(entry));
     }
-    return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : failed("its directory");
+    if (code != UNZ_END_OF_LIST_OF_FILE) return failed("its directory");
+    std::vector<ZipEntry*> by_place;
+    for (ZipEntry& entry : entries) by_place.push_back(&entry);
+    std::sort(by_place.begin(), by_place.end(), [](const ZipEntry* a, const ZipEntry* b) {
+      return a->local != b->local ? a->local > b->local : a > b;
+    });
+    for (ZipEntry* const entry : by_place) {  // the last first
+      entry->end = directory;
+      directory = entry->local;
+    }
+    return Error::Ok;
   }
 
  private:

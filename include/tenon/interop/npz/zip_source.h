@@ -34,6 +34,9 @@ class ZipSource final : public NpySource {
     const uint64_t data = entry_.data;
     begin = is_stored ? static_cast<size_t>(data) : 0;
     size = begin + entry_.size;
+    // Of a bomb a megabyte would be unpacked for each kilobyte.
+    const uint64_t most = entry_.packed * kMostUnpacked + kShortText;
+    if (!is_stored && most < most_text) most_text = static_cast<size_t>(most);
     // Without the header of zlib's own files.
     if (is_stored || ::inflateInit2(&inflating_, -MAX_WBITS) == Z_OK) return Error::Ok;
     return file_error("cannot inflate", ENOMEM);
@@ -98,6 +101,8 @@ class ZipSource final : public NpySource {
     return Error::Ok;
   }
 
+  static constexpr uint64_t kMostUnpacked = 64;
+  static constexpr uint64_t kShortText = 4096;
   static constexpr uint64_t kMostIn = uint64_t{1} << 30;
   /// What the processor's cache holds between the copy and the checksum.
   static constexpr size_t kPart = size_t{1} << 18;
