@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "inspect.h"
+#include "tenon/interop/file_kind.h"
 #include "tenon/interop/npy.h"
 #include "tenon/interop/npz.h"
 #include "tenon/interop/safetensors.h"
@@ -24,29 +25,57 @@ namespace {
 
 Json list(ArrayRef<int64_t> sizes) { return std::vector<int64_t>(sizes.begin(), sizes.end()); }
 
-Json describe_array(const std::string& name, const char* dtype, Json shape, const char* note) {
+Json describe_array(const std::string& name, const std::string& dtype, Json shape,
+                    const char* note) {
   Json about = {{"name", name}, {"role", "array"}, {"dtype", dtype}, {"shape", std::move(shape)}};
   if (*note != '\0') about["note"] = note;
   return about;
 }
 
+/// `dtype` is NumPy's.
+Json describe_npy(const std::string& name, const std::string& dtype, ScalarType type,
+                  ArrayRef<int64_t> sizes, const char* note) {
+  const bool is_known = type != ScalarType::Undefined;
+  Json about = describe_array(name, is_known ? toString(type) : dtype, list(sizes), note);
+  if (dtype.empty()) {  // a file in the archive that is not an array
+    about.erase("dtype");
+    about.erase("shape");
+  }
+  const char other_order = detail::host_is_big_endian() ? '<' : '>';
+  if (is_known && dtype[0] == other_order && elementSize(type) > 1) about["in file"] = dtype;
+  return about;
+}
+
 void open_npy(File& out, const std::string& path) {
-  const Tensor tensor = *read_npy(path, NpyMemory::Map);
-  out.entries.push_back(
-      {describe_array("", toString(tensor.scalar_type()), list(tensor.sizes()), ""),
-       [tensor](const ProgressFunction&) { return tensor; }});
+  const NpyInfo info = npy_info(path).value();
+  const char* const note = info.is_copied ? "copied" : "";
+  Entry entry{describe_npy("", info.dtype, info.type, info.sizes, note)};
+  entry.is_mapped = !info.is_copied;
+  if (info.type != ScalarType::Undefined) {
+    entry.load = [path](const ProgressFunction&) { return *read_npy(path, NpyMemory::Map); };
+  } else if (info.nbytes != 0) {
+    entry.load_bytes = [path] { return *read_npy(path, ScalarType::Byte, NpyMemory::Map); };
+  }
+  out.entries.push_back(entry);
 }
 
 void open_npz(File& out, const std::string& path) {
   const NpzFile file = NpzFile::open(path).value();
-  for (const NpzInfo& info : file.infos()) {
+  for (size_t i = 0; i < file.size(); ++i) {
+    const NpzInfo& info = file.infos()[i];
     const char* const note = info.is_deflated ? "deflated" : info.is_copied ? "copied" : "";
-    Json about = describe_array(info.name, toString(info.type), list(info.sizes), note);
-    if (info.type == ScalarType::Undefined) about.erase("shape");
-    const auto load = [file, name = info.name](const ProgressFunction& on_progress) {
-      return *file.get(name, NpyMemory::Map, on_progress).value();
-    };
-    out.entries.push_back({about, load});
+    Entry entry{describe_npy(info.name, info.dtype, info.type, info.sizes, note)};
+    entry.is_mapped = !info.is_copied;
+    if (info.type != ScalarType::Undefined || info.dtype.empty()) {  // get() says what is wrong
+      entry.load = [file, i](const ProgressFunction& on_progress) {
+        return *file.get(i, NpyMemory::Map, on_progress).value();
+      };
+    } else {
+      entry.load_bytes = [file, i] {
+        return *file.get(i, ScalarType::Byte, NpyMemory::Map).value();
+      };
+    }
+    out.entries.push_back(entry);
   }
 }
 
@@ -57,10 +86,14 @@ void open_safetensors(File& out, const std::string& path) {
     const bool is_known = info.type != ScalarType::Undefined;
     const char* const dtype = is_known ? toString(info.type) : info.dtype;
     const char* const note = info.is_copied ? "copied" : "";
-    const auto load = [file, name = info.name](const ProgressFunction&) {
-      return *file.get(name).value();
-    };
-    out.entries.push_back({describe_array(info.name, dtype, list(info.sizes), note), load});
+    Entry entry{describe_array(info.name, dtype, list(info.sizes), note)};
+    entry.is_mapped = !info.is_copied;
+    if (is_known) {
+      entry.load = [file, name = info.name](const ProgressFunction&) {
+        return *file.get(name).value();
+      };
+    }
+    out.entries.push_back(entry);
   }
 }
 
@@ -85,7 +118,7 @@ void open_safetensors(File& out, const std::string& path) {
                                 : specs[i].is_optional ? "optional"
                                                        : "");
     about["role"] = role;
-    out.entries.push_back({about, nullptr});
+    out.entries.push_back({about});
   }
 }
 
@@ -153,8 +186,15 @@ File open_file(const std::string& path, const std::vector<std::string>& names) {
     if (!names.empty()) file.entries = chosen;
     return file;
   }
+  detail::FileBytes bytes;
+  std::string kind;
+  if (bytes.open(path.c_str()) == Error::Ok) {
+    const detail::FileKind found = detail::file_kind(bytes.data, bytes.size);
+    if (found.name != nullptr) kind = found.name + std::string(found.hint) + "; ";
+  }
   throw std::runtime_error(
-      path + ": not among the formats that this program was built for: " + supported_formats());
+      path + ": " + kind +
+      "not among the formats that this program was built for: " + supported_formats());
 }
 
 }  // namespace inspect

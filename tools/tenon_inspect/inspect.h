@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "tenon/interop/file_writer.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 
 namespace inspect {
 
@@ -18,10 +20,16 @@ using Json = nlohmann::ordered_json;
 
 /// An array of a file, or an input or output of a model.
 struct Entry {
-  Json about;  ///< "name", "role", "dtype", "shape" with names for open sizes, perhaps "note"
-  /// Null for inputs and outputs. Maps the array where that is possible.
-  std::function<tenon::Tensor(const tenon::ProgressFunction&)> load;
+  /// "name", "role", "dtype", "shape" with names for open sizes, perhaps "in file" and "note". The
+  /// dtype is the file's own where tenon does not have it.
+  Json about;
+  /// Null for inputs, outputs and dtypes that tenon does not have.
+  std::function<tenon::Tensor(const tenon::ProgressFunction&)> load = nullptr;
+  /// Of such a dtype, the bytes of the elements. Null where there are none to compare.
+  std::function<tenon::Tensor()> load_bytes = nullptr;
+  bool is_mapped = false;  ///< whether load() reads no element
 
+  bool is_array() const { return about["role"] == "array"; }
   std::string name() const { return about["name"].get<std::string>(); }
 };
 struct File {
@@ -39,6 +47,10 @@ std::string supported_formats();
 /// elements, or of a sample of a million.
 Json describe(const tenon::Tensor& tensor, int bins, const tenon::ProgressFunction& on_progress);
 
+/// Where the values are between the least and the largest, from 0 to 1; NaN for what is not finite.
+/// Of integers of 64 bits too: their distances are exact.
+std::vector<double> places(const tenon::Tensor& tensor, const tenon::MinMax& range);
+
 /// A list of what differs. Values differ where allclose() with equal_nan says so.
 Json differences(const File& a, const File& b, double rtol, double atol);
 
@@ -51,8 +63,15 @@ void print_entry(const Json& about, int indent = 2);
 /// A line for each entry.
 void print_table(const Json& entries);
 void print_json(const Json& json);
-/// Text from a file in ASCII: what a terminal could take for a command is escaped, as in JSON.
+/// Text from a file as it is, but for what a terminal could take for a command, or what changes the
+/// order of others: that is escaped, as in JSON.
 std::string printable(const std::string& text);
+/// A value as a table shows it. With `all_digits` different doubles have different texts.
+std::string text(const Json& value, bool all_digits = false);
+/// A bool, an integer or a double.
+Json number(const tenon::Scalar& value);
+/// What went wrong, in words of the file: without the names of C++ functions and types.
+std::string reason(const std::exception& error);
 /// A bar on the standard error if that is a terminal, for much to read.
 tenon::ProgressFunction progress_bar(const std::string& label);
 

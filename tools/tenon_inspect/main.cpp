@@ -32,9 +32,14 @@ void complain(const std::string& text) {
 
 int show(const Options& options) {
   const File file = open_file(options.files[0], options.names);
-  const bool is_one = file.entries.size() == 1 && file.entries[0].load;
-  if ((options.picture || !options.png.empty()) && !is_one) {
+  const bool is_one = file.entries.size() == 1 && file.entries[0].is_array();
+  const bool is_picture = options.picture || !options.png.empty();
+  if (is_picture && !is_one) {
     throw std::runtime_error("a picture is of one array; --name says of which");
+  }
+  if (is_picture && !file.entries[0].load) {
+    throw std::runtime_error("a picture needs numbers, dtype " +
+                             text(file.entries[0].about["dtype"]) + " has none");
   }
   int code = kEqual;
   Json report = file.about;
@@ -43,14 +48,17 @@ int show(const Options& options) {
   for (const Entry& entry : file.entries) {
     Json about = entry.about;
     try {
-      if (entry.load) {
+      // A list unpacks nothing.
+      if (entry.load && (!options.only_list || entry.is_mapped || is_picture)) {
         const tenon::ProgressFunction on_progress = progress_bar(entry.name());
         tensor = entry.load(on_progress);
         about.update(describe(tensor, options.only_list ? -1 : options.bins, on_progress));
       }
     } catch (const std::exception& e) {
-      if (is_one) throw;
-      complain(options.files[0] + ": " + entry.name() + ": " + e.what());
+      const std::string where = entry.name().empty() ? "" : entry.name() + ": ";
+      const std::string what = options.files[0] + ": " + where + reason(e);
+      if (is_one) throw std::runtime_error(what);
+      complain(what);
       about["note"] = "cannot be read";
       code = kTrouble;
     }
@@ -67,7 +75,11 @@ int show(const Options& options) {
     return code;
   }
   print_entry(report["entries"][0]);
-  options.picture ? print_picture(tensor) : void(std::printf("%s\n", to_string(tensor).c_str()));
+  if (options.picture) {
+    print_picture(tensor);
+  } else if (tensor.defined()) {
+    std::printf("%s\n", to_string(tensor).c_str());
+  }
   return code;
 }
 
@@ -95,16 +107,28 @@ int main(int argc, char** argv) {
   app.add_option("-n,--name", options.names, "only this array; may be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("-j,--json", options.json, "print JSON, with null for NaN and infinities");
-  app.add_flag("-l,--list", options.only_list, "without statistics, for which all is read");
+  auto* const json_flag =
+      app.add_flag("-j,--json", options.json, "print JSON, with null for NaN and infinities");
+  auto* const diff_flag =
+      app.add_flag("-d,--diff", options.diff, "compare two files; NaN is equal to NaN");
+  auto* const list_flag =
+      app.add_flag("-l,--list", options.only_list, "without statistics, for which all is read")
+          ->excludes(diff_flag);
   app.add_option("-b,--bins", options.bins, "of the histogram, 10 if not given")
-      ->check(CLI::Range(0, 10000));
-  app.add_flag("-p,--picture", options.picture, "show the array as a picture");
-  app.add_option("--png", options.png, "write the array as a picture to this file");
-  app.add_flag("-d,--diff", options.diff, "compare two files; NaN is equal to NaN");
+      ->check(CLI::Range(0, 10000))
+      ->excludes(diff_flag)
+      ->excludes(list_flag);
+  app.add_flag("-p,--picture", options.picture, "show the array as a picture")
+      ->excludes(diff_flag)
+      ->excludes(json_flag);
+  app.add_option("--png", options.png, "write the array as a picture to this file")
+      ->excludes(diff_flag);
   app.add_option("--rtol", options.rtol, "allow that much relative to the second file's values")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--atol", options.atol, "allow that much")->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber)
+      ->needs(diff_flag);
+  app.add_option("--atol", options.atol, "allow that much")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(diff_flag);
   try {
     app.parse(argc, argv);
     if (options.diff != (options.files.size() == 2)) {
@@ -117,7 +141,7 @@ int main(int argc, char** argv) {
   try {
     code = options.diff ? diff(options) : show(options);
   } catch (const std::exception& e) {
-    complain(e.what());
+    complain(reason(e));
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     if (errno != EPIPE) complain(std::string("standard output: ") + std::strerror(errno));

@@ -29,6 +29,7 @@ bool is_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
 
 /// {rows, columns} or {rows, columns, 3}: the first of what there is more of.
 Tensor find_image(Tensor t, std::string& what) {
+  if (isComplexType(t.scalar_type())) throw std::runtime_error("a picture needs real numbers");
   while (t.dim() > 3 || (t.dim() == 3 && !is_channels(t.size(2)) && !is_channels(t.size(0)))) {
     if (t.size(0) == 0) break;
     t = select(t, 0, 0);
@@ -49,25 +50,21 @@ Picture make_picture(const Tensor& tensor, int64_t most_wide, int64_t row_step) 
   image = slice(image, 1, 0, image.size(1), step);
   out.height = image.size(0);
   out.width = image.size(1);
-  const std::vector<double> values = to_vector<double>(image, CastMode::Truncate);
-  double low = 0;
-  double high = image.scalar_type() == ScalarType::Bool ? 1 : 255;
+  MinMax range{0, image.scalar_type() == ScalarType::Bool ? 1 : 255};
   if (image.scalar_type() != ScalarType::Byte && image.scalar_type() != ScalarType::Bool) {
     Summary all;
-    static_cast<void>(all.add(make_tensor_ptr({static_cast<int64_t>(values.size())}, values)));
-    low = all.min_max().min.to<double>();
-    high = all.min_max().max.to<double>();
+    const Error error = all.add(image);
+    if (error != Error::Ok) throw Exception(error, last_error_message());
+    range = all.min_max();
   }
-  char text[128];
-  std::snprintf(text, sizeof text, "%g is black, %g white", low, high);
-  out.what += text;
+  out.what += text(number(range.min)) + " is black, " + text(number(range.max)) + " white";
+  const std::vector<double> shades = places(image, range);
   const size_t channels = image.dim() == 3 ? 3 : 1;
-  const double range = high > low ? high / 2 - low / 2 : 1;
-  for (size_t i = 0; i < values.size(); i += channels) {
-    const bool is_finite = std::all_of(&values[i], &values[i] + channels,
-                                       [](double value) { return std::isfinite(value); });
+  for (size_t i = 0; i < shades.size(); i += channels) {
+    const bool is_finite = std::none_of(&shades[i], &shades[i] + channels,
+                                        [](double shade) { return std::isnan(shade); });
     for (size_t k = 0; k < 3; ++k) {
-      const double shade = (values[i + k % channels] / 2 - low / 2) / range * 255;
+      const double shade = shades[i + k % channels] * 255;
       out.pixels.push_back(is_finite ? static_cast<uint8_t>(std::lround(shade)) : k == 0 ? 255 : 0);
     }
   }
@@ -104,11 +101,17 @@ void write_png(const Tensor& tensor, const std::string& path) {
   image.width = static_cast<png_uint_32>(p.width);
   image.height = static_cast<png_uint_32>(p.height);
   image.format = PNG_FORMAT_RGB;
-  const std::string temporary = path + ".part";  // an old file stays if this fails
-  if (png_image_write_to_file(&image, temporary.c_str(), 0, p.pixels.data(), 0, nullptr) == 0 ||
-      std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
+  detail::OutputFile file;  // an old file stays if this fails
+  Error error = file.open(path.c_str());
+  if (error == Error::Ok &&
+      png_image_write_to_stdio(&image, file.file(), 0, p.pixels.data(), 0, nullptr) == 0) {
     throw std::runtime_error(path + ": cannot be written: " + image.message);
+  }
+  if (error == Error::Ok) error = file.commit(false);
+  if (error != Error::Ok) {
+    // Without the advice for C++ programs.
+    const std::string why = last_error_message();
+    throw std::runtime_error(path + ": cannot be written: " + why.substr(0, why.find("; ")));
   }
 }
 

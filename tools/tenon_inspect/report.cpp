@@ -2,39 +2,91 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <new>
 
 #include "inspect.h"
+#include "tenon/interop/named_tensor.h"
 
 namespace inspect {
 
 namespace {
 
-std::string text(const Json& value) {
-  if (value.is_string()) return printable(value.get<std::string>());
-  if (value.is_null()) return "";
-  if (value.is_array()) {
-    std::string out;
-    for (const Json& item : value) out += (out.empty() ? "" : ", ") + text(item);
-    return "{" + out + "}";
+/// A code point of a text.
+struct Symbol {
+  uint32_t code;
+  size_t size;  // in bytes; 0 where they are not UTF-8
+};
+Symbol symbol_at(const std::string& text, size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  const size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (!tenon::detail::is_utf8(std::string_view(text).substr(at, size))) return {0xfffd, 0};
+  uint32_t code = size == 1 ? first : first & (0x7fu >> size);
+  for (size_t k = 1; k < size; ++k) {
+    code = code << 6 | (static_cast<unsigned char>(text[at + k]) & 0x3f);
   }
-  if (!value.is_number_float()) return value.dump();
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.6g", value.get<double>());
-  return digits;
+  return {code, size};
+}
+
+struct Range {
+  uint32_t first;
+  uint32_t last;
+};
+template <size_t N>
+bool is_in(uint32_t code, const Range (&ranges)[N]) {
+  return std::any_of(ranges, ranges + N,
+                     [&](const Range& r) { return r.first <= code && code <= r.last; });
+}
+/// Controls, and characters that change the order of others or take no place.
+constexpr Range kUnprintable[] = {{0, 0x1f},        {0x7f, 0x9f},      {0xad, 0xad},
+                                  {0x61c, 0x61c},   {0x180e, 0x180e},  {0x200b, 0x200f},
+                                  {0x2028, 0x202e}, {0x2060, 0x206f},  {0xfeff, 0xfeff},
+                                  {0xfff9, 0xfffd}, {0xe0000, 0xe0fff}};
+constexpr Range kCombining[] = {
+    {0x300, 0x36f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
+constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3},
+                           {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+                           {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
+
+/// The columns that a printable text takes on a terminal.
+size_t columns_of(const std::string& text) {
+  size_t columns = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Symbol symbol = symbol_at(text, at);
+    columns += is_in(symbol.code, kCombining) ? 0 : is_in(symbol.code, kWide) ? 2 : 1;
+    at += std::max<size_t>(1, symbol.size);
+  }
+  return columns;
+}
+
+/// Where bin i of n begins. Of integers exactly, where doubles do not have them.
+Json bin_begin(const Json& low, const Json& high, size_t i, size_t n) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  const auto is_small = [](const Json& v) { return std::abs(v.get<double>()) < kExact; };
+  if (low.is_number_integer() && !(is_small(low) && is_small(high))) {
+    const auto bits = [](const Json& v) {
+      return v.is_number_unsigned() ? v.get<uint64_t>() : static_cast<uint64_t>(v.get<int64_t>());
+    };
+    const uint64_t range = bits(high) - bits(low);
+    const uint64_t begin = bits(low) + range / n * i + range % n * i / n;
+    return low.get<double>() < 0 ? Json(static_cast<int64_t>(begin)) : Json(begin);
+  }
+  const double first = low.get<double>();
+  const double step = (high.get<double>() / 2 - first / 2) / static_cast<double>(n);
+  return 2 * (first / 2 + step * static_cast<double>(i));
 }
 
 void print_histogram(const Json& h, int indent) {
   const auto counts = h["counts"].get<std::vector<int64_t>>();
   const int64_t most = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
-  const double low = h["low"].get<double>();
-  const double step = (h["high"].get<double>() / 2 - low / 2) / static_cast<double>(counts.size());
   std::printf("%*s%-11s of %s values, from\n", indent, "", "histogram", text(h["sampled"]).c_str());
   for (size_t i = 0; i < counts.size(); ++i) {
     const std::string bar(static_cast<size_t>(40 * counts[i] / most), '#');
-    std::printf("%*s%13s %s %lld\n", indent, "",
-                text(2 * (low / 2 + step * static_cast<double>(i))).c_str(), bar.c_str(),
+    const Json begin = bin_begin(h["low"], h["high"], i, counts.size());
+    std::printf("%*s%13s %s %lld\n", indent, "", text(begin).c_str(), bar.c_str(),
                 static_cast<long long>(counts[i]));
   }
 }
@@ -56,19 +108,27 @@ void print_entry(const Json& about, int indent) {
 
 void print_table(const Json& entries) {
   std::vector<std::vector<std::string>> columns;
+  const auto cell_of = [](const Json& entry, const std::string& key) {
+    if (key == "a" || key == "b") {  // which differ
+      const Json a = entry.value("a", Json());
+      const Json b = entry.value("b", Json());
+      return text(key == "a" ? a : b, text(a) == text(b));
+    }
+    const Json statistics = entry.value("statistics", Json::object());
+    return text(entry.contains(key) ? entry[key] : statistics.value(key, Json()));
+  };
   for (const char* key :
-       {"role", "name", "dtype", "shape", "min", "max", "mean", "std", "nan", "inf", "-inf", "note",
-        "what", "a", "b", "first", "count", "of", "largest"}) {
+       {"role", "name", "dtype", "in file", "shape", "min", "max",   "mean",  "std", "nan",
+        "inf",  "-inf", "note",  "what",    "a",     "b",   "first", "count", "of",  "largest"}) {
     std::vector<std::string> column = {key};
     size_t width = 0;
     for (const Json& entry : entries) {
-      const Json statistics = entry.value("statistics", Json::object());
-      column.push_back(text(entry.contains(key) ? entry[key] : statistics.value(key, Json())));
-      width = std::max(width, column.back().size());
+      column.push_back(cell_of(entry, key));
+      width = std::max(width, columns_of(column.back()));
     }
     if (width == 0) continue;  // nobody has it
     width = std::max(width, column[0].size()) + 2;
-    for (std::string& cell : column) cell.resize(width, ' ');
+    for (std::string& cell : column) cell.append(width - columns_of(cell), ' ');
     columns.push_back(column);
   }
   for (size_t row = 0; row <= entries.size(); ++row) {
@@ -84,24 +144,84 @@ void print_json(const Json& json) {
 }
 
 std::string printable(const std::string& text) {
-  const std::string quoted = Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
-  return quoted.substr(1, quoted.size() - 2);
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const Symbol symbol = symbol_at(text, at);
+    if (is_in(symbol.code, kUnprintable)) {
+      uint32_t units[2] = {symbol.code, 0};
+      if (symbol.code > 0xffff) {
+        units[0] = 0xd7c0 + (symbol.code >> 10);
+        units[1] = 0xdc00 + (symbol.code & 0x3ff);
+      }
+      for (const uint32_t unit : units) {
+        char escaped[8];
+        std::snprintf(escaped, sizeof escaped, "\\u%04x", unit);
+        if (unit != 0 || &unit == units) out += escaped;
+      }
+    } else {
+      out += text.substr(at, symbol.size);
+    }
+    at += std::max<size_t>(1, symbol.size);
+  }
+  return out;
+}
+
+std::string text(const Json& value, bool all_digits) {
+  if (value.is_string()) return printable(value.get<std::string>());
+  if (value.is_null()) return "";
+  if (value.is_array()) {
+    std::string out;
+    for (const Json& item : value) out += (out.empty() ? "" : ", ") + text(item, all_digits);
+    return "{" + out + "}";
+  }
+  const double number = value.is_number_float() ? value.get<double>() : 0;
+  // Of what is not finite JSON has null.
+  if (!value.is_number_float() || (all_digits && std::isfinite(number))) return value.dump();
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.6g", number);
+  return digits;
+}
+
+std::string reason(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
+  std::string text = error.what();
+  if (dynamic_cast<const tenon::Exception*>(&error) == nullptr) return text;
+  // "NpzFile::get: array "a": why; expected this; give a type, such as ScalarType::Byte"
+  const auto is_of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':';
+  };
+  const auto end = std::find_if_not(text.begin(), text.end(), is_of_name);
+  if (end != text.begin() && end != text.end() && end[-1] == ':') text.erase(text.begin(), end + 1);
+  for (const char* what : {"array \"", "tensor \""}) {
+    const size_t name = text.find("\": ");
+    if (text.rfind(what, 0) == 0 && name != text.npos) text.erase(0, name + 3);
+  }
+  for (size_t hint; (hint = text.rfind("; ")) != text.npos;) {
+    if (text.find("::", hint) == text.npos) break;
+    text.resize(hint);
+  }
+  return text;
 }
 
 tenon::ProgressFunction progress_bar(const std::string& label) {
   constexpr uint64_t kMuch = uint64_t{32} << 20;
   if (isatty(STDERR_FILENO) != 1) return {};
-  return
-      [label = printable(label), shown = std::make_shared<int>(-1)](uint64_t done, uint64_t total) {
-        const int percent =
-            static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(total));
-        if (total < kMuch || percent == *shown) return;
-        *shown = percent;
-        const std::string bar(static_cast<size_t>(std::min(percent, 100) / 4), '#');
-        std::fprintf(stderr, "\r%.40s [%-25s] %3d %%%s", label.c_str(), bar.c_str(), percent,
-                     done < total ? "" : "\r\33[K");
-        std::fflush(stderr);
-      };
+  std::string shown_label = printable(label);
+  while (columns_of(shown_label) > 40) {  // whole characters
+    do {
+      shown_label.pop_back();
+    } while (!tenon::detail::is_utf8(shown_label));
+  }
+  return [label = shown_label, shown = std::make_shared<int>(-1)](uint64_t done, uint64_t total) {
+    const int percent =
+        static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(total));
+    if (total < kMuch || percent == *shown) return;
+    *shown = percent;
+    const std::string bar(static_cast<size_t>(std::min(percent, 100) / 4), '#');
+    std::fprintf(stderr, "\r%s [%-25s] %3d %%%s", label.c_str(), bar.c_str(), percent,
+                 done < total ? "" : "\r\33[K");
+    std::fflush(stderr);
+  };
 }
 
 }  // namespace inspect

@@ -23,29 +23,24 @@ Tensor flat(const Tensor& tensor) {
   return reshape(reversed.is_contiguous() ? reversed : contiguous(tensor), {-1});
 }
 
-/// A bool, an integer or a double.
-Json number(const Scalar& value) {
-  if (value.isBoolean()) return value.to<bool>();
-  if (!value.isIntegral(false)) return value.to<double>();
-  return value.fits<int64_t>() ? Json(value.to<int64_t>()) : Json(value.to<uint64_t>());
-}
-
 /// After the range is known: a second pass, over a sample.
 Json histogram(const Tensor& values, const Summary& summary, int bins) {
-  const auto low = summary.min_max().min.to<double>();
-  const auto high = summary.min_max().max.to<double>();
-  std::vector<int64_t> counts(low < high ? static_cast<size_t>(bins) : 1);
+  const MinMax range = summary.min_max();
+  const bool is_bool = values.scalar_type() == ScalarType::Bool;
+  const Json low = is_bool ? Json(range.min.to<int>()) : number(range.min);
+  const Json high = is_bool ? Json(range.max.to<int>()) : number(range.max);
+  // Not <: JSON takes integers beyond 2^63 for negative ones then.
+  std::vector<int64_t> counts(low != high ? static_cast<size_t>(bins) : 1);
   const int64_t runs = (values.numel() + kRun - 1) / kRun;
   const int64_t step = (runs + kSample / kRun - 1) / (kSample / kRun);
   int64_t sampled = 0;
-  const double width = high / 2 - low / 2;  // halves: the range may be beyond a double's
   for (int64_t at = 0; at < values.numel(); at += step * kRun) {
     const Tensor run = narrow(values, 0, at, std::min(kRun, values.numel() - at));
     sampled += run.numel();
-    for (const double value : to_vector<double>(run)) {
-      if (!std::isfinite(value)) continue;
-      const double place = width > 0 ? (value / 2 - low / 2) / width * bins : 0;
-      ++counts[std::min(static_cast<size_t>(place), counts.size() - 1)];
+    for (const double place : places(run, range)) {
+      if (std::isnan(place)) continue;
+      const auto bin = static_cast<size_t>(place * static_cast<double>(counts.size()));
+      ++counts[std::min(bin, counts.size() - 1)];
     }
   }
   return {{"low", low}, {"high", high}, {"sampled", sampled}, {"counts", counts}};
@@ -72,6 +67,39 @@ Json sum_up(const Tensor& values, int bins, const std::function<void(int64_t)>& 
 }
 
 }  // namespace
+
+Json number(const Scalar& value) {
+  if (value.isBoolean()) return value.to<bool>();
+  if (!value.isIntegral(false)) return value.to<double>();
+  return value.fits<int64_t>() ? Json(value.to<int64_t>()) : Json(value.to<uint64_t>());
+}
+
+std::vector<double> places(const Tensor& tensor, const MinMax& range) {
+  std::vector<double> out;
+  if (isIntegralType(tensor.scalar_type(), true)) {
+    // The distance from the least one: exact in 64 bits, whatever the sign.
+    const bool is_unsigned = tensor.scalar_type() == ScalarType::UInt64;
+    const auto bits = [&](const Scalar& v) {
+      return is_unsigned ? v.to<uint64_t>() : static_cast<uint64_t>(v.to<int64_t>());
+    };
+    const uint64_t low = bits(range.min);
+    const auto width = static_cast<double>(std::max<uint64_t>(1, bits(range.max) - low));
+    const auto add = [&](const auto& values) {
+      for (const auto value : values) {
+        out.push_back(static_cast<double>(static_cast<uint64_t>(value) - low) / width);
+      }
+    };
+    is_unsigned ? add(to_vector<uint64_t>(tensor)) : add(to_vector<int64_t>(tensor));
+    return out;
+  }
+  const auto low = range.min.to<double>();
+  const double width = range.max.to<double>() / 2 - low / 2;  // halves: it may overflow
+  for (const double value : to_vector<double>(tensor)) {
+    const double place = width > 0 ? (value / 2 - low / 2) / width : 0;
+    out.push_back(std::isfinite(value) ? place : std::nan(""));
+  }
+  return out;
+}
 
 Json describe(const Tensor& tensor, int bins, const ProgressFunction& on_progress) {
   const auto strides = tensor.strides();
