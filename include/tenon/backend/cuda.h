@@ -9,26 +9,12 @@
 #include "tenon/backend/cuda/copies.h"
 #include "tenon/backend/cuda/cuda_calls.h"
 #include "tenon/backend/cuda/cuda_streams.h"
+#include "tenon/backend/cuda/device_memory.h"
 #include "tenon/backend/cuda/host_memory.h"
 #include "tenon/backend/cuda/kernels.h"
 #include "tenon/kernels/random_plan.h"
 
 TENON_BEGIN_NAMESPACE
-
-/// Where a CudaBackend's memory comes from.
-enum class CudaAllocator : uint8_t {
-  Pool,    ///< its own pool, in the order of the streams: one call for each block, no waiting
-  Malloc,  ///< cudaMalloc and cudaFree, which wait
-};
-
-struct CudaOptions {
-  CudaAllocator allocator = CudaAllocator::Pool;
-  /// How many bytes the pool keeps for later when the device is waited for: the attribute
-  /// cudaMemPoolAttrReleaseThreshold.
-  uint64_t release_threshold = UINT64_MAX;
-  /// cuda_kernels() of cuda_kernels.cuh; without it what CUDA has no copy for is done on the host.
-  const CudaKernels* kernels = nullptr;
-};
 
 /// The memory of a CUDA device. Work goes by one stream, or by those of StreamScopes.
 ///
@@ -38,13 +24,15 @@ struct CudaOptions {
 /// copies within the device and between devices, values, allocations and releases from the pool,
 /// and what orders streams.
 ///
-/// In a graph's capture what waits, and a copy from the host, is an error; all else may be
-/// captured. Allocate and release outside of it: neither has been tried in a capture.
+/// In a graph's capture what waits, a copy from the host, and an allocation from the pool are
+/// errors; all else may be captured. What is dropped meanwhile, by any thread, is kept, and is freed
+/// by the first allocation, release, synchronize() or trim() after the capture.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
 /// Errors: those of CUDA, by its call, name and text. OutOfMemory for memory, InvalidArgument for
 /// what CUDA calls invalid, InvalidState when runtime or device are gone, else AccessFailed. A
-/// block that cannot be given back is reported to the failure handler, unless the program ends.
+/// block that cannot be given back is reported to the failure handler, once for each of CUDA's
+/// errors, unless the program ends.
 /// Threads: any.
 /// Source: rmm::mr::cuda_async_memory_resource; c10::cuda::CUDACachingAllocator's record_stream.
 class TENON_EXPORT CudaBackend : public DeviceBackend {
@@ -63,9 +51,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     detail::raise_if("CudaBackend", open(stream == nullptr ? cudaStreamLegacy : stream, options));
   }
   /// Work that was enqueued still runs.
-  ~CudaBackend() override {
-    detail::release_cuda(pool_, &cudaMemPoolDestroy, "cudaMemPoolDestroy");
-  }
+  ~CudaBackend() override = default;
 
   const char* name() const noexcept override { return "cuda"; }
   Device device() const noexcept override { return device_; }
@@ -74,30 +60,18 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   /// The stream that has the calling thread's next work.
   cudaStream_t stream() const noexcept { return streams_.current(); }
 
+  /// Malloc where the device has no pools.
+  CudaAllocator allocator() const noexcept { return memory_.allocator(); }
+  /// Gives what the pool keeps beyond `keep` bytes back to the device, where other allocators find
+  /// it: cudaMemPoolTrimTo. Waits for the streams: only then does CUDA know blocks to be free.
+  Error trim(size_t keep = 0) noexcept { return memory_.trim(keep); }
+
   /// Alignments up to 256.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    if (!detail::check_cuda_alignment(alignment)) return nullptr;
-    void* p = nullptr;
-    const cudaStream_t to = stream();
-    const Error error =
-        TENON_UNLIKELY(pool_ == nullptr)
-            ? detail::call_on_device(index(), "cudaMalloc", [&] { return cudaMalloc(&p, nbytes); })
-            : streams_.call(to, "cudaMallocFromPoolAsync",
-                            [&] { return cudaMallocFromPoolAsync(&p, nbytes, pool_, to); });
-    return error == Error::Ok ? p : nullptr;
+    return detail::check_cuda_alignment(alignment) ? memory_.allocate(nbytes) : nullptr;
   }
   /// The memory is used again after the work that any stream of the backend has by now.
-  void deallocate(void* p, size_t) noexcept override {
-    const cudaStream_t own = streams_.own();
-    if (TENON_UNLIKELY(pool_ == nullptr || streams_.has_scopes() ||
-                       detail::is_of_current_device(own))) {
-      return release(p);
-    }
-    if (TENON_UNLIKELY(cudaFreeAsync(p, own) != cudaSuccess)) {
-      static_cast<void>(cudaGetLastError());
-      release(p);
-    }
-  }
+  void deallocate(void* p, size_t) noexcept override { memory_.deallocate(p); }
 
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
     return copy_block(dst, src, nbytes, cudaMemcpyHostToDevice);
@@ -108,7 +82,10 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   Error copy_within(void* dst, const void* src, size_t nbytes) override {
     return copy_block(dst, src, nbytes, cudaMemcpyDeviceToDevice);
   }
-  Error synchronize() override { return streams_.synchronize(); }
+  Error synchronize() override {
+    memory_.free_kept();
+    return streams_.synchronize();
+  }
 
   /// One call for blocks, rows and slices of rows; with kernels one for all else in the device.
   Error copy(const TensorView& dst, const TensorView& src, CastMode mode) override {
@@ -192,7 +169,8 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     return check_byte(static_cast<const char*>(lowest) + nbytes - 1, "ends");
   }
 
-  /// Between this device and itself or another: peer copies where the devices differ.
+  /// Between this device and itself or another: peer copies where the devices differ, which need no
+  /// peer access. NotSupported, and by way of the host, where CUDA refuses them.
   Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                      Backend& other) override {
     if (detail::BackendAccess::kind(other) != detail::BackendKind::Cuda) {
@@ -227,23 +205,15 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   static constexpr size_t kShortRow = 64;
 
   CudaBackend(const CudaOptions& options, int device)
-      : device_(DeviceType::CUDA, device), kernels_(options.kernels), streams_(index()) {
+      : device_(DeviceType::CUDA, device),
+        kernels_(options.kernels),
+        streams_(index()),
+        memory_(index(), streams_) {
     detail::BackendAccess::kind(*this) = detail::BackendKind::Cuda;
   }
   Error open(cudaStream_t stream, const CudaOptions& options) noexcept {
     TENON_TRY(streams_.open(stream));
-    return options.allocator == CudaAllocator::Pool ? make_pool(options.release_threshold)
-                                                    : Error::Ok;
-  }
-  Error make_pool(uint64_t release_threshold) noexcept {
-    cudaMemPoolProps props{};
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeDevice;
-    props.location.id = index();
-    TENON_TRY(detail::check_cuda(cudaMemPoolCreate(&pool_, &props), "cudaMemPoolCreate"));
-    return detail::check_cuda(
-        cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &release_threshold),
-        "cudaMemPoolSetAttribute");
+    return memory_.open(options);
   }
 
   int index() const noexcept { return device_.index(); }
@@ -267,9 +237,10 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     TENON_TRY(detail::copy_async(plan, box, kind, streams_, to));
     return waits ? streams_.wait(to) : Error::Ok;
   }
-  static Error find(const void* address, cudaPointerAttributes& found) noexcept {
-    return detail::check_cuda(cudaPointerGetAttributes(&found, address),
-                              "cudaPointerGetAttributes");
+  /// With the device current: devicePointer is the address by which that one reaches the memory.
+  Error find(const void* address, cudaPointerAttributes& found) const noexcept {
+    return detail::call_on_device(index(), "cudaPointerGetAttributes",
+                                  [&] { return cudaPointerGetAttributes(&found, address); });
   }
   /// Pageable memory has been read when cudaMemcpyAsync returns, unless the device reads it itself.
   /// In a capture it would be read when the graph runs.
@@ -312,12 +283,12 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     }
     const cudaStream_t to = stream();
     if (rank == 0) {
-      return detail::call_on_device(index(), "cudaMemsetAsync",
-                                    [&] { return cudaMemsetAsync(fill.dst, byte, width, to); });
+      return streams_.call_on_device(to, "cudaMemsetAsync",
+                                     [&] { return cudaMemsetAsync(fill.dst, byte, width, to); });
     }
     const StridedCopy::Dim& rows = fill.dims[0];
     if (rank > 1 || rows.dst_stride > detail::kMaxCudaPitch) return Error::NotSupported;
-    return detail::call_on_device(index(), "cudaMemset2DAsync", [&] {
+    return streams_.call_on_device(to, "cudaMemset2DAsync", [&] {
       return cudaMemset2DAsync(fill.dst, static_cast<size_t>(rows.dst_stride), byte, width,
                                static_cast<size_t>(rows.size), to);
     });
@@ -337,8 +308,9 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   Error launch(const Start& start) noexcept {
     if (kernels_ == nullptr) return Error::NotSupported;
     bool is_refused = false;
-    TENON_TRY(detail::call_on_device(index(), "cudaLaunchKernel", [&] {
-      const cudaError_t code = start(stream());
+    const cudaStream_t to = stream();
+    TENON_TRY(streams_.call_on_device(to, "cudaLaunchKernel", [&] {
+      const cudaError_t code = start(to);
       is_refused = code == cudaErrorNotSupported;
       return is_refused ? cudaSuccess : code;
     }));
@@ -350,19 +322,11 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                       : detail::fail(Error::InvalidArgument, "stream ", number,
                                      " is none; expected 1, 2 or a handle");
   }
-  /// Gives memory back in all ways that are not one call.
-  TENON_COLD void release(void* p) noexcept {
-    detail::release_cuda([&] {
-      if (pool_ != nullptr && streams_.free(p) == Error::Ok) return Error::Ok;
-      TENON_TRY(detail::wait_for_device(index()));  // cudaFree need not wait
-      return detail::call_on_device(index(), "cudaFree", [&] { return cudaFree(p); });
-    });
-  }
 
   Device device_;
   const CudaKernels* kernels_;
   detail::CudaStreams streams_;
-  cudaMemPool_t pool_ = nullptr;
+  detail::CudaMemory memory_;
 };
 
 inline StreamScope::StreamScope(CudaBackend& backend, cudaStream_t stream)

@@ -122,6 +122,26 @@ TEST_CASE("cuda between devices: scopes of both are ordered") {
   CHECK(to_binary(from) == to_binary(full({10}, 2, ScalarType::Int)));
 }
 
+TEST_CASE("cuda between devices: by way of the host where CUDA refuses peer copies") {
+  const Simulation simulation(any_order());
+  CudaBackend first(0);
+  CudaBackend second(1);
+  const TensorPtr from = iota({6, 8}, ScalarType::Int, first);
+  const TensorPtr to = zeros({6, 8}, ScalarType::Int, second);
+  const TensorPtr expected = iota({6, 8}, ScalarType::Int);
+  for (const cudaError_t refusal : {cudaErrorPeerAccessUnsupported, cudaErrorNotSupported}) {
+    sim::fail_next("cudaMemcpyPeerAsync", refusal);
+    CHECK(copy_(to, from) == Error::Ok);
+    CHECK(to_binary(to) == to_binary(expected));
+    REQUIRE(fill_(to, 0) == Error::Ok);
+    sim::fail_next("cudaMemcpy3DPeerAsync", refusal);
+    CHECK(copy_(narrow(to, 1, 0, 2), narrow(from, 1, 0, 2)) == Error::Ok);
+    CHECK(to_binary(narrow(to, 1, 0, 2)) == to_binary(narrow(expected, 1, 0, 2)));
+    CHECK(cudaPeekAtLastError() == cudaSuccess);
+    CHECK(sim::failed());
+  }
+}
+
 TEST_CASE("cuda between devices: two threads copy both ways") {
   const Simulation simulation(sim::Order::Random);
   CudaBackend first(0);

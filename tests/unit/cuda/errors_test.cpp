@@ -180,6 +180,31 @@ TEST_CASE("cuda errors: an error names the call, and CUDA's own is cleared") {
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("cuda errors: an error of the program's own stays for its cudaGetLastError") {
+  const Simulation simulation;
+  CudaKernels kernels = device_kernels();
+  kernels.iota = [](const TensorView&, OptionalIndex, cudaStream_t) {
+    return cudaErrorInvalidConfiguration;  // found without a call
+  };
+  CudaOptions options;
+  options.kernels = &kernels;
+  CudaBackend backend(1, options);
+  const TensorPtr t = zeros({3}, backend);
+  const TensorPtr host = zeros({3});
+  REQUIRE(cudaSetDevice(99) == cudaErrorInvalidDevice);
+  CHECK(copy_(t, host) == Error::Ok);
+  CHECK(copy_(host, t) == Error::Ok);
+  CHECK(fill_(t, 2) == Error::Ok);
+  CHECK(empty({3}, backend)->numel() == 3);
+  CHECK(backend.iota(as_view(t), None()) == Error::AccessFailed);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidDevice);
+  // One that CUDA itself has put in its place is tenon's, and is cleared.
+  sim::fail_next("cudaMemcpyAsync", cudaErrorLaunchFailure);
+  CHECK(copy_(t, host) == Error::AccessFailed);
+  CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+// A promise of docs/guarantees.md.
 TEST_CASE("cuda errors: memory that is said to be the device's is checked") {
   const Simulation simulation;
   CudaBackend backend;

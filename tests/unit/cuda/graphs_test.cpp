@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a CudaBackend does while a graph is captured from its stream.
 #include <future>
+#include <thread>
 
 #include "cuda_helpers.h"
 #include "tenon/backend/pool.h"
@@ -117,6 +118,142 @@ TEST_CASE("cuda graphs: copies from the host, and what waits, are errors in a ca
   CHECK(cudaStreamEndCapture(backend.stream(), &refused) == cudaErrorStreamCaptureInvalidated);
   static_cast<void>(cudaGetLastError());
   CHECK(to_binary(t) == to_binary(zeros({4})));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("cuda graphs: what is dropped in a capture waits for nothing, and is freed after it") {
+  const Reports reports;
+  const Simulation simulation(any_order());
+  const UserStream stream;
+  const bool is_scoped = GENERATE(false, true);
+  const bool is_pool = GENERATE(false, true);
+  CudaBackend backend(0, is_pool ? CudaOptions() : with_malloc());
+  const TensorPtr out = zeros({1000}, ScalarType::Int, backend);
+  TensorPtr before = full({1000}, 3, ScalarType::Int, backend);
+  TensorPtr elsewhere = full({1000}, 4, ScalarType::Int, backend);
+  Texts calls;
+  const auto drop = [&](cudaStream_t captured_stream) {
+    // The capture's stream uses it, and has not come to it.
+    REQUIRE(copy_(out, before) == Error::Ok);
+    cudaGraphExec_t graph = captured(captured_stream, [&] {
+      REQUIRE(fill_(out, -1) == Error::Ok);
+      calls = calls_of([&] {
+        before.reset();
+        std::thread([&] { elsewhere.reset(); }).join();
+      });
+    });
+    CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+  };
+  if (is_scoped) {
+    const StreamScope scope(backend, stream);
+    drop(stream);
+  } else {
+    drop(backend.stream());
+  }
+  CHECK(waits(calls) == 0);
+  CHECK(sim::live_allocations().size() == 3);
+  // The next release frees them, after what uses them.
+  TensorPtr next = zeros({1000}, ScalarType::Int, backend);
+  next.reset();
+  CHECK(sim::live_allocations().size() == 1);
+  CHECK(to_binary(out) == to_binary(full({1000}, 3, ScalarType::Int)));
+  CHECK(reports.last() == "");
+}
+
+TEST_CASE("cuda graphs: what a capture kept is freed by whatever comes next") {
+  const Simulation simulation;
+  CudaBackend backend;
+  CudaBackend other;
+  const TensorPtr out = zeros({4}, backend);
+  const auto keep = [&](CudaBackend& of) {
+    TensorPtr t = zeros({4}, of);
+    CHECK(cudaGraphExecDestroy(captured(of.stream(), [&] { t.reset(); })) == cudaSuccess);
+    CHECK(sim::live_allocations().size() == 2);
+  };
+  keep(backend);
+  CHECK(backend.synchronize() == Error::Ok);
+  CHECK(sim::live_allocations().size() == 1);
+  keep(backend);
+  CHECK(backend.trim() == Error::Ok);
+  CHECK(sim::live_allocations().size() == 1);
+  keep(backend);
+  const TensorPtr next = zeros({4}, backend);
+  CHECK(sim::live_allocations().size() == 2);
+  CudaBackend* const gone = new CudaBackend();
+  {
+    TensorPtr t = zeros({4}, *gone);
+    CHECK(cudaGraphExecDestroy(captured(gone->stream(), [&] { t.reset(); })) == cudaSuccess);
+  }
+  delete gone;
+  CHECK(sim::live_allocations().size() == 2);
+}
+
+TEST_CASE("cuda graphs: the pool gives no memory in a capture, and says so") {
+  const Simulation simulation;
+  CudaBackend backend;
+  cudaGraphExec_t graph = captured(backend.stream(), [&] {
+    RAISES(OutOfMemory, "a graph is captured from the stream: allocate before the capture",
+           empty({4}, backend));
+  });
+  CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+  CHECK(sim::calls("cudaMallocFromPoolAsync") == 0);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("cuda graphs: a capture of another library goes on beside memory of each backend") {
+  const Simulation simulation;
+  const UserStream stream;
+  const auto mode = GENERATE(cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
+                             cudaStreamCaptureModeRelaxed);
+  CudaBackend pool;
+  CudaBackend malloc(0, with_malloc());
+  PinnedBackend pinned;
+  ManagedBackend managed;
+  const UserStream scoped;
+  Backend* const backends[] = {&pool, &malloc, &pinned, &managed};
+  const auto use = [&] {
+    for (Backend* backend : backends) {
+      if (to_binary(ones({4}, *backend)) != to_binary(ones({4}))) return false;
+    }
+    const StreamScope scope(pool, scoped);
+    check(pool.trim());
+    check(malloc.synchronize());
+    cudaStreamCaptureMode found = cudaStreamCaptureModeRelaxed;
+    const bool is_put_back = cudaThreadExchangeStreamCaptureMode(&found) == cudaSuccess &&
+                             found == cudaStreamCaptureModeGlobal;
+    return cudaThreadExchangeStreamCaptureMode(&found) == cudaSuccess && is_put_back;
+  };
+  REQUIRE(cudaStreamBeginCapture(stream, mode) == cudaSuccess);
+  CHECK(use());
+  CHECK(std::async(std::launch::async, use).get());
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+}
+
+TEST_CASE(
+    "cuda graphs: a backend of the legacy stream leaves the capture of a blocking one alone") {
+  const Reports reports;
+  const Simulation simulation;
+  const UserStream blocking(0, cudaStreamDefault);
+  CudaBackend legacy(0, nullptr);
+  const TensorPtr t = zeros({4}, legacy);
+  TensorPtr dropped = zeros({4}, legacy);
+  const char* const text = "cudaErrorStreamCaptureImplicit";
+  cudaGraphExec_t graph = captured(blocking, [&] {
+    dropped.reset();
+    RETURNS(AccessFailed, text, fill_(t, 1));
+    RETURNS(AccessFailed, text, copy_(t, ones({4})));
+    RETURNS(AccessFailed, text, legacy.synchronize());
+    RETURNS(AccessFailed, text,
+            legacy.order_before(reinterpret_cast<int64_t>(legacy.stream()) + 1));
+    RAISES(OutOfMemory, text, empty({4}, legacy));
+  });
+  CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  CHECK(legacy.synchronize() == Error::Ok);
+  CHECK(sim::live_allocations().size() == 1);
+  CHECK(reports.last() == "");
 }
 
 TEST_CASE(

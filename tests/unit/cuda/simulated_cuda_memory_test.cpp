@@ -220,6 +220,78 @@ TEST_CASE("simulated_cuda: pinned memory is not freed while the device uses it")
   one_violation("does not wait for stream");
 }
 
+TEST_CASE(
+    "simulated_cuda: a pool keeps memory until it is trimmed, or a wait goes past its threshold") {
+  sim::Options options;
+  options.device_memory = size_t{1} << 20;
+  sim::reset(options);
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, 0};
+  properties.maxSize = 800000;
+  cudaMemPool_t pool = nullptr;
+  REQUIRE(cudaMemPoolCreate(&pool, &properties) == cudaSuccess);
+  uint64_t threshold = UINT64_MAX;
+  REQUIRE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold) ==
+          cudaSuccess);
+  cudaStream_t a = made_stream();
+  void* p = nullptr;
+  void* q = nullptr;
+  CHECK(cudaMallocFromPoolAsync(&p, 900000, pool, a) == cudaErrorMemoryAllocation);
+  REQUIRE(cudaMallocFromPoolAsync(&p, 700000, pool, a) == cudaSuccess);
+  CHECK(cudaMallocFromPoolAsync(&q, 200000, pool, a) == cudaErrorMemoryAllocation);
+  REQUIRE(cudaFreeAsync(p, a) == cudaSuccess);
+  REQUIRE(cudaMemPoolTrimTo(pool, 0) == cudaSuccess);  // the host has not seen it freed
+  CHECK(cudaMalloc(&q, 700000) == cudaErrorMemoryAllocation);
+  REQUIRE(cudaStreamSynchronize(a) == cudaSuccess);
+  CHECK(cudaMalloc(&q, 700000) == cudaErrorMemoryAllocation);
+  REQUIRE(cudaMemPoolTrimTo(pool, 800000) == cudaSuccess);
+  CHECK(cudaMalloc(&q, 700000) == cudaErrorMemoryAllocation);
+  REQUIRE(cudaMemPoolTrimTo(pool, 1) == cudaSuccess);
+  CHECK(cudaMalloc(&q, 700000) == cudaSuccess);
+  REQUIRE(cudaFree(q) == cudaSuccess);
+  // A threshold of 0 does so at each wait.
+  threshold = 0;
+  REQUIRE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold) ==
+          cudaSuccess);
+  REQUIRE(cudaMallocFromPoolAsync(&p, 700000, pool, a) == cudaSuccess);
+  REQUIRE(cudaFreeAsync(p, a) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(a) == cudaSuccess);
+  CHECK(cudaMalloc(&q, 700000) == cudaSuccess);
+}
+
+TEST_CASE("simulated_cuda: devices say whether they have pools and concurrent managed memory") {
+  sim::Options options;
+  options.memory_pools = options.concurrent_managed_access = false;
+  sim::reset(options);
+  int value = 1;
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMemoryPoolsSupported, 0) == cudaSuccess);
+  CHECK(value == 0);
+  value = 1;
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrConcurrentManagedAccess, 1) == cudaSuccess);
+  CHECK(value == 0);
+  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMemoryPoolsSupported, 2) ==
+        cudaErrorInvalidDevice);
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location = {cudaMemLocationTypeDevice, 0};
+  cudaMemPool_t pool = nullptr;
+  CHECK(cudaMemPoolCreate(&pool, &properties) == cudaErrorNotSupported);
+  sim::reset();
+}
+
+TEST_CASE("simulated_cuda: a pool's memory goes to another device by the functions for peers") {
+  fresh_runtime();
+  cudaStream_t a = made_stream();
+  char* here = made_memory(8, a);
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  char* there = made_memory(8);
+  REQUIRE(cudaMemcpyPeerAsync(there, 1, here, 0, 8, a) == cudaSuccess);
+  CHECK(sim::violations().empty());
+  REQUIRE(cudaMemcpyAsync(there, here, 8, cudaMemcpyDefault, a) == cudaSuccess);
+  one_violation("no access to the other's pool");
+}
+
 TEST_CASE("simulated_cuda: a kernel that is given another device's memory is a violation") {
   fresh_runtime();
   char* there = made_memory(8);

@@ -2,6 +2,7 @@
 // What orders a CudaBackend's streams. The simulated runtime runs work as late as it may, and
 // reports what touches memory without being ordered after what wrote it.
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -244,6 +245,46 @@ TEST_CASE("cuda streams: streams that cannot be the backend's are refused") {
   CHECK(backend.stream() != stream);
   RETURNS(InvalidArgument, "cudaErrorInvalidResourceHandle",
           backend.order_after(reinterpret_cast<int64_t>(cudaStream_t{stream})));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("cuda streams: while one thread waits the others go on") {
+  const Simulation simulation;
+  const UserStream scoped;
+  const UserStream stream;
+  CudaBackend backend;
+  TensorPtr t = zeros({64}, backend);
+  const auto number = reinterpret_cast<int64_t>(cudaStream_t{stream});
+  const auto others = [&] {
+    check(backend.order_before(number));
+    check(backend.order_after(number));
+    check(backend.join_streams());
+    const StreamScope scope(backend, stream);
+    t.reset();
+    t = zeros({64}, backend);
+  };
+  // What fails at a scope's end has it wait for its stream, too.
+  enum Wait { Synchronize, Trim, Upload, ScopeEnd };
+  for (const Wait wait : {Synchronize, Trim, Upload, ScopeEnd}) {
+    INFO("wait " << wait);
+    std::future<void> other;
+    bool is_done = false;
+    const auto look = [&] {
+      other = std::async(std::launch::async, others);
+      is_done = other.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    };
+    {
+      const StreamScope scope(backend, scoped);
+      sim::at_next("cudaStreamSynchronize", look);
+      if (wait == Synchronize) CHECK(backend.synchronize() == Error::Ok);
+      if (wait == Trim) CHECK(backend.trim() == Error::Ok);
+      if (wait == Upload) CHECK(to_binary(ones({3}, backend)) == to_binary(ones({3})));
+      if (wait == ScopeEnd) sim::fail_next("cudaEventRecord", cudaErrorLaunchTimeout);
+    }
+    REQUIRE(other.valid());
+    other.get();
+    CHECK(is_done);
+  }
 }
 
 TEST_CASE("cuda streams: synchronize waits for the streams of scopes, of all threads") {

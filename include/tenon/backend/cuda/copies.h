@@ -76,22 +76,40 @@ inline Error copy_async(const StridedCopy& copy, const CudaBox& box, cudaMemcpyK
                       [&] { return cudaMemcpy3DAsync(&parameters, stream); });
 }
 
-/// Enqueues a copy between the devices `to` and `from`.
+/// Whether CUDA refuses peer copies between two devices, as some virtual GPUs do.
+inline bool is_refused_by_peers(cudaError_t code) noexcept {
+  return code == cudaErrorPeerAccessUnsupported || code == cudaErrorPeerAccessNotEnabled ||
+         code == cudaErrorTooManyPeers || code == cudaErrorNotSupported;
+}
+
+/// Enqueues a copy between the devices `to` and `from`, by the functions that need no peer access:
+/// by the others, memory of pools needs cudaMemPoolSetAccess as well. NotSupported where CUDA
+/// refuses.
 inline Error copy_peer_async(const StridedCopy& copy, const CudaBox& box, int to, int from,
                              const CudaStreams& streams, cudaStream_t stream) noexcept {
+  cudaError_t refused = cudaSuccess;
+  const auto unless_refused = [&](cudaError_t code) {
+    if (!is_refused_by_peers(code)) return code;
+    clear_error(refused = code);
+    return cudaSuccess;
+  };
+  Error error = Error::Ok;
   if (copy.rank == 0) {
-    return streams.call(stream, "cudaMemcpyPeerAsync", [&] {
-      return cudaMemcpyPeerAsync(copy.dst, to, copy.src, from, copy.nbytes, stream);
+    error = streams.call(stream, "cudaMemcpyPeerAsync", [&] {
+      return unless_refused(cudaMemcpyPeerAsync(copy.dst, to, copy.src, from, copy.nbytes, stream));
+    });
+  } else {
+    cudaMemcpy3DPeerParms parameters{};
+    parameters.dstPtr = pitched(copy.dst, box, box.dst);
+    parameters.dstDevice = to;
+    parameters.srcPtr = pitched(copy.src, box, box.src);
+    parameters.srcDevice = from;
+    parameters.extent = box.extent;
+    error = streams.call(stream, "cudaMemcpy3DPeerAsync", [&] {
+      return unless_refused(cudaMemcpy3DPeerAsync(&parameters, stream));
     });
   }
-  cudaMemcpy3DPeerParms parameters{};
-  parameters.dstPtr = pitched(copy.dst, box, box.dst);
-  parameters.dstDevice = to;
-  parameters.srcPtr = pitched(copy.src, box, box.src);
-  parameters.srcDevice = from;
-  parameters.extent = box.extent;
-  return streams.call(stream, "cudaMemcpy3DPeerAsync",
-                      [&] { return cudaMemcpy3DPeerAsync(&parameters, stream); });
+  return error == Error::Ok && refused != cudaSuccess ? Error::NotSupported : error;
 }
 
 }  // namespace detail

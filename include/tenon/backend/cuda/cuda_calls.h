@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenon/core/atomic.h"
 #include "tenon/core/error.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// InvalidState is left to a runtime or a device that is gone, and its memory with it. NotSupported
-/// would have tenon try another way.
+/// InvalidState is left to what is_gone() names. NotSupported would have tenon try another way.
 inline Error error_of(cudaError_t code) noexcept {
   switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
     case cudaSuccess: return Error::Ok;
@@ -26,14 +26,25 @@ inline Error error_of(cudaError_t code) noexcept {
     case cudaErrorInvalidPitchValue:
     case cudaErrorInvalidResourceHandle: return Error::InvalidArgument;
     case cudaErrorNoDevice: return Error::NotFound;
-    case cudaErrorCudartUnloading:
-    case cudaErrorContextIsDestroyed: return Error::InvalidState;
+    case cudaErrorCudartUnloading:  // the driver's CUDA_ERROR_DEINITIALIZED
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorDeviceUninitialized:
+    case cudaErrorInitializationError: return Error::InvalidState;
     default: return Error::AccessFailed;
   }
 }
+/// Whether the driver or the device's context is gone, and all memory with it: at a process's end,
+/// after cudaDeviceReset, in a forked child.
+inline bool is_gone(cudaError_t code) noexcept { return error_of(code) == Error::InvalidState; }
+
+/// Clears the thread's last error of CUDA if that is `code`, which tenon reports itself. Another
+/// one is the program's, and stays for its own cudaGetLastError().
+inline void clear_error(cudaError_t code) noexcept {
+  if (cudaPeekAtLastError() == code) static_cast<void>(cudaGetLastError());
+}
 
 TENON_COLD inline Error fail_cuda(cudaError_t code, const char* call) noexcept {
-  static_cast<void>(cudaGetLastError());  // reported here, so not again by the next call that asks
+  clear_error(code);
   return fail(error_of(code), call, ": ", cudaGetErrorName(code), " (", cudaGetErrorString(code),
               ")");
 }
@@ -53,39 +64,102 @@ inline bool is_of_current_device(cudaStream_t stream) noexcept {
   return reinterpret_cast<uintptr_t>(stream) <= reinterpret_cast<uintptr_t>(cudaStreamPerThread);
 }
 
+/// What a call returned, and the name of that call.
+struct CudaResult {
+  cudaError_t code;
+  const char* call;
+};
+
 /// Makes a call while `device` is the thread's current one, and puts that back.
 template <class Call>
-Error call_on_device(int device, const char* name, const Call& call) noexcept {
+CudaResult run_on_device(int device, const char* name, const Call& call) noexcept {
   int before = device;
-  TENON_TRY(check_cuda(cudaGetDevice(&before), "cudaGetDevice"));
-  if (before != device) TENON_TRY(check_cuda(cudaSetDevice(device), "cudaSetDevice"));
-  const Error error = check_cuda(call(), name);
-  if (before != device && TENON_UNLIKELY(cudaSetDevice(before) != cudaSuccess)) {
-    static_cast<void>(cudaGetLastError());
-    report(Error::AccessFailed, "CUDA's device ", before, " could not be made current again");
+  cudaError_t code = cudaGetDevice(&before);
+  if (TENON_UNLIKELY(code != cudaSuccess)) return {code, "cudaGetDevice"};
+  if (before != device) {
+    code = cudaSetDevice(device);
+    if (TENON_UNLIKELY(code != cudaSuccess)) return {code, "cudaSetDevice"};
   }
-  return error;
+  code = call();
+  if (before != device) {
+    const cudaError_t back = cudaSetDevice(before);
+    if (TENON_UNLIKELY(back != cudaSuccess && back != code)) {
+      clear_error(back);
+      report(Error::AccessFailed, "CUDA's device ", before, " could not be made current again");
+    }
+  }
+  return {code, name};
+}
+template <class Call>
+Error call_on_device(int device, const char* name, const Call& call) noexcept {
+  const CudaResult result = run_on_device(device, name, call);
+  return check_cuda(result.code, result.call);
 }
 inline Error wait_for_device(int device) noexcept {
   return call_on_device(device, "cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
 }
 
-/// Gives something back by `call`, twice if need be: CUDA's calls also fail with what failed before
-/// them. An error is reported, unless the runtime or the device is gone, and all with it. The
-/// thread's last error stays.
+/// Makes a call that CUDA refuses while any thread captures a graph, such as cudaMalloc: it would
+/// also end that capture. The call has no part in the graph, so it is made in relaxed mode.
+/// Source: c10::cuda::CUDAStreamCaptureModeGuard.
 template <class Call>
-void release_cuda(const Call& call) noexcept {
-  const LastError before = last_error();
-  Error error = call();
-  if (TENON_UNLIKELY(error != Error::Ok && error != Error::InvalidState)) error = call();
-  if (TENON_UNLIKELY(error != Error::Ok && error != Error::InvalidState)) {
-    report(error, "CUDA did not take something back: ", last_error().text);
+cudaError_t call_beside_captures(const Call& call) noexcept {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  const cudaError_t entered = cudaThreadExchangeStreamCaptureMode(&mode);
+  if (TENON_UNLIKELY(entered != cudaSuccess)) clear_error(entered);
+  const cudaError_t code = call();
+  if (TENON_UNLIKELY(entered != cudaSuccess)) return code;
+  const cudaError_t left = cudaThreadExchangeStreamCaptureMode(&mode);
+  if (TENON_UNLIKELY(left != cudaSuccess && left != code)) {
+    clear_error(left);
+    report(Error::AccessFailed, "the thread's capture mode could not be set again");
   }
-  last_error() = before;
+  return code;
 }
-template <class T>
-void release_cuda(T* object, cudaError_t (*destroy)(T*), const char* name) noexcept {
-  if (object != nullptr) release_cuda([&] { return check_cuda(destroy(object), name); });
+
+/// How a backend gives things back to CUDA.
+class CudaReleases {
+ public:
+  /// Makes a call, twice if need be: CUDA's calls also fail with what failed before them. An error
+  /// is reported, once for each code: after a kernel's fault all calls fail alike. It is not when
+  /// the context is gone, and all with it. The thread's last error stays.
+  template <class Call>
+  void run(const Call& call) noexcept {
+    const LastError before = last_error();
+    CudaResult result = call();
+    if (TENON_UNLIKELY(result.code != cudaSuccess && !is_gone(result.code))) {
+      clear_error(result.code);
+      result = call();
+    }
+    const Error error = check_cuda(result.code, result.call);
+    if (TENON_UNLIKELY(error != Error::Ok && !is_gone(result.code) &&
+                       reported_.get() != result.code)) {
+      reported_.set(result.code);
+      report(error, "CUDA did not take something back: ", last_error().text);
+    }
+    last_error() = before;
+  }
+  template <class T>
+  void destroy(T* object, cudaError_t (*call)(T*), const char* name) noexcept {
+    if (object != nullptr) run([&] { return CudaResult{call(object), name}; });
+  }
+
+ private:
+  AtomicValue<cudaError_t> reported_;
+};
+
+/// Frees memory while its device is the current one, or, where that cannot be made so, whichever is:
+/// CUDA finds memory by its address.
+inline CudaResult free_on_device(int device, void* p, cudaError_t (*free)(void*),
+                                 const char* name) noexcept {
+  bool is_called = false;
+  const CudaResult result = run_on_device(device, name, [&] {
+    is_called = true;
+    return call_beside_captures([&] { return free(p); });
+  });
+  if (is_called) return result;
+  clear_error(result.code);
+  return {call_beside_captures([&] { return free(p); }), name};
 }
 
 }  // namespace detail

@@ -65,9 +65,9 @@ class CudaStreams {
   CudaStreams& operator=(const CudaStreams&) = delete;
   /// CUDA keeps streams until what they were given is done.
   ~CudaStreams() {
-    release_cuda(event_, &cudaEventDestroy, "cudaEventDestroy");
-    release_cuda(release_, &cudaStreamDestroy, "cudaStreamDestroy");
-    if (is_made_) release_cuda(own_, &cudaStreamDestroy, "cudaStreamDestroy");
+    releases.destroy(event_, &cudaEventDestroy, "cudaEventDestroy");
+    releases.destroy(release_, &cudaStreamDestroy, "cudaStreamDestroy");
+    if (is_made_) releases.destroy(own_, &cudaStreamDestroy, "cudaStreamDestroy");
   }
 
   /// Borrows a stream, or makes one where that is null.
@@ -76,10 +76,10 @@ class CudaStreams {
     own_ = stream;
     TENON_TRY(check_stream(stream));
     if (is_made_) {
-      TENON_TRY(
-          call_on_device(device_, "cudaStreamCreate", [&] { return cudaStreamCreate(&own_); }));
+      TENON_TRY(detail::call_on_device(device_, "cudaStreamCreate",
+                                       [&] { return cudaStreamCreate(&own_); }));
     }
-    TENON_TRY(call_on_device(device_, "cudaEventCreateWithFlags", [&] {
+    TENON_TRY(detail::call_on_device(device_, "cudaEventCreateWithFlags", [&] {
       return cudaEventCreateWithFlags(&event_, cudaEventDisableTiming);
     }));
     return check_device(own_);
@@ -97,34 +97,52 @@ class CudaStreams {
   /// Makes a call for a stream, for some of which the device need be the current one.
   template <class Call>
   Error call(cudaStream_t stream, const char* name, const Call& call) const noexcept {
-    return TENON_UNLIKELY(is_of_current_device(stream)) ? call_on_device(device_, name, call)
+    return TENON_UNLIKELY(is_of_current_device(stream)) ? call_on_device(stream, name, call)
                                                         : check_cuda(call(), name);
   }
+  /// With the device current. Not made for the legacy stream while a blocking stream is captured:
+  /// nobody can use it then, and the attempt would end the capture.
+  template <class Call>
+  Error call_on_device(cudaStream_t stream, const char* name, const Call& call) const noexcept {
+    return detail::call_on_device(device_, name, [&] {
+      cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+      const cudaError_t code =
+          is_of_current_device(stream) ? cudaStreamIsCapturing(stream, &status) : cudaSuccess;
+      return code == cudaSuccess ? call() : code;
+    });
+  }
   /// Waits also where that fails, with an error of older work say: the caller lets go of memory.
+  /// Not for the device, of which another library may be capturing a stream.
   Error wait(cudaStream_t stream) const noexcept {
-    const Error error =
-        call(stream, "cudaStreamSynchronize", [&] { return cudaStreamSynchronize(stream); });
+    const auto synchronize = [&] { return cudaStreamSynchronize(stream); };
+    const Error error = call(stream, "cudaStreamSynchronize", synchronize);
     if (TENON_UNLIKELY(error != Error::Ok)) {
       const LastError text = last_error();
-      static_cast<void>(wait_for_device(device_));
+      static_cast<void>(call(stream, "cudaStreamSynchronize", synchronize));
       last_error() = text;
     }
     return error;
   }
 
-  /// Whether a graph is captured from a stream.
+  /// Whether a graph is captured from a stream. An error for the legacy one while it cannot be used.
   Error find_capture(cudaStream_t stream, bool& is_captured) const noexcept {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    TENON_TRY(call(stream, "cudaStreamIsCapturing",
-                   [&] { return cudaStreamIsCapturing(stream, &status); }));
-    is_captured = status != cudaStreamCaptureStatusNone;
-    return Error::Ok;
+    return check_cuda(look_for_capture(stream, is_captured), "cudaStreamIsCapturing");
   }
 
-  /// Waits for all of them.
-  Error synchronize() const noexcept {
-    const Lock lock(mutex_);
-    return each([&](cudaStream_t s) { return wait(s); });
+  /// Waits for all of them, without the lock, which other threads need meanwhile.
+  Error synchronize() noexcept {
+    if (!has_scopes()) return wait(own_);
+    TENON_TRY(gather_locked());
+    return wait(release_);
+  }
+  /// Waits for what free() did in scopes.
+  Error wait_for_frees() noexcept {
+    bool has_freed = false;
+    {
+      const Lock lock(mutex_);
+      has_freed = release_ != nullptr;
+    }
+    return has_freed ? wait(release_) : Error::Ok;
   }
   /// Makes each of them wait for all.
   Error join() noexcept {
@@ -146,22 +164,39 @@ class CudaStreams {
     if (is_alone()) return other.order(from, current(), *this);
     return each([&](cudaStream_t s) { return other.order(from, s, *this); });
   }
+
   /// Frees memory of a pool when all of them have come to here.
   Error free(void* p) noexcept {
     const Lock lock(mutex_);
-    cudaStream_t on = current();
-    if (!is_alone()) {
+    cudaStream_t on = own_;
+    if (has_scopes()) {
       on = release_;
       TENON_TRY(gather());
     }
     return call(on, "cudaFreeAsync", [&] { return cudaFreeAsync(p, on); });
+  }
+  /// Whether a graph is captured from any of them, or the legacy one cannot be used.
+  bool is_any_captured() const noexcept {
+    const Lock lock(mutex_);
+    bool is_any = false;
+    const auto look = [&](cudaStream_t s) noexcept {
+      bool is_captured = false;
+      const cudaError_t code = look_for_capture(s, is_captured);
+      if (code != cudaSuccess) clear_error(code);
+      is_any = is_any || is_captured || code == cudaErrorStreamCaptureImplicit;
+    };
+    look(own_);
+    for (const StreamScope* scope = scopes_.get(); scope != nullptr; scope = scope->next_) {
+      look(scope->stream_);
+    }
+    return is_any;
   }
 
   Error begin(StreamScope& scope) noexcept {
     TENON_TRY(check_stream(scope.stream_));
     const Lock lock(mutex_);
     if (release_ == nullptr) {
-      TENON_TRY(call_on_device(device_, "cudaStreamCreateWithFlags", [&] {
+      TENON_TRY(detail::call_on_device(device_, "cudaStreamCreateWithFlags", [&] {
         return cudaStreamCreateWithFlags(&release_, cudaStreamNonBlocking);
       }));
     }
@@ -176,21 +211,31 @@ class CudaStreams {
   /// The thread's current scope is the one around it already.
   void end(StreamScope& scope) noexcept {
     const LastError text = last_error();
-    const Lock lock(mutex_);
-    const cudaStream_t after = current();
-    if (order(scope.stream_, own_, *this) != Error::Ok ||
-        (after != own_ && order(scope.stream_, after, *this) != Error::Ok)) {
-      static_cast<void>(wait(scope.stream_));
-    }
+    if (order_end(scope) != Error::Ok) static_cast<void>(wait(scope.stream_));
     last_error() = text;
+    const Lock lock(mutex_);
     if (scopes_.get() == &scope) return scopes_.set(scope.next_);
     StreamScope* at = scopes_.get();
     while (at->next_ != &scope) at = at->next_;
     at->next_ = scope.next_;
   }
 
+  /// How the backend gives things back.
+  CudaReleases releases;
+
  private:
   using Lock = LockGuard<std::mutex>;
+
+  Error order_end(StreamScope& scope) noexcept {
+    const Lock lock(mutex_);
+    const cudaStream_t after = current();
+    TENON_TRY(order(scope.stream_, own_, *this));
+    return after == own_ ? Error::Ok : order(scope.stream_, after, *this);
+  }
+  Error gather_locked() noexcept {
+    const Lock lock(mutex_);
+    return gather();
+  }
 
   // With the lock.
 
@@ -221,6 +266,16 @@ class CudaStreams {
   }
 
   // With it or without.
+
+  cudaError_t look_for_capture(cudaStream_t stream, bool& is_captured) const noexcept {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const auto look = [&] { return cudaStreamIsCapturing(stream, &status); };
+    const cudaError_t code = TENON_UNLIKELY(is_of_current_device(stream))
+                                 ? run_on_device(device_, "", look).code
+                                 : look();
+    is_captured = status != cudaStreamCaptureStatusNone;
+    return code;
+  }
 
   static Error check_stream(cudaStream_t stream) noexcept {
     return stream != cudaStreamPerThread

@@ -17,6 +17,9 @@ TENON_BEGIN_NAMESPACE
 /// Threads: any.
 class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
  public:
+  /// `device` is the one that is current for CUDA's calls, and with whose context the memory goes.
+  explicit PinnedBackend(int device = 0) noexcept : index_(device) {}
+
   const char* name() const noexcept override { return "cuda_host"; }
   Device device() const noexcept override { return Device(DeviceType::CUDAHost, 0); }
 
@@ -24,44 +27,65 @@ class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     void* p = nullptr;
     if (!detail::check_cuda_alignment(alignment)) return nullptr;
-    const Error error =
-        detail::check_cuda(cudaHostAlloc(&p, nbytes, cudaHostAllocPortable), "cudaHostAlloc");
+    const Error error = detail::call_on_device(index_, "cudaHostAlloc", [&] {
+      return detail::call_beside_captures(
+          [&] { return cudaHostAlloc(&p, nbytes, cudaHostAllocPortable); });
+    });
     return error == Error::Ok ? p : nullptr;
   }
   void deallocate(void* p, size_t) noexcept override {
-    detail::release_cuda(p, &cudaFreeHost, "cudaFreeHost");
+    releases_.run([&] { return detail::free_on_device(index_, p, &cudaFreeHost, "cudaFreeHost"); });
   }
+
+ private:
+  int index_;
+  detail::CudaReleases releases_;
 };
 
 /// Memory that moves between the host and the devices: cudaMallocManaged.
 ///
 /// The host reads and writes it as its own, after synchronize() where a device was given work with
-/// it; on devices without concurrentManagedAccess also before it touches any such memory.
+/// it. On a device that is not concurrent, such as all on Windows, it may do so only while the
+/// device has no work at all: allocations wait for that, so that creators may write; before any
+/// other access call synchronize().
 /// Ownership, errors, threads: as PinnedBackend's.
 class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
  public:
-  /// `device` is the one that synchronize() waits for, and that is current for allocations.
+  /// `device` is the one that synchronize() waits for, and that is current for CUDA's calls.
   explicit ManagedBackend(int device = 0) noexcept : index_(device) {}
 
   const char* name() const noexcept override { return "cuda_managed"; }
   Device device() const noexcept override { return Device(DeviceType::CUDAManaged, 0); }
 
+  /// Whether the host may use such memory while the device works
+  /// (cudaDevAttrConcurrentManagedAccess); false where CUDA does not say.
+  bool is_concurrent() const noexcept {
+    int value = 0;
+    const cudaError_t code =
+        cudaDeviceGetAttribute(&value, cudaDevAttrConcurrentManagedAccess, index_);
+    if (TENON_UNLIKELY(code != cudaSuccess)) detail::clear_error(code);
+    return code == cudaSuccess && value != 0;
+  }
+
   /// Alignments up to 256.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     void* p = nullptr;
     if (!detail::check_cuda_alignment(alignment)) return nullptr;
+    if (!is_concurrent() && synchronize() != Error::Ok) return nullptr;
     const Error error = detail::call_on_device(index_, "cudaMallocManaged", [&] {
-      return cudaMallocManaged(&p, nbytes, cudaMemAttachGlobal);
+      return detail::call_beside_captures(
+          [&] { return cudaMallocManaged(&p, nbytes, cudaMemAttachGlobal); });
     });
     return error == Error::Ok ? p : nullptr;
   }
   void deallocate(void* p, size_t) noexcept override {
-    detail::release_cuda(p, &cudaFree, "cudaFree");
+    releases_.run([&] { return detail::free_on_device(index_, p, &cudaFree, "cudaFree"); });
   }
   Error synchronize() override { return detail::wait_for_device(index_); }
 
  private:
   int index_;
+  detail::CudaReleases releases_;
 };
 
 TENON_END_NAMESPACE

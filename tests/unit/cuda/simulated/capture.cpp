@@ -12,7 +12,7 @@ namespace {
 constexpr const char* unsafe[] = {"cudaMalloc",    "cudaFree",       "cudaMallocHost",
                                   "cudaHostAlloc", "cudaFreeHost",   "cudaMallocManaged",
                                   "cudaMemcpy",    "cudaMemcpy2D",   "cudaMemcpy3D",
-                                  "cudaMemset",    "cudaEventQuery", "cudaDeviceSynchronize"};
+                                  "cudaMemset",    "cudaEventQuery", "cudaMemPoolTrimTo"};
 
 bool blocking_capture(int device) {
   return std::any_of(state().streams.begin(), state().streams.end(), [&](const auto& entry) {
@@ -20,6 +20,15 @@ bool blocking_capture(int device) {
     return stream.device == device && (stream.flags & cudaStreamNonBlocking) == 0 &&
            stream.capture != nullptr;
   });
+}
+
+/// "Attempted use would have an implicit dependency on the capturing stream(s)."
+void end_blocking_captures(int device) {
+  for (auto& entry : state().streams) {
+    const Stream& stream = entry.second;
+    if (stream.device != device || (stream.flags & cudaStreamNonBlocking) != 0) continue;
+    if (stream.capture != nullptr) stream.capture->invalid = true;
+  }
 }
 
 std::shared_ptr<Graph>* find_graph(const void* handle) {
@@ -41,13 +50,19 @@ cudaError_t destroy_graph(const void* handle) {
 
 }  // namespace
 
+// As cudaThreadExchangeStreamCaptureMode's documentation says.
 cudaError_t check_capture(const std::string& function) {
   if (std::find(std::begin(unsafe), std::end(unsafe), function) == std::end(unsafe)) {
     return cudaSuccess;
   }
   cudaError_t error = cudaSuccess;
   for (const auto& graph : state().captures) {
-    if (graph->mode == cudaStreamCaptureModeRelaxed) continue;
+    const bool is_own = graph->thread == this_thread().number;
+    const bool forbids = this_thread().mode == cudaStreamCaptureModeRelaxed ? false
+                         : is_own ? graph->mode != cudaStreamCaptureModeRelaxed
+                                  : graph->mode == cudaStreamCaptureModeGlobal &&
+                                        this_thread().mode == cudaStreamCaptureModeGlobal;
+    if (!forbids) continue;
     graph->invalid = true;
     error = cudaErrorStreamCaptureUnsupported;
   }
@@ -58,8 +73,9 @@ cudaError_t may_submit(const Stream& stream) {
   if (stream.capture != nullptr && stream.capture->invalid) {
     return cudaErrorStreamCaptureInvalidated;
   }
-  return stream.legacy && blocking_capture(stream.device) ? cudaErrorStreamCaptureImplicit
-                                                          : cudaSuccess;
+  if (!stream.legacy || !blocking_capture(stream.device)) return cudaSuccess;
+  end_blocking_captures(stream.device);
+  return cudaErrorStreamCaptureImplicit;
 }
 
 cudaError_t may_wait_for(const Stream& stream) {
@@ -82,6 +98,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
     if (stream->capture != nullptr) return cudaErrorIllegalState;
     stream->capture = std::make_shared<Graph>();
     stream->capture->mode = mode;
+    stream->capture->thread = this_thread().number;
     stream->capture->origin = stream->number;
     s.captures.push_back(stream->capture);
     return cudaSuccess;
@@ -97,6 +114,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* out) {
     const std::shared_ptr<Graph> graph = stream->capture;
     if (graph == nullptr) return cudaErrorIllegalState;
     if (graph->origin != stream->number) return cudaErrorStreamCaptureUnmatched;
+    if (graph->mode != cudaStreamCaptureModeRelaxed && graph->thread != this_thread().number) {
+      return cudaErrorStreamCaptureWrongThread;
+    }
     for (auto& entry : s.streams) {
       if (entry.second.capture == graph) entry.second.capture = nullptr;
     }
@@ -117,6 +137,14 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
     *status = stream->capture == nullptr ? cudaStreamCaptureStatusNone
               : stream->capture->invalid ? cudaStreamCaptureStatusInvalidated
                                          : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return call("cudaThreadExchangeStreamCaptureMode", [&](State&) {
+    if (mode == nullptr || *mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+    std::swap(*mode, this_thread().mode);
     return cudaSuccess;
   });
 }

@@ -40,6 +40,7 @@ cudaError_t begin_call(const char* function, bool failable) {
   }
   ++s.calls[function];
   s.names.push_back(function);
+  s.devices_in[function] = thread.device;
   if (!failable) return cudaSuccess;
   ++s.total;
   if (s.unloading) return cudaErrorCudartUnloading;
@@ -57,6 +58,18 @@ cudaError_t begin_call(const char* function, bool failable) {
   const cudaError_t error = next->second;
   s.fail_next.erase(next);
   return error;
+}
+
+void look(const char* function) {
+  std::function<void()> found;
+  {
+    const std::lock_guard<std::mutex> lock(state().mutex);
+    const auto at = state().looks.find(function);
+    if (at == state().looks.end()) return;
+    found = std::move(at->second);
+    state().looks.erase(at);
+  }
+  found();
 }
 
 cudaError_t end_call(cudaError_t error) {
@@ -100,6 +113,8 @@ void reset(const Options& options) {
   s.total = 0;
   s.fail_at = 0;
   s.fail_next.clear();
+  s.looks.clear();
+  s.devices_in.clear();
   s.sticky = cudaSuccess;
   s.unloading = false;
   s.violations.clear();
@@ -154,6 +169,17 @@ void make_sticky(cudaError_t error) {
 void unloading(bool on) {
   const Lock lock(state().mutex);
   state().unloading = on;
+}
+
+void at_next(const char* function, std::function<void()> look) {
+  const Lock lock(state().mutex);
+  state().looks[function] = std::move(look);
+}
+
+int device_in(const char* function) {
+  const Lock lock(state().mutex);
+  const auto found = state().devices_in.find(function);
+  return found == state().devices_in.end() ? -1 : found->second;
 }
 
 std::vector<std::string> violations() {

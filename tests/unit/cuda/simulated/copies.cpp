@@ -86,6 +86,19 @@ cudaError_t check_kind(cudaMemcpyKind kind, Place to, Place from) {
   return agrees(to, to_device) && agrees(from, from_device) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+// Between devices, memory of a pool is reached by the functions for peers; by others only with
+// cudaMemPoolSetAccess, which is not here.
+void check_peers(const std::string& function, uintptr_t to, uintptr_t from) {
+  if (function.find("Peer") != function.npos) return;
+  const Block* target = find_block(to);
+  const Block* source = find_block(from);
+  if (target == nullptr || source == nullptr || target->device == source->device) return;
+  if (target->pool == nullptr && source->pool == nullptr) return;
+  if (target->type != cudaMemoryTypeDevice || source->type != cudaMemoryTypeDevice) return;
+  violation(function +
+            " copies between two devices, of which one has no access to the other's pool");
+}
+
 cudaError_t copy(const char* function, const Box& to, const Box& from, const Extent& extent,
                  cudaMemcpyKind kind, cudaStream_t handle, bool synchronous) {
   Stream* stream = find_stream(handle);
@@ -96,6 +109,8 @@ cudaError_t copy(const char* function, const Box& to, const Box& from, const Ext
   const Place source = place(from.address);
   const cudaError_t error = check_kind(kind, target, source);
   if (error != cudaSuccess) return error;
+
+  check_peers(function, to.address, from.address);
 
   // Host memory of captured work is read and written when the graph runs.
   const bool captured = stream->capture != nullptr;

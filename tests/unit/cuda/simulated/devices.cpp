@@ -34,8 +34,31 @@ cudaError_t cudaSetDevice(int device) {
   });
 }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return call("cudaDeviceGetAttribute", [&](State& s) {
+    if (!valid(s, device)) return cudaErrorInvalidDevice;
+    if (value == nullptr) return cudaErrorInvalidValue;
+    switch (attribute) {
+      case cudaDevAttrMemoryPoolsSupported: *value = s.options.memory_pools; break;
+      case cudaDevAttrConcurrentManagedAccess: *value = s.options.concurrent_managed_access; break;
+      default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+  });
+}
+
+// "It is also invalid to query the execution status of or synchronize a broader handle which
+// encompasses an active stream capture, such as a device": in every mode.
 cudaError_t cudaDeviceSynchronize() {
-  return call("cudaDeviceSynchronize", [&](State&) {
+  return call("cudaDeviceSynchronize", [&](State& s) {
+    bool is_captured = false;
+    for (auto& entry : s.streams) {
+      const auto& stream = entry.second;
+      if (stream.device != this_thread().device || stream.capture == nullptr) continue;
+      stream.capture->invalid = true;
+      is_captured = true;
+    }
+    if (is_captured) return cudaErrorStreamCaptureUnsupported;
     simulated_cuda::detail::synchronize_device(this_thread().device);
     return cudaSuccess;
   });

@@ -16,6 +16,7 @@ constexpr Text texts[] = {
     TEXT(cudaSuccess, "no error"),
     TEXT(cudaErrorInvalidValue, "invalid argument"),
     TEXT(cudaErrorMemoryAllocation, "out of memory"),
+    TEXT(cudaErrorInitializationError, "initialization error"),
     TEXT(cudaErrorCudartUnloading, "driver shutting down"),
     TEXT(cudaErrorInvalidPitchValue, "invalid pitch argument"),
     TEXT(cudaErrorInvalidHostPointer, "invalid host pointer"),
@@ -24,6 +25,9 @@ constexpr Text texts[] = {
     TEXT(cudaErrorDevicesUnavailable, "CUDA-capable device(s) is/are busy or unavailable"),
     TEXT(cudaErrorNoDevice, "no CUDA-capable device is detected"),
     TEXT(cudaErrorInvalidDevice, "invalid device ordinal"),
+    TEXT(cudaErrorDeviceUninitialized, "invalid device context"),
+    TEXT(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    TEXT(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     TEXT(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     TEXT(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     TEXT(cudaErrorNotReady, "device not ready"),
@@ -46,6 +50,8 @@ constexpr Text texts[] = {
          "operation would make the legacy stream depend on a capturing blocking stream"),
     TEXT(cudaErrorCapturedEvent,
          "operation not permitted on an event last recorded in a capturing stream"),
+    TEXT(cudaErrorStreamCaptureWrongThread,
+         "attempt to terminate a thread-local capture sequence from another thread"),
     TEXT(cudaErrorUnknown, "unknown error"),
 };
 #undef TEXT

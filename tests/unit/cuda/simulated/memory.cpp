@@ -109,12 +109,47 @@ Block* reusable(size_t size, int device, cudaMemPool_t pool, const Stream* strea
 
 }  // namespace
 
+static size_t taken_by(cudaMemPool_t pool) {
+  size_t sum = 0;
+  for (const auto& entry : state().blocks) {
+    if (entry.second.pool == pool) sum += entry.second.capacity;
+  }
+  return sum;
+}
+
+// "Allocations that have been asynchronously freed but whose completion has not been observed on
+// the host can count as outstanding": here they do.
+void trim(cudaMemPool_t pool, size_t keep) {
+  size_t taken = taken_by(pool);
+  for (auto& entry : state().blocks) {
+    Block& block = entry.second;
+    if (taken <= keep) return;
+    if (block.pool != pool || !block.freed || !before(block.freed_at, {})) continue;
+    taken -= block.capacity;
+    block.pool = nullptr;  // anybody's
+  }
+}
+
+void trim_to_thresholds() {
+  for (const auto& entry : state().pools) {
+    const auto found = entry.second.attributes.find(cudaMemPoolAttrReleaseThreshold);
+    trim(handle_of<cudaMemPool_t>(entry.first),
+         found == entry.second.attributes.end() ? 0 : found->second);
+  }
+}
+
 Block* take(size_t size, int device, cudaMemPool_t pool, const Stream* stream) {
   State& s = state();
   Device& from = s.devices[static_cast<size_t>(device)];
   if (size > s.options.device_memory) return nullptr;
   const size_t capacity = (size + granularity - 1) / granularity * granularity;
   Block* block = reusable(size, device, pool, stream);
+  const Pool* bound = pool == nullptr ? nullptr : find_pool(pool);
+  if (block == nullptr && bound != nullptr && bound->max_size != 0 &&
+      capacity > bound->max_size - std::min(bound->max_size, taken_by(pool))) {
+    return nullptr;
+  }
+  if (block == nullptr) block = reusable(size, device, nullptr, nullptr);  // given back
   if (block == nullptr) {
     if (capacity > s.options.device_memory - from.used) return nullptr;
     const uintptr_t begin = from.begin + from.used;

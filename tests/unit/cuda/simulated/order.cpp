@@ -177,6 +177,7 @@ void wait_for(const Clock& target) {
   run_others(target);
   for (const auto& [number, position] : target) run_until(number, position);
   merge(state().host, target);
+  trim_to_thresholds();
   forget_streams();
 }
 

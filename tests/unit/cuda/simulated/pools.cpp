@@ -45,6 +45,8 @@ cudaError_t cudaMallocAsync(void** out, size_t size, cudaStream_t handle) {
     Stream* stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (stream->capture != nullptr) return cudaErrorNotSupported;
+    const cudaError_t error = may_submit(*stream);
+    if (error != cudaSuccess) return error;
     const Device& device = s.devices[static_cast<size_t>(stream->device)];
     return allocate(out, size, device.default_pool, stream->device, *stream);
   });
@@ -58,6 +60,8 @@ cudaError_t cudaMallocFromPoolAsync(void** out, size_t size, cudaMemPool_t handl
     Stream* stream = find_stream(stream_of);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (stream->capture != nullptr) return cudaErrorNotSupported;
+    const cudaError_t error = may_submit(*stream);
+    if (error != cudaSuccess) return error;
     return allocate(out, size, handle, pool->device, *stream);
   });
 }
@@ -66,7 +70,12 @@ cudaError_t cudaFreeAsync(void* address, cudaStream_t handle) {
   return call("cudaFreeAsync", [&](State&) {
     Stream* stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-    if (stream->capture != nullptr) return cudaErrorInvalidValue;  // "must be a graph allocation"
+    if (stream->capture != nullptr) {  // "must be passed the address of a graph allocation"
+      stream->capture->invalid = true;
+      return cudaErrorInvalidValue;
+    }
+    const cudaError_t error = may_submit(*stream);
+    if (error != cudaSuccess) return error;
     Block* block = to_free(address, "cudaFreeAsync");
     if (block == nullptr || block->type != cudaMemoryTypeDevice) return cudaErrorInvalidValue;
     check_free(*block, "cudaFreeAsync", next_clock(*stream));
@@ -86,7 +95,9 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* out, const cudaMemPoolProps* proper
     }
     const int device = properties->location.id;
     if (device < 0 || device >= s.options.devices) return cudaErrorInvalidValue;
+    if (!s.options.memory_pools) return cudaErrorNotSupported;
     *out = new_pool(s, device, false);
+    find_pool(*out)->max_size = properties->maxSize;
     return cudaSuccess;
   });
 }
@@ -96,6 +107,14 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
     Pool* pool = find_pool(handle);
     if (pool == nullptr || pool->is_default) return cudaErrorInvalidValue;
     s.pools.erase(number_of(handle, "pool"));  // living allocations stay
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t handle, size_t keep) {
+  return call("cudaMemPoolTrimTo", [&](State&) {
+    if (find_pool(handle) == nullptr) return cudaErrorInvalidValue;
+    trim(handle, keep);
     return cudaSuccess;
   });
 }

@@ -34,6 +34,10 @@ struct Options {
   /// asynchronous copies into pageable memory.
   bool may_wait = true;
   size_t device_memory = size_t{1} << 30;  ///< per device, in bytes
+  bool memory_pools = true;                ///< cudaDevAttrMemoryPoolsSupported
+  /// cudaDevAttrConcurrentManagedAccess: whether the host may use managed memory while a device has
+  /// work. The host's accesses are not seen; tests ask pending().
+  bool concurrent_managed_access = true;
 };
 
 /// Forgets everything: memory, streams, events, counts, errors, violations. Work that is still
@@ -64,6 +68,11 @@ bool failed();
 void make_sticky(cudaError_t error);
 /// Every later call returns cudaErrorCudartUnloading, as at the process's exit.
 void unloading(bool on = true);
+/// Called once, without the simulator's lock, when some thread begins a call of that function: to
+/// look at what other threads can do while it waits.
+void at_next(const char* function, std::function<void()> look);
+/// Which device was current in the last call of that function; -1 without one.
+int device_in(const char* function);
 
 /// Bytes of device memory (or of pinned or managed memory) that a kernel touches.
 struct Memory {

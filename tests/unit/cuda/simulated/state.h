@@ -47,6 +47,7 @@ struct Graph {
   std::vector<Work> work;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   int64_t origin = 0;  // the stream in which the capture began
+  int64_t thread = 0;  // that began it
   bool invalid = false;
   bool ended = false;
 };
@@ -85,6 +86,7 @@ struct Access {
 struct Pool {
   int device = 0;
   bool is_default = false;
+  size_t max_size = 0;  // 0: no bound
   std::map<int, uint64_t> attributes;
 };
 
@@ -132,6 +134,8 @@ struct State {
   int64_t fail_at = 0;  // of total
   cudaError_t fail_with = cudaSuccess;
   std::map<std::string, cudaError_t> fail_next;
+  std::map<std::string, std::function<void()>> looks;  // of at_next()
+  std::map<std::string, int> devices_in;               // current in the last call
   cudaError_t sticky = cudaSuccess;
   bool unloading = false;
   std::vector<std::string> violations;
@@ -144,6 +148,7 @@ struct Thread {
   int64_t generation = -1;
   int device = 0;
   cudaError_t last = cudaSuccess;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   bool in_work = false;
 };
 Thread& this_thread();
@@ -151,9 +156,12 @@ Thread& this_thread();
 /// Counts the call, and says whether it fails before it has begun.
 cudaError_t begin_call(const char* function, bool failable);
 cudaError_t end_call(cudaError_t error);
+/// What at_next() asked for, without the lock.
+void look(const char* function);
 template <class F>
 cudaError_t call(const char* function, F&& body) {
   if (this_thread().in_work) return cudaErrorNotPermitted;  // from a kernel's host form
+  look(function);
   const std::lock_guard<std::mutex> lock(state().mutex);
   const cudaError_t early = begin_call(function, true);
   return end_call(early != cudaSuccess ? early : body(state()));
@@ -187,7 +195,7 @@ cudaError_t submit(Stream& stream, Work work);
 /// Whether the host may wait for the stream, and whether work may be put in it: captures.
 cudaError_t may_wait_for(const Stream& stream);
 cudaError_t may_submit(const Stream& stream);
-/// Whether a capture forbids the call.
+/// Whether a capture forbids the thread the call.
 cudaError_t check_capture(const std::string& function);
 /// Runs what must run for that; the host then knows it to be done.
 void wait_for(const Clock& target);
@@ -217,6 +225,10 @@ Block* to_free(const void* address, const char* function);
 /// A free at that place in the order: a violation if not all that touches the block comes before.
 void check_free(const Block& block, const char* function, const Clock& clock);
 Pool* find_pool(cudaMemPool_t handle);
+/// Gives memory that is known to be free back to the device, until the pool has no more than that.
+void trim(cudaMemPool_t pool, size_t keep);
+/// The same for all pools, down to their release thresholds: what each wait of the host does.
+void trim_to_thresholds();
 cudaMemPool_t new_pool(State& s, int device, bool is_default);
 void start(State& s, const Options& options);
 void release_memory(State& s);
