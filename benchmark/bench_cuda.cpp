@@ -20,6 +20,12 @@ int nothing;  // what handles and blocks point to
 }
 extern "C" {
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  return *value = 1, cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  return *status = cudaStreamCaptureStatusNone, cudaSuccess;
+}
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return *stream = reinterpret_cast<cudaStream_t>(&nothing), cudaSuccess;
 }

@@ -160,7 +160,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     TENON_TRY(check_number(number));
     return streams_.order_after(reinterpret_cast<cudaStream_t>(number), streams_);
   }
-  /// Does nothing without a StreamScope.
+  /// Does nothing without a StreamScope. InvalidState while one's stream is captured.
   Error join_streams() noexcept override { return streams_.join(); }
 
   /// Asks CUDA about the first and the last byte. Managed memory is accepted.

@@ -188,6 +188,26 @@ TEST_CASE("cuda graphs: what a capture kept is freed by whatever comes next") {
   CHECK(sim::live_allocations().size() == 2);
 }
 
+TEST_CASE("cuda graphs: a PoolBackend's block that was dropped in a capture is not handed out") {
+  const Simulation simulation(any_order());
+  const UserStream stream;
+  CudaBackend backend;
+  PoolBackend pool(backend);
+  const TensorPtr out = zeros({1000}, ScalarType::Int, backend);
+  TensorPtr dropped = full({1000}, 3, ScalarType::Int, pool);
+  {
+    const StreamScope scope(backend, stream);
+    REQUIRE(copy_(out, dropped) == Error::Ok);  // the stream has not come to it
+    cudaGraphExec_t graph = captured(stream, [&] {
+      dropped.reset();
+      const auto use = [&] { return zeros({1000}, ScalarType::Int, pool)->numel(); };
+      CHECK(std::async(std::launch::async, use).get() == 1000);
+    });
+    CHECK(cudaGraphExecDestroy(graph) == cudaSuccess);
+  }
+  CHECK(to_binary(out) == to_binary(full({1000}, 3, ScalarType::Int)));
+}
+
 TEST_CASE("cuda graphs: the pool gives no memory in a capture, and says so") {
   const Simulation simulation;
   CudaBackend backend;

@@ -144,11 +144,12 @@ class CudaStreams {
     }
     return has_freed ? wait(release_) : Error::Ok;
   }
-  /// Makes each of them wait for all.
+  /// Makes each of them wait for all. InvalidState, without a text, while one is captured: what that
+  /// did before cannot be waited for.
   Error join() noexcept {
     if (!has_scopes()) return Error::Ok;
+    if (is_any_captured()) return Error::InvalidState;
     const Lock lock(mutex_);
-    if (is_alone()) return Error::Ok;
     TENON_TRY(gather());
     return each([&](cudaStream_t s) { return order(release_, s, *this); });
   }
@@ -239,8 +240,8 @@ class CudaStreams {
 
   // With the lock.
 
-  /// Leaves out streams that another thread captures: their work does not run now, and a stream
-  /// that waited for an event of them would become part of that graph.
+  /// Leaves out streams that another thread captures: a stream that waited for an event of them
+  /// would become part of that graph.
   template <class F>
   Error each(const F& f) const noexcept {
     if (!has_scopes()) return f(own_);
