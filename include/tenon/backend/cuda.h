@@ -25,7 +25,7 @@ TENON_BEGIN_NAMESPACE
 /// and what orders streams.
 ///
 /// In a graph's capture what waits, a copy from the host, and an allocation from the pool are
-/// errors; all else may be captured. What is dropped meanwhile, by any thread, is kept, and is freed
+/// errors; all else may be captured. What is dropped meanwhile, by any thread, is kept, and freed
 /// by the first allocation, release, synchronize() or trim() after the capture.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.

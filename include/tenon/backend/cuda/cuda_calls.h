@@ -148,8 +148,8 @@ class CudaReleases {
   AtomicValue<cudaError_t> reported_;
 };
 
-/// Frees memory while its device is the current one, or, where that cannot be made so, whichever is:
-/// CUDA finds memory by its address.
+/// Frees memory while its device is the current one; where that cannot be made so, with another one
+/// current: CUDA finds memory by its address.
 inline CudaResult free_on_device(int device, void* p, cudaError_t (*free)(void*),
                                  const char* name) noexcept {
   bool is_called = false;

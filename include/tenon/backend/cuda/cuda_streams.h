@@ -124,7 +124,7 @@ class CudaStreams {
     return error;
   }
 
-  /// Whether a graph is captured from a stream. An error for the legacy one while it cannot be used.
+  /// Whether a graph is captured from a stream. An error for the legacy one while it is unusable.
   Error find_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     return check_cuda(look_for_capture(stream, is_captured), "cudaStreamIsCapturing");
   }
@@ -144,8 +144,8 @@ class CudaStreams {
     }
     return has_freed ? wait(release_) : Error::Ok;
   }
-  /// Makes each of them wait for all. InvalidState, without a text, while one is captured: what that
-  /// did before cannot be waited for.
+  /// Makes each of them wait for all. InvalidState, without a text, while one is captured: what
+  /// that did before cannot be waited for.
   Error join() noexcept {
     if (!has_scopes()) return Error::Ok;
     if (is_any_captured()) return Error::InvalidState;

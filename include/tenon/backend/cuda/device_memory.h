@@ -27,11 +27,11 @@ struct CudaOptions {
   /// cudaMemPoolAttrReleaseThreshold. Beside another allocator in the process, such as PyTorch's,
   /// set it, or call trim(): what is kept is missing there.
   uint64_t release_threshold = UINT64_MAX;
+  /// cuda_kernels() of cuda_kernels.cuh; without it what CUDA has no copy for is done on the host.
+  const CudaKernels* kernels = nullptr;
   /// The most bytes that the pool takes from the device, in use or kept; 0 for what CUDA allows.
   /// cudaMemPoolProps::maxSize, which CUDA has from 12.2 on.
   size_t max_pool_bytes = 0;
-  /// cuda_kernels() of cuda_kernels.cuh; without it what CUDA has no copy for is done on the host.
-  const CudaKernels* kernels = nullptr;
 };
 
 namespace detail {
