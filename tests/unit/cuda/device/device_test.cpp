@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CudaBackend and its kernels on a GPU; skip.cpp ends the program where there is none. The other
 // tests of this folder run on the simulated runtime.
+#include <future>
+
 #include "cuda/device_kernels.h"
 #include "cuda/kernel_checks.h"
 #include "support/catch.h"
@@ -83,6 +85,54 @@ TEST_CASE("device: what is captured in a graph runs again when that is launched"
   CHECK(cudaGraphExecDestroy(runnable) == cudaSuccess);
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
   CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("device: a capture goes on beside what is dropped and allocated meanwhile") {
+  CudaOptions by_malloc;
+  by_malloc.allocator = CudaAllocator::Malloc;
+  CudaBackend cuda;
+  CudaBackend malloc(0, by_malloc);
+  PinnedBackend pinned;
+  ManagedBackend managed;
+  Backend* const backends[] = {&cuda, &malloc, &pinned, &managed};
+  const auto use = [&] {
+    for (Backend* backend : backends) {
+      if (to_binary(ones({4}, *backend)) != to_binary(ones({4}))) return false;
+    }
+    return true;
+  };
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  TensorPtr dropped[] = {ones({1000}, cuda), ones({1000}, malloc)};
+  cudaGraph_t graph = nullptr;
+  {
+    const StreamScope scope(cuda, stream);
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    for (TensorPtr& t : dropped) t.reset();
+    CHECK(std::async(std::launch::async, use).get());
+    CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  }
+  CHECK(use());
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("device: trim gives what the pool keeps back to the device") {
+  CudaBackend cuda;
+  if (cuda.allocator() != CudaAllocator::Pool) return;
+  const auto free_bytes = [] {
+    size_t free = 0;
+    size_t all = 0;
+    CHECK(cudaMemGetInfo(&free, &all) == cudaSuccess);
+    return free;
+  };
+  constexpr size_t kBytes = size_t{1} << 28;
+  zeros({int64_t{kBytes}}, ScalarType::Byte, cuda);
+  check(cuda.synchronize());
+  const size_t before = free_bytes();
+  check(cuda.trim());
+  CHECK(free_bytes() >= before + kBytes / 2);
 }
 
 }  // namespace device_test
