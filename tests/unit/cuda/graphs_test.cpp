@@ -163,7 +163,6 @@ TEST_CASE("cuda graphs: what is dropped in a capture waits for nothing, and is f
 TEST_CASE("cuda graphs: what a capture kept is freed by whatever comes next") {
   const Simulation simulation;
   CudaBackend backend;
-  CudaBackend other;
   const TensorPtr out = zeros({4}, backend);
   const auto keep = [&](CudaBackend& of) {
     TensorPtr t = zeros({4}, of);
@@ -178,6 +177,14 @@ TEST_CASE("cuda graphs: what a capture kept is freed by whatever comes next") {
   CHECK(sim::live_allocations().size() == 1);
   keep(backend);
   const TensorPtr next = zeros({4}, backend);
+  CHECK(sim::live_allocations().size() == 2);
+  TensorPtr last = zeros({4}, backend);
+  {
+    TensorPtr t = zeros({4}, backend);
+    CHECK(cudaGraphExecDestroy(captured(backend.stream(), [&] { t.reset(); })) == cudaSuccess);
+  }
+  CHECK(sim::live_allocations().size() == 4);
+  last.reset();
   CHECK(sim::live_allocations().size() == 2);
   CudaBackend* const gone = new CudaBackend();
   {
