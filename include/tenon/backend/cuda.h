@@ -170,7 +170,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
 
   /// Between this device and itself or another: peer copies where the devices differ, which need no
-  /// peer access. NotSupported, and by way of the host, where CUDA refuses them.
+  /// peer access. NotSupported where CUDA refuses them: the host then copies.
   Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                      Backend& other) override {
     if (detail::BackendAccess::kind(other) != detail::BackendKind::Cuda) {

@@ -59,7 +59,7 @@ class CudaMemory {
     return pool_ != nullptr ? CudaAllocator::Pool : CudaAllocator::Malloc;
   }
 
-  /// Null, with a text, where there is none.
+  /// Null, with a text, on failure.
   void* allocate(size_t nbytes) noexcept {
     if (TENON_UNLIKELY(has_kept_.get())) free_kept();
     if (TENON_UNLIKELY(pool_ == nullptr)) return allocate_by_malloc(nbytes);
