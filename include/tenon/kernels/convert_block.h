@@ -99,7 +99,7 @@ struct BlockConversion : Conversion {
 };
 
 template <class = void>
-void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
+TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
 
 /// Casts a plane whose source is the same along i: once, and copies it to all.
 TENON_LAZY TENON_NOINLINE void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
@@ -115,7 +115,7 @@ TENON_LAZY TENON_NOINLINE void cast_repeated(BlockConversion& c, const Plane& p)
 }
 
 template <class>
-TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
+void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
   if (plane.in_step == 0 && plane.out_rows > 1 &&
       plane.in_rows * c.to_size <= BlockConversion::kBytes) {
     return cast_repeated(c, plane.exchanged());
