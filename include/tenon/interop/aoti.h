@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/interop/aoti/inputs.h"
 #include "tenon/interop/aoti/model.h"
 #include "tenon/module/module.h"
 
@@ -16,11 +17,14 @@ TENON_BEGIN_NAMESPACE
 ///
 /// Nothing is opened before the first use, which reports what is wrong with the file; a later use
 /// tries again.
-/// Inputs: contiguous tensors that the host reads, read where they are, read-only ones too. Their
-/// names, sizes and dtypes are checked where the package has them: examples/aoti/export.py writes
-/// them. Without, describe_inputs() says what is to be checked; the model itself checks its inputs
-/// only with AOTI_RUNTIME_CHECK_INPUTS=1 in the environment, and reads beyond those that are too
-/// small. Dimensions of one name have one size.
+/// Inputs: tensors that the host reads, read where they are, read-only ones too, if they have the
+/// strides that the model was compiled for: those of the example that it was exported with. Others
+/// are copied to these, or refused, as AotiOptions say. The strides are those that the package
+/// says, that its source has, or that describe_inputs() gave; else assume_row_major is needed.
+/// Names, sizes and dtypes are checked as far as they are known: examples/aoti/export.py writes
+/// them, and the source has dtypes and fixed sizes. The model itself checks its inputs only with
+/// AOTI_RUNTIME_CHECK_INPUTS=1 in the environment, and reads beyond those that are too small.
+/// Dimensions of one name have one size.
 /// Outputs: computed right in the tensor that was set, from the second run on and if it has just
 /// the shape, and shares no memory with an input or an earlier output; else copied there. Where
 /// none was set, a new tensor in `memory`, which the host must reach (else NotSupported), or with
@@ -28,11 +32,12 @@ TENON_BEGIN_NAMESPACE
 /// output that the model hands through is the input's own memory.
 /// Ownership: shares the model. Outputs outlive it.
 /// Errors: as Module's and AotiModel::load()'s; InvalidState for constants without values;
-/// NotSupported for a tensor that is not contiguous; what the model reports, with its text, and
+/// NotSupported for an input whose strides are not known, or that is in others and cannot be
+/// copied; what the model reports, with its text, and
 /// then also OutOfMemory. The model itself prints its errors to stderr, too.
 /// Threads: as Module's. Several modules of one AotiModel, several threads; num_models of them
 /// compute at once. A model compiled for several threads computes on OpenMP's.
-/// Cost: a run makes a handle for each input. The model allocates what it computes between: with
+/// Cost: a run makes a handle for each input, and a copy of one in other strides. The model allocates what it computes between: with
 /// an ArenaBackend behind a PoolBackend as `memory`, without the heap.
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
@@ -80,7 +85,9 @@ class TENON_EXPORT AotiModule final : public Module {
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     const AotiModel::State& state = *model_.state_;
     TENON_TRY(state.check_constants());
-    TENON_TRY(check_inputs(inputs));
+    const Result<MethodMeta> meta = method_meta();  // describe_inputs() may have added to it
+    TENON_TRY(meta);
+    TENON_TRY(check_inputs(meta->inputs, inputs));
     const BackendScope scope(memory_ != nullptr ? *memory_ : default_backend());
     const Handles handles{inputs_, outputs_};
     detail::AotiCall call;
@@ -93,9 +100,15 @@ class TENON_EXPORT AotiModule final : public Module {
     allocations_.clear();  // else addresses of an older run's tensors
     if (places && !knows_allocations_) call.made = &allocations_;
     call.owner = &state.library;
+    call.threads = state.threads;
     for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueSpec& spec = meta->inputs[i];
+      Tensor handed;
+      TENON_TRY(detail::add_context_if(
+          "input", i, spec.name(),
+          detail::hand_over(spec, state.assume_row_major, inputs[i].toTensor(), handed)));
       const detail::AotiCallScope made_by_the_model(call);
-      TENON_TRY(detail::make_aoti_handle(inputs[i].toTensor(), inputs_[i]));
+      TENON_TRY(detail::make_aoti_handle(std::move(handed), inputs_[i]));
     }
     TENON_TRY(state.library.call(call, state.library.functions().run, state.library.container(),
                                  inputs_.data(), inputs_.size(), outputs_.data(), outputs_.size(),
@@ -121,28 +134,18 @@ class TENON_EXPORT AotiModule final : public Module {
     }
   };
 
-  Error check_inputs(Span<const EValue> inputs) const noexcept {
-    const std::vector<ValueSpec>& specs = model_.state_->inputs;
+  static Error check_inputs(ArrayRef<ValueSpec> specs, Span<const EValue> inputs) noexcept {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const detail::TensorFields& input = detail::fields(TensorArg(inputs[i].toTensor()));
-      Error error = Error::Ok;
-      if (TENON_UNLIKELY(!input.is_host_accessible())) {
-        error = detail::fail_host_access(input);
-      } else if (TENON_UNLIKELY(!input.layout.is_contiguous())) {
-        error = detail::fail(Error::NotSupported, "strides ", input.layout.strides(), " of sizes ",
-                             input.layout.sizes(),
-                             " are not contiguous, as the model reads them; contiguous() makes a "
-                             "copy");
-      } else {
-        error = check_names(specs, inputs, i);
-      }
+      const Error error = input.is_host_accessible() ? check_names(specs, inputs, i)
+                                                     : detail::fail_host_access(input);
       TENON_TRY(detail::add_context_if("input", i, specs[i].name(), error));
     }
     return Error::Ok;
   }
   /// Checks that dimensions with a name are not empty, and have the size of those of the same name
   /// in earlier inputs.
-  static Error check_names(const std::vector<ValueSpec>& specs, Span<const EValue> inputs,
+  static Error check_names(ArrayRef<ValueSpec> specs, Span<const EValue> inputs,
                            size_t i) noexcept {
     const NameList& names = specs[i].tensor.names;
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();

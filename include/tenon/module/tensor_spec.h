@@ -26,13 +26,19 @@ struct TensorSpec {
   /// The most that each size may be where sizes has -1; -1 for no such bound; empty for none at
   /// all.
   Dims max_sizes = {};
+  /// The strides, -1 for any; those of dimensions of size 1 never matter. Empty for any strides.
+  Dims strides = {};
+  /// Instead of strides, where they depend on sizes: the dimensions of a dense tensor, outermost
+  /// first. {0, 2, 3, 1} is channels last.
+  Dims dim_order = {};
 
-  /// Checks a tensor. Its strides do not matter.
+  /// Checks a tensor.
   /// Errors: InvalidType (another dtype); InvalidArgument (another rank or size, "check: dimension
-  /// 1 (rows) is 9, expected 8"; another device; a spec that no tensor can meet: names or max_sizes
-  /// that are not as many as its sizes, sizes below -1, beyond max_sizes or beyond the address
-  /// space); InvalidState (an undefined or deallocated tensor); OutOfMemory (there was none for
-  /// the spec itself).
+  /// 1 (rows) is 9, expected 8"; other strides; another device; a spec that no tensor can meet:
+  /// lists that are not as long as its sizes, sizes below -1, beyond max_sizes or beyond the
+  /// address space, negative strides, a dim_order that is not a permutation, or beside strides);
+  /// InvalidState (an undefined or deallocated tensor); OutOfMemory (there was none for the spec
+  /// itself).
   [[nodiscard]] Error check(const TensorArg& tensor) const noexcept;
 };
 
@@ -60,6 +66,9 @@ struct ValueSpec {
   bool is_described = false;
   /// Whether None is accepted too.
   bool is_optional = false;
+  /// Whether a tensor of other strides is accepted too: the module makes a copy in those of the
+  /// spec.
+  bool is_copied = false;
   /// Whether the runtime can take such a value. If not, check() accepts any value, and a run
   /// reports the reason.
   bool is_supported = true;
@@ -107,10 +116,66 @@ struct Numbered {
   }
 };
 
+/// Whether a spec's strides or dim_order can be met.
+TENON_LAZY Error check_spec_layout(const TensorSpec& spec) noexcept {
+  const size_t rank = spec.sizes.size();
+  uint64_t seen = 0;
+  bool is_valid = spec.strides.empty() || (spec.strides.size() == rank && spec.dim_order.empty());
+  for (const int64_t stride : spec.strides) is_valid = is_valid && stride >= -1;
+  for (const int64_t d : spec.dim_order) {
+    is_valid = is_valid && d >= 0 && d < static_cast<int64_t>(rank) && (seen >> d & 1) == 0;
+    if (is_valid) seen |= uint64_t{1} << d;
+  }
+  is_valid = is_valid && (spec.dim_order.empty() || spec.dim_order.size() == rank);
+  if (is_valid) return Error::Ok;
+  return fail(Error::InvalidArgument, "the spec has strides ", spec.strides, " and dim_order ",
+              spec.dim_order, " for sizes ", spec.sizes,
+              ", expected one of them, of as many entries");
+}
+/// Whether a spec says in which order the elements are.
+inline bool has_layout(const TensorSpec& spec) noexcept {
+  return !spec.strides.empty() || !spec.dim_order.empty();
+}
+/// The strides that a valid spec has for a layout of its rank, which gives those that it leaves
+/// open.
+/// Errors: OutOfMemory.
+TENON_LAZY Error find_strides(const TensorSpec& spec, const Layout& given,
+                              Dims& strides) noexcept {
+  strides = given.strides();
+  TENON_TRY(check_dims("strides", strides));
+  int64_t product = 1;
+  for (size_t i = spec.dim_order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(spec.dim_order[i]);
+    strides[d] = product;
+    if (given.sizes()[d] != 0) product *= given.sizes()[d];
+  }
+  for (size_t d = 0; d < spec.strides.size(); ++d) {
+    if (spec.strides[d] >= 0) strides[d] = spec.strides[d];
+  }
+  return Error::Ok;
+}
+/// Whether the elements of a layout are where these strides have them.
+inline bool has_strides(const Layout& given, ArrayRef<int64_t> strides) noexcept {
+  bool is_same = true;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    is_same &= given.sizes()[d] == 1 || given.strides()[d] == strides[d];
+  }
+  return is_same || given.numel == 0;
+}
+TENON_LAZY Error check_strides(const TensorSpec& spec, const Layout& given) noexcept {
+  Dims strides;
+  TENON_TRY(find_strides(spec, given, strides));
+  if (has_strides(given, strides)) return Error::Ok;
+  return fail(Error::InvalidArgument, "its strides are ", given.strides(), ", expected ", strides,
+              "; copy_() to an empty_strided() tensor of these changes them");
+}
+
 /// Whether a spec can be met at all.
 inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's sizes", spec.sizes));
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
+  TENON_TRY(check_dims("the spec's strides", spec.strides));
+  TENON_TRY(check_dims("the spec's dim_order", spec.dim_order));
   if (TENON_UNLIKELY(spec.names.error() != Error::Ok || spec.name.error() != Error::Ok)) {
     return fail(Error::OutOfMemory, "out of memory for a spec");
   }
@@ -134,7 +199,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
     return fail(Error::InvalidArgument, "the spec's sizes ", spec.sizes, " of ",
                 own_type(spec.type), " overflow the address space");
   }
-  return Error::Ok;
+  return has_layout(spec) ? check_spec_layout(spec) : Error::Ok;
 }
 
 /// The size of dimension d if the spec has one, else its greatest size; -1 for any size.
@@ -156,7 +221,9 @@ inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
   return limit < 0 || size == limit || (spec.sizes[d] < 0 && size < limit);
 }
 
-TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) noexcept {
+/// `is_copied` allows other strides.
+TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
+                              bool is_copied = false) noexcept {
   TENON_TRY(check_spec(spec));
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& found = fields(tensor);
@@ -175,6 +242,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor) n
                   limit_of(spec, d));
     }
   }
+  if (has_layout(spec) && !is_copied) TENON_TRY(check_strides(spec, found.layout));
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
   if (TENON_UNLIKELY(!here)) {
     return fail(Error::InvalidArgument, "it is on ", found.device, ", expected ", spec.device,
@@ -195,7 +263,7 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
   const TensorArg tensor(value.toTensor());
-  return spec.is_described ? check_tensor(spec.tensor, tensor)
+  return spec.is_described ? check_tensor(spec.tensor, tensor, spec.is_copied)
                            : check_metadata(tensor, "the tensor");
 }
 
@@ -221,6 +289,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   if (to.name.empty()) to.name = known.name;
   spec.is_optional = own.is_optional;
   spec.is_supported = own.is_supported;
+  spec.is_copied = own.is_copied;
   if (!own.is_described) return check_spec(to);
   if (!spec.is_described) {
     const Text name = to.name;
@@ -245,6 +314,15 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   if (to.names.empty()) to.names = known.names;
   if (to.max_sizes.empty()) to.max_sizes = known.max_sizes;
   TENON_TRY(check_spec(to));
+  if (TENON_UNLIKELY(has_layout(to) && has_layout(known) &&
+                     (to.strides != known.strides || to.dim_order != known.dim_order))) {
+    return fail(Error::InvalidArgument, "the spec has strides ", to.strides, " and dim_order ",
+                to.dim_order, ", the module's are ", known.strides, " and ", known.dim_order);
+  }
+  if (!has_layout(to)) {
+    to.strides = known.strides;
+    to.dim_order = known.dim_order;
+  }
   for (size_t d = 0; d < to.sizes.size(); ++d) {
     const int64_t limit = limit_of(known, d);
     if (TENON_UNLIKELY(to.sizes[d] >= 0 && !allows(known, d, to.sizes[d]))) {

@@ -43,6 +43,7 @@ inline constexpr size_t kUnknownAllocation = SIZE_MAX;
 struct AotiCall {
   const void* owner = nullptr;  // of the handles that it makes
   size_t allocations = 0;       // so far
+  int threads = 0;              // for kernels; 0 for OpenMP's
   Span<AotiPlacement> placements;
   std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
 

@@ -9,7 +9,7 @@
 
 #include "tenon/interop/aoti/library.h"
 #include "tenon/interop/aoti/package.h"
-#include "tenon/interop/aoti/specs.h"
+#include "tenon/interop/aoti/source.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -18,6 +18,15 @@ struct AotiOptions {
   size_t num_models = 1;
   /// Which of a package's models.
   std::string model = "model";
+  /// Whether an input of other strides than the model reads it by is copied. If not, it is an
+  /// error, as it always is for an input that the model writes to.
+  bool copies_inputs = true;
+  /// Whether tensors are row-major to the model where neither the package nor the library's source
+  /// tells. If not, a run with such an input is an error.
+  bool assume_row_major = false;
+  /// On how many threads the kernels of interop/aoti_onednn.h compute. 0: as many as the package
+  /// says, which examples/aoti/export.py writes, else OpenMP's.
+  int threads = 0;
 };
 
 /// A constant of a model, by its name in the PyTorch module: "conv.weight".
@@ -77,8 +86,8 @@ class AotiModel {
 
   bool is_loaded() const noexcept { return state_ != nullptr; }
 
-  /// The constants that set_constants() takes. Their sizes are known, and is_described set, once
-  /// they have values.
+  /// The constants that set_constants() takes. Their sizes are known, and is_described set, where
+  /// the library's source is there, or else once they have values.
   /// Errors: InvalidState for an empty handle; OutOfMemory.
   Result<std::vector<ValueSpec>> constants() const noexcept {
     std::vector<ValueSpec> specs;
@@ -91,14 +100,14 @@ class AotiModel {
     return specs;
   }
 
-  /// Replaces constants: all of these or, after an error, none. What has no value yet is checked by
-  /// its dtype and its bytes, since the model does not tell its shape.
+  /// Replaces constants: all of these or, after an error, none. What is not described yet is
+  /// checked by its dtype and its bytes.
   ///
   /// Ownership: no copies; the model reads the tensors' memory and keeps it, until they are
   /// replaced or the model goes.
   /// Errors: NotFound (a constant, which names one that there is); InvalidType and InvalidArgument
   /// for a tensor of another dtype or shape, or on another device; NotSupported unless its strides
-  /// are those of the constant that it replaces; InvalidState for a placeholder and for an empty
+  /// are those that the model reads it by, or where nothing tells these; InvalidState for a placeholder and for an empty
   /// handle; OutOfMemory.
   /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
   [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
@@ -116,12 +125,13 @@ class AotiModel {
     ValueSpec spec;    // by the name in PyTorch
     Dims strides;
     size_t nbytes = 0;
+    bool has_value = false;
 
     void describe(const Tensor& value) noexcept {
       const Layout& layout = detail::fields(TensorArg(value)).layout;
       spec.tensor.sizes = layout.sizes();
       strides = layout.strides();
-      spec.is_described = true;
+      spec.is_described = has_value = true;
     }
   };
   struct State {
@@ -129,17 +139,21 @@ class AotiModel {
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
     std::vector<Constant> constants;
+    bool assume_row_major = false;
+    int threads = 0;  // 0 for OpenMP's
 
     /// Errors: InvalidState for constants without values, with the first one's name.
     Error check_constants() const noexcept {
       for (const Constant& constant : constants) {
-        if (constant.spec.is_described || constant.nbytes == 0) continue;
+        if (constant.has_value || constant.nbytes == 0) continue;
         return detail::fail(Error::InvalidState, "the constant ", constant.spec.name(),
                             " has no value; set_constants() gives it one");
       }
       return Error::Ok;
     }
   };
+
+  static constexpr int kMostThreads = 4096;
 
   Error check_loaded() const noexcept {
     return state_ != nullptr ? Error::Ok
@@ -176,26 +190,31 @@ class AotiModel {
     }
     TENON_TRY(error);
     package.library.remove();
-    if (!is_package) TENON_TRY(read_weights_beside(path, package.weights));
-    TENON_TRY(describe(*state, package.metadata));
-    TENON_TRY(read_constants(*state));
+    if (!is_package) {
+      TENON_TRY(read_beside(path, "_weights.blob", package.weights));
+      TENON_TRY(read_beside(path, ".cpp", package.source));
+    }
+    state->assume_row_major = options.assume_row_major;
+    TENON_TRY(describe(*state, package, options));
+    TENON_TRY(read_constants(*state, package.source));
     if (!package.weights.empty()) TENON_TRY(load_weights(*state, package.weights));
     TENON_TRY(describe_constants(*state));
     state_ = std::move(state);
     return Error::Ok;
   }
-  /// "model.wrapper_weights.blob" beside "model.wrapper.so".
-  static Error read_weights_beside(const std::string& path, std::vector<uint8_t>& weights) {
-    const size_t end = path.rfind(".so");
-    const std::string beside = path.substr(0, end) + "_weights.blob";
+  /// "model.wrapper_weights.blob" beside "model.wrapper.so", if it is there.
+  template <class Bytes>
+  static Error read_beside(const std::string& path, const char* end, Bytes& bytes) {
+    const std::string beside = path.substr(0, path.rfind(".so")) + end;
     if (::access(beside.c_str(), F_OK) != 0) return Error::Ok;
     detail::InputFile file;
     TENON_TRY(file.open(beside.c_str()));
     const uint64_t size = file.size();
-    weights.resize(static_cast<size_t>(size));
-    return weights.empty() ? Error::Ok : file.read(0, weights.data(), weights.size());
+    bytes.resize(static_cast<size_t>(size));
+    return bytes.empty() ? Error::Ok : file.read(0, bytes.data(), bytes.size());
   }
-  static Error describe(State& state, const std::string& metadata) {
+  static Error describe(State& state, const detail::AotiPackage& package,
+                        const AotiOptions& options) {
     const detail::AotiLibrary& library = state.library;
     const detail::AotiFunctions& f = library.functions();
     const auto names = [&](auto count_them, auto name_one, std::vector<ValueSpec>& specs) {
@@ -210,11 +229,37 @@ class AotiModel {
     };
     TENON_TRY(names(f.count_inputs, f.input_name, state.inputs));
     TENON_TRY(names(f.count_outputs, f.output_name, state.outputs));
-    TENON_TRY(detail::read_aoti_specs(metadata, "tenon_inputs", state.inputs));
-    return detail::read_aoti_specs(metadata, "tenon_outputs", state.outputs);
+    std::vector<ValueSpec> compiled = state.inputs;  // as the source has them
+    for (size_t i = 0; i < compiled.size(); ++i) {
+      TENON_TRY(detail::read_source_input(package.source, i, compiled[i]));
+      compiled[i].is_copied = options.copies_inputs && !detail::is_source_input_written(
+                                                           package.source, state.inputs[i].name());
+    }
+    std::vector<ValueSpec> inputs = compiled;
+    TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TensorSpec& spec = inputs[i].tensor;
+      inputs[i].is_copied = compiled[i].is_copied;
+      if (detail::has_layout(compiled[i].tensor)) {  // what it was compiled for
+        spec.strides = compiled[i].tensor.strides;
+        spec.dim_order = compiled[i].tensor.dim_order;
+      }
+      TENON_TRY(detail::add_context_if("input", i, inputs[i].name(), detail::check_spec(spec)));
+    }
+    state.inputs = std::move(inputs);
+    std::optional<std::string_view> threads;
+    TENON_TRY(detail::find_aoti_text(package.metadata, "tenon_threads", threads));
+    const int64_t count =
+        options.threads == 0 && threads ? detail::aoti_number(*threads) : options.threads;
+    if (count < 0 || count > kMostThreads) {
+      return detail::fail(Error::InvalidArgument, "the model has ", count,
+                          " threads, expected up to ", kMostThreads, ", or 0 for OpenMP's");
+    }
+    state.threads = static_cast<int>(count);
+    return detail::read_aoti_specs(package.metadata, "tenon_outputs", state.outputs);
   }
   /// Asks the container for its constants.
-  static Error read_constants(State& state) {
+  static Error read_constants(State& state, std::string_view source) {
     const detail::AotiLibrary& library = state.library;
     const detail::AotiFunctions& f = library.functions();
     size_t count = 0;
@@ -234,6 +279,8 @@ class AotiModel {
       constant.name = name;
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
       constant.spec.tensor.type = detail::type_of_torch_number(type);
+      constant.spec.is_described = detail::read_source_constant(
+          source, i, constant.spec.tensor.sizes, constant.strides);
       state.constants.push_back(std::move(constant));
     }
     return Error::Ok;
@@ -279,7 +326,7 @@ class AotiModel {
         if (TENON_UNLIKELY(std::count(targets.begin(), targets.end(), &target) != 0)) {
           return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
         }
-        const Error error = check_constant(target, value.tensor);
+        const Error error = check_constant(target, value.tensor, state_->assume_row_major);
         if (TENON_UNLIKELY(error != Error::Ok)) {
           return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
         }
@@ -298,7 +345,8 @@ class AotiModel {
     for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);
     return Error::Ok;
   }
-  static Error check_constant(const Constant& constant, const Tensor& tensor) noexcept {
+  static Error check_constant(const Constant& constant, const Tensor& tensor,
+                              bool is_row_major) noexcept {
     const TensorArg arg(tensor);
     TENON_TRY(detail::check_defined(arg, "the tensor"));
     const detail::TensorFields& given = detail::fields(arg);
@@ -314,6 +362,11 @@ class AotiModel {
                           constant.nbytes, " or up to 63 less");
     }
     const ArrayRef<int64_t> strides = given.layout.strides();
+    if (TENON_UNLIKELY(!constant.spec.is_described && !is_row_major && given.layout.numel > 1)) {
+      return detail::fail(Error::NotSupported,
+                          "nothing says by which strides the model reads it: it has no value, and "
+                          "the library's source is not there; AotiOptions::assume_row_major does");
+    }
     bool fits = constant.spec.is_described || given.layout.is_contiguous();
     for (size_t d = 0; constant.spec.is_described && d < strides.size(); ++d) {
       // The stride of a dimension of size 1 leads nowhere.
@@ -321,7 +374,8 @@ class AotiModel {
     }
     if (fits || given.layout.numel == 0) return Error::Ok;
     return detail::fail(Error::NotSupported, "its strides are ", strides,
-                        ", the model reads it by ", constant.strides);
+                        ", the model reads it by ", constant.strides,
+                        "; copy_() to an empty_strided() tensor of these changes them");
   }
 
   std::shared_ptr<State> state_;

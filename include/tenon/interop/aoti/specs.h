@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What a package says of a model's tensors, in words such as
-// "image float32 batch<=64 1 8 8; rows int64 batch": name, dtype, and each dimension's size, or its
-// name with the greatest size. "*" is a dimension without a name.
+// "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 batch": name, dtype, and each
+// dimension's size, or its name with the greatest size. "*" is a dimension without a name. The
+// strides, "*" for any, stand last, or where they depend on sizes "order=0,2,3,1": the dimensions
+// of a dense tensor, outermost first.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +49,21 @@ inline bool is_aoti_name(std::string_view word) noexcept {
   return !word.empty();
 }
 
+/// Reads "strides=64,*,8,1" or "order=0,2,3,1"; false if the word is another one.
+inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_valid) {
+  const bool has_strides = word.substr(0, 8) == "strides=";
+  if (!has_strides && word.substr(0, 6) != "order=") return false;
+  word.remove_prefix(has_strides ? 8 : 6);
+  std::vector<int64_t> values;
+  while (!word.empty()) {
+    const std::string_view value = next_word(word, ',');
+    values.push_back(aoti_number(value));
+    is_valid = is_valid && (values.back() >= 0 || (has_strides && value == "*"));
+  }
+  (has_strides ? spec.strides : spec.dim_order) = Dims(values);
+  return true;
+}
+
 /// Reads one tensor's description.
 /// Errors: InvalidArgument.
 inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
@@ -61,6 +78,10 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
   bool is_valid = !made.name.empty() && made.type != tenon::ScalarType::Undefined;
   while (!text.empty() && is_valid) {
     std::string_view word = next_word(text, ' ');
+    if (read_aoti_layout(word, made, is_valid)) {
+      is_valid = is_valid && text.empty();
+      continue;
+    }
     const int64_t size = aoti_number(word);
     const size_t bound = word.find("<=");
     sizes.push_back(size);

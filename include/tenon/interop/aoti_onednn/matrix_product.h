@@ -3,8 +3,11 @@
 // Half by its matmul, which has what the processor has.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "tenon/interop/aoti/answers.h"
@@ -21,6 +24,37 @@ TENON_EXPORT inline dnnl::stream& onednn_stream() {
   return stream;
 }
 
+/// Has oneDNN compute on as many of OpenMP's threads as the model has, in a scope. OpenMP's
+/// functions are looked up, since programs need not be linked to it.
+class OnednnThreads {
+ public:
+  OnednnThreads() noexcept {
+    const AotiCall* const call = aoti_call();
+    if (call == nullptr || call->threads == 0) return;
+    int (*get)() = nullptr;
+    find("omp_get_max_threads", get);
+    find("omp_set_num_threads", set_);
+    if (get != nullptr) before_ = get();
+    change(call->threads);
+  }
+  OnednnThreads(const OnednnThreads&) = delete;
+  OnednnThreads& operator=(const OnednnThreads&) = delete;
+  ~OnednnThreads() { change(before_); }
+
+ private:
+  template <class F>
+  static void find(const char* name, F& function) noexcept {
+    void* const found = ::dlsym(RTLD_DEFAULT, name);
+    std::memcpy(&function, &found, sizeof found);  // POSIX has both of one size
+  }
+  void change(int count) const noexcept {
+    if (before_ != 0 && set_ != nullptr) set_(count);
+  }
+
+  int before_ = 0;  // 0 where it is not changed
+  void (*set_)(int) = nullptr;
+};
+
 inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
   using Type = dnnl::memory::data_type;
   return type == ScalarType::Float      ? Type::f32
@@ -33,6 +67,7 @@ inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
 template <class Call>
 AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
   return aoti_answer(function, [&] {
+    const OnednnThreads threads;
 #if TENON_HAS_EXCEPTIONS
     try {
       return call();

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// An input in the strides that a model was compiled for: its code reads memory by those of the
+// example that it was exported with, whatever the tensor says.
+#pragma once
+
+#include "tenon/interop/element_types.h"
+#include "tenon/module/tensor_spec.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/view.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A copy in these strides. Where the spec leaves strides open, the copy has no gaps.
+/// Errors: NotSupported for strides by which elements share memory, unless `given` repeats its
+/// elements along the same dimensions; those of allocation.
+inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Dims& strides,
+                             Tensor& copy) noexcept {
+  const Layout& from = fields(TensorArg(given)).layout;
+  Dims sizes = from.sizes();  // with 1 where elements repeat
+  TENON_TRY(check_dims("sizes", sizes));
+  int64_t next = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool is_open = d < spec.strides.size() && spec.strides[d] < 0;
+    if (strides[d] == 0 && from.strides()[d] == 0) sizes[d] = 1;
+    if (!is_open) next += (sizes[d] - 1) * strides[d];
+  }
+  for (size_t d = spec.strides.size(); d-- > 0;) {
+    if (spec.strides[d] >= 0) continue;
+    strides[d] = next;
+    next *= sizes[d];
+  }
+  Layout to;
+  TENON_TRY(make_layout(sizes, {}, strides, elementSize(fields(TensorArg(given)).type), to));
+  if (TENON_UNLIKELY(to.may_overlap())) {
+    return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
+                strides, ", where elements share memory: expand() or as_strided() gives such a "
+                "tensor; or export the model with an example of other strides");
+  }
+  Result<Tensor> source = try_as_strided(given, sizes, from.strides());
+  TENON_TRY(source);
+  Result<TensorPtr> made = try_empty_strided(sizes, strides, given.scalar_type());
+  TENON_TRY(made);
+  if (!fields(TensorArg(**made)).is_host_accessible()) {
+    return fail_host_access(fields(TensorArg(**made)));
+  }
+  TENON_TRY(copy_(**made, *source));
+  Result<Tensor> view = try_as_strided(**made, from.sizes(), strides);
+  TENON_TRY(view);
+  copy = std::move(*view);
+  return Error::Ok;
+}
+
+/// The tensor that a model is given for `given`: that itself, a view with the strides of size-1
+/// dimensions that the model's own check expects, or a copy.
+/// Errors: NotSupported for a spec without strides, unless `is_row_major` makes up for that, and
+/// where a copy is needed but not allowed, or would have elements that share memory.
+inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& given,
+                       Tensor& handed) noexcept {
+  const Layout& from = fields(TensorArg(given)).layout;
+  handed = given;
+  if (from.numel == 0 || from.rank() == 0) return Error::Ok;
+  Dims strides;
+  TENON_TRY(find_strides(spec.tensor, from, strides));
+  bool may_stay = true;
+  if (!has_layout(spec.tensor)) {
+    if (TENON_UNLIKELY(!is_row_major && from.numel != 1)) {
+      return fail(Error::NotSupported,
+                  "nothing says by which strides the model reads it: neither the package nor its "
+                  "source; TensorSpec::strides for describe_inputs() does, or "
+                  "AotiOptions::assume_row_major");
+    }
+    int64_t product = 1;
+    for (size_t d = strides.size(); d-- > 0; product *= from.sizes()[d]) strides[d] = product;
+  }
+  for (size_t d = 0; d < strides.size(); ++d) {
+    may_stay = may_stay && (strides[d] >= 0 || from.sizes()[d] == 1);  // torch has no such tensors
+  }
+  if (may_stay && from.strides() == strides) return Error::Ok;
+  if (may_stay && has_strides(from, strides)) {
+    Result<Tensor> view = try_as_strided(given, from.sizes(), strides);
+    TENON_TRY(view);
+    handed = std::move(*view);
+    return Error::Ok;
+  }
+  if (TENON_UNLIKELY(!spec.is_copied)) {
+    return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
+                strides);
+  }
+  return copy_to_strides(spec.tensor, given, strides, handed);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
