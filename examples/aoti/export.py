@@ -7,8 +7,9 @@ prints what the package needs of the program that runs it.
                                            [--threads N] [--weights inside|beside]
 
 network.py has a function network() that gives the module and a tuple of example inputs. The first dimension of every
-input is the batch, of any size up to --max-batch. A program of Python calls export() of this file instead, which takes
-other dynamic dimensions too.
+input is the batch, of any size up to --max-batch. The model reads each input by the strides of its example: one in
+channels_last makes a model that takes channels_last without a copy. A program of Python calls export() of this file
+instead, which takes other dynamic dimensions too.
 
 --matmuls: in `generated` code matrix products are C++ that is compiled here, with the weights packed for it, and the
 model needs no kernel for them; that serves products with constant weights alone. With `library` they are kernels that
@@ -29,7 +30,9 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import sympy
 import torch
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
@@ -87,13 +90,26 @@ def needs_of(package, matmuls=""):
     return needs
 
 
+def tensor_inputs(program):
+    """Name, fake tensor and number of the inputs that the library takes: numbers and texts are fixed in it."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    specs = [spec for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT]
+    found = []
+    for i, spec in enumerate(specs):
+        if isinstance(spec.arg, TensorArgument):
+            found.append((spec.arg.name, nodes[spec.arg.name].meta["val"], i))
+        elif not isinstance(spec.arg, ConstantArgument):
+            text = f"input {spec.arg.name} is not a tensor, and has no fixed value"
+            raise ValueError(text + ": pass a tensor of one element, or give it no dynamic shape")
+    return found
+
+
 def name_dimensions(program, dynamic_shapes):
     """A name for each symbol of the program's sizes: that of its torch.export.Dim where the inputs are given as such."""
     leaves = pytree.tree_leaves(dynamic_shapes, is_leaf=lambda x: isinstance(x, dict) and all(isinstance(k, int) for k in x))
-    nodes = {node.name: node for node in program.graph.nodes}
-    inputs = [nodes[name].meta.get("val") for name in program.graph_signature.user_inputs]
     names = {}
-    for tensor, dims in zip(inputs, leaves):
+    for _, tensor, i in tensor_inputs(program):
+        dims = leaves[i] if i < len(leaves) else None
         for d, dim in (dims or {}).items():
             size = tensor.shape[d]
             if isinstance(size, torch.SymInt) and hasattr(dim, "__name__"):
@@ -103,9 +119,32 @@ def name_dimensions(program, dynamic_shapes):
     return names
 
 
+def expression_of(size):
+    return size.node.expr if isinstance(size, torch.SymInt) else sympy.Integer(size)
+
+
+def layout_of(name, tensor):
+    """The strides by which the library reads an input: "strides=8,1", or for those that depend on sizes "order=0,2,1": the
+    dimensions of a dense tensor, outermost first."""
+    sizes, strides = map(expression_of, tensor.shape), map(expression_of, tensor.stride())
+    sizes, strides = list(sizes), list(strides)
+    if all(stride.is_Integer for stride in strides):
+        return "strides=" + ",".join(map(str, strides))
+    order, product = [d for d in range(len(sizes)) if sizes[d] == 1], sympy.Integer(1)
+    while len(order) < len(sizes):
+        inner = [d for d in range(len(sizes)) if d not in order and sympy.expand(strides[d] - product) == 0]
+        if not inner:
+            text = f"input {name} has sizes {sizes} and strides {strides}, with gaps that depend on its sizes"
+            raise ValueError(text + ": give a contiguous() or another dense example")
+        order.append(inner[0])
+        product *= sizes[inner[0]]
+    return "order=" + ",".join(map(str, reversed(order)))
+
+
 def metadata_of(program, dynamic_shapes):
     """What tenon reads of inputs and outputs, which AOTInductor's library does not keep: of each the name, the dtype, and
-    of each dimension its size or name and largest size, "image float32 batch<=64 1 8 8; rows int64 batch"."""
+    of each dimension its size or name and largest size, and of inputs the layout,
+    "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 batch strides=1"."""
     nodes = {node.name: node for node in program.graph.nodes}
     names = name_dimensions(program, dynamic_shapes)
 
@@ -117,18 +156,31 @@ def metadata_of(program, dynamic_shapes):
         is_bounded = bounds is not None and bounds.upper.is_Integer and bounds.upper < 2**62
         return names.get(symbol, "*") + (f"<={bounds.upper}" if is_bounded else "")
 
-    def describe(name, node):
-        tensor = nodes[node].meta["val"]
-        return " ".join([name, str(tensor.dtype).removeprefix("torch."), *map(dimension, tensor.shape)])
+    def describe(name, value):
+        if value is None:
+            return f"{name} none"
+        numbers = {"bool": (bool, torch.SymBool), "int64": (int, torch.SymInt), "float64": (float, torch.SymFloat)}
+        for dtype, kinds in numbers.items():  # the library gives a tensor of it
+            if isinstance(value, kinds):
+                return f"{name} {dtype}"
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(f"{name} is {value!r}, expected a tensor, a number or None")
+        return " ".join([name, str(value.dtype).removeprefix("torch."), *map(dimension, value.shape)])
+
+    def describe_input(name, tensor):
+        return describe(name, tensor) + (f" {layout_of(name, tensor)}" if tensor.dim() > 0 else "")
+
+    def value_of(output):
+        return output.value if isinstance(output, ConstantArgument) else nodes[output.name].meta["val"]
 
     signature = program.graph_signature
-    values = list(range(len(signature.user_outputs)))
-    tree = pytree.tree_unflatten(values, program.module_call_graph[0].signature.out_spec)
+    values = [value_of(spec.arg) for spec in signature.output_specs if spec.kind == OutputKind.USER_OUTPUT]
+    tree = pytree.tree_unflatten(list(range(len(values))), program.module_call_graph[0].signature.out_spec)
     paths = [re.sub(r"\W+", "_", pytree.keystr(path)).strip("_") for path, _ in pytree.tree_flatten_with_path(tree)[0]]
     outputs = [path if path and not path.isdigit() else f"output_{i}" for i, path in enumerate(paths)]
     return {
-        "tenon_inputs": "; ".join(describe(name, name) for name in signature.user_inputs),
-        "tenon_outputs": "; ".join(describe(name, node) for name, node in zip(outputs, signature.user_outputs)),
+        "tenon_inputs": "; ".join(describe_input(name, tensor) for name, tensor, _ in tensor_inputs(program)),
+        "tenon_outputs": "; ".join(map(describe, outputs, values)),
     }
 
 
@@ -163,7 +215,9 @@ def export(
     """Writes the package of `module`, in its eval mode, for inputs like the tuple `inputs`; gives its Needs.
 
     dynamic_shapes: as torch.export.export's. None: the first dimension of every input is the batch, from 1 to max_batch.
-    The example's batch must not be 1, which torch takes for a fixed size.
+    The example's batch must not be 1, which torch takes for a fixed size. The model reads an input by the strides of its
+    example, and AotiModule copies others to them; of an expand()ed example it reads only what has memory. Numbers and
+    texts among the inputs are fixed to the example's, and are no inputs of the package.
     """
     if dynamic_shapes is None:
         for tensor in pytree.tree_leaves(inputs):
@@ -171,15 +225,17 @@ def export(
                 raise ValueError(f"an example input of sizes {list(tensor.shape)} has no batch of 2 or more")
         batch = torch.export.Dim("batch", min=1, max=max_batch)  # its name shows in errors
         dynamic_shapes = pytree.tree_map(lambda value: {0: batch} if isinstance(value, torch.Tensor) else None, inputs)
-    # The library takes inputs of the example's strides alone.
-    inputs = pytree.tree_map(lambda value: value.contiguous() if isinstance(value, torch.Tensor) else value, inputs)
     module = module.eval()
 
     # Attention as matrix products and a softmax, recurrent layers as loops, convolutions with their weights as they
     # are: without these three each is a kernel of libtorch's alone.
     with quiet(), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
-        program = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes).run_decompositions()
-        extra = {"aot_inductor.metadata": metadata_of(program, dynamic_shapes)}
+        program = torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes)
+        for name, tensor, _ in tensor_inputs(program):
+            layout_of(name, tensor)  # raises where torch's next step would fail without a reason
+        program = program.run_decompositions()
+        metadata = metadata_of(program, dynamic_shapes) | {"tenon_threads": str(threads)}
+        extra = {"aot_inductor.metadata": metadata}
 
         def compile_with(kind):
             options = configuration(kind, cpu, threads, weights) | extra

@@ -139,8 +139,7 @@ inline bool has_layout(const TensorSpec& spec) noexcept {
 /// The strides that a valid spec has for a layout of its rank, which gives those that it leaves
 /// open.
 /// Errors: OutOfMemory.
-TENON_LAZY Error find_strides(const TensorSpec& spec, const Layout& given,
-                              Dims& strides) noexcept {
+TENON_LAZY Error find_strides(const TensorSpec& spec, const Layout& given, Dims& strides) noexcept {
   strides = given.strides();
   TENON_TRY(check_dims("strides", strides));
   int64_t product = 1;

@@ -7,7 +7,9 @@
 #include <cstdio>
 
 int main(int, char** argv) {
-  tenon::AotiModule model(argv[1]);  // y = 2 x + bias
+  tenon::AotiOptions options;
+  options.assume_row_major = true;
+  tenon::AotiModule model(tenon::AotiModel::load(argv[1], options).value());  // y = 2 x + bias
   const tenon::Error error = model.set_constants({{"layer.bias", *tenon::ones({4})}});
   const auto outputs = model.forward(tenon::zeros({3, 4}));
   if (error == tenon::Error::Ok && outputs.ok()) {

@@ -185,13 +185,102 @@ TEST_CASE("AotiModule: inputs are checked before the model sees them") {
   RETURNS(InvalidType, "it is Int, expected Float",
           module.run("forward", *ones({2, 4}, ScalarType::Int)));
   RETURNS(InvalidState, "it is not given", module.run());
-  RETURNS(NotSupported,
-          "strides {1, 4} of sizes {4, 4} are not contiguous, as the model reads them",
-          module.run("forward", transpose(*ones({4, 4}), 0, 1)));
   RETURNS(InvalidArgument, "2 inputs are given, forward has 1",
           module.run("forward", {*ones({2, 4}), *ones({2, 4})}));
   CHECK(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
   CHECK(values<float>(module.get_output()->toTensor()) == Floats{0, 2, 2, 2, 2, 2, 2, 2});
+}
+
+TEST_CASE("AotiModule: an input is handed over in the strides that the model was compiled for") {
+  // The model reads memory from its begin on: of an input compiled for order 1, 0 the columns.
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  std::string source = fake_source();
+  const auto replace = [&source](const std::string& from, const std::string& to) {
+    const size_t at = source.find(from);
+    REQUIRE(at != std::string::npos);
+    source.replace(at, from.size(), to);
+  };
+  AotiOptions options;
+  std::string inputs = "x float32 batch<=8 4";
+  SECTION("by the source") { replace("{4L, 1L}", "{1L, s0}"); }
+  SECTION("by the package's words, without a source") {
+    source = "";
+    inputs += " order=1,0";
+    options.assume_row_major = true;  // which makes no difference
+  }
+  SECTION("by the source, where the words are others") {
+    replace("{4L, 1L}", "{1L, s0}");
+    inputs += " strides=4,1";
+  }
+  write_package(path, fake_package(inputs, source));
+  AotiModel model = AotiModel::load(path, options).value();
+  give_bias(model);
+  AotiModule module(model);
+  CHECK(module.method_meta()->inputs[0].tensor.dim_order == Dims{1, 0});
+  const Tensor rows = view(make_tensor({0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f}), {2, 4});
+  const Tensor columns = transpose(contiguous(transpose(rows, 0, 1)), 0, 1);
+  const Floats expected{0, 8, 2, 10, 4, 12, 6, 14};
+  const auto result = [&](const Tensor& x) {
+    return values<float>(module.forward(x)->at(0).toTensor());
+  };
+  CHECK(result(rows) == expected);
+  CHECK(result(columns) == expected);
+  CHECK(result(narrow(*full({2, 9}, 0), 1, 2, 4)) == Floats(8, 0));
+  REQUIRE(module.set_input(rows) == Error::Ok);  // early checks accept it too
+  REQUIRE(module.run() == Error::Ok);
+  CHECK(values<float>(module.get_output()->toTensor()) == expected);
+  // Handed through, so that the memory shows.
+  columns.mutable_data_ptr<float>()[0] = static_cast<float>(Does::HandThrough);
+  CHECK(module.forward(columns)->at(1).toTensor().const_data_ptr() == columns.const_data_ptr());
+
+  options.copies_inputs = false;
+  AotiModule strict(AotiModel::load(path, options).value());
+  REQUIRE(strict.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
+  RETURNS(InvalidArgument, "input 0 (x): its strides are {4, 1}, expected {1, 2}",
+          strict.run("forward", rows));
+  CHECK(strict.run("forward", columns) == Error::Ok);
+}
+
+TEST_CASE("AotiModule: an input that the model writes to is not copied") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  const std::string written = fake_source() + "kernel((float*)(arg0_1.data_ptr()));\n";
+  write_package(path, fake_package("x float32 batch<=8 4", written));
+  AotiModule module(path);
+  REQUIRE(module.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
+  RETURNS(InvalidArgument, "input 0 (x): its strides are {1, 4}, expected {4, 1}",
+          module.run("forward", transpose(*ones({4, 4}), 0, 1)));
+  CHECK(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
+}
+
+TEST_CASE("AotiModule: an input whose strides nothing tells is refused, unless one says them") {
+  TempFolder folder;
+  const std::string path = folder / "a.so";
+  {
+    const AotiModel model = load_without_source(path);  // rows are assumed
+    AotiModule module(model);
+    REQUIRE(module.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
+    const TensorPtr x = input_for(Does::NoSecondOutput);
+    x->mutable_data_ptr<float>()[1] = 3;
+    const Floats expected{0, 6, 2, 2, 2, 2, 2, 2};
+    CHECK(values<float>(module.forward(*x)->at(0).toTensor()) == expected);
+    const Tensor columns = transpose(contiguous(transpose(*x, 0, 1)), 0, 1);
+    CHECK(values<float>(module.forward(columns)->at(0).toTensor()) == expected);
+  }
+  const std::string package = folder / "fake.pt2";
+  const std::string no_shapes = fake_source().substr(0, fake_source().find("AOTI_NOINLINE"));
+  write_package(package, fake_package("x float32 batch<=8 4", no_shapes));
+  AotiModule module(package);
+  REQUIRE(module.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
+  RETURNS(NotSupported, "run: input 0 (x): nothing says by which strides the model reads it",
+          module.run("forward", *zeros({2, 4})));
+  TensorSpec spec{{-1, 4}};
+  spec.strides = {4, 1};
+  REQUIRE(module.describe_inputs({spec}) == Error::Ok);
+  CHECK(module.method_meta()->inputs[0].tensor.strides == Dims{4, 1});
+  CHECK(module.run("forward", *zeros({2, 4})) == Error::Ok);
+  CHECK(module.run("forward", transpose(*zeros({4, 2}), 0, 1)) == Error::Ok);
 }
 
 TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a copy") {
@@ -236,7 +325,8 @@ TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a co
 }
 
 TEST_CASE("AotiModule: a constant's dimensions of size 1 may have any strides") {
-  AotiModel model = AotiModel::load(model_path("fake_model")).value();
+  TempFolder folder;
+  AotiModel model = load_without_source(folder / "a.so");
   const TensorPtr memory = ones({16});
   REQUIRE(model.set_constants({{"layer.bias", *zeros({1, 4})}}) == Error::Ok);
   REQUIRE(model.set_constants({{"layer.bias", as_strided(*memory, {1, 4}, {7, 1})}}) == Error::Ok);
@@ -247,10 +337,41 @@ TEST_CASE("AotiModule: a constant's dimensions of size 1 may have any strides") 
 }
 
 TEST_CASE("AotiModule: a constant without a value is checked by its bytes") {
-  AotiModel model = AotiModel::load(model_path("fake_model")).value();
+  TempFolder folder;
+  AotiModel model = load_without_source(folder / "a.so");
   RETURNS(InvalidArgument, "layer.bias: it has 20 bytes, expected 16 or up to 63 less",
           model.set_constants({{"layer.bias", *zeros({5})}}));
   CHECK(!model.constants().value()[1].is_described);
+}
+
+TEST_CASE("AotiModule: a constant is read by the strides that the source has, or by none") {
+  TempFolder folder;
+  std::string source = fake_source();
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    source.replace(source.find(from), from.size(), to);
+  };
+  replace("[1].shape = {4}", "[1].shape = {2, 2}");
+  replace("[1].stride = {1}", "[1].stride = {1, 2}");
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package("x float32 batch 4", source));
+  AotiModel model = AotiModel::load(path).value();
+  CHECK(model.constants().value()[1].is_described);
+  CHECK(model.constants().value()[1].tensor.sizes == Dims{2, 2});
+  RETURNS(NotSupported, "layer.bias: its strides are {2, 1}, the model reads it by {1, 2}",
+          model.set_constants({{"layer.bias", *zeros({2, 2})}}));
+  RETURNS(InvalidArgument, "layer.bias: it has sizes {4}, expected {2, 2}",
+          model.set_constants({{"layer.bias", *zeros({4})}}));
+  AotiModule module(model);
+  RETURNS(InvalidState, "the constant layer.bias has no value",
+          module.run("forward", *ones({1, 4})));
+  const Tensor bias = make_tensor({10.0f, 20.0f, 30.0f, 40.0f});
+  REQUIRE(model.set_constants({{"layer.bias", as_strided(bias, {2, 2}, {1, 2})}}) == Error::Ok);
+  const std::vector<EValue> outputs = module.forward(*input_for(Does::NoSecondOutput, 1)).value();
+  CHECK(values<float>(outputs[0].toTensor()) == Floats{10, 22, 32, 42});
+  write_package(path, fake_package("x float32 batch 4", "int main() {}"));
+  AotiModel unknown = AotiModel::load(path).value();
+  RETURNS(NotSupported, "layer.bias: nothing says by which strides the model reads it",
+          unknown.set_constants({{"layer.bias", *zeros({4})}}));
 }
 
 TEST_CASE("AotiModule: a library is loaded twice, by two models") {

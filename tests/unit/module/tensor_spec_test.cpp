@@ -27,6 +27,47 @@ ValueKind kind(const EValues& values) { return values[0].kind(); }
 
 }  // namespace
 
+TEST_CASE("TensorSpec: strides or a dim order, if it has them") {
+  TensorSpec spec{{-1, 3, 4}};
+  spec.strides = {12, 1, 3};
+  const TensorPtr rows = zeros({2, 4, 3});
+  CHECK(spec.check(transpose(rows, 1, 2)) == Error::Ok);
+  CHECK(spec.check(as_strided(zeros({12}), {1, 3, 4}, {7, 1, 3})) == Error::Ok);
+  CHECK(spec.check(zeros({0, 3, 4})) == Error::Ok);
+  RETURNS(InvalidArgument,
+          "check: its strides are {12, 4, 1}, expected {12, 1, 3}; copy_() to an empty_strided() "
+          "tensor",
+          spec.check(zeros({2, 3, 4})));
+  const Tensor gaps = narrow(zeros({2, 5, 3}), 1, 0, 4);
+  RETURNS(InvalidArgument, "its strides are {15, 1, 3}", spec.check(transpose(gaps, 1, 2)));
+  spec.strides[0] = -1;
+  CHECK(spec.check(transpose(gaps, 1, 2)) == Error::Ok);
+  spec.strides = {};
+  spec.dim_order = {0, 2, 1};
+  CHECK(spec.check(transpose(rows, 1, 2)) == Error::Ok);
+  CHECK(spec.check(transpose(gaps, 1, 2)) == Error::InvalidArgument);
+  RETURNS(InvalidArgument, "its strides are {12, 4, 1}, expected {12, 1, 3}",
+          spec.check(zeros({2, 3, 4})));
+  ValueSpec copied = spec;
+  CHECK(copied.check(zeros({2, 3, 4})) == Error::InvalidArgument);
+  copied.is_copied = true;
+  CHECK(copied.check(zeros({2, 3, 4})) == Error::Ok);
+}
+
+TEST_CASE("TensorSpec: layouts that no tensor has are refused") {
+  const struct {
+    Dims strides;
+    Dims dim_order;
+  } rows[] = {{{1}, {}},    {{1, 1, 1}, {}}, {{1, -2}, {}},    {{}, {0}},      {{}, {0, 0}},
+              {{}, {0, 2}}, {{}, {-1, 0}},   {{4, 1}, {0, 1}}, {{}, {0, 1, 2}}};
+  for (const auto& row : rows) {
+    TensorSpec spec{{2, 4}};
+    spec.strides = row.strides;
+    spec.dim_order = row.dim_order;
+    RETURNS(InvalidArgument, "check: the spec has strides ", spec.check(zeros({2, 4})));
+  }
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("TensorSpec: what passes, and what is wrong with the rest") {
   CHECK(images().check(zeros({1, 8, 8})) == Error::Ok);

@@ -34,7 +34,8 @@ inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Dims& 
   TENON_TRY(make_layout(sizes, {}, strides, elementSize(fields(TensorArg(given)).type), to));
   if (TENON_UNLIKELY(to.may_overlap())) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
-                strides, ", where elements share memory: expand() or as_strided() gives such a "
+                strides,
+                ", where elements share memory: expand() or as_strided() gives such a "
                 "tensor; or export the model with an example of other strides");
   }
   Result<Tensor> source = try_as_strided(given, sizes, from.strides());

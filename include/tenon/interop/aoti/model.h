@@ -239,6 +239,10 @@ class AotiModel {
     TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
     for (size_t i = 0; i < inputs.size(); ++i) {
       TensorSpec& spec = inputs[i].tensor;
+      if (TENON_UNLIKELY(inputs[i].kind != ValueKind::Tensor)) {
+        return detail::fail(Error::InvalidArgument, "the package describes input ", i, " as ",
+                            inputs[i].kind, ", expected a tensor");
+      }
       inputs[i].is_copied = compiled[i].is_copied;
       if (detail::has_layout(compiled[i].tensor)) {  // what it was compiled for
         spec.strides = compiled[i].tensor.strides;
@@ -279,8 +283,8 @@ class AotiModel {
       constant.name = name;
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
       constant.spec.tensor.type = detail::type_of_torch_number(type);
-      constant.spec.is_described = detail::read_source_constant(
-          source, i, constant.spec.tensor.sizes, constant.strides);
+      constant.spec.is_described =
+          detail::read_source_constant(source, i, constant.spec.tensor.sizes, constant.strides);
       state.constants.push_back(std::move(constant));
     }
     return Error::Ok;

@@ -129,6 +129,7 @@ inline Error read_source_input(std::string_view source, size_t i, ValueSpec& spe
   std::vector<int64_t> strides;
   TensorSpec made;
   made.name = spec.tensor.name;
+  made.type = tenon::ScalarType::Undefined;  // unless its check is there
   read_source_check(source, i, name, made.type, sizes, strides);
   bool is_complete = std::count(strides.begin(), strides.end(), -1) == 0;
   const std::string call = "assert_size_stride(" + name + ", {";

@@ -71,6 +71,10 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
   const std::string all(text);
   TensorSpec made;
   made.name = next_word(text, ' ');
+  if (text == "none" && !made.name.empty()) {  // an output that is None
+    spec = ValueSpec(std::move(made.name), ValueKind::None);
+    return Error::Ok;
+  }
   made.type = public_type(type_of_python_name(next_word(text, ' ')));
   std::vector<int64_t> sizes;
   std::vector<int64_t> most;

@@ -28,6 +28,14 @@ void give_bias(Model& model) {
   REQUIRE(model.set_constants({{"layer.bias", *tenon::zeros({4})}}) == tenon::Error::Ok);
 }
 
+/// A model whose library has no source beside it, with tensors that are row-major.
+inline tenon::AotiModel load_without_source(const std::string& copy) {
+  put_file(copy, file_bytes(model_path("fake_model")));
+  tenon::AotiOptions options;
+  options.assume_row_major = true;
+  return tenon::AotiModel::load(copy, options).value();
+}
+
 struct Entry {
   std::string name;
   std::vector<uint8_t> bytes;
@@ -49,10 +57,16 @@ inline void write_package(const std::string& path, const std::vector<Entry>& ent
   }
   REQUIRE(zipClose(zip, nullptr) == ZIP_OK);
 }
-/// The fake model's, with this description of its tensors.
-inline std::vector<Entry> fake_package(const std::string& inputs = "x float32 batch<=8 4") {
+/// What lies beside the fake model's library.
+inline std::string fake_source() {
+  const std::vector<uint8_t> bytes = file_bytes(std::string(TENON_AOTI_MODELS) + "/fake_model.cpp");
+  return {bytes.begin(), bytes.end()};
+}
+/// The fake model's, with this description of its tensors, and this source.
+inline std::vector<Entry> fake_package(const std::string& inputs = "x float32 batch<=8 4",
+                                       const std::string& source = fake_source()) {
   const std::string folder = "fake/data/aotinductor/model/";
-  return {{folder + "a.wrapper.cpp", bytes_of("int main() {}")},
+  return {{folder + "a.wrapper.cpp", bytes_of(source)},
           {folder + "a.wrapper_metadata.json",
            bytes_of("{\"AOTI_DEVICE_KEY\": \"cpu\", \"tenon_inputs\": \"" + inputs +
                     "\", \"tenon_outputs\": \"y float32 batch<=8 4; z float32 *\"}")},

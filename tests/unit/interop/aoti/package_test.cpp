@@ -150,6 +150,7 @@ TEST_CASE("aoti package: weights beside the library are loaded") {
     path = folder / "a.wrapper.so";
     put_file(path, entries[2].bytes);
     put_file(folder / "a.wrapper_weights.blob", weights);
+    put_file(folder / "a.wrapper.cpp", entries[0].bytes);
   }
   AotiModel model = AotiModel::load(path).value();
   give_bias(model);

@@ -34,6 +34,22 @@ TEST_CASE("aoti specs: a dimension derived from another one has no name") {
   CHECK(std::string(spec.tensor.names[1]).empty());
 }
 
+TEST_CASE("aoti specs: a layout stands last, as strides or as the order of a dense tensor") {
+  ValueSpec spec;
+  REQUIRE(detail::read_aoti_spec("image float32 batch<=64 3 8 strides=24,1,3", spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, 3, 8});
+  CHECK(spec.tensor.strides == Dims{24, 1, 3});
+  CHECK(spec.tensor.dim_order.empty());
+  REQUIRE(detail::read_aoti_spec("rows int64 n 3 strides=*,1", spec) == Error::Ok);
+  CHECK(spec.tensor.strides == Dims{-1, 1});
+  REQUIRE(detail::read_aoti_spec("image float32 n 3 h w order=0,2,3,1", spec) == Error::Ok);
+  CHECK(spec.tensor.strides.empty());
+  CHECK(spec.tensor.dim_order == Dims{0, 2, 3, 1});
+  REQUIRE(detail::read_aoti_spec("left none", spec) == Error::Ok);
+  CHECK(spec.kind == ValueKind::None);
+  CHECK(spec.name() == std::string("left"));
+}
+
 TEST_CASE("aoti specs: numbers have up to 63 bits") {
   CHECK(detail::aoti_number("4611686018427387904") == int64_t{1} << 62);
   CHECK(detail::aoti_number("9223372036854775807") == INT64_MAX);
@@ -41,10 +57,28 @@ TEST_CASE("aoti specs: numbers have up to 63 bits") {
 }
 
 TEST_CASE("aoti specs: texts that describe nothing are refused") {
-  for (const char* text :
-       {"", "x", "x float33 4", "x float32 <=", "x float32 n<=m", "x float32  4", "x float32 -4",
-        "x float32 3<=4", "x float32 n=4", "x float32 *n", "x float32 9999999999999999999",
-        "x float32 999999999999999999 999999999999999999"}) {
+  for (const char* text : {"",
+                           "x",
+                           "x float33 4",
+                           "x float32 <=",
+                           "x float32 n<=m",
+                           "x float32  4",
+                           "x float32 -4",
+                           "x float32 3<=4",
+                           "x float32 n=4",
+                           "x float32 *n",
+                           "x float32 9999999999999999999",
+                           "x float32 999999999999999999 999999999999999999",
+                           "x float32 2 3 strides=3",
+                           "x float32 2 3 strides=3,-1",
+                           "x float32 2 3 strides=3,x",
+                           "x float32 2 3 strides=3,1 4",
+                           "x float32 2 3 order=0,0",
+                           "x float32 2 3 order=0,*",
+                           "x float32 2 3 order=0,2",
+                           "x float32 2 strides=1 order=0",
+                           "x none 2",
+                           "none"}) {
     ValueSpec spec;
     CHECK(detail::read_aoti_spec(text, spec) == Error::InvalidArgument);
   }
