@@ -88,6 +88,84 @@ TEST_CASE("AotiModule: the export script's packages say what their inputs and ou
   CHECK(contains(last_error_message(), "31"));
 }
 
+TEST_CASE("AotiModule: inputs are read in the layouts that a model was exported with") {
+  const std::string begin = path("layouts.");
+  const TensorPtr images = read_npy(begin + "input0.npy");
+  const TensorPtr rows_ = read_npy(begin + "input1.npy");
+  const TensorPtr scale = read_npy(begin + "input2.npy");
+  const Tensor channels_last = permute(contiguous(permute(images, {0, 2, 3, 1})), {0, 3, 1, 2});
+  const Tensor reversed = permute(contiguous(permute(rows_, {2, 1, 0})), {2, 1, 0});
+  const auto check = [&](Module& module, const Tensor& first, const Tensor& second) {
+    const Result<std::vector<EValue>> outputs = module.forward({first, second, *scale});
+    INFO(outputs.message());
+    REQUIRE(outputs.ok());
+    for (const size_t i : {size_t{0}, size_t{1}}) {
+      const TensorPtr expected = read_npy(begin + "output" + std::to_string(i) + ".npy");
+      const Tensor found = contiguous((*outputs)[i].toTensor());
+      const Tensor wanted = narrow(expected, 0, 0, found.size(0));
+      CHECK(largest_difference(found, wanted) < 2e-5f);
+    }
+    return (*outputs)[0].toTensor();
+  };
+  for (const char* const name : {"layouts.pt2", "layouts_torch.pt2"}) {
+    INFO(name);
+    AotiModel model = AotiModel::load(path(name)).value();
+    AotiModule module(model);
+    const Tensor output = check(module, *images, *rows_);
+    CHECK(output.strides() == channels_last.strides());
+    check(module, channels_last, reversed);
+    check(module, channels_last, *rows_);
+    check(module, rows(images, 1), rows(rows_, 1));
+    const TensorPtr set = zeros({5, 3, 8, 6});  // row-major: copied there
+    REQUIRE(module.set_output(*set) == Error::Ok);
+    for (int run = 0; run < 3; ++run)
+      CHECK(check(module, *images, reversed).strides() == set->strides());
+
+    AotiOptions options;
+    options.copies_inputs = false;
+    AotiModule strict(AotiModel::load(path(name), options).value());
+    CHECK(strict.run("forward", {*images, reversed, *scale}) == Error::InvalidArgument);
+    CHECK(contains(last_error_message(),
+                   "its strides are {144, 48, 6, 1}, expected {144, 1, 18, 3}"));
+    check(strict, channels_last, reversed);
+
+    // Its weights, too.
+    const std::vector<ValueSpec> constants = model.constants().value();
+    REQUIRE(constants.size() == 1);
+    CHECK(constants[0].tensor.sizes == Dims{5, 7});
+    CHECK(model.set_constants({{constants[0].name(), *zeros({5, 7})}}) == Error::NotSupported);
+    CHECK(contains(last_error_message(), "its strides are {7, 1}, the model reads it by {1, 5}"));
+    CHECK(model.set_constants({{constants[0].name(), transpose(zeros({7, 5}), 0, 1)}}) ==
+          Error::Ok);
+  }
+}
+
+TEST_CASE("AotiModule: the export script's packages say on how many threads kernels compute") {
+  const auto threads = [] {
+    const auto get = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+    return get != nullptr ? get() : 0;
+  };
+  const auto set = reinterpret_cast<void (*)(int)>(::dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (threads() == 0 || set == nullptr) return;  // oneDNN without OpenMP
+  const int before = threads();
+  set(3);
+  {
+    detail::AotiCall call;
+    const detail::AotiCallScope scope(call);
+    const detail::OnednnThreads all;
+    CHECK(threads() == 3);
+  }
+  {
+    detail::AotiCall call;
+    call.threads = 1;
+    const detail::AotiCallScope scope(call);
+    const detail::OnednnThreads one;
+    CHECK(threads() == 1);
+  }
+  CHECK(threads() == 3);
+  set(before);
+}
+
 TEST_CASE("AotiModule: no libtorch is loaded") {
   AotiModule module(path("residual.pt2"));
   REQUIRE(module.load_method() == Error::Ok);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compiles five small networks with examples/aoti/export.py: FOLDER/<name>.pt2, and beside each what PyTorch gives for
-one input: <name>.input.npy and <name>.output.npy.
+one input: <name>.input.npy and <name>.output.npy. And a sixth whose examples are not row-major, with that script and by
+torch's function alone: layouts.pt2 and layouts_torch.pt2, with layouts.input0.npy and so on.
 
     python3 make_aoti.py FOLDER
 
@@ -107,13 +108,47 @@ def make(name, folder):
     return f"{name} ({time.time() - start:.0f} s): {needs}"
 
 
+class Layouts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(7, 5).t())
+
+    def forward(self, images, rows, scale):
+        return torch.relu(images - images.mean(1, keepdim=True)), rows @ self.weight * scale + rows[:, :, :1]
+
+
+def make_layouts(kind, folder):
+    start = time.time()
+    torch.manual_seed(2)
+    module = Layouts().eval()
+    images = torch.randn(5, 3, 8, 6).to(memory_format=torch.channels_last)
+    inputs = (images, torch.randn(5, 6, 5).transpose(0, 2), torch.tensor(2.0))
+    batch = torch.export.Dim("batch", min=1, max=MAX_BATCH)
+    path = folder / f"{kind}.pt2"
+    if kind == "layouts":
+        with torch.no_grad():
+            for role, tensors in (("input", inputs), ("output", module(*inputs))):
+                for i, tensor in enumerate(tensors):
+                    np.save(folder / f"layouts.{role}{i}.npy", tensor.numpy().copy("C"))
+        export(module, inputs, path, dynamic_shapes=({0: batch}, {0: batch}, {}), matmuls="library")
+    else:
+        sides = {2: torch.export.Dim("height", min=2, max=64), 3: torch.export.Dim("width", min=2, max=64)}
+        with torch.no_grad():
+            program = torch.export.export(module, inputs, dynamic_shapes=({0: batch} | sides, {0: batch}, {}))
+            options = {"aot_inductor.link_libtorch": False, "cpp.vec_isa_ok": True, "cpp.threads": 1}
+            torch._inductor.aoti_compile_and_package(program, package_path=str(path), inductor_configs=options)
+    return f"{kind} ({time.time() - start:.0f} s)"
+
+
 def main():
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     # A process for each: what takes the time is the compiler. Forked, since importing torch takes seconds too.
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
-        for text in pool.map(make, MODELS, [folder] * len(MODELS)):
-            print(text)
+        jobs = [pool.submit(make, name, folder) for name in MODELS]
+        jobs += [pool.submit(make_layouts, kind, folder) for kind in ("layouts", "layouts_torch")]
+        for job in jobs:
+            print(job.result())
 
 
 if __name__ == "__main__":
