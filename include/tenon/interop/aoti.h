@@ -33,12 +33,13 @@ TENON_BEGIN_NAMESPACE
 /// Ownership: shares the model. Outputs outlive it.
 /// Errors: as Module's and AotiModel::load()'s; InvalidState for constants without values;
 /// NotSupported for an input whose strides are not known, or that is in others and cannot be
-/// copied; what the model reports, with its text, and
-/// then also OutOfMemory. The model itself prints its errors to stderr, too.
+/// copied; what the model reports, with its text, and then also OutOfMemory. The model itself
+/// prints its errors to stderr, too.
 /// Threads: as Module's. Several modules of one AotiModel, several threads; num_models of them
 /// compute at once. A model compiled for several threads computes on OpenMP's.
-/// Cost: a run makes a handle for each input, and a copy of one in other strides. The model allocates what it computes between: with
-/// an ArenaBackend behind a PoolBackend as `memory`, without the heap.
+/// Cost: a run makes a handle for each input, and a copy of one in other strides. The model
+/// allocates what it computes between: with an ArenaBackend behind a PoolBackend as `memory`,
+/// without the heap.
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
  public:

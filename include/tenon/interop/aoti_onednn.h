@@ -4,7 +4,8 @@
 //
 // Include it in one file of the program, and link that with dnnl and with its functions exported,
 // as interop/aoti_shim.h says. Both are of each type that oneDNN has on the processor: Float,
-// BFloat16 or Half. oneDNN computes on OpenMP's threads: OMP_NUM_THREADS.
+// BFloat16 or Half. oneDNN computes on OpenMP's threads: as many as the package or AotiOptions say,
+// else OMP_NUM_THREADS.
 #pragma once
 
 #include "tenon/interop/aoti_onednn/convolution.h"

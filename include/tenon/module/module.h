@@ -157,7 +157,8 @@ struct Method {
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy;
+/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy,
+/// but for tensors of other strides where a spec's is_copied is set;
 /// an undefined tensor, a template or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are replaced. A run uses them where the call gives
 /// None or fewer inputs; a call's inputs are used once. An output set by set_output() stays too:

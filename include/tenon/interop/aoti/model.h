@@ -107,8 +107,8 @@ class AotiModel {
   /// replaced or the model goes.
   /// Errors: NotFound (a constant, which names one that there is); InvalidType and InvalidArgument
   /// for a tensor of another dtype or shape, or on another device; NotSupported unless its strides
-  /// are those that the model reads it by, or where nothing tells these; InvalidState for a placeholder and for an empty
-  /// handle; OutOfMemory.
+  /// are those that the model reads it by, or where nothing tells these; InvalidState for a
+  /// placeholder and for an empty handle; OutOfMemory.
   /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
   [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {

@@ -177,7 +177,7 @@ inline bool is_source_input_written(std::string_view source, const std::string& 
   return false;
 }
 
-/// The sizes and strides of the constant of that number in the library; false if they are not there.
+/// The sizes and strides of a constant, by its number in the library; false if they are not there.
 inline bool read_source_constant(std::string_view source, size_t i, Dims& sizes, Dims& strides) {
   const std::string constant = "constants_info_[" + std::to_string(i) + "].";
   if (source.find(constant + "stride = {") == std::string_view::npos) return false;
