@@ -136,36 +136,38 @@ TENON_LAZY Error check_spec_layout(const TensorSpec& spec) noexcept {
 inline bool has_layout(const TensorSpec& spec) noexcept {
   return !spec.strides.empty() || !spec.dim_order.empty();
 }
-/// The strides that a valid spec has for a layout of its rank, which gives those that it leaves
-/// open.
-/// Errors: OutOfMemory.
-TENON_LAZY Error find_strides(const TensorSpec& spec, const Layout& given, Dims& strides) noexcept {
-  strides = given.strides();
-  TENON_TRY(check_dims("strides", strides));
+/// The stride that a spec has for dimension d of a layout of its rank that has elements: row-major
+/// without any, and the layout's own where it leaves that open.
+inline int64_t stride_of(const TensorSpec& spec, const Layout& given, size_t d) noexcept {
+  if (!spec.strides.empty()) {
+    return spec.strides[d] >= 0 ? spec.strides[d] : given.strides()[d];
+  }
   int64_t product = 1;
-  for (size_t i = spec.dim_order.size(); i-- > 0;) {
-    const auto d = static_cast<size_t>(spec.dim_order[i]);
-    strides[d] = product;
-    if (given.sizes()[d] != 0) product *= given.sizes()[d];
+  for (size_t i = given.rank(); i-- > 0;) {
+    const size_t inner = spec.dim_order.empty() ? i : static_cast<size_t>(spec.dim_order[i]);
+    if (inner == d) break;
+    product *= given.sizes()[inner];
   }
-  for (size_t d = 0; d < spec.strides.size(); ++d) {
-    if (spec.strides[d] >= 0) strides[d] = spec.strides[d];
-  }
-  return Error::Ok;
+  return product;
 }
-/// Whether the elements of a layout are where these strides have them.
-inline bool has_strides(const Layout& given, ArrayRef<int64_t> strides) noexcept {
+inline Dims strides_of(const TensorSpec& spec, const Layout& given) noexcept {
+  Dims strides = given.strides();
+  for (size_t d = 0; d < strides.size(); ++d) strides[d] = stride_of(spec, given, d);
+  return strides;
+}
+/// Whether the elements of a layout are where a spec's strides have them.
+inline bool has_strides(const TensorSpec& spec, const Layout& given) noexcept {
+  if (given.numel == 0) return true;
   bool is_same = true;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    is_same &= given.sizes()[d] == 1 || given.strides()[d] == strides[d];
+  for (size_t d = 0; d < given.rank(); ++d) {
+    is_same &= given.sizes()[d] == 1 || given.strides()[d] == stride_of(spec, given, d);
   }
-  return is_same || given.numel == 0;
+  return is_same;
 }
 TENON_LAZY Error check_strides(const TensorSpec& spec, const Layout& given) noexcept {
-  Dims strides;
-  TENON_TRY(find_strides(spec, given, strides));
-  if (has_strides(given, strides)) return Error::Ok;
-  return fail(Error::InvalidArgument, "its strides are ", given.strides(), ", expected ", strides,
+  if (has_strides(spec, given)) return Error::Ok;
+  return fail(Error::InvalidArgument, "its strides are ", given.strides(), ", expected ",
+              strides_of(spec, given),
               "; copy_() to an empty_strided() tensor of these changes them");
 }
 

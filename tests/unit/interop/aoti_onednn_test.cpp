@@ -88,6 +88,7 @@ TEST_CASE("AotiModule: the export script's packages say what their inputs and ou
   CHECK(contains(last_error_message(), "31"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: inputs are read in the layouts that a model was exported with") {
   const std::string begin = path("layouts.");
   const TensorPtr images = read_npy(begin + "input0.npy");

@@ -191,6 +191,7 @@ TEST_CASE("AotiModule: inputs are checked before the model sees them") {
   CHECK(values<float>(module.get_output()->toTensor()) == Floats{0, 2, 2, 2, 2, 2, 2, 2});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: an input is handed over in the strides that the model was compiled for") {
   // The model reads memory from its begin on: of an input compiled for order 1, 0 the columns.
   TempFolder folder;
@@ -242,6 +243,7 @@ TEST_CASE("AotiModule: an input is handed over in the strides that the model was
   CHECK(strict.run("forward", columns) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: an input that the model writes to is not copied") {
   TempFolder folder;
   const std::string path = folder / "fake.pt2";
@@ -254,6 +256,7 @@ TEST_CASE("AotiModule: an input that the model writes to is not copied") {
   CHECK(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: an input whose strides nothing tells is refused, unless one says them") {
   TempFolder folder;
   const std::string path = folder / "a.so";
@@ -344,6 +347,7 @@ TEST_CASE("AotiModule: a constant without a value is checked by its bytes") {
   CHECK(!model.constants().value()[1].is_described);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: a constant is read by the strides that the source has, or by none") {
   TempFolder folder;
   std::string source = fake_source();

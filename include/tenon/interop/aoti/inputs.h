@@ -11,27 +11,32 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A copy in these strides. Where the spec leaves strides open, the copy has no gaps.
+/// A copy in the strides of a spec. Where it leaves them open, the copy has no gaps.
 /// Errors: NotSupported for strides by which elements share memory, unless `given` repeats its
 /// elements along the same dimensions; those of allocation.
-inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Dims& strides,
-                             Tensor& copy) noexcept {
+inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor& copy) noexcept {
   const Layout& from = fields(TensorArg(given)).layout;
+  Dims strides = strides_of(spec, from);
+  TENON_TRY(check_dims("strides", strides));
   Dims sizes = from.sizes();  // with 1 where elements repeat
   TENON_TRY(check_dims("sizes", sizes));
-  int64_t next = 1;
+  const size_t element_size = elementSize(fields(TensorArg(given)).type);
+  const auto is_open = [&spec](size_t d) noexcept {
+    return d < spec.strides.size() && spec.strides[d] < 0;
+  };
   for (size_t d = 0; d < sizes.size(); ++d) {
-    const bool is_open = d < spec.strides.size() && spec.strides[d] < 0;
     if (strides[d] == 0 && from.strides()[d] == 0) sizes[d] = 1;
-    if (!is_open) next += (sizes[d] - 1) * strides[d];
-  }
-  for (size_t d = spec.strides.size(); d-- > 0;) {
-    if (spec.strides[d] >= 0) continue;
-    strides[d] = next;
-    next *= sizes[d];
+    if (is_open(d)) strides[d] = 0;
   }
   Layout to;
-  TENON_TRY(make_layout(sizes, {}, strides, elementSize(fields(TensorArg(given)).type), to));
+  TENON_TRY(make_layout(sizes, {}, strides, element_size, to));
+  int64_t next = to.required_span_size();
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (!is_open(d)) continue;
+    strides[d] = next;
+    if (!multiply(next, sizes[d], next)) return fail_shape(sizes, element_size);
+  }
+  TENON_TRY(make_layout(sizes, {}, strides, element_size, to));
   if (TENON_UNLIKELY(to.may_overlap())) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
                 strides,
@@ -61,34 +66,30 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
   const Layout& from = fields(TensorArg(given)).layout;
   handed = given;
   if (from.numel == 0 || from.rank() == 0) return Error::Ok;
-  Dims strides;
-  TENON_TRY(find_strides(spec.tensor, from, strides));
-  bool may_stay = true;
-  if (!has_layout(spec.tensor)) {
-    if (TENON_UNLIKELY(!is_row_major && from.numel != 1)) {
-      return fail(Error::NotSupported,
-                  "nothing says by which strides the model reads it: neither the package nor its "
-                  "source; TensorSpec::strides for describe_inputs() does, or "
-                  "AotiOptions::assume_row_major");
-    }
-    int64_t product = 1;
-    for (size_t d = strides.size(); d-- > 0; product *= from.sizes()[d]) strides[d] = product;
+  if (TENON_UNLIKELY(!has_layout(spec.tensor) && !is_row_major && from.numel != 1)) {
+    return fail(Error::NotSupported,
+                "nothing says by which strides the model reads it: neither the package nor its "
+                "source; TensorSpec::strides for describe_inputs() does, or "
+                "AotiOptions::assume_row_major");
   }
-  for (size_t d = 0; d < strides.size(); ++d) {
-    may_stay = may_stay && (strides[d] >= 0 || from.sizes()[d] == 1);  // torch has no such tensors
+  bool is_same = true;
+  bool is_negative = false;  // torch has no such strides
+  for (size_t d = 0; d < from.rank(); ++d) {
+    is_same &= from.strides()[d] == stride_of(spec.tensor, from, d);
+    is_negative |= from.strides()[d] < 0 && from.sizes()[d] != 1;
   }
-  if (may_stay && from.strides() == strides) return Error::Ok;
-  if (may_stay && has_strides(from, strides)) {
-    Result<Tensor> view = try_as_strided(given, from.sizes(), strides);
+  if (is_same && !is_negative) return Error::Ok;
+  if (!is_negative && has_strides(spec.tensor, from)) {
+    Result<Tensor> view = try_as_strided(given, from.sizes(), strides_of(spec.tensor, from));
     TENON_TRY(view);
     handed = std::move(*view);
     return Error::Ok;
   }
   if (TENON_UNLIKELY(!spec.is_copied)) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
-                strides);
+                strides_of(spec.tensor, from));
   }
-  return copy_to_strides(spec.tensor, given, strides, handed);
+  return copy_to_strides(spec.tensor, given, handed);
 }
 
 }  // namespace detail

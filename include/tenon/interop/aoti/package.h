@@ -203,7 +203,6 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   bool has_library = false;
   bool has_metadata = false;
   bool has_weights = false;
-  bool has_source = false;
   const auto once = [](bool& has, const std::string& name) {
     if (!std::exchange(has, true)) return Error::Ok;
     return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
@@ -219,16 +218,18 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     const bool is_library = ends_with(name, ".so");
     if (is_library && owner != model) another = owner;
     if (owner != model) return Error::Ok;
-    const auto read_text = [&](bool& has, std::string& text) {
-      TENON_TRY(once(has, name));
-      text.clear();
+    const auto append_to = [&](std::string& text) {
       return zip.read([&](const char* data, size_t count) {
         text.append(data, count);
         return Error::Ok;
       });
     };
-    if (ends_with(name, "wrapper_metadata.json")) return read_text(has_metadata, package.metadata);
-    if (ends_with(name, "wrapper.cpp")) return read_text(has_source, package.source);
+    if (ends_with(name, "wrapper_metadata.json")) {
+      TENON_TRY(once(has_metadata, name));
+      package.metadata.clear();
+      return append_to(package.metadata);
+    }
+    if (ends_with(name, "wrapper.cpp")) return append_to(package.source);
     if (ends_with(name, "_weights.blob")) {
       TENON_TRY(once(has_weights, name));
       return zip.read([&](const char* data, size_t count) {

@@ -77,6 +77,11 @@ TEST_CASE("aoti inputs: another layout is copied to the model's") {
   CHECK(handed(spec_of({-1, 1, 3}), rows).strides() == Dims{12, 1, 3});
   CHECK(handed(spec_of({1, -1, -1}), rows).strides() == Dims{1, 8, 2});
   CHECK(handed(spec_of({12, 3, 1}), transpose(rows, 1, 2)).strides() == Dims{12, 3, 1});
+  const Tensor deep = counted({2, 1, 2, 1, 2, 1, 3, 2});
+  CHECK(handed(spec_of({}, {7, 6, 5, 4, 3, 2, 1, 0}), deep).strides() ==
+        Dims{1, 2, 2, 4, 4, 8, 8, 24});
+  RETURNS(InvalidArgument, "", refused(spec_of({INT64_MAX, 1}), counted({3, 4})));
+  RETURNS(InvalidArgument, "", refused(spec_of({-1, INT64_MAX / 4}), flip(counted({3, 2}), {0})));
   const Tensor back = flip(counted({3, 4}), {0});
   CHECK(handed(spec_of({4, 1}), back).strides() == Dims{4, 1});
   CHECK(handed(spec_of({-1, 1}), back).strides() == Dims{4, 1});
