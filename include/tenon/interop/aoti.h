@@ -86,9 +86,13 @@ class TENON_EXPORT AotiModule final : public Module {
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     const AotiModel::State& state = *model_.state_;
     TENON_TRY(state.check_constants());
-    const Result<MethodMeta> meta = method_meta();  // describe_inputs() may have added to it
-    TENON_TRY(meta);
-    TENON_TRY(check_inputs(meta->inputs, inputs));
+    ArrayRef<ValueSpec> specs = state.inputs;
+    if (!state.knows_layouts) {  // describe_inputs() may have added them
+      const Result<MethodMeta> meta = method_meta();
+      TENON_TRY(meta);
+      specs = meta->inputs;
+    }
+    TENON_TRY(check_inputs(specs, inputs));
     const BackendScope scope(memory_ != nullptr ? *memory_ : default_backend());
     const Handles handles{inputs_, outputs_};
     detail::AotiCall call;
@@ -103,7 +107,7 @@ class TENON_EXPORT AotiModule final : public Module {
     call.owner = &state.library;
     call.threads = state.threads;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const ValueSpec& spec = meta->inputs[i];
+      const ValueSpec& spec = specs[i];
       Tensor handed;
       TENON_TRY(detail::add_context_if(
           "input", i, spec.name(),

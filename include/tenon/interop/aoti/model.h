@@ -139,6 +139,7 @@ class AotiModel {
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
     std::vector<Constant> constants;
+    bool knows_layouts = true;  // of all inputs
     bool assume_row_major = false;
     int threads = 0;  // 0 for OpenMP's
 
@@ -249,6 +250,8 @@ class AotiModel {
         spec.dim_order = compiled[i].tensor.dim_order;
       }
       TENON_TRY(detail::add_context_if("input", i, inputs[i].name(), detail::check_spec(spec)));
+      const bool is_number = inputs[i].is_described && spec.sizes.empty();
+      state.knows_layouts = state.knows_layouts && (is_number || detail::has_layout(spec));
     }
     state.inputs = std::move(inputs);
     std::optional<std::string_view> threads;
