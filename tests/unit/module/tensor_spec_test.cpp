@@ -54,6 +54,26 @@ TEST_CASE("TensorSpec: strides or a dim order, if it has them") {
   CHECK(copied.check(zeros({2, 3, 4})) == Error::Ok);
 }
 
+TEST_CASE("TensorSpec: a description takes over the module's layout, and does not contradict it") {
+  ValueSpec own = TensorSpec{{-1, 4}};
+  own.tensor.strides = {4, 1};
+  own.is_copied = true;
+  ValueSpec open = TensorSpec{{2, 4}};
+  REQUIRE(detail::narrow_spec(own, open) == Error::Ok);
+  CHECK(open.tensor.strides == Dims{4, 1});
+  CHECK(open.is_copied);
+  ValueSpec other = TensorSpec{{2, 4}};
+  other.tensor.strides = {1, 2};
+  RETURNS(InvalidArgument, "the spec has strides {1, 2} and dim_order {}, the module's are {4, 1}",
+          detail::narrow_spec(own, other));
+  other.tensor.strides = {};
+  other.tensor.dim_order = {1, 0};
+  CHECK(detail::narrow_spec(own, other) == Error::InvalidArgument);
+  own.tensor.strides = {};
+  REQUIRE(detail::narrow_spec(own, other) == Error::Ok);
+  CHECK(other.tensor.dim_order == Dims{1, 0});
+}
+
 TEST_CASE("TensorSpec: layouts that no tensor has are refused") {
   const struct {
     Dims strides;
