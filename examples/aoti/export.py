@@ -159,12 +159,11 @@ def metadata_of(program, dynamic_shapes):
     def describe(name, value):
         if value is None:
             return f"{name} none"
-        numbers = {"bool": (bool, torch.SymBool), "int64": (int, torch.SymInt), "float64": (float, torch.SymFloat)}
-        for dtype, kinds in numbers.items():  # the library gives a tensor of it
-            if isinstance(value, kinds):
-                return f"{name} {dtype}"
+        if isinstance(value, (int, torch.SymInt)) and not isinstance(value, bool):
+            return f"{name} int64"  # the library gives a tensor of it
         if not isinstance(value, torch.Tensor):
-            raise ValueError(f"{name} is {value!r}, expected a tensor, a number or None")
+            text = f"{name} is {value!r}, expected a tensor, an integer or None"
+            raise ValueError(text + ": return torch.tensor(...) of it")
         return " ".join([name, str(value.dtype).removeprefix("torch."), *map(dimension, value.shape)])
 
     def describe_input(name, tensor):

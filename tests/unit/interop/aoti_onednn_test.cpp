@@ -100,6 +100,9 @@ TEST_CASE("AotiModule: inputs are read in the layouts that a model was exported 
     const Result<std::vector<EValue>> outputs = module.forward({first, second, *scale});
     INFO(outputs.message());
     REQUIRE(outputs.ok());
+    REQUIRE(outputs->size() == 4);
+    CHECK((*outputs)[2].isNone());
+    CHECK((*outputs)[3].toTensor().const_data_ptr<int64_t>()[0] == 3);
     for (const size_t i : {size_t{0}, size_t{1}}) {
       const TensorPtr expected = read_npy(begin + "output" + std::to_string(i) + ".npy");
       const Tensor found = contiguous((*outputs)[i].toTensor());
@@ -113,6 +116,8 @@ TEST_CASE("AotiModule: inputs are read in the layouts that a model was exported 
     AotiModel model = AotiModel::load(path(name)).value();
     AotiModule module(model);
     const Tensor output = check(module, *images, *rows_);
+    CHECK(module.method_meta()->outputs[2].kind ==
+          (name == std::string("layouts.pt2") ? ValueKind::None : ValueKind::Tensor));
     CHECK(output.strides() == channels_last.strides());
     check(module, channels_last, reversed);
     check(module, channels_last, *rows_);

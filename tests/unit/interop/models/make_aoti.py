@@ -113,8 +113,9 @@ class Layouts(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(7, 5).t())
 
-    def forward(self, images, rows, scale):
-        return torch.relu(images - images.mean(1, keepdim=True)), rows @ self.weight * scale + rows[:, :, :1]
+    def forward(self, images, rows, scale, times):  # times is fixed in the library
+        images = torch.relu(images - images.mean(1, keepdim=True)) * times
+        return images, rows @ self.weight * scale + rows[:, :, :1], None, times
 
 
 def make_layouts(kind, folder):
@@ -122,19 +123,19 @@ def make_layouts(kind, folder):
     torch.manual_seed(2)
     module = Layouts().eval()
     images = torch.randn(5, 3, 8, 6).to(memory_format=torch.channels_last)
-    inputs = (images, torch.randn(5, 6, 5).transpose(0, 2), torch.tensor(2.0))
+    inputs = (images, torch.randn(5, 6, 5).transpose(0, 2), torch.tensor(2.0), 3)
     batch = torch.export.Dim("batch", min=1, max=MAX_BATCH)
     path = folder / f"{kind}.pt2"
     if kind == "layouts":
         with torch.no_grad():
             for role, tensors in (("input", inputs), ("output", module(*inputs))):
-                for i, tensor in enumerate(tensors):
+                for i, tensor in enumerate(tensors[: 3 if role == "input" else 2]):
                     np.save(folder / f"layouts.{role}{i}.npy", tensor.numpy().copy("C"))
-        export(module, inputs, path, dynamic_shapes=({0: batch}, {0: batch}, {}), matmuls="library")
+        export(module, inputs, path, dynamic_shapes=({0: batch}, {0: batch}, {}, None), matmuls="library")
     else:
         sides = {2: torch.export.Dim("height", min=2, max=64), 3: torch.export.Dim("width", min=2, max=64)}
         with torch.no_grad():
-            program = torch.export.export(module, inputs, dynamic_shapes=({0: batch} | sides, {0: batch}, {}))
+            program = torch.export.export(module, inputs, dynamic_shapes=({0: batch} | sides, {0: batch}, {}, None))
             options = {"aot_inductor.link_libtorch": False, "cpp.vec_isa_ok": True, "cpp.threads": 1}
             torch._inductor.aoti_compile_and_package(program, package_path=str(path), inductor_configs=options)
     return f"{kind} ({time.time() - start:.0f} s)"
