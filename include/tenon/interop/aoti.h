@@ -2,6 +2,8 @@
 // AotiModule: a PyTorch model that AOTInductor compiled, without libtorch.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,7 +96,7 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     TENON_TRY(check_inputs(specs, inputs));
     const BackendScope scope(memory_ != nullptr ? *memory_ : default_backend());
-    const Handles handles{inputs_, outputs_};
+    const Handles handles{state, inputs_, outputs_};
     detail::AotiCall call;
     bool places = false;
     for (size_t i = 0; i < placements_.size(); ++i) {
@@ -122,20 +124,25 @@ class TENON_EXPORT AotiModule final : public Module {
   }
 
  private:
-  /// Deletes the handles that are left after a run, as after an error.
+  /// Deletes the handles that a run left, each once: a model may give one handle for several
+  /// outputs, or one that is an input's or a constant's.
   struct Handles {
+    const AotiModel::State& state;
     std::vector<AtenTensorHandle>& inputs;
     std::vector<AtenTensorHandle>& outputs;
     ~Handles() {
-      drop(inputs);
-      drop(outputs);
-    }
-    static void drop(std::vector<AtenTensorHandle>& handles) noexcept {
-      for (AtenTensorHandle& handle : handles) {
-        if (handle == nullptr) continue;
-        static_cast<void>(
-            detail::tenon_aoti_shim.delete_tensor_object(std::exchange(handle, nullptr)));
+      std::sort(outputs.begin(), outputs.end(), std::less<>());
+      for (AtenTensorHandle& handle : outputs) {
+        const AtenTensorHandle own = std::exchange(handle, nullptr);
+        const bool is_last = &handle == &outputs.back() || *(&handle + 1) != own;
+        const bool is_input = std::find(inputs.begin(), inputs.end(), own) != inputs.end();
+        if (is_last && !is_input && !state.is_constant(own)) drop(own);
       }
+      for (AtenTensorHandle& handle : inputs) drop(std::exchange(handle, nullptr));
+    }
+    static void drop(AtenTensorHandle handle) noexcept {
+      if (handle == nullptr) return;
+      static_cast<void>(detail::tenon_aoti_shim.delete_tensor_object(handle));
     }
   };
 
@@ -177,10 +184,16 @@ class TENON_EXPORT AotiModule final : public Module {
   Error take_outputs(Span<const EValue> inputs, Outputs& outputs) {
     bool all_in_place = true;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      if (outputs_[i] == nullptr) continue;  // None
-      Tensor tensor;
-      TENON_TRY(detail::take_aoti_tensor(std::exchange(outputs_[i], nullptr), tensor));
-      if (!tensor.defined()) continue;
+      Tensor tensor;  // undefined for None
+      if (outputs_[i] != nullptr) {
+        Tensor* made = nullptr;
+        TENON_TRY(detail::find_aoti_tensor(outputs_[i], made));
+        tensor = *made;  // shared: another output may have this handle too
+      }
+      if (!tensor.defined()) {
+        TENON_TRY(outputs.put(i, EValue()));
+        continue;
+      }
       detail::AotiPlacement& placement = placements_[i];
       const void* const impl = tensor.unsafeGetTensorImpl();
       if (placement.target != nullptr && placement.target->unsafeGetTensorImpl() != impl) {

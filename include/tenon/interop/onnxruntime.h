@@ -63,6 +63,11 @@ struct OnnxPorts {
     }
     return Error::Ok;
   }
+  size_t count(std::string_view name) const noexcept {
+    size_t found = 0;
+    for (const ValueSpec& spec : specs) found += spec.tensor.name == name ? 1 : 0;
+    return found;
+  }
   /// Finds the ports of these names.
   /// Errors: NotFound.
   Error find(const std::vector<std::string>& names, std::vector<size_t>& indices) const {
@@ -110,7 +115,8 @@ struct OnnxPorts {
 /// left out, as may optional ones.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
-/// an earlier output; all others are copied there. Where none was set, it is a tensor over memory
+/// an earlier output; all others are copied there, and so is an output that is an input, is optional
+/// or is selected twice. Where none was set, it is a tensor over memory
 /// of the library's, Adopted. A later run writes only to outputs that were set. A sequence of
 /// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
 /// output, such as texts or maps, is None; get_output() names it, and a model whose outputs are all
@@ -205,6 +211,12 @@ class TENON_EXPORT OnnxModule final : public Module {
     std::vector<size_t> selected = selected_indices_;
     TENON_TRY(outputs_.find(selected_names_, selected));
     if (!selected.empty()) TENON_TRY(outputs_.select(selected));
+    is_written_.assign(outputs_.specs.size(), true);
+    for (size_t i = 0; i < is_written_.size(); ++i) {
+      const ValueSpec& spec = outputs_.specs[i];
+      is_written_[i] =
+          !spec.is_optional && inputs_.count(spec.name()) == 0 && outputs_.count(spec.name()) == 1;
+    }
     meta.inputs = inputs_.specs;
     meta.outputs = outputs_.specs;
     meta.knows_inputs = meta.knows_outputs = true;
@@ -241,7 +253,9 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t k = 0; k < asked.size(); ++k) {
       const size_t i = asked[k];
       const Tensor* const target = outputs.target(i);
-      if (target == nullptr || !fits(*target, outputs_.specs[i], inputs)) continue;
+      if (target == nullptr || !is_written_[i] || !fits(*target, outputs_.specs[i], inputs)) {
+        continue;
+      }
       TENON_TRY(
           detail::add_context_if("output", i, outputs_.name(i), made.lend(k, *host_, *target)));
     }
@@ -323,6 +337,9 @@ class TENON_EXPORT OnnxModule final : public Module {
   bool is_described_ = false;
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
+  // Whether the library writes an output to a value that it is given. Where the output is an input,
+  // is asked for twice, or is not there, it leaves the given value as it was.
+  std::vector<bool> is_written_;
 };
 
 TENON_END_NAMESPACE

@@ -99,6 +99,69 @@ TEST_CASE("AotiModule: an output is computed in the tensor that was set") {
   }
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("AotiModule: a handle may come twice, or be an input's or a constant's") {
+  const auto run = [](AotiModule& module, Does does) {
+    std::vector<EValue> outputs;
+    for (int n = 0; n < 3; ++n) outputs = module.forward(*input_for(does)).value();
+    return outputs;
+  };
+  const auto y_of = [](Does does) {
+    Floats y(8, 2);
+    y[0] = 2 * static_cast<float>(does);
+    return y;
+  };
+  const auto x_of = [](Does does) { return values<float>(*input_for(does)); };
+  AotiModule module(loaded());
+  const auto expected = [&](Does does) {
+    return does == Does::SameHandleTwice  ? y_of(does)
+           : does == Does::ConstantItself ? Floats{2, 2, 2, 2}
+                                          : x_of(does);
+  };
+  const Does all[] = {Does::SameHandleTwice, Does::InputTaken, Does::InputLeft,
+                      Does::ConstantItself};
+  for (const Does does : all) {
+    INFO(static_cast<int>(does));
+    const std::vector<EValue> outputs = run(module, does);
+    CHECK(values<float>(outputs[0].toTensor()) == y_of(does));
+    CHECK(values<float>(outputs[1].toTensor()) == expected(does));
+  }
+  // The same with tensors that are set for one output, the other, and both.
+  for (const Does does : all) {
+    for (int set = 1; set < 4; ++set) {
+      INFO(static_cast<int>(does) << ", set " << set);
+      const TensorPtr y = zeros({2, 4});
+      const TensorPtr z = does == Does::ConstantItself ? zeros({4}) : zeros({2, 4});
+      AotiModule other(loaded());
+      if ((set & 1) != 0) REQUIRE(other.set_output(*y) == Error::Ok);
+      if ((set & 2) != 0) REQUIRE(other.set_output(*z, 1) == Error::Ok);
+      const std::vector<EValue> outputs = run(other, does);
+      CHECK(values<float>(outputs[0].toTensor()) == y_of(does));
+      CHECK(values<float>(outputs[1].toTensor()) == expected(does));
+      if ((set & 1) != 0) CHECK(values<float>(*y) == y_of(does));
+      if ((set & 2) != 0) CHECK(values<float>(*z) == expected(does));
+    }
+  }
+  // Constants that the program set are given by the program's own handle.
+  REQUIRE(module.set_constants({{"layer.scale", *full({4}, 3)}}) == Error::Ok);
+  CHECK(values<float>(run(module, Does::ConstantItself)[1].toTensor()) == Floats{3, 3, 3, 3});
+  RETURNS(InvalidArgument, "AOTInductor: with both outputs made",
+          module.run("forward", *input_for(Does::FailWithTwice)));
+  CHECK(values<float>(run(module, Does::InputTaken)[1].toTensor()) == x_of(Does::InputTaken));
+}
+
+TEST_CASE("AotiModule: an output that the model does not give is not the tensor that was set") {
+  AotiModule module(loaded());
+  REQUIRE(module.set_output(*zeros({2, 4}), 1) == Error::Ok);
+  for (const Does does : {Does::NoSecondOutput, Does::UndefinedOutput}) {
+    RETURNS(InvalidType, "run: output 1: it is None, and a tensor of Float was set",
+            module.run("forward", *input_for(does)));
+    CHECK(module.get_output(1).error() == Error::InvalidState);
+  }
+  REQUIRE(module.set_output(none, 1) == Error::Ok);
+  CHECK(module.forward(*input_for(Does::UndefinedOutput)).value()[1].isNone());
+}
+
 TEST_CASE("AotiModule: outputs outlive the module, those that are the model's constants too") {
   std::vector<EValue> outputs;
   {

@@ -190,6 +190,64 @@ TEST_CASE("OnnxModule: an output that is an input or a constant has memory of it
   CHECK(table.const_data_ptr<float>()[0] == 10.0f);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("OnnxModule: a set output that is an input, a default or asked for twice is written") {
+  const TensorPtr x = make_tensor_ptr({4.0f, 5.0f, 6.0f});
+  const TensorPtr y = zeros({3});
+  const TensorPtr z = zeros({3});
+  const auto is_set = [](OnnxModule& module, const TensorPtr& tensor, size_t i, tests::Floats now) {
+    return tests::values<float>(*tensor) == now &&
+           module.get_output(i)->toTensor().const_data_ptr() == tensor->const_data_ptr();
+  };
+  SECTION("an input, and a constant of the model") {
+    OnnxModule module(model("given"));
+    REQUIRE(module.set_output(y, 0) == Error::Ok);
+    REQUIRE(module.set_output(z, 1) == Error::Ok);
+    for (const float first : {4.0f, 7.0f}) {
+      x->mutable_data_ptr<float>()[0] = first;
+      REQUIRE(module.run("forward", x) == Error::Ok);
+      CHECK(is_set(module, y, 0, {first, 5, 6}));
+      CHECK(is_set(module, z, 1, {10, 20, 30}));
+    }
+  }
+  SECTION("an input with a default, given or left out") {
+    OnnxModule module(model("given_default"));
+    REQUIRE(module.set_output(y, 0) == Error::Ok);
+    REQUIRE(module.set_output(z, 1) == Error::Ok);
+    REQUIRE(module.run("forward", {x, full({3}, 9)}) == Error::Ok);
+    CHECK(is_set(module, y, 0, {13, 14, 15}));
+    CHECK(is_set(module, z, 1, {9, 9, 9}));
+    REQUIRE(module.run("forward", x) == Error::Ok);
+    CHECK(is_set(module, y, 0, {5, 7, 9}));
+    CHECK(is_set(module, z, 1, {1, 2, 3}));
+  }
+  SECTION("an output that is selected twice, and set once or twice") {
+    for (int set = 1; set < 4; ++set) {
+      OnnxModule module(model("given_default"));
+      REQUIRE(module.select_outputs({"y", "shift", "y"}) == Error::Ok);
+      REQUIRE(zero_(*y) == Error::Ok);
+      REQUIRE(zero_(*z) == Error::Ok);
+      if ((set & 1) != 0) REQUIRE(module.set_output(y, 0) == Error::Ok);
+      if ((set & 2) != 0) REQUIRE(module.set_output(z, 2) == Error::Ok);
+      const auto outputs = given(module.forward(x));
+      CHECK(tests::values<float>(outputs[0].toTensor()) == tests::Floats{5, 7, 9});
+      CHECK(tests::values<float>(outputs[2].toTensor()) == tests::Floats{5, 7, 9});
+      if ((set & 1) != 0) CHECK(is_set(module, y, 0, {5, 7, 9}));
+      if ((set & 2) != 0) CHECK(is_set(module, z, 2, {5, 7, 9}));
+    }
+  }
+  SECTION("an optional value that is there, or is not") {
+    OnnxModule module(model("optional"));
+    const TensorPtr pair = zeros({2});
+    REQUIRE(module.set_output(pair, 1) == Error::Ok);
+    REQUIRE(module.run("forward", full({2}, 5)) == Error::Ok);
+    CHECK(is_set(module, pair, 1, {5, 5}));
+    REQUIRE(module.set_output(zeros({2}), 2) == Error::Ok);
+    RETURNS(InvalidType, "run: output 2: it is None, and a tensor of Float was set",
+            module.run("forward", full({2}, 5)));
+  }
+}
+
 TEST_CASE("OnnxModule: an output whose sizes only the run knows is taken as it comes") {
   OnnxModule module(model("positive"));
   const auto run = [&](tests::Floats values) {

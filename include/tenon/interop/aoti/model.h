@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -141,8 +142,13 @@ class AotiModel {
     std::vector<Constant> constants;
     bool knows_layouts = true;  // of all inputs
     bool assume_row_major = false;
-    int threads = 0;  // 0 for OpenMP's
+    int threads = 0;                                 // 0 for OpenMP's
+    std::vector<AtenTensorHandle> constant_handles;  // the model's, sorted
 
+    bool is_constant(AtenTensorHandle handle) const noexcept {
+      return std::binary_search(constant_handles.begin(), constant_handles.end(), handle,
+                                std::less<>());
+    }
     /// Errors: InvalidState for constants without values, with the first one's name.
     Error check_constants() const noexcept {
       for (const Constant& constant : constants) {
@@ -304,8 +310,9 @@ class AotiModel {
     return state.library.call(context, state.library.functions().load_constants,
                               state.library.container(), weights.data());
   }
-  /// Asks the container which constants have values.
+  /// Asks the container which constants have values, and for their handles.
   static Error describe_constants(State& state) {
+    state.constant_handles.clear();
     const detail::AotiLibrary& library = state.library;
     const AOTInductorConstantMapEntry* given = nullptr;
     size_t set = 0;
@@ -313,6 +320,9 @@ class AotiModel {
     TENON_TRY(library.call(context, library.functions().get_constants, library.container(), &given,
                            &set, false));
     const auto* const entries = reinterpret_cast<const detail::AotiConstantEntry*>(given);
+    state.constant_handles.reserve(set);
+    for (size_t i = 0; i < set; ++i) state.constant_handles.push_back(entries[i].handle);
+    std::sort(state.constant_handles.begin(), state.constant_handles.end(), std::less<>());
     for (size_t i = 0; i < set; ++i) {
       Tensor* tensor = nullptr;
       TENON_TRY(detail::find_aoti_tensor(entries[i].handle, tensor));
@@ -350,6 +360,11 @@ class AotiModel {
     }
     TENON_TRY(state_->library.set_constants(names, tensors));
     for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);
+    // The constants are set. Without memory for the handles none is known, as of most models none
+    // ever comes back.
+    if (detail::call_safely([&] { return describe_constants(*state_); }) != Error::Ok) {
+      state_->constant_handles.clear();
+    }
     return Error::Ok;
   }
   static Error check_constant(const Constant& constant, const Tensor& tensor,

@@ -229,7 +229,14 @@ inline Error call_stable(std::string_view name, Span<const EValue> inputs,
   }
   kernel(stack.data(), inputs.size(), outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    TENON_TRY(pop_stable(schema.outputs[i], stack[i], outputs[i]));
+    // A kernel may give one handle for several outputs: it was taken with the first of them.
+    size_t k = 0;
+    while (k < i && (schema.outputs[k].find("Tensor") != 0 || stack[k] != stack[i])) ++k;
+    if (k < i && schema.outputs[i] == schema.outputs[k]) {
+      outputs[i] = outputs[k];
+    } else {
+      TENON_TRY(pop_stable(schema.outputs[i], stack[i], outputs[i]));
+    }
   }
   return Error::Ok;
 }

@@ -16,6 +16,12 @@ enum class Does {
   AskForTooMuch,
   Leak,
   DeleteTwice,
+  SameHandleTwice,  // z is y, by its handle, as in generated code
+  InputTaken,       // z is x, by its handle, which was taken
+  InputLeft,        // z is x, by its handle, which is left to the caller too
+  ConstantItself,   // z is the scale, by the model's own handle
+  FailWithTwice,    // with both outputs made, by one handle
+  UndefinedOutput,  // z is an undefined tensor
 };
 
 }  // namespace tests

@@ -149,6 +149,10 @@ def main():
          [tensor("scale", FLOAT, []), tensor("x", FLOAT, ["n"]), tensor("shift", FLOAT, [1]),
           tensor("words", TensorProto.STRING, [2])], [tensor("y", FLOAT, ["n"])],
          [("scale", np.array(2, np.float32)), ("shift", np.array([1], np.float32)), ("words", np.array(["a", "b"], object))])
+    # The default of an input as an output, as it is.
+    save("given_default", [helper.make_node("Add", ["x", "shift"], ["y"])],
+         [tensor("x", FLOAT, [3]), tensor("shift", FLOAT, [3])], [tensor("y", FLOAT, [3]), tensor("shift", FLOAT, [3])],
+         [("shift", np.array([1, 2, 3], np.float32))])
     # Sequences of tensors: pieces joined, the rows of that one by one, and an empty sequence.
     sequence = helper.make_tensor_sequence_value_info
     save("pieces", [helper.make_node("ConcatFromSequence", ["pieces"], ["whole"], axis=0),

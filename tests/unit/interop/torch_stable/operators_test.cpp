@@ -56,4 +56,26 @@ TEST_CASE("operators: one that nobody registered is not found") {
                         "call_torch_operator: there is no operator nobody::none"));
 }
 
+TEST_CASE("operators: one handle for several outputs is one tensor, which is taken once") {
+  const auto add = [](const char* name, const char* schema, detail::StableKernel kernel) {
+    detail::StableOperator made;
+    made.schema = schema;
+    made.kernel = kernel;
+    detail::stable_operators().all[name] = made;
+  };
+  const auto twice = [](StableIValue* stack, uint64_t, uint64_t) { stack[1] = stack[0]; };
+  add("tests::twice", "(Tensor x) -> (Tensor, Tensor)", twice);
+  add("tests::twice_optional", "(Tensor? x) -> (Tensor?, Tensor?)", twice);
+  add("tests::twice_number", "(int x) -> (int, int)", twice);
+  const TensorPtr x = ones({2});
+  for (const char* const name : {"tests::twice", "tests::twice_optional"}) {
+    const auto outputs = call_torch_operator(name, {*x}).value();
+    CHECK(outputs[0].toTensor().const_data_ptr() == x->const_data_ptr());
+    CHECK(outputs[1].toTensor().const_data_ptr() == x->const_data_ptr());
+  }
+  CHECK(x->use_count() == 1);
+  CHECK(call_torch_operator("tests::twice_optional", {none}).value()[1].isNone());
+  CHECK(call_torch_operator("tests::twice_number", {int64_t{7}}).value()[1].toInt() == 7);
+}
+
 }  // namespace operators_test
