@@ -35,7 +35,8 @@ using tenon::Error, tenon::toString;
 #if TENON_HAS_EXCEPTIONS
 using tenon::Exception;
 #endif
-using tenon::FailureHandler, tenon::last_error_message, tenon::check, tenon::set_failure_handler;
+using tenon::FailureHandler, tenon::last_error_message, tenon::set_error, tenon::check,
+    tenon::set_failure_handler;
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h

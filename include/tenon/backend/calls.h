@@ -17,13 +17,18 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Hides the thread's last error text during a call, so that a text found after the call is the
-/// call's. put_back() restores it after a call that did not fail.
+/// call's. put_back() restores it after a call that did not fail; a text of the call's, which went on
+/// after that failure, stays the thread's last one and belongs to no later error.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
   void put_back() const noexcept {
-    char& first = last_error().text[0];
-    if (first == '\0') first = first_;
+    LastError& last = last_error();
+    if (last.text[0] == '\0') {
+      last.text[0] = first_;
+    } else {
+      last.is_taken = true;
+    }
   }
 
  private:
@@ -32,14 +37,14 @@ class ErrorTextGuard {
 
 /// Puts the names of the backend and the operation in front of the text that the backend left.
 TENON_COLD inline Error add_context(Backend& backend, const char* operation, Error error) noexcept {
-  const char* const text = last_error().text;
+  const char* const text = text_of(error);
   return fail(error, "backend ", backend.name(), " failed in ", operation,
               *text == '\0' ? "" : ": ", text);
 }
 
 /// Calls a function, and turns what it throws into an error.
 template <class Call>
-Error call_safely(const Call& call) noexcept {
+Error catch_errors(const Call& call) noexcept {
 #if TENON_HAS_EXCEPTIONS
   try {
     return call();
@@ -55,6 +60,15 @@ Error call_safely(const Call& call) noexcept {
 #else
   return call();
 #endif
+}
+
+/// Calls code that is not tenon's, or may throw. An error has the text that this code left.
+template <class Call>
+Error call_safely(const Call& call) noexcept {
+  const ErrorTextGuard text;
+  const Error error = catch_errors(call);
+  if (error == Error::Ok) text.put_back();
+  return error;
 }
 
 /// Calls a function that takes memory from operator new. False when there was none. The thread's
@@ -83,7 +97,7 @@ template <class Call>
 Error call_backend(Backend& backend, const char* operation, const Call& call,
                    bool is_optional = false) noexcept {
   const ErrorTextGuard text;
-  const Error error = call_safely(call);
+  const Error error = catch_errors(call);
   if (TENON_UNLIKELY(error != Error::Ok && !(is_optional && error == Error::NotSupported))) {
     return add_context(backend, operation, error);
   }
@@ -111,7 +125,8 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
 // --- What is done with memory of a backend ------------------------------------------------------
 
 TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
-  const char* const text = last_error().text;
+  const LastError& last = last_error();  // allocate() returns no code that a text would belong to
+  const char* const text = last.is_taken ? "" : last.text;
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
               " bytes", *text == '\0' ? "" : ": ", text);
 }

@@ -244,11 +244,6 @@ class TENON_EXPORT Backend {
     state->add();
   }
 
-  /// Leaves the text for an error: `return set_error(Error::AccessFailed, "the queue is lost");`
-  static Error set_error(Error error, const char* text) noexcept {
-    return detail::fail(error, text);
-  }
-
  private:
   friend struct detail::BackendAccess;
 

@@ -5,6 +5,10 @@
 // Inner functions return Error and leave their text with fail(); the public function that the user
 // called puts its own name in front with add_context(). One text serves an Exception, a Result and
 // a returned Error, with exceptions and without.
+//
+// A text belongs to the failure that wrote it. A Result or an Exception takes it with it, and gives
+// it back with its error(). Code of backends, runtimes and callables begins without one
+// (ErrorTextGuard). A code without a text has its name instead.
 #pragma once
 
 #include <cstring>
@@ -47,18 +51,6 @@ constexpr const char* toString(Error error) noexcept {
       error <= Error::Internal ? n : 11);
 }
 
-#if TENON_HAS_EXCEPTIONS
-/// Thrown by tenon. what() is the full message, "zeros: size -1 of dimension 0 is negative".
-class TENON_EXPORT Exception : public std::runtime_error {
- public:
-  Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
-  Error error() const noexcept { return error_; }
-
- private:
-  Error error_;
-};
-#endif
-
 /// Without exceptions, called with the error and its message before the program ends by abort(), on
 /// bare metal by __builtin_trap(), which with TENON_PORTABLE is abort() too. In every build, also
 /// called for misuse that is found where nothing can be thrown, such as a destructor.
@@ -75,6 +67,7 @@ struct LastError {
   // threads and on microcontrollers.
   char draft[kMessageCapacity];
   Error error;
+  bool is_taken;  // by a Result or an Exception
 };
 
 /// The calling thread's last error. Zero-initialised, so it needs no guard and no constructor.
@@ -113,6 +106,7 @@ TENON_COLD inline Error fail_parts(Error error, uint32_t kinds, ...) noexcept {
   va_end(parts);
   std::memcpy(last.text, last.draft, kMessageCapacity);
   last.error = error;
+  last.is_taken = false;
   return error;
 }
 TENON_COLD inline void report_parts(Error error, uint32_t kinds, ...) noexcept {
@@ -146,9 +140,26 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
   }
 }
 
-/// Puts "function: " in front of the message that fail() left. Returns `error`.
+/// The text that belongs to an error: the thread's, unless it is of another code, or was taken. Else
+/// "".
+TENON_COLD inline const char* text_of(Error error) noexcept {
+  const LastError& last = last_error();
+  return last.error == error && !last.is_taken ? last.text : "";
+}
+/// The text that belongs to an error, else its name.
+TENON_COLD inline const char* message_of(Error error) noexcept {
+  const char* const text = text_of(error);
+  return *text != '\0' ? text : toString(error);
+}
+/// Gives a text that was taken back to its error, if it is still the thread's last one.
+TENON_COLD inline void give_back_text(Error error, const char* text) noexcept {
+  LastError& last = last_error();
+  if (last.error == error && std::strcmp(last.text, text) == 0) last.is_taken = false;
+}
+
+/// Puts "function: " in front of the error's message. Returns `error`.
 TENON_COLD inline Error add_context(const char* function, Error error) noexcept {
-  return fail(error, function, ": ", last_error().text);
+  return fail(error, function, ": ", message_of(error));
 }
 
 /// add_context() for an error that may be Ok.
@@ -156,10 +167,28 @@ inline Error add_context_if(const char* function, Error error) noexcept {
   return TENON_UNLIKELY(error != Error::Ok) ? add_context(function, error) : error;
 }
 
+}  // namespace detail
+
+#if TENON_HAS_EXCEPTIONS
+/// Thrown by tenon. what() is the full message, "zeros: size -1 of dimension 0 is negative".
+class TENON_EXPORT Exception : public std::runtime_error {
+ public:
+  Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
+  Error error() const noexcept { return detail::give_back_text(error_, what()), error_; }
+
+ private:
+  Error error_;
+};
+#endif
+
+namespace detail {
+
 /// Throws Exception, or calls the failure handler and ends the program. The message may be the
 /// thread's own.
 [[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
 #if TENON_HAS_EXCEPTIONS
+  LastError& last = last_error();
+  if (message == last.text) last.is_taken = true;
   throw Exception(error, message);
 #else
   notify_handler(error, message);
@@ -184,12 +213,6 @@ inline const char* last_error_message() noexcept {
 
 namespace detail {
 
-/// The text of an error that was returned: the thread's, unless its latest error is another.
-TENON_COLD inline const char* message_of(Error error) noexcept {
-  const char* const text = last_error().error == error ? last_error_message() : "";
-  return *text != '\0' ? text : toString(error);
-}
-
 template <class... Parts>
 [[noreturn]] TENON_ALWAYS_INLINE void raise(Error error, const Parts&... parts) {
   static_cast<void>(fail(error, parts...));
@@ -212,10 +235,23 @@ struct Returned {
 
 }  // namespace detail
 
-/// The text of an error that a function returned, the program's own functions included: the
-/// thread's latest text if its error is of this kind, else the error's name. If the function left
-/// no text, it may be the text of an older error of the same kind.
+/// The text of an error that a function returned, the program's own functions included: what that
+/// function left, else the error's name, toString(error).
+///
+/// A failed Result or an Exception that the program handled does not count, nor does what failed
+/// before a module ran or a backend was called. But an Error is only a code: after a function that
+/// returned an Error, or after error(), a code of the same kind without a text has the same text.
 inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
+
+/// Leaves a text for an error that a function of the program's, a runtime or a backend returns, and
+/// returns the error: `return set_error(Error::OutOfBounds, "frame ", n, " of ", count);`
+///
+/// The parts of the text, up to 10, are texts, characters, numbers, and what describes a tensor:
+/// sizes, a ScalarType, a Device. The text is cut at 511 characters, on bare metal at 255.
+template <class... Parts>
+Error set_error(Error error, const Parts&... parts) noexcept {
+  return detail::fail(error, parts...);
+}
 
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
 /// without exceptions calls the failure handler and ends the program.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -74,6 +75,9 @@ class Message {
 };
 
 inline void append(Message& out, const char* text) noexcept { out.put(text); }
+inline void append(Message& out, std::string_view text) noexcept {
+  for (const char c : text) out.put(c != '\0' ? c : '?');  // a null character would end the message
+}
 inline void append(Message& out, char c) noexcept { out.put(c); }
 inline void append(Message& out, bool value) noexcept { out.put(value ? "true" : "false"); }
 

@@ -32,14 +32,17 @@ class [[nodiscard]] Result {
 
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
-  /// A failure with the calling thread's last message, or the error's name where the thread's
-  /// latest error is another. An Ok without a value is a bug: Internal.
+  /// A failure with the text that the error's function left, which this takes, else with the error's
+  /// name: last_error_message(error). An Ok without a value is a bug: Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
     const size_t length = std::strlen(text);
     message_ = static_cast<char*>(detail::heap_allocate(length + 1));
-    if (message_ != nullptr) std::memcpy(message_, text, length + 1);
+    if (message_ == nullptr) return;
+    std::memcpy(message_, text, length + 1);
+    detail::LastError& last = detail::last_error();
+    if (text == last.text) last.is_taken = true;
   }
 
   Result(Result&& other) noexcept
@@ -65,7 +68,12 @@ class [[nodiscard]] Result {
   explicit operator Error() const noexcept {
     return ok() ? Error::Ok : detail::fail(error_, message());
   }
-  Error error() const noexcept { return error_; }
+  /// Returned from a function, it has its message with it, unless something else failed meanwhile:
+  /// TENON_TRY(result) has it always.
+  Error error() const noexcept {
+    if (TENON_UNLIKELY(message_ != nullptr)) detail::give_back_text(error_, message_);
+    return error_;
+  }
   /// The error's full text, or its name if there was no memory for the text; "" if there is a
   /// value. With TENON_HEAP=0 the calling thread's last message, or the error's name once the
   /// thread's latest error is another.

@@ -95,7 +95,7 @@ Error finish_call(const Function& function, Span<EValue> values, Error error) no
                 ", does not say what tensor to make; use set_output(tensor, ", i,
                 ") or max_sizes in the spec, or assign a tensor");
   }
-  return error == Error::Ok ? error : fail(error, text);
+  return error;
 }
 
 template <class F>
@@ -118,8 +118,7 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
         return callable(inputs, outputs.values());
       }
     });
-    if (self.finish != nullptr) return self.finish(self, outputs.values(), error);
-    return error == Error::Ok ? error : fail(error, message_of(error));
+    return self.finish != nullptr ? self.finish(self, outputs.values(), error) : error;
   }
 }
 

@@ -239,7 +239,9 @@ class TENON_EXPORT Module {
       value = m.outputs.values()[index];
       if (!value.isNone()) return Error::Ok;
       const char* const name = m.meta.knows_outputs ? m.meta.outputs[index].name() : "";
-      return detail::add_context_if("output", index, name, explain_none(m.number, index));
+      return detail::add_context_if("output", index, name, detail::call_safely([&] {
+                                      return explain_none(m.number, index);
+                                    }));
     });
     if (TENON_UNLIKELY(error != Error::Ok)) return error;
     return value;
@@ -290,8 +292,8 @@ class TENON_EXPORT Module {
   /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
   explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
-  // A runtime implements these. They report errors by detail::fail(Error::X, text); an exception
-  // becomes an error.
+  // A runtime implements these. They return an Error, with a text by set_error(Error::X, parts...);
+  // an exception becomes an error.
 
   /// Opens the model. Called before all others, until it succeeds.
   virtual Error load() { return Error::Ok; }

@@ -61,9 +61,6 @@ class EValue;
 
 namespace detail {
 
-inline void append(Message& out, std::string_view text) noexcept {
-  for (const char c : text) out.put(c != '\0' ? c : '?');  // a null character would end the message
-}
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
 // The types in which an EValue returns its value, in the order of ValueKind.

@@ -295,6 +295,9 @@ TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& 
   return out;
 }
 
+/// The error's name, "InvalidArgument", as toString(error) has it without memory.
+inline std::string to_string(Error error) { return toString(error); }
+
 namespace detail {
 
 /// The types that <tenon/ostream.h> has an operator for.

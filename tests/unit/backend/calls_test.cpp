@@ -57,6 +57,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("call_backend: a text that the backend left and went on from is not a later code's") {
+  MinimalBackend backend("gpu");
+  const auto handles = [] {
+    CHECK(!Result<int>(detail::fail(Error::AccessFailed, "the first queue is lost")).ok());
+    return Error::AccessFailed;
+  };
+  CHECK(detail::call_backend(backend, "copy_within", handles) == Error::AccessFailed);
+  CHECK(last() == "backend gpu failed in copy_within");
+  const auto other = [] {
+    static_cast<void>(detail::fail(Error::OutOfMemory, "the first pool is full"));
+    return Error::AccessFailed;
+  };
+  CHECK(detail::call_backend(backend, "copy_within", other) == Error::AccessFailed);
+  CHECK(last() == "backend gpu failed in copy_within");
+  const auto goes_on = [] {
+    static_cast<void>(detail::fail(Error::AccessFailed, "the first queue is lost"));
+    return Error::Ok;
+  };
+  CHECK(detail::call_backend(backend, "copy_within", goes_on) == Error::Ok);
+  CHECK(last() == "the first queue is lost");
+  CHECK(std::string(last_error_message(Error::AccessFailed)) == "AccessFailed");
+}
+
+TEST_CASE("call_safely: an error has the text that the code left, else its name") {
+  static_cast<void>(detail::fail(Error::NotFound, "something earlier"));
+  const Error error = detail::call_safely([] { return Error::NotFound; });
+  CHECK(std::string(last_error_message(error)) == "NotFound");
+  static_cast<void>(detail::fail(Error::NotFound, "something earlier"));
+  CHECK(detail::call_safely([] { return Error::Ok; }) == Error::Ok);
+  CHECK(std::string(last_error_message(Error::NotFound)) == "something earlier");
+}
+
 TEST_CASE("call_backend: what went well leaves the thread's last error as it was") {
   MinimalBackend backend;
   Error error = Error::Internal;

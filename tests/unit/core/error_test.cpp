@@ -117,6 +117,81 @@ TEST_CASE("error: last_error_message of an error is its text, never that of anot
   CHECK(std::async(std::launch::async, text, error).get() == "OutOfBounds");
 }
 
+TEST_CASE("error: set_error leaves a text of any parts for a function of the program's own") {
+  const auto pop = [](int n) {
+    const std::string name = "the ring";
+    return n == 0 ? set_error(Error::OutOfBounds, name, " is empty, ", 4.5, '/', uint8_t{8})
+                  : Error::Ok;
+  };
+  CHECK(pop(1) == Error::Ok);
+  RAISES(OutOfBounds, "the ring is empty, 4.5/8", tenon::check(pop(0)));
+  const Result<int> result = pop(0);
+  CHECK(result.message() == std::string("the ring is empty, 4.5/8"));
+  // In another namespace, by its argument alone.
+  CHECK(set_error(Error::InUse, std::string_view("a\0b", 3)) == Error::InUse);
+  CHECK(std::string(last_error_message(Error::InUse)) == "a?b");
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("error: a text belongs to the failure that wrote it, not to a later one of its kind") {
+  const auto text = [](Error error) { return std::string(last_error_message(error)); };
+  const auto name = [&] {
+    const Error bare = Error::NotFound;
+    CHECK(add_context("f", bare) == bare);
+    return std::string(last_error_message());
+  };
+  SECTION("once a Result has it") {
+    const Result<int> taken = fail(Error::NotFound, "no such file");
+    CHECK(std::string(last_error_message()) == "no such file");
+    CHECK(text(Error::NotFound) == "NotFound");
+    CHECK(Result<int>(Error::NotFound).message() == std::string("NotFound"));
+    CHECK(name() == "f: NotFound");
+    CHECK(taken.message() == std::string("no such file"));
+  }
+  SECTION("once an Exception has it") {
+    std::string thrown;
+    try {
+      detail::raise(Error::NotFound, "no file");
+    } catch (const Exception& e) {
+      thrown = e.what();
+    }
+    CHECK(thrown == "no file");
+    CHECK(text(Error::NotFound) == "NotFound");
+    CHECK(name() == "f: NotFound");
+  }
+  SECTION("but it goes on with the error that a program reads from them") {
+    const auto from_result = [&]() -> Error {
+      const Result<int> failed = fail(Error::NotFound, "no such file");
+      return failed.error();
+    };
+    CHECK(text(from_result()) == "no such file");
+    CHECK(Result<char>(from_result()).message() == std::string("no such file"));
+    RAISES(NotFound, "no such file", tenon::check(from_result()));
+    const auto from_exception = []() -> Error {
+      try {
+        detail::raise(Error::NotFound, "no file");
+      } catch (const Exception& e) {
+        return e.error();
+      }
+    };
+    CHECK(text(from_exception()) == "no file");
+    const Result<int> older = fail(Error::NotFound, "older");
+    const Result<int> later = fail(Error::NotFound, "later");
+    CHECK(text(later.error()) == "later");
+    CHECK(std::string(last_error_message()) == "later");
+  }
+  SECTION("and an error of another one is not touched by check()") {
+    const Error pending = fail(Error::InUse, "borrowed");
+    CHECK(caught([] { return tenon::check(Error::NotFound), 0; }).message == "NotFound");
+    CHECK(text(pending) == "borrowed");
+  }
+  SECTION("and add_context() names a bare code") {
+    static_cast<void>(fail(Error::InvalidArgument, "of another kind"));
+    CHECK(name() == "f: NotFound");
+    CHECK(name() == "f: f: NotFound");  // f's own text, which is the thread's
+  }
+}
+
 namespace users {
 /// Of a program that had its own before: the one that is called, by both ways to find a name.
 int checked = 0;

@@ -551,4 +551,37 @@ TEST_CASE("FunctionModule: an Error without a text has its name, not the text of
   CHECK(last_error_message() == std::string("run: NotFound"));
 }
 
+TEST_CASE("FunctionModule: an Error without a text never has an earlier one's of its own kind") {
+  const auto writes = [](Span<const EValue>, Span<EValue>) { return Error::InvalidArgument; };
+  const auto handles = [](Span<const EValue>, Span<EValue>) {
+    CHECK(!try_zeros({-5}).ok());
+    CHECK_THROWS_AS(zeros({-5}), Exception);
+    return Error::InvalidArgument;
+  };
+  const auto returns = [](Span<const EValue>) -> Result<EValue> { return Error::InvalidArgument; };
+  const auto returns_all = [](const std::vector<EValue>&) -> Result<std::vector<EValue>> {
+    TENON_TRY(Error::InvalidArgument);
+    return std::vector<EValue>{};
+  };
+  FunctionModule module;
+  REQUIRE(module.add_method("writes", writes, ValueSpecs{}, ValueSpecs{}) == Error::Ok);
+  REQUIRE(module.add_method("handles", handles, ValueSpecs{}, ValueSpecs{}) == Error::Ok);
+  REQUIRE(module.add_method("returns", returns) == Error::Ok);
+  REQUIRE(module.add_method("returns_all", returns_all) == Error::Ok);
+  REQUIRE(module.add_method("says", [](Span<const EValue>) -> Result<EValue> {
+    return set_error(Error::InvalidArgument, "the lens is ", "covered");
+  }) == Error::Ok);
+  for (const char* const method : {"writes", "handles", "returns", "returns_all"}) {
+    INFO(method);
+    for (int run = 0; run < 3; ++run) {
+      if (run == 1) CHECK(!try_zeros({-1}).ok());
+      if (run == 2) CHECK(copy_(*ones({2}), *ones({3})) == Error::InvalidArgument);
+      CHECK(module.run(method) == Error::InvalidArgument);
+      CHECK(last_error_message() == std::string("run: InvalidArgument"));
+      CHECK(module.execute(method).message() == std::string("execute: InvalidArgument"));
+    }
+  }
+  RETURNS(InvalidArgument, "run: the lens is covered", module.run("says"));
+}
+
 }  // namespace function_module_test

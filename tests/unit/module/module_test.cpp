@@ -330,6 +330,76 @@ TEST_CASE("Module: what a runtime reports or throws is the error") {
   RETURNS(AccessFailed, "run: which is 4", module.run("trouble", 4));
 }
 
+namespace {
+
+// A runtime whose functions return a bare code: which one does is said by `where`.
+class Refuses : public Module {
+ public:
+  enum Where { Load, Prepare, Invoke, InvokeHandled, Explain, Nowhere };
+  explicit Refuses(Where where) : where_(where) {}
+
+ protected:
+  Error load() override { return code(Load); }
+  size_t count_methods() const noexcept override { return 1; }
+  const char* name_of(size_t) const noexcept override { return "forward"; }
+  Error prepare(size_t, MethodMeta&) override { return code(Prepare); }
+  Error invoke(size_t, Span<const EValue>, Outputs& outputs) override {
+    if (where_ == InvokeHandled) {
+      CHECK(!try_zeros({-5}).ok());
+      return Error::InvalidArgument;
+    }
+    TENON_TRY(outputs.resize(1));
+    return code(Invoke);
+  }
+  Error explain_none(size_t, size_t) const noexcept override { return code(Explain); }
+
+ private:
+  Error code(Where where) const noexcept {
+    return where == where_ ? Error::InvalidArgument : Error::Ok;
+  }
+  Where where_;
+};
+
+}  // namespace
+
+// A promise of docs/guarantees.md.
+TEST_CASE("Module: a bare code of a runtime has its name as its text, never an older error's") {
+  const auto fail_before = [](int how) {
+    if (how == 0) CHECK(copy_(*ones({2}), *ones({3})) == Error::InvalidArgument);
+    if (how == 1) CHECK(!try_zeros({-1}).ok());
+    if (how == 2) CHECK(tests::caught([] { return zeros({-1}); }).error == Error::InvalidArgument);
+  };
+  const std::pair<Refuses::Where, std::string> rows[] = {
+      {Refuses::Load, "InvalidArgument"},
+      {Refuses::Prepare, "InvalidArgument"},
+      {Refuses::Invoke, "InvalidArgument"},
+      {Refuses::InvokeHandled, "InvalidArgument"}};
+  for (const auto& [where, text] : rows) {
+    Refuses module(where);
+    for (int how = 0; how < 3; ++how) {
+      for (int again = 0; again < 2; ++again) {
+        if (again == 0) fail_before(how);
+        CHECK(module.run() == Error::InvalidArgument);
+        CHECK(last_error_message() == "run: " + text);
+        CHECK(module.forward().message() == "forward: " + text);
+      }
+    }
+  }
+  Refuses explains(Refuses::Explain);
+  REQUIRE(explains.run() == Error::Ok);
+  for (int how = 0; how < 3; ++how) {
+    fail_before(how);
+    CHECK(explains.get_output().message() == std::string("get_output: output 0: InvalidArgument"));
+  }
+  // A run that goes well leaves the thread's last text, and what belongs to an error that is kept.
+  Refuses works(Refuses::Nowhere);
+  const Error kept = copy_(*ones({2}), *ones({3}));
+  const std::string text = last_error_message();
+  REQUIRE(works.run() == Error::Ok);
+  CHECK(last_error_message() == text);
+  CHECK(last_error_message(kept) == text);
+}
+
 TEST_CASE("Module: it tells its methods, and what they take and give") {
   Doubler module;
   CHECK(*module.method_names() == tests::Texts{"forward", "trouble"});

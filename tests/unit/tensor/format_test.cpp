@@ -46,6 +46,10 @@ FormatOptions width(int characters) { return edges(3, 1000, characters); }
 
 }  // namespace
 
+TEST_CASE("to_string: an error's name") {
+  CHECK(to_string(Error::InvalidArgument) == "InvalidArgument");
+}
+
 TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.5f, 5.0f, 6.0f});
   CHECK(to_string(*t) == to_string(t));
