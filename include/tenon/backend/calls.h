@@ -17,8 +17,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Hides the thread's last error text during a call, so that a text found after the call is the
-/// call's. put_back() restores it after a call that did not fail; a text of the call's, which went on
-/// after that failure, stays the thread's last one and belongs to no later error.
+/// call's. put_back() restores it after a call that did not fail. A text that such a call left, of
+/// a failure that it handled, stays the thread's last one and belongs to no later error.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }

@@ -140,8 +140,7 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
   }
 }
 
-/// The text that belongs to an error: the thread's, unless it is of another code, or was taken. Else
-/// "".
+/// The text that belongs to an error: the thread's, unless that is another's or was taken; or "".
 TENON_COLD inline const char* text_of(Error error) noexcept {
   const LastError& last = last_error();
   return last.error == error && !last.is_taken ? last.text : "";

@@ -32,8 +32,8 @@ class [[nodiscard]] Result {
 
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
-  /// A failure with the text that the error's function left, which this takes, else with the error's
-  /// name: last_error_message(error). An Ok without a value is a bug: Internal.
+  /// A failure with the text that the error's function left, which this takes, or with the error's
+  /// name. An Ok without a value is a bug: Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);

@@ -115,9 +115,9 @@ struct OnnxPorts {
 /// left out, as may optional ones.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
-/// an earlier output; all others are copied there, and so is an output that is an input, is optional
-/// or is selected twice. Where none was set, it is a tensor over memory
-/// of the library's, Adopted. A later run writes only to outputs that were set. A sequence of
+/// an earlier output; all others are copied there, and so is an output that is an input, is
+/// optional or is selected twice. Where none was set, it is a tensor over memory of the library's,
+/// Adopted. A later run writes only to outputs that were set. A sequence of
 /// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
 /// output, such as texts or maps, is None; get_output() names it, and a model whose outputs are all
 /// such cannot be run.

@@ -89,7 +89,7 @@ TEST_CASE("Exception: caught, thrown again and dropped on other threads, it keep
 
 // A promise of docs/guarantees.md.
 TEST_CASE("Result: one that failed has its text on another thread, after errors on both",
-          "[threads][Result][last_error_message]") {
+          "[threads][Result][last_error_message][set_error]") {
   std::vector<std::promise<Result<TensorPtr>>> promises(kThreads);
   std::vector<std::future<Result<TensorPtr>>> results;
   for (auto& promise : promises) results.push_back(promise.get_future());
@@ -101,7 +101,7 @@ TEST_CASE("Result: one that failed has its text on another thread, after errors 
       static_cast<void>(try_zeros({-99}));
       return;
     }
-    static_cast<void>(try_zeros({-77}));
+    static_cast<void>(set_error(Error::InvalidArgument, "size ", -77));
     Result<TensorPtr> result = results[static_cast<size_t>(k)].get();
     const Result<TensorPtr> here = std::move(result);
     right[static_cast<size_t>(k)] += !here.ok() && here.error() == Error::InvalidArgument;

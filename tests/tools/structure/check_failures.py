@@ -119,7 +119,7 @@ NOT_FAILING = {
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
          Tensor::set_data TensorImpl::set_data TrackingBackend::init
          TrackingScope::~TrackingScope Values::Values manual_seed register_backend
-         set_data set_failure_handler unregister_backend""",
+         set_data set_error set_failure_handler unregister_backend""",
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
