@@ -62,12 +62,14 @@ Error catch_errors(const Call& call) noexcept {
 #endif
 }
 
-/// Calls code that is not tenon's, or may throw. An error has the text that this code left.
+/// Calls code that is not tenon's, or may throw. The thread's text is then the error's: what this
+/// code left, else the error's name.
 template <class Call>
 Error call_safely(const Call& call) noexcept {
   const ErrorTextGuard text;
   const Error error = catch_errors(call);
-  if (error == Error::Ok) text.put_back();
+  if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, message_of(error));
+  text.put_back();
   return error;
 }
 

@@ -156,9 +156,9 @@ TENON_COLD inline void give_back_text(Error error, const char* text) noexcept {
   if (last.error == error && std::strcmp(last.text, text) == 0) last.is_taken = false;
 }
 
-/// Puts "function: " in front of the error's message. Returns `error`.
+/// Puts "function: " in front of the message that fail() left. Returns `error`.
 TENON_COLD inline Error add_context(const char* function, Error error) noexcept {
-  return fail(error, function, ": ", message_of(error));
+  return fail(error, function, ": ", last_error().text);
 }
 
 /// add_context() for an error that may be Ok.

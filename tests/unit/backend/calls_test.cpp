@@ -84,6 +84,7 @@ TEST_CASE("call_safely: an error has the text that the code left, else its name"
   static_cast<void>(detail::fail(Error::NotFound, "something earlier"));
   const Error error = detail::call_safely([] { return Error::NotFound; });
   CHECK(std::string(last_error_message(error)) == "NotFound");
+  CHECK(last() == "NotFound");
   static_cast<void>(detail::fail(Error::NotFound, "something earlier"));
   CHECK(detail::call_safely([] { return Error::Ok; }) == Error::Ok);
   CHECK(std::string(last_error_message(Error::NotFound)) == "something earlier");

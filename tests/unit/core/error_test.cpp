@@ -135,17 +135,11 @@ TEST_CASE("error: set_error leaves a text of any parts for a function of the pro
 // A promise of docs/guarantees.md.
 TEST_CASE("error: a text belongs to the failure that wrote it, not to a later one of its kind") {
   const auto text = [](Error error) { return std::string(last_error_message(error)); };
-  const auto name = [&] {
-    const Error bare = Error::NotFound;
-    CHECK(add_context("f", bare) == bare);
-    return std::string(last_error_message());
-  };
   SECTION("once a Result has it") {
     const Result<int> taken = fail(Error::NotFound, "no such file");
     CHECK(std::string(last_error_message()) == "no such file");
     CHECK(text(Error::NotFound) == "NotFound");
     CHECK(Result<int>(Error::NotFound).message() == std::string("NotFound"));
-    CHECK(name() == "f: NotFound");
     CHECK(taken.message() == std::string("no such file"));
   }
   SECTION("once an Exception has it") {
@@ -157,7 +151,7 @@ TEST_CASE("error: a text belongs to the failure that wrote it, not to a later on
     }
     CHECK(thrown == "no file");
     CHECK(text(Error::NotFound) == "NotFound");
-    CHECK(name() == "f: NotFound");
+    CHECK(Result<int>(Error::NotFound).message() == std::string("NotFound"));
   }
   SECTION("but it goes on with the error that a program reads from them") {
     const auto from_result = [&]() -> Error {
@@ -184,11 +178,6 @@ TEST_CASE("error: a text belongs to the failure that wrote it, not to a later on
     const Error pending = fail(Error::InUse, "borrowed");
     CHECK(caught([] { return tenon::check(Error::NotFound), 0; }).message == "NotFound");
     CHECK(text(pending) == "borrowed");
-  }
-  SECTION("and add_context() names a bare code") {
-    static_cast<void>(fail(Error::InvalidArgument, "of another kind"));
-    CHECK(name() == "f: NotFound");
-    CHECK(name() == "f: f: NotFound");  // f's own text, which is the thread's
   }
 }
 
