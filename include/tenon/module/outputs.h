@@ -142,8 +142,8 @@ Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
     const TensorFields& last = fields(arg);
     if (last.type == plan.type && last.owner == state &&
         (last.dynamism == plan.dynamism || sizes.empty()) &&
-        (last.layout.sizes() == sizes ||
-         (plan.dynamism != TensorShapeDynamism::STATIC && resize(kept, sizes) == Error::Ok))) {
+        (last.layout.sizes() == sizes || (plan.dynamism != TensorShapeDynamism::STATIC &&
+                                          detail::resize(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
