@@ -146,12 +146,6 @@ TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes
   if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
   drop_state(&state);
 }
-/// release_to() as a deleter.
-struct ReleaseToBackend {
-  BackendState* state;
-  size_t nbytes;
-  void operator()(void* data) const noexcept { release_to(*state, data, nbytes); }
-};
 
 /// Right before each block lies its BackendState*, null for the heap, and before that a backend's
 /// block's size: operator delete gets only the address. The heap's 8 bytes are free: with them a

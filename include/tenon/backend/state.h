@@ -17,6 +17,18 @@ class Layout;
 
 namespace detail {
 
+/// Calls kFunction. `stored` is a pointer to it that an object keeps so that a program on bare metal
+/// links the function only if it needs it. Elsewhere that pointer is not used: it may be to the code
+/// of a library that was closed.
+template <auto kFunction, class... Args>
+auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
+  if constexpr (TENON_BARE_METAL) {
+    return stored(args...);
+  } else {
+    return kFunction(args...);
+  }
+}
+
 /// A callable that the caller keeps.
 template <class Signature>
 class FunctionRef;

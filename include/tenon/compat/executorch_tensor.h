@@ -101,7 +101,8 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
                    : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
                                                    options.plan, &options.deleter, draft);
   if (error == tenon::Error::Ok && options.check_memory != nullptr) {
-    error = options.check_memory(tenon::detail::fields(draft));
+    error = tenon::detail::call_stored<&tenon::detail::check_borrowed<>>(
+        options.check_memory, tenon::detail::fields(draft));
   }
   return tenon::detail::finish<aten::Tensor>(function, error, draft);
 }
@@ -161,7 +162,7 @@ inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexc
   return tenon::detail::check_type(to);
 }
 inline aten::Tensor cast(const char* function, const aten::Tensor& source, ScalarType type) {
-  const bool has_data = !source.defined() || source.impl()->data() != nullptr;
+  const bool has_data = !source.defined() || tenon::detail::fields(source).data != nullptr;
   return tenon::detail::clone<aten::Tensor>(
       function, source, tenon::detail::plan_of(type, type), tenon::CastMode::Truncate,
       {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);

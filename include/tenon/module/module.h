@@ -352,8 +352,9 @@ class TENON_EXPORT Module {
     loaded_ = true;
     return Error::Ok;
   }
-  Error find(std::string_view name, Method*& found) noexcept;
-  Error start(Method& method, const EValues& inputs) noexcept;
+  // Virtual, so that they run in the library that made the module, which keeps what they make.
+  virtual Error find(std::string_view name, Method*& found) noexcept;
+  virtual Error start(Method& method, const EValues& inputs) noexcept;
 
   Backend* memory_ = nullptr;
   bool loaded_ = false;

@@ -135,6 +135,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   const Dims& sizes = shape.sizes;
+  TENON_TRY(check_dims("sizes", sizes));
   BackendState* const state =
       plan.backend != nullptr ? BackendAccess::state(*plan.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -214,7 +215,7 @@ class Outputs {
   /// Sets the tensor for output i; an undefined one takes it away.
   Error set(size_t i, const Tensor& tensor) noexcept {
     if (set_.size() <= i) TENON_TRY(set_.resize(i + 1));
-    deliver_ = [](Outputs& outputs) { return outputs.copy_to_set(); };
+    deliver_ = &copy_to_set<>;
     set_[i] = tensor;
     return Error::Ok;
   }
@@ -268,13 +269,16 @@ class Outputs {
     return add_context_if(i, "", save_silently(i));
   }
   /// Copies outputs to the tensors that were set for them, which become the outputs.
-  Error deliver() { return deliver_ == nullptr ? Error::Ok : deliver_(*this); }
+  Error deliver() {
+    return deliver_ == nullptr ? Error::Ok
+                               : detail::call_stored<&Outputs::copy_to_set<>>(deliver_, *this);
+  }
 
  private:
   template <class = void>
-  Error copy_to_set() {
+  static Error copy_to_set(Outputs& outputs) {
     size_t i = 0;
-    const Error error = copy_each(i);
+    const Error error = outputs.copy_each(i);
     return add_context_if(i, "", error);
   }
   /// On error `i` is the output that failed. Inline, to keep `i` in a register.

@@ -254,7 +254,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
 
 /// Whether a value is what a spec says.
 inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
-  return spec.is_supported ? spec.check_(spec, value) : Error::Ok;
+  return spec.is_supported ? call_stored<&check_supported<>>(spec.check_, spec, value) : Error::Ok;
 }
 template <class>
 Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {

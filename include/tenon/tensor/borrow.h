@@ -72,7 +72,8 @@ TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) n
   }
   void* nothing = nullptr;
   TENON_TRY(state->allocate(0, kDataAlignment, nothing));
-  Deleter release(nullptr, ReleaseToBackend{state, 0});
+  Deleter release;
+  release.own_block(nullptr, *state, 0);
   set_owner(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {

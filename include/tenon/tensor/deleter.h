@@ -22,6 +22,7 @@
 
 #include <new>
 
+#include "tenon/backend/calls.h"
 #include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
@@ -69,20 +70,16 @@ bool is_empty_callable(const F& f) noexcept {
 }
 
 struct DimNames;
-struct DeleterChain;
 struct PythonHold;
-struct ReleaseToBackend;
 struct ShmSegment;
 
 /// The callables that target() recognises, by a number: in another shared library the same type's
 /// table has another address.
 template <class F>
-inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>           ? 1
-                                      : std::is_same_v<F, DeleterChain>     ? 2
-                                      : std::is_same_v<F, ReleaseToBackend> ? 3
-                                      : std::is_same_v<F, ShmSegment>       ? 4
-                                      : std::is_same_v<F, PythonHold>       ? 5
-                                                                            : 0;
+inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>     ? 1
+                                      : std::is_same_v<F, ShmSegment> ? 2
+                                      : std::is_same_v<F, PythonHold> ? 3
+                                                                      : 0;
 
 }  // namespace detail
 
@@ -135,6 +132,9 @@ class Deleter {
     if (ops == nullptr) return;
     if (ops == heap_block()) {
       detail::heap_release(argument_);
+    } else if (ops == backend_block()) {
+      const BackendBlock block = backend_block_in(storage_);
+      detail::release_to(*block.state, argument_, block.nbytes);
     } else {
       ops->run_and_destroy(storage_, argument_);
     }
@@ -144,7 +144,11 @@ class Deleter {
   void fill(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);
-    if (has_code()) ops_->relocate(storage_, other.storage_);
+    if (has_code()) {
+      ops_->relocate(storage_, other.storage_);
+    } else if (ops_ == backend_block()) {
+      ::new (static_cast<void*>(storage_)) BackendBlock(backend_block_in(other.storage_));
+    }
   }
   /// Runs what it holds, then holds `f`, which must fit inline.
   template <class F>
@@ -154,17 +158,21 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
-  /// Runs the callable, then owns a heap block, which is freed without a pointer to this library's
-  /// code.
+  // tenon's own memory: whoever drops the Deleter releases it. So a library that grows a tensor of
+  // the program's leaves no pointer to its code there, and may be closed.
+
+  /// Runs the callable, then owns a heap block.
   void own_block(void* base) noexcept {
     reset();
     ops_ = heap_block();
     argument_ = base;
   }
-  /// Uses `other`'s code, whose library made the tensor, if both hold the same kind.
-  void take_code(const Deleter& other) noexcept {
-    if (!has_code() || !other.has_code()) return;
-    if (ops_->kind != 0 && ops_->kind == other.ops_->kind) ops_ = other.ops_;
+  /// Runs the callable, then owns a backend's block, see release_to().
+  void own_block(void* data, detail::BackendState& state, size_t nbytes) noexcept {
+    reset();
+    ::new (static_cast<void*>(storage_)) BackendBlock{&state, nbytes};
+    ops_ = backend_block();
+    argument_ = data;
   }
 
   /// Whether there is something to call or to free.
@@ -242,10 +250,23 @@ class Deleter {
     ops_ = &kOps<F, Stored>;
   }
 
-  /// Stands for the release of a block of the heap. A number, so that it points into no library.
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  struct BackendBlock {
+    detail::BackendState* state;
+    size_t nbytes;
+  };
+  static BackendBlock backend_block_in(const unsigned char* storage) noexcept {
+    BackendBlock block;
+    std::memcpy(&block, storage, sizeof block);
+    return block;
+  }
+
+  // Stand for the release of a block of the heap, or of a backend. Numbers, which point into no
+  // library.
+  // NOLINTBEGIN(performance-no-int-to-ptr)
   static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
-  bool has_code() const noexcept { return ops_ != nullptr && ops_ != heap_block(); }
+  static const Ops* backend_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{2}); }
+  // NOLINTEND(performance-no-int-to-ptr)
+  bool has_code() const noexcept { return reinterpret_cast<uintptr_t>(ops_) > 2; }
 
   const Ops* ops_ = nullptr;
   void* argument_ = nullptr;  // while ops_ is null: non-null means out of memory

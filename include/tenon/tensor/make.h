@@ -138,7 +138,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan
   } else {
     const size_t taken = state->device.type() == DeviceType::Meta ? 0 : nbytes;
     TENON_TRY(state->allocate(taken, kDataAlignment, made.data));
-    made.deleter.emplace(made.data, ReleaseToBackend{state, taken});
+    made.deleter.own_block(made.data, *state, taken);
   }
   made.ownership = Ownership::Owned;
   set_owner(*state, made);

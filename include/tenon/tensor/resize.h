@@ -35,7 +35,7 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
     if (tensor.is_meta()) nbytes = 0;
     BackendState* const state = tensor.owner;
     TENON_TRY(state->allocate(nbytes, kDataAlignment, memory.data));
-    memory.release = Deleter(memory.data, ReleaseToBackend{state, nbytes});
+    memory.release.own_block(memory.data, *state, nbytes);
     return Error::Ok;
   }
   const Allocation block = allocate(nbytes, true);
@@ -43,14 +43,6 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
   memory.data = block.data;
   memory.release.own_block(block.base);
   return Error::Ok;
-}
-
-/// Releases backend memory by the old deleter's code: this library may be closed before the tensor
-/// goes.
-inline void release_alike(Deleter* old, Deleter& release) noexcept {
-  if (old == nullptr) return;
-  if (DeleterChain* const chain = old->target<DeleterChain>()) old = &chain->second;
-  release.take_code(*old);
 }
 
 /// Copies the first elements to memory of the same kind.
@@ -88,8 +80,6 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
       if (wanted == needed) return error;
     }
     TENON_TRY(keep_elements(tensor, kept, memory.data));
-    // On bare metal no library is closed.
-    if (!TENON_BARE_METAL && backend != nullptr) release_alike(deleter_of(held), memory.release);
   }
   // The backend may have resized the tensor within its capacity, or made a view of it. Other sizes
   // of the same span are fine, but rank 0 is STATIC. ATen's Resizable is a copy: read it again.

@@ -41,8 +41,8 @@ class TensorPtrMaker {
   /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument
   /// when the tensor is made: the first deleter runs, the second never does.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
-  TensorPtrMaker&& deleter(F deleter) {
-    if (deleters_ == 0) keep(Deleter(data_.get(), std::move(deleter)), std::move(release_));
+  TensorPtrMaker&& deleter(F call) {  // not `deleter`: GCC warns of a function of that name
+    if (deleters_ == 0) keep(Deleter(data_.get(), std::move(call)), std::move(release_));
     ++deleters_;
     return std::move(*this);
   }
@@ -127,7 +127,8 @@ class TensorPtrMaker {
     plan_.choose_backend();
     if (plan_.requested != nullptr) plan_.device = plan_.requested->device();
     TENON_TRY(detail::borrow_checked(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
-    return check_ == nullptr ? Error::Ok : check_(plan_.requested, draft);
+    if (check_ == nullptr) return Error::Ok;
+    return detail::call_stored<&detail::check_and_attach_backend<>>(check_, plan_.requested, draft);
   }
 
   DataPtr data_;
