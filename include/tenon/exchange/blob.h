@@ -47,7 +47,8 @@ struct Blob {
   /// Ownership: none; valid as long as the memory is.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
-  /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
+  /// InvalidState when the blob is of to_blob() and the tensor's backend is gone, which is known
+  /// with RTTI; OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
   TensorView as_view() const;
 
   /// The strides in bytes, as NumPy, OpenCV and the buffer protocol have them; dense ones where
@@ -80,8 +81,14 @@ TENON_LAZY Error make_blob_layout(const Blob& blob, Layout& layout) noexcept {
   return make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout);
 }
 
+/// Checks that the memory is still there, as far as the owner knows.
+inline Error check_owner(const Blob& blob) noexcept {
+  const MemoryHold* const hold = hold_in(blob.owner);
+  return hold == nullptr ? Error::Ok : hold->check("the blob");
+}
 /// as_view() for callers that report errors themselves.
 TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
+  TENON_TRY(check_owner(blob));
   Layout layout;
   TENON_TRY(make_blob_layout(blob, layout));
   view.data = blob.data;
@@ -143,16 +150,17 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return make_owner(source, blob.owner);
 }
 
-/// A tensor over the blob's memory. `owners` keep the memory; `kept` is the hold inside blob.owner
-/// if to_blob() made it. A backend among the options owns the memory.
+/// A tensor over the blob's memory, unless there is an error already. `owners` keep the memory;
+/// `kept` is the hold inside blob.owner if to_blob() made it. A backend among the options owns the
+/// memory.
 template <class Out, class... Options>
-Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
-                   Deleter& owners, Options&... options) {
+Out make_from_blob(const char* function, Error error, const Blob& blob,
+                   [[maybe_unused]] MemoryHold& kept, Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   Plan plan = plan_of(own_type(blob.dtype), options...);
   plan.device = blob.device;
   Draft draft;
-  Error error = check_element_size(blob);
+  if (error == Error::Ok) error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
     const Device device = plan.requested->device();
     if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
@@ -289,12 +297,13 @@ template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   detail::MemoryHold kept = detail::held_by(blob.owner);
+  const Error error = kept.check("the blob");
   Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
     owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
-  return detail::make_from_blob<Out>(function, blob, kept, owners, options...);
+  return detail::make_from_blob<Out>(function, error, blob, kept, owners, options...);
 }
 
 template <class Out>
@@ -303,9 +312,10 @@ template <class Owner, class... Options,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
+  const Error error = detail::check_owner(blob);
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
   detail::MemoryHold none_kept;
-  return detail::make_from_blob<Out>(function, blob, none_kept, owners, options...);
+  return detail::make_from_blob<Out>(function, error, blob, none_kept, owners, options...);
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

@@ -44,6 +44,7 @@ struct DLPackPlan {
 TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
                              const Optional<Device>& asked, DLPackPlan& plan) noexcept {
   TENON_TRY(check_dlpack_contents(from, plan.shape));
+  if (from.own != nullptr) TENON_TRY(from.own->check("the exported tensor"));
   const DLTensor& t = from.tensor;
   const ScalarType type = plan.shape.type;
   const Layout& layout = plan.shape.layout;

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenon/interop/host_access.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -85,7 +86,7 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   using T = typename M::element_type;
   using Extents = typename M::extents_type;
   using Index = typename Extents::index_type;
-  TENON_TRY(check_defined(tensor, "the tensor"));
+  TENON_TRY(check_host_access(tensor));
   const TensorFields& from = fields(tensor);
   TENON_TRY(
       check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), M::rank()));

@@ -39,15 +39,22 @@ inline bool is_readonly(const detail::ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
 /// Dimension numbers, outermost in memory first; of an at::Tensor, as its strides imply.
+/// Errors: OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 inline DimOrder dim_order(const detail::ConstTensorArg& t) {
-  return DimOrder(detail::defined_fields("dim_order", t).layout.dim_order());
+  DimOrder order(detail::defined_fields("dim_order", t).layout.dim_order());
+  if (TENON_UNLIKELY(order.error() != Error::Ok)) {
+    detail::raise_if("dim_order", detail::fail_shape_memory());
+  }
+  return order;
 }
 inline Device device(const detail::ConstTensorArg& t) {
   return detail::defined_fields("device", t).device;
 }
 /// The memory described, not owned: valid while the tensor lives and is not resized.
+/// Errors: InvalidState when the backend is gone; OutOfMemory (more dimensions than
+/// TENON_INLINE_DIMS).
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
-  return detail::view_of(detail::defined_fields("as_view", t));
+  return detail::view_of("as_view", detail::defined_fields("as_view", t));
 }
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.
@@ -56,6 +63,8 @@ inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
 }
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
+/// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
+/// template; so for all pointers.
 inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }

@@ -83,6 +83,10 @@ class MemoryHold {
   }
   /// The tensor whose memory is held; null for none.
   const TensorImpl* tensor() const noexcept { return base_.get(); }
+  /// Checks that the held memory's backend still exists.
+  Error check(const char* role) const noexcept {
+    return base_ == nullptr ? Error::Ok : check_owner(fields(base_), role);
+  }
   /// Where its memory begins; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
@@ -90,8 +94,8 @@ class MemoryHold {
   // tensor is not the impl.
 
   /// Makes `draft` the tensor whose memory is held if it still matches the description.
-  bool share(const void* data, ScalarType type, const Device& device, const Dims& sizes,
-             const Dims& strides, TensorShapeDynamism dynamism, bool readonly,
+  bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
+             ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
              Draft& draft) const noexcept {
     if (!kHasOwnTensors || base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
@@ -152,18 +156,24 @@ TENON_LAZY Error make_owner(const TensorArg& source, std::shared_ptr<const void>
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// held_by() needs RTTI to recognise it.
+/// hold_in() needs RTTI to recognise it.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else
 inline constexpr bool kKnowsOwners = false;
 #endif
-/// A hold on the memory of an owner from make_owner(); empty for other owners.
-inline MemoryHold held_by([[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
+/// The hold in an owner from make_owner(); null for other owners.
+inline const MemoryHold* hold_in(
+    [[maybe_unused]] const std::shared_ptr<const void>& owner) noexcept {
 #if defined(__cpp_rtti)
-  if (const auto* const release = std::get_deleter<ReleaseHold>(owner)) return release->hold.copy();
+  if (const auto* const release = std::get_deleter<ReleaseHold>(owner)) return &release->hold;
 #endif
-  return MemoryHold();
+  return nullptr;
+}
+/// Another hold on that memory; empty for other owners.
+inline MemoryHold held_by(const std::shared_ptr<const void>& owner) noexcept {
+  const MemoryHold* const hold = hold_in(owner);
+  return hold != nullptr ? hold->copy() : MemoryHold();
 }
 
 }  // namespace detail

@@ -16,10 +16,11 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-/// Element 0 on any device; nullptr for a placeholder. An error for a template, which owns its
-/// nothing, unlike a Meta tensor over a null pointer.
+/// Element 0 on any device; nullptr for a placeholder. An error where the backend is gone, and for a
+/// template, which owns its nothing, unlike a Meta tensor over a null pointer.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
+  raise_if(function, check_owner(tensor, "the tensor"));
   if (TENON_UNLIKELY(tensor.is_meta() && tensor.ownership == Ownership::Owned)) {
     raise_if(function, fail_host_access(tensor));
   }
@@ -28,6 +29,14 @@ inline void* raw_data(const char* function, const TensorFields& tensor) {
 inline void* writable_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_writable(tensor));
   return raw_data(function, tensor);
+}
+
+/// The memory described; of a deallocated tensor, a template or a placeholder without data.
+inline TensorView view_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_owner(tensor, "the tensor"));
+  TensorView view = view_of(tensor);
+  raise_if(function, check_lists(view));
+  return view;
 }
 
 /// Element 0 of any type, where the host reaches it.

@@ -42,13 +42,15 @@ using IfNested =
                      int>;
 
 /// Appends the sizes of `rows`, the row at index `at`, and of its rows.
-/// Errors: InvalidArgument for rows of different lengths.
+/// Errors: InvalidArgument for rows of different lengths, OutOfMemory.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
+  TENON_TRY(check_dims("the index of a row", at));
   int64_t count = 0;
   for (auto it = range_access::first(rows); it != range_access::last(rows); ++it) ++count;
   const size_t depth = at.size();
   if (depth == sizes.size()) sizes.push_back(count);
+  TENON_TRY(check_dims("sizes", sizes));
   if (TENON_UNLIKELY(count != sizes[depth])) {
     return fail(Error::InvalidArgument, "row ", at, " has ", count, " values, the first has ",
                 sizes[depth], "; rows of a tensor are equally long");

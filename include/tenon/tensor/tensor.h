@@ -65,8 +65,8 @@ class Tensor : public TensorMetadata<Tensor> {
 
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
   /// read it.
-  /// Errors: InvalidState for a deallocated tensor, NotSupported for a template; so for all
-  /// pointers.
+  /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
+  /// template; so for all pointers.
   const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
@@ -144,7 +144,11 @@ class Tensor : public TensorMetadata<Tensor> {
   }
 
   /// The memory described, not owned: valid while the tensor lives and is not resized.
-  TensorView as_view() const TENON_LIFETIMEBOUND { return detail::view_of(get("as_view")); }
+  /// Errors: InvalidState when the backend is gone; OutOfMemory (more dimensions than
+  /// TENON_INLINE_DIMS).
+  TensorView as_view() const TENON_LIFETIMEBOUND {
+    return detail::view_of("as_view", get("as_view"));
+  }
 
   const TensorImplPtr& impl() const noexcept TENON_LIFETIMEBOUND { return impl_; }
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }

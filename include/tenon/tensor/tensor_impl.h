@@ -157,7 +157,9 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   bool has_data() const noexcept { return fields_.has_data(); }
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
-  const void* data() const noexcept TENON_LIFETIMEBOUND { return fields_.data; }
+  /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
+  /// template; so for all pointers.
+  const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);

@@ -2,6 +2,7 @@
 // Backends that go before their tensors, that have no memory, and whose tensors grow.
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tenon.h"
@@ -80,6 +81,102 @@ TEST_CASE("lifetime: memory that the host reads is not read once its backend is 
   RAISES(InvalidState, "the source tensor is in memory of backend arena", to_blob(t));
   t.reset();
   CHECK(told.count() == 1);
+}
+
+namespace {
+
+/// Each way to the address of a tensor's elements says that they are gone; its metadata stays.
+void check_no_way_to_elements(const TensorPtr& t, const std::string& words) {
+  RAISES(InvalidState, "const_data_ptr: the tensor" + words, const_data_ptr(t));
+  RAISES(InvalidState, "const_data_ptr: the tensor" + words, const_data_ptr<float>(t));
+  RAISES(InvalidState, "mutable_data_ptr: the tensor" + words, mutable_data_ptr(t));
+  RAISES(InvalidState, "mutable_data_ptr: the tensor" + words, mutable_data_ptr<float>(t));
+  RAISES(InvalidState, "data: the tensor" + words, tenon::data<float>(t));
+  RAISES(InvalidState, "data: the tensor" + words, tenon::data<const float>(t));
+  RAISES(InvalidState, "accessor: the tensor" + words, (tenon::accessor<float, 1>(t)));
+  RAISES(InvalidState, "item: the tensor" + words, item<float>(select(t, 0, 0)));
+  RAISES(InvalidState, "as_view: the tensor" + words, as_view(t));
+  RAISES(InvalidState, words, to_blob(t));
+  RAISES(InvalidState, words, to_owned_blob(t));
+  RAISES(InvalidState, words, to_dlpack(t));
+  RAISES(InvalidState, words, to_dlpack_legacy(t));
+  RAISES(InvalidState, words, to_binary(t));
+  CHECK(t->numel() == 400);
+#if !TENON_ATEN_MODE
+  RAISES(InvalidState, "const_data_ptr: the tensor" + words, t->const_data_ptr());
+  RAISES(InvalidState, "const_data_ptr: the tensor" + words, t->const_data_ptr<float>());
+  RAISES(InvalidState, "mutable_data_ptr: the tensor" + words, t->mutable_data_ptr());
+  RAISES(InvalidState, "mutable_data_ptr: the tensor" + words, t->mutable_data_ptr<float>());
+  RAISES(InvalidState, "data_ptr: the tensor" + words, t->data_ptr());
+  RAISES(InvalidState, "data_ptr: the tensor" + words, t->data_ptr<const float>());
+  RAISES(InvalidState, "data: the tensor" + words, t->data<const float>());
+  RAISES(InvalidState, "accessor: the tensor" + words, (t->accessor<const float, 1>()));
+  RAISES(InvalidState, "as_view: the tensor" + words, t->as_view());
+  RAISES(InvalidState, "data: the tensor" + words, t->impl()->data());
+  RAISES(InvalidState, "data: the tensor" + words, t->impl()->data<float>());
+  RAISES(InvalidState, "mutable_data: the tensor" + words, t->impl()->mutable_data());
+  RAISES(InvalidState, "mutable_data: the tensor" + words, t->impl()->mutable_data<float>());
+#endif
+}
+/// Blobs and structs that were made before.
+void check_no_way_through_exports(const Blob& blob, DLManagedTensorVersioned* managed,
+                                  const std::string& words) {
+  const TensorPtr host = zeros({400});
+  RAISES(InvalidState, "as_view: the blob" + words, blob.as_view());
+  RAISES(InvalidState, "accessor: the blob" + words, (tenon::accessor<float, 1>(blob)));
+  RAISES(InvalidState, "from_blob: the blob" + words, from_blob(blob));
+  RAISES(InvalidState, "from_blob: the blob" + words, from_blob(blob, 5));
+  RETURNS(InvalidState, "assign: the blob" + words, assign(host, blob));
+  RETURNS(InvalidState, "copy_to: the blob" + words, copy_to(host, blob));
+  CHECK_FALSE(can_assign(host, blob));
+  CHECK(blob.nbytes() == 1600);
+#if !TENON_ATEN_MODE
+  RAISES(InvalidState, "from_dlpack: the exported tensor" + words, from_dlpack(managed));
+#else
+  DLPackPtr{managed};
+#endif
+}
+
+}  // namespace
+
+// A promise of docs/guarantees.md.
+TEST_CASE("lifetime: no pointer, view, Blob or struct leads to memory whose backend is gone") {
+  const Reports told;
+  static char buffer[1 << 15];
+  auto arena = std::make_unique<ArenaBackend>(buffer, sizeof buffer);
+  std::pmr::monotonic_buffer_resource resource;
+  auto below = std::make_unique<PmrBackend>(&resource);
+  PoolBackend pool(*below);
+  TrackingBackend tracking(pool);
+  float memory[400] = {};
+  const std::string in_arena = " is in memory of backend arena, which was destroyed";
+  const std::string wrapped = ", and the backend that it wraps was destroyed";
+  struct Row {
+    TensorPtr tensor;
+    std::string words;
+  };
+  std::vector<Row> rows;
+  rows.push_back({zeros({400}, *arena), in_arena});
+  rows.push_back({make_tensor_ptr(slice(zeros({402}, *arena), 0, 2, 402)), in_arena});
+  rows.push_back({from_blob(memory, {400}, *arena), in_arena});
+  rows.push_back({zeros({400}, pool), " is in memory of backend pool" + wrapped});
+  rows.push_back({zeros({400}, tracking), " is in memory of backend tracking" + wrapped});
+  std::vector<Blob> blobs;
+  std::vector<DLManagedTensorVersioned*> structs;
+  for (const Row& row : rows) {
+    blobs.push_back(to_blob(row.tensor));
+    structs.push_back(to_dlpack(row.tensor));
+  }
+  arena.reset();
+  below.reset();
+  size_t i = 0;
+  for (const Row& row : rows) {
+    INFO(i << row.words);
+    check_no_way_to_elements(row.tensor, row.words);
+    check_no_way_through_exports(blobs[i], structs[i], row.words);
+    ++i;
+  }
+  CHECK(told.count() == 2);
 }
 
 TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so, and no more") {
