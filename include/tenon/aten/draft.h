@@ -217,16 +217,27 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
-  Draft draft;
-  TENON_TRY(make_impl(draft));
-  ImplFields& made = fields(draft);
-  made.data = memory.data;
-  made.owner = tensor.owner;
-  made.deleter.fill(std::move(memory.release));
-  if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
   const c10::Storage& storage = tensor.impl->unsafe_storage();
-  const c10::DataPtr old =
-      storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));
+  Deleter released;
+  c10::DataPtr old;
+  if (ImplFields* const kept = fields_behind(storage)) {
+    // The impl stays: it is of the library that made the tensor, and this one may be closed.
+    if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
+    released.fill(std::move(kept->deleter));
+    kept->data = memory.data;
+    kept->deleter.fill(std::move(memory.release));
+    static_cast<void>(storage.set_data_ptr({kept->data, kept, release_impl(), storage.device()})
+                          .release_context());
+  } else {
+    Draft draft;
+    TENON_TRY(make_impl(draft));
+    ImplFields& made = fields(draft);
+    made.data = memory.data;
+    made.owner = tensor.owner;
+    made.deleter.fill(std::move(memory.release));
+    if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
+    old = storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));
+  }
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
   if (ManagedImpl* const managed = as_managed(tensor.impl)) {

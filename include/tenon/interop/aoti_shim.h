@@ -120,7 +120,7 @@ TENON_AOTI_SCALAR(bool, bool, bool)
 // --- What a tensor has --------------------------------------------------------------------------
 
 AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** ret) {
-  return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.data; });
+  return aoti_data(__func__, tensor, ret);
 }
 AOTITorchError aoti_torch_get_dim(AtenTensorHandle tensor, int64_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.layout.rank(); });

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/interop/host_access.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_arg.h"
@@ -86,10 +85,11 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   using T = typename M::element_type;
   using Extents = typename M::extents_type;
   using Index = typename Extents::index_type;
-  TENON_TRY(check_host_access(tensor));
+  TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(tensor);
-  TENON_TRY(
-      check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), M::rank()));
+  constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
+  TENON_TRY(check_typed(from, type));
+  TENON_TRY(check_access("tensor", view_of(from), type, M::rank()));
   if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
     return fail(Error::InvalidState, "the tensor is read-only; its mdspan has const elements");
   }

@@ -160,13 +160,7 @@ AOTITorchError torch_string_c_str(StringHandle handle, const char** data) {
 // --- Tensors ------------------------------------------------------------------------------------
 
 AOTITorchError torch_get_const_data_ptr(AtenTensorHandle tensor, const void** ret_data_ptr) {
-  return aoti_on(__func__, tensor, [&](const auto& found) {
-    TENON_TRY(check_defined(found, "the tensor"));
-    const auto& t = fields(TensorArg(found));
-    TENON_TRY(check_owner(t, "the tensor"));
-    *ret_data_ptr = t.data;
-    return Error::Ok;
-  });
+  return aoti_data(__func__, tensor, ret_data_ptr);
 }
 /// Fails for a tensor that is read-only.
 AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle tensor, void** ret_data_ptr) {

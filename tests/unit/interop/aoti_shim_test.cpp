@@ -4,6 +4,7 @@
 #include "tenon/interop/aoti_shim.h"
 
 #include "allocation/counting_malloc.h"
+#include "backend/helpers.h"
 #include "support/catch.h"
 
 #include "tenon/backend/arena.h"
@@ -140,6 +141,19 @@ TEST_CASE("aoti_shim: an empty tensor has the shape that was asked for") {
           aoti_torch_get_size(made.handle, 8, &none));
   REFUSES(OutOfBounds, "aoti_torch_get_stride: dimension -9 of",
           aoti_torch_get_stride(made.handle, -9, &none));
+}
+
+TEST_CASE("aoti_shim: memory whose backend is gone has no address") {
+  static char buffer[4096];
+  const Reports told;
+  auto arena = std::make_unique<ArenaBackend>(buffer, sizeof buffer);
+  const TensorPtr t = zeros({2}, *arena);
+  const Handle handle(*t);
+  CHECK(get(aoti_torch_get_data_ptr, handle) == t->const_data_ptr());
+  arena.reset();
+  void* data = nullptr;
+  REFUSES(InvalidState, "the tensor is in memory of backend arena, which was destroyed",
+          aoti_torch_get_data_ptr(handle.handle, &data));
 }
 
 TEST_CASE("aoti_shim: the bytes of a storage are those that its strides reach") {

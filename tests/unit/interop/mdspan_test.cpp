@@ -6,10 +6,14 @@
 #if defined(TENON_MDSPAN_NAMESPACE)
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/backend/arena.h"
+#include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tensor/helpers.h"
@@ -194,6 +198,13 @@ TEST_CASE("as_mdspan: tensors that M cannot describe are refused") {
   float data[2] = {};
   RAISES(NotSupported, "as_mdspan: the tensor is on cuda:0, which the host cannot reach",
          (as_mdspan<float, 1>(for_blob(data, {2}).device("cuda").make_tensor_ptr())));
+  static char buffer[4096];
+  auto arena = std::make_unique<ArenaBackend>(buffer, sizeof buffer);
+  const Reports told;
+  const auto gone = zeros({2}, *arena);
+  arena.reset();
+  RAISES(InvalidState, "as_mdspan: the tensor is in memory of backend arena, which was destroyed",
+         (as_mdspan<float, 1>(gone)));
 }
 
 #endif

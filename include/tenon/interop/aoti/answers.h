@@ -49,6 +49,17 @@ AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
     return Error::Ok;
   });
 }
+/// Answers with the address of element 0; null for a placeholder.
+template <class T>
+AOTITorchError aoti_data(const char* function, AtenTensorHandle handle, T** out) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const TensorFields& from = fields(TensorArg(tensor));
+    TENON_TRY(check_owner(from, "the tensor"));
+    *out = from.data;
+    return Error::Ok;
+  });
+}
 /// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts
 /// from the end.
 template <class Read>
