@@ -17,9 +17,8 @@ class Layout;
 
 namespace detail {
 
-/// Calls kFunction. `stored` is a pointer to it that an object keeps so that a program on bare metal
-/// links the function only if it needs it. Elsewhere that pointer is not used: it may be to the code
-/// of a library that was closed.
+/// Calls kFunction. `stored` is a pointer to it, for which a program on bare metal links it only if
+/// it is needed. Elsewhere that pointer is not used: the library that has the code may be closed.
 template <auto kFunction, class... Args>
 auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   if constexpr (TENON_BARE_METAL) {

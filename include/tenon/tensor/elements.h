@@ -16,8 +16,8 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-/// Element 0 on any device; nullptr for a placeholder. An error where the backend is gone, and for a
-/// template, which owns its nothing, unlike a Meta tensor over a null pointer.
+/// Element 0 on any device; nullptr for a placeholder. An error where the backend is gone, and for
+/// a template, which owns its nothing, unlike a Meta tensor over a null pointer.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
   raise_if(function, check_owner(tensor, "the tensor"));

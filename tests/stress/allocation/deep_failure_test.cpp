@@ -69,6 +69,7 @@ TEST_CASE("out of memory, deep: containers in containers keep all their levels")
          make_tensor_ptr(uneven));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("out of memory, deep: creators, on the heap, in a backend's memory, on a device") {
   FailingBackend gpu;
   const auto metadata = std::make_unique<FailingMetadataBackend>();

@@ -104,7 +104,7 @@ NOT_FAILING = {
         WrapperBackend::as_device WrapperBackend::base WrapperBackend::device
         WrapperBackend::inner WrapperBackend::is_opaque WrapperBackend::metadata_backend
         as_mdspan backend_for can_assign check_dlpack const_data_ptr data default_backend
-        default_generator device dim_order is_aligned is_python_tensor is_readonly item
+        default_generator device is_aligned is_python_tensor is_readonly item
         last_error_message mutable_data_ptr ownership shape_dynamism""",
     "computes with numbers and lists that it is given": """
         Layout::resize_in_place compute_offset_range compute_nbytes compute_numel
@@ -112,7 +112,7 @@ NOT_FAILING = {
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan
-        Deleter::emplace Deleter::fill Deleter::own_block Deleter::take_code EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
+        Deleter::emplace Deleter::fill Deleter::own_block EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
         NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
