@@ -68,7 +68,7 @@ TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, 
         "blocks in use");
   CHECK(state->backend == nullptr);
   detail::release_to(*state, blocks[0], 1);
-  detail::ReleaseToBackend{state, 1}(blocks[1]);  // frees the state: AddressSanitizer would tell
+  detail::release_to(*state, blocks[1], 1);  // frees the state: AddressSanitizer would tell
   {
     MinimalBackend backend;
     detail::release_to(*state_of(backend), take(backend, 8), 8);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "support/catch.h"
+#include "tenon/backend/pmr.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -62,6 +63,32 @@ void check_callable() {
 }  // namespace
 
 // A promise of docs/guarantees.md.
+TEST_CASE("Deleter: a block of a backend goes back there once, whoever holds the Deleter") {
+  PmrBackend backend;
+  detail::BackendState& state = *detail::known_state(backend);
+  const auto take = [&] {
+    void* data = nullptr;
+    REQUIRE(state.allocate(100, detail::kDataAlignment, data) == Error::Ok);
+    return data;
+  };
+  Deleter first;
+  first.own_block(take(), state, 100);
+  CHECK(first);
+  CHECK(first.error() == Error::Ok);
+  CHECK(first.target<detail::DimNames>() == nullptr);
+  Deleter second(std::move(first));
+  first.reset();
+  CHECK(backend.live_blocks() == 1);
+  Calls calls;
+  Deleter both = detail::chain(Deleter(nullptr, calls.deleter()), std::move(second));
+  CHECK(backend.live_blocks() == 1);
+  both.own_block(take(), state, 100);  // runs what it held
+  CHECK(calls.count == 1);
+  CHECK(backend.live_blocks() == 1);
+  both = Deleter();
+  CHECK(backend.live_blocks() == 0);
+}
+
 TEST_CASE("deleter: callables up to four pointers and beyond run once and are destroyed once") {
   check_callable<3>();
   check_callable<4>();
