@@ -135,7 +135,6 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
   const Dims& sizes = shape.sizes;
-  TENON_TRY(check_dims("sizes", sizes));
   BackendState* const state =
       plan.backend != nullptr ? BackendAccess::state(*plan.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -247,6 +246,7 @@ class Outputs {
       return Error::Ok;
     }
     Dims sizes = spec.tensor.sizes;
+    TENON_TRY(detail::check_dims("sizes", sizes));
     const Dims order(dim_order);
     detail::Plan plan(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
     plan.backend = detail::null_if_heap(memory_ != nullptr ? memory_ : &default_backend());
