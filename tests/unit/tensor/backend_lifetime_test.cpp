@@ -94,7 +94,7 @@ void check_no_way_to_elements(const TensorPtr& t, const std::string& words) {
   RAISES(InvalidState, "data: the tensor" + words, tenon::data<float>(t));
   RAISES(InvalidState, "data: the tensor" + words, tenon::data<const float>(t));
   RAISES(InvalidState, "accessor: the tensor" + words, (tenon::accessor<float, 1>(t)));
-  RAISES(InvalidState, "item: the tensor" + words, item<float>(select(t, 0, 0)));
+  RAISES(InvalidState, "item: the tensor" + words, item<float>(tenon::select(t, 0, 0)));
   RAISES(InvalidState, "as_view: the tensor" + words, as_view(t));
   RAISES(InvalidState, words, to_blob(t));
   RAISES(InvalidState, words, to_owned_blob(t));
@@ -157,7 +157,7 @@ TEST_CASE("lifetime: no pointer, view, Blob or struct leads to memory whose back
   };
   std::vector<Row> rows;
   rows.push_back({zeros({400}, *arena), in_arena});
-  rows.push_back({make_tensor_ptr(slice(zeros({402}, *arena), 0, 2, 402)), in_arena});
+  rows.push_back({make_tensor_ptr(tenon::slice(zeros({402}, *arena), 0, 2, 402)), in_arena});
   rows.push_back({from_blob(memory, {400}, *arena), in_arena});
   rows.push_back({zeros({400}, pool), " is in memory of backend pool" + wrapped});
   rows.push_back({zeros({400}, tracking), " is in memory of backend tracking" + wrapped});
