@@ -62,7 +62,6 @@ void check_callable() {
 
 }  // namespace
 
-// A promise of docs/guarantees.md.
 TEST_CASE("Deleter: a block of a backend goes back there once, whoever holds the Deleter") {
   PmrBackend backend;
   detail::BackendState& state = *detail::known_state(backend);
@@ -89,6 +88,7 @@ TEST_CASE("Deleter: a block of a backend goes back there once, whoever holds the
   CHECK(backend.live_blocks() == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("deleter: callables up to four pointers and beyond run once and are destroyed once") {
   check_callable<3>();
   check_callable<4>();
