@@ -261,9 +261,9 @@
 #define TENON_EXPORT __attribute__((visibility("default")))
 #endif
 
-// The switches below may be set on the command line, such as -DTENON_HEAP=0; every file of a
-// program needs the same values. Where they differ the inline namespace does, at the end of this
-// file, and the program does not link.
+// The switches below may be set on the command line, such as -DTENON_HEAP=0. They are part of the
+// inline namespace, at the end of this file: files with different values do not link where one
+// calls a function of the other with tenon's types.
 
 /// TENON_BARE_METAL=1: a failure ends in a trap after the failure handler, and nothing is printed:
 /// newlib's abort() and stdio take 3 KB, and malloc. The default where the compiler knows of no

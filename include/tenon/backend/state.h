@@ -17,8 +17,9 @@ class Layout;
 
 namespace detail {
 
-/// Calls kFunction. `stored` is a pointer to it, for which a program on bare metal links it only if
-/// it is needed. Elsewhere that pointer is not used: the library that has the code may be closed.
+/// Calls kFunction, which `stored` points to. On bare metal by that pointer: a program that never
+/// stores it does not link the function. Elsewhere directly: the pointer may lead into a library
+/// that was closed.
 template <auto kFunction, class... Args>
 auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   if constexpr (TENON_BARE_METAL) {

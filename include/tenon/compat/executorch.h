@@ -168,16 +168,17 @@ runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& t
     error = fail(Error::InvalidArgument, "elements of ", sizeof(T),
                  " bytes do not match the tensor's ", tensor.scalar_type());
   } else {
-    using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-    using Void = std::conditional_t<std::is_const_v<T>, const void, void>;
-    tenon::detail::raise_if("make_tensor_accessor",
-                            tenon::detail::check_has_data(tenon::detail::fields(tensor)));
-    auto* const data = static_cast<T*>(static_cast<Void*>(tensor.data_ptr<Byte>()));
-    if (tensor.numel() == 0 || tensor.is_aligned(alignof(T))) {
-      return TensorAccessor<T, N>(tenon::TensorAccessor<T, static_cast<size_t>(N)>(
-          data, tensor.sizes().data(), tensor.strides().data()));
+    const tenon::detail::TensorFields& fields = tenon::detail::fields(tensor);
+    error = std::is_const_v<T> ? tenon::detail::check_has_data(fields)
+                               : tenon::detail::check_writable(fields);
+    if (error == Error::Ok && tensor.numel() != 0 && !tensor.is_aligned(alignof(T))) {
+      error =
+          fail(Error::InvalidArgument, "the data is not at a multiple of ", alignof(T), " bytes");
     }
-    error = fail(Error::InvalidArgument, "the data is not at a multiple of ", alignof(T), " bytes");
+    if (error == Error::Ok) {
+      return TensorAccessor<T, N>(tenon::TensorAccessor<T, static_cast<size_t>(N)>(
+          static_cast<T*>(fields.data), tensor.sizes().data(), tensor.strides().data()));
+    }
   }
   return runtime::internal::error_of(tenon::detail::add_context("make_tensor_accessor", error));
 }

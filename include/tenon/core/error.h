@@ -6,9 +6,10 @@
 // called puts its own name in front with add_context(). One text serves an Exception, a Result and
 // a returned Error, with exceptions and without.
 //
-// A text belongs to the failure that wrote it. A Result or an Exception takes it with it, and gives
-// it back with its error(). Code of backends, runtimes and callables begins without one
-// (ErrorTextGuard). A code without a text has its name instead.
+// A text belongs to the failure that wrote it. A Result or an Exception takes it over; its error()
+// gives it back. (With TENON_HEAP=0, or without memory for it, a Result leaves its text with the
+// thread.) Foreign code, of backends, runtimes and callables, starts without one (ErrorTextGuard).
+// A code without a text has its name instead.
 #pragma once
 
 #include <cstring>
@@ -173,7 +174,11 @@ inline Error add_context_if(const char* function, Error error) noexcept {
 class TENON_EXPORT Exception : public std::runtime_error {
  public:
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
-  Error error() const noexcept { return detail::give_back_text(error_, what()), error_; }
+  /// Its text becomes the thread's again, so that a function may return this code.
+  Error error() const noexcept {
+    detail::give_back_text(error_, what());
+    return error_;
+  }
 
  private:
   Error error_;

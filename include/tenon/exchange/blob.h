@@ -150,17 +150,16 @@ TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   return make_owner(source, blob.owner);
 }
 
-/// A tensor over the blob's memory, unless there is an error already. `owners` keep the memory;
-/// `kept` is the hold inside blob.owner if to_blob() made it. A backend among the options owns the
-/// memory.
+/// A tensor over the blob's memory. `owners` keep the memory; `kept` is the hold inside blob.owner
+/// if to_blob() made it. A backend among the options owns the memory.
 template <class Out, class... Options>
-Out make_from_blob(const char* function, Error error, const Blob& blob,
-                   [[maybe_unused]] MemoryHold& kept, Deleter& owners, Options&... options) {
+Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
+                   Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   Plan plan = plan_of(own_type(blob.dtype), options...);
   plan.device = blob.device;
   Draft draft;
-  if (error == Error::Ok) error = check_element_size(blob);
+  Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
     const Device device = plan.requested->device();
     if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
@@ -297,13 +296,15 @@ template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   detail::MemoryHold kept = detail::held_by(blob.owner);
-  const Error error = kept.check("the blob");
+  if (const Error error = kept.check("the blob"); TENON_UNLIKELY(error != Error::Ok)) {
+    return detail::finish_failed<Out>(function, error);
+  }
   Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
   if (blob.owner.use_count() != 0) {
     owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
-  return detail::make_from_blob<Out>(function, error, blob, kept, owners, options...);
+  return detail::make_from_blob<Out>(function, blob, kept, owners, options...);
 }
 
 template <class Out>
@@ -312,10 +313,12 @@ template <class Owner, class... Options,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
-  const Error error = detail::check_owner(blob);
+  if (const Error error = detail::check_owner(blob); TENON_UNLIKELY(error != Error::Ok)) {
+    return detail::finish_failed<Out>(function, error);
+  }
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
   detail::MemoryHold none_kept;
-  return detail::make_from_blob<Out>(function, error, blob, none_kept, owners, options...);
+  return detail::make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a

@@ -40,8 +40,8 @@ struct NpzInfo {
 /// the process with SIGBUS. write_npz() to the same path is fine, unless it writes in place.
 ///
 /// Files in the archive that overlap, or whose own header names another one, are refused as by
-/// Python's zipfile, and headers that unpack to more than 64 times their packed bytes and 4 KiB:
-/// infos() of a hostile archive takes no more time than its size allows.
+/// Python's zipfile, and so are deflated headers of more than 4 KiB plus 64 times their packed
+/// bytes: infos() of a hostile archive takes no more time than its size allows.
 /// Ownership: copies of this object share the mapping.
 /// Threads: any number may use it.
 /// Source: numpy.load and its NpzFile.
@@ -169,9 +169,10 @@ class NpzFile {
       if (described == entries.size()) return;
       for (size_t i = begin; i < end; ++i) {
         if (is_described[i]) continue;
-        const Error error = detail::call_safely([&] { return describe(entries[i], infos[i]); });
-        is_described[i] = error != Error::OutOfMemory;
-        described += is_described[i] ? 1 : 0;
+        // After an error it has no dtype. It is not tried again, since others may read it by now.
+        static_cast<void>(detail::call_safely([&] { return describe(entries[i], infos[i]); }));
+        is_described[i] = true;
+        ++described;
       }
     }
     Error describe(detail::ZipEntry entry, NpzInfo& info) const {

@@ -18,7 +18,7 @@ enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
 /// Converts planes that lie alike: what the innermost dimensions of a plan's piece hold.
 struct BlockConversion : Conversion {
-  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // there a frame has 512
+  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // small frames there
   static constexpr size_t kAlignment = TENON_BARE_METAL ? 8 : 64;
 
   PixelShuffle gathering;
@@ -101,7 +101,8 @@ struct BlockConversion : Conversion {
 template <class = void>
 TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
 
-/// Casts a plane whose source is the same along i: once, and copies it to all.
+/// Casts a plane whose source is the same along i: once, and copies it to all. A function of its
+/// own, so that its buffer is not in cast_plane()'s frame.
 TENON_LAZY TENON_NOINLINE void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;

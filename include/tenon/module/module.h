@@ -157,9 +157,9 @@ struct Method {
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime sees them, and are passed without a copy,
-/// but for tensors of other strides where a spec's is_copied is set;
-/// an undefined tensor, a template or a placeholder is refused, in a list too.
+/// Inputs are checked by their specs before the runtime sees them. They are passed without a copy,
+/// but for tensors of other strides whose spec has copies_strides. An undefined tensor, a template
+/// or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are replaced. A run uses them where the call gives
 /// None or fewer inputs; a call's inputs are used once. An output set by set_output() stays too:
 /// the runtime writes to that tensor, or what it gives is copied there. It may alias an input or

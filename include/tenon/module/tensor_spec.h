@@ -68,7 +68,7 @@ struct ValueSpec {
   bool is_optional = false;
   /// Whether a tensor of other strides is accepted too: the module makes a copy in those of the
   /// spec.
-  bool is_copied = false;
+  bool copies_strides = false;
   /// Whether the runtime can take such a value. If not, check() accepts any value, and a run
   /// reports the reason.
   bool is_supported = true;
@@ -130,7 +130,7 @@ TENON_LAZY Error check_spec_layout(const TensorSpec& spec) noexcept {
   if (is_valid) return Error::Ok;
   return fail(Error::InvalidArgument, "the spec has strides ", spec.strides, " and dim_order ",
               spec.dim_order, " for sizes ", spec.sizes,
-              ", expected one of them, of as many entries");
+              ", expected strides of -1 or more or a permutation, one of them, of as many entries");
 }
 /// Whether a spec says in which order the elements are.
 inline bool has_layout(const TensorSpec& spec) noexcept {
@@ -222,9 +222,9 @@ inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
   return limit < 0 || size == limit || (spec.sizes[d] < 0 && size < limit);
 }
 
-/// `is_copied` allows other strides.
+/// `copies_strides` allows other strides.
 TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
-                              bool is_copied = false) noexcept {
+                              bool copies_strides = false) noexcept {
   TENON_TRY(check_spec(spec));
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& found = fields(tensor);
@@ -243,7 +243,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
                   limit_of(spec, d));
     }
   }
-  if (has_layout(spec) && !is_copied) TENON_TRY(check_strides(spec, found.layout));
+  if (has_layout(spec) && !copies_strides) TENON_TRY(check_strides(spec, found.layout));
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
   if (TENON_UNLIKELY(!here)) {
     return fail(Error::InvalidArgument, "it is on ", found.device, ", expected ", spec.device,
@@ -264,7 +264,7 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
   const TensorArg tensor(value.toTensor());
-  return spec.is_described ? check_tensor(spec.tensor, tensor, spec.is_copied)
+  return spec.is_described ? check_tensor(spec.tensor, tensor, spec.copies_strides)
                            : check_metadata(tensor, "the tensor");
 }
 
@@ -290,7 +290,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   if (to.name.empty()) to.name = known.name;
   spec.is_optional = own.is_optional;
   spec.is_supported = own.is_supported;
-  spec.is_copied = own.is_copied;
+  spec.copies_strides = own.copies_strides;
   if (!own.is_described) return check_spec(to);
   if (!spec.is_described) {
     const Text name = to.name;
@@ -315,8 +315,14 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   if (to.names.empty()) to.names = known.names;
   if (to.max_sizes.empty()) to.max_sizes = known.max_sizes;
   TENON_TRY(check_spec(to));
-  if (TENON_UNLIKELY(has_layout(to) && has_layout(known) &&
-                     (to.strides != known.strides || to.dim_order != known.dim_order))) {
+  bool differs = has_layout(to) && has_layout(known) &&
+                 (to.strides.size() != known.strides.size() || to.dim_order != known.dim_order);
+  for (size_t d = 0; d < to.strides.size() && has_layout(known) && !differs; ++d) {
+    if (to.strides[d] < 0) to.strides[d] = known.strides[d];
+    const int64_t stride = known.strides[d];
+    differs = stride >= 0 && to.strides[d] != stride && known.sizes[d] != 1;
+  }
+  if (TENON_UNLIKELY(differs)) {
     return fail(Error::InvalidArgument, "the spec has strides ", to.strides, " and dim_order ",
                 to.dim_order, ", the module's are ", known.strides, " and ", known.dim_order);
   }

@@ -20,6 +20,7 @@
 //   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once
 
+#include <cstring>
 #include <new>
 
 #include "tenon/backend/calls.h"

@@ -31,7 +31,7 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
   return raw_data(function, tensor);
 }
 
-/// The memory described; of a deallocated tensor, a template or a placeholder without data.
+/// The memory described. The view of a deallocated tensor, a template or a placeholder has no data.
 inline TensorView view_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_owner(tensor, "the tensor"));
   TensorView view = view_of(tensor);

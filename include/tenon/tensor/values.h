@@ -242,8 +242,8 @@ struct MeanStd {
 /// layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links the
 /// program. With TENON_PORTABLE the last bits depend on the compiler's options: docs/platforms.md.)
 /// A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one. Zeros
-/// have no sign. A sum, or a sum of squared distances, beyond a double's range is
-/// infinite: the deviation, and the mean where it is the sum, then are infinite or NaN.
+/// have no sign. A sum, or a sum of squared distances, beyond a double's range makes the deviation,
+/// and the mean if it is the sum, infinite or NaN.
 /// Ownership: keeps no tensor. Threads: one summary, one thread.
 class Summary {
  public:

@@ -52,6 +52,10 @@ TEST_CASE("executorch: accessors are results") {
   CHECK(accessor.get()[1][0] == 3.0f);
   CHECK(make_tensor_accessor<float, 3>(*tensor).error() == Error::InvalidArgument);
   CHECK(make_tensor_accessor<double, 2>(*tensor).error() == Error::InvalidArgument);
+  static const float fixed[2] = {};
+  const tenon::TensorPtr read_only = tenon::make_tensor_ptr({2}, fixed);
+  CHECK(make_tensor_accessor<const float, 1>(*read_only).ok());
+  CHECK_FALSE(make_tensor_accessor<float, 1>(*read_only).ok());
 }
 
 TEST_CASE("executorch: bits and bytes of elements, as its clients read them") {

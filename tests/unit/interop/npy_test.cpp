@@ -170,7 +170,9 @@ TEST_CASE("npy_info: a header of any dtype is told, without elements") {
     CHECK(info->dtype == row.dtype);
     CHECK(info->type == detail::public_type(row.type));
     CHECK(info->sizes == row.sizes);
-    CHECK(info->is_copied == (row.name == std::string("big_f8.npy")));
+    // In the other byte order.
+    const char other = detail::host_is_big_endian() ? '<' : '>';
+    CHECK(info->is_copied == (info->sizes.size() == 2 && row.dtype[0] == other));
   }
   const NpyFile two;
   const std::vector<uint8_t> one = npy(dict("<U3", "(2,)"), std::vector<uint8_t>(24));

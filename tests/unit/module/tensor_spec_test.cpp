@@ -50,18 +50,18 @@ TEST_CASE("TensorSpec: strides or a dim order, if it has them") {
           spec.check(zeros({2, 3, 4})));
   ValueSpec copied = spec;
   CHECK(copied.check(zeros({2, 3, 4})) == Error::InvalidArgument);
-  copied.is_copied = true;
+  copied.copies_strides = true;
   CHECK(copied.check(zeros({2, 3, 4})) == Error::Ok);
 }
 
 TEST_CASE("TensorSpec: a description takes over the module's layout, and does not contradict it") {
   ValueSpec own = TensorSpec{{-1, 4}};
   own.tensor.strides = {4, 1};
-  own.is_copied = true;
+  own.copies_strides = true;
   ValueSpec open = TensorSpec{{2, 4}};
   REQUIRE(detail::narrow_spec(own, open) == Error::Ok);
   CHECK(open.tensor.strides == Dims{4, 1});
-  CHECK(open.is_copied);
+  CHECK(open.copies_strides);
   ValueSpec other = TensorSpec{{2, 4}};
   other.tensor.strides = {1, 2};
   RETURNS(InvalidArgument, "the spec has strides {1, 2} and dim_order {}, the module's are {4, 1}",
@@ -72,6 +72,15 @@ TEST_CASE("TensorSpec: a description takes over the module's layout, and does no
   own.tensor.strides = {};
   REQUIRE(detail::narrow_spec(own, other) == Error::Ok);
   CHECK(other.tensor.dim_order == Dims{1, 0});
+  // Strides that are open, or of size 1, contradict nothing.
+  ValueSpec row = TensorSpec{{2, 1, 3}};
+  row.tensor.strides = {3, 3, 1};
+  for (const Dims& strides : {Dims{3, 1, 1}, Dims{-1, -1, 1}}) {
+    ValueSpec same = TensorSpec{{2, 1, 3}};
+    same.tensor.strides = strides;
+    CHECK(detail::narrow_spec(row, same) == Error::Ok);
+    CHECK(same.tensor.strides[0] == 3);
+  }
 }
 
 TEST_CASE("TensorSpec: layouts that no tensor has are refused") {

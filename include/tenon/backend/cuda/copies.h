@@ -90,7 +90,8 @@ inline Error copy_peer_async(const StridedCopy& copy, const CudaBox& box, int to
   cudaError_t refused = cudaSuccess;
   const auto unless_refused = [&](cudaError_t code) {
     if (!is_refused_by_peers(code)) return code;
-    clear_error(refused = code);
+    refused = code;
+    clear_error(code);
     return cudaSuccess;
   };
   Error error = Error::Ok;

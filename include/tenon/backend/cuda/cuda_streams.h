@@ -132,7 +132,7 @@ class CudaStreams {
   /// Waits for all of them, without the lock, which other threads need meanwhile.
   Error synchronize() noexcept {
     if (!has_scopes()) return wait(own_);
-    TENON_TRY(gather_locked());
+    TENON_TRY(lock_and_gather());
     return wait(release_);
   }
   /// Waits for what free() did in scopes.
@@ -233,7 +233,7 @@ class CudaStreams {
     TENON_TRY(order(scope.stream_, own_, *this));
     return after == own_ ? Error::Ok : order(scope.stream_, after, *this);
   }
-  Error gather_locked() noexcept {
+  Error lock_and_gather() noexcept {
     const Lock lock(mutex_);
     return gather();
   }

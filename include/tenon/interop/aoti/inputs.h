@@ -85,7 +85,7 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
     handed = std::move(*view);
     return Error::Ok;
   }
-  if (TENON_UNLIKELY(!spec.is_copied)) {
+  if (TENON_UNLIKELY(!spec.copies_strides)) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
                 strides_of(spec.tensor, from));
   }

@@ -281,6 +281,7 @@ class AotiLibrary {
     kept_.drop();
     if (library_ != nullptr) ::dlclose(library_);
     const size_t leaked = tenon_aoti_shim.lists_handles ? aoti_handles().count(this) : 0;
+    // The program's data may be wrong too: it ends, as where a destructor throws.
     TENON_CHECK(leaked == 0, Error::Internal, "AotiModule: the model leaked ", leaked,
                 " tensor handles");
   }

@@ -239,8 +239,9 @@ class AotiModel {
     std::vector<ValueSpec> compiled = state.inputs;  // as the source has them
     for (size_t i = 0; i < compiled.size(); ++i) {
       TENON_TRY(detail::read_source_input(package.source, i, compiled[i]));
-      compiled[i].is_copied = options.copies_inputs && !detail::is_source_input_written(
-                                                           package.source, state.inputs[i].name());
+      compiled[i].copies_strides =
+          options.copies_inputs &&
+          !detail::is_source_input_written(package.source, state.inputs[i].name());
     }
     std::vector<ValueSpec> inputs = compiled;
     TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
@@ -250,7 +251,7 @@ class AotiModel {
         return detail::fail(Error::InvalidArgument, "the package describes input ", i, " as ",
                             inputs[i].kind, ", expected a tensor");
       }
-      inputs[i].is_copied = compiled[i].is_copied;
+      inputs[i].copies_strides = compiled[i].copies_strides;
       if (detail::has_layout(compiled[i].tensor)) {  // what it was compiled for
         spec.strides = compiled[i].tensor.strides;
         spec.dim_order = compiled[i].tensor.dim_order;
@@ -358,10 +359,11 @@ class AotiModel {
             "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
       }
     }
+    state_->constant_handles.reserve(state_->constants.size());
     TENON_TRY(state_->library.set_constants(names, tensors));
     for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);
-    // The constants are set. Without memory for the handles none is known, as of most models none
-    // ever comes back.
+    // The constants are set already, so this may not fail. Where the model does not list them, an
+    // output that is a constant is not known as one; few models have such outputs.
     if (detail::call_safely([&] { return describe_constants(*state_); }) != Error::Ok) {
       state_->constant_handles.clear();
     }

@@ -202,6 +202,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   std::string another;
   bool has_library = false;
   bool has_metadata = false;
+  bool has_source = false;
   bool has_weights = false;
   const auto once = [](bool& has, const std::string& name) {
     if (!std::exchange(has, true)) return Error::Ok;
@@ -229,7 +230,10 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
       package.metadata.clear();
       return append_to(package.metadata);
     }
-    if (ends_with(name, "wrapper.cpp")) return append_to(package.source);
+    if (ends_with(name, "wrapper.cpp")) {
+      TENON_TRY(once(has_source, name));
+      return append_to(package.source);
+    }
     if (ends_with(name, "_weights.blob")) {
       TENON_TRY(once(has_weights, name));
       return zip.read([&](const char* data, size_t count) {

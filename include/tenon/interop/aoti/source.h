@@ -36,7 +36,7 @@ inline int64_t source_number(std::string_view word) noexcept {
   return aoti_number(word);
 }
 
-/// Sample values for the symbols of sizes, for which products that are not the same differ.
+/// Primes that stand for the symbols of sizes, so that different products have different values.
 struct SourceSymbols {
   static constexpr std::array<int64_t, 8> kSamples = {257, 263, 269, 271, 277, 281, 283, 293};
   std::array<std::string_view, kSamples.size()> names;

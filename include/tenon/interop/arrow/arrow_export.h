@@ -143,8 +143,8 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
     made.tensor.permutation = Dims();
   } else if (!is_own_inverse(made.tensor.permutation)) {
     made.is_ambiguous = meaning == ArrowPermutation::Unambiguous;
-    for (size_t i = 0; i < order.size() && meaning == ArrowPermutation::Pyarrow; ++i) {
-      made.tensor.permutation[i] = order[i] - 1;
+    if (meaning == ArrowPermutation::Pyarrow) {
+      for (size_t i = 0; i < order.size(); ++i) made.tensor.permutation[i] = order[i] - 1;
     }
   }
   return Error::Ok;
@@ -161,7 +161,7 @@ TENON_LAZY Error make_arrow(const TensorArg& tensor, ArrowForm form, ArrowPermut
   Tensor copied;
   if (layout.is_ambiguous) {
     Result<Tensor> made = contiguous<Result<Tensor>>("contiguous", tensor);
-    if (!made.ok()) return made.error();
+    TENON_TRY(made);
     copied = *std::move(made);
     layout = ArrowLayout();
     TENON_TRY(describe_for_arrow(fields(TensorArg(copied)), form, meaning, layout));

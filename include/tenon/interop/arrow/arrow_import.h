@@ -89,9 +89,7 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermu
       }
       Dims inverse = list.permutation;
       TENON_TRY(check_dims("permutation", inverse));
-      for (size_t d = 0; d < inverse.size(); ++d) {
-        inverse[static_cast<size_t>(list.permutation[d])] = static_cast<int64_t>(d);
-      }
+      invert(list.permutation, inverse);
       list.permutation = std::move(inverse);
     }
   } else {

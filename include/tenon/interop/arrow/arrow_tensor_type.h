@@ -181,6 +181,13 @@ inline bool is_own_inverse(const Dims& permutation) noexcept {
   return true;
 }
 
+/// Writes the inverse of a permutation to a list of its length.
+inline void invert(const Dims& permutation, Dims& inverse) noexcept {
+  for (size_t d = 0; d < permutation.size(); ++d) {
+    inverse[static_cast<size_t>(permutation[d])] = static_cast<int64_t>(d);
+  }
+}
+
 /// The metadata of a schema of that type. `capacity` is arrow_tensor_room()'s.
 constexpr size_t arrow_tensor_room(size_t rank) noexcept { return 200 + 24 * rank; }
 inline void write_arrow_tensor(const ArrowTensorShape& from, char* bytes,

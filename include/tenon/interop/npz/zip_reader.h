@@ -153,9 +153,10 @@ class ZipReader {
     std::sort(by_place.begin(), by_place.end(), [](const ZipEntry* a, const ZipEntry* b) {
       return a->local != b->local ? a->local > b->local : a > b;
     });
+    uint64_t next = directory;
     for (ZipEntry* const entry : by_place) {  // the last first
-      entry->end = directory;
-      directory = entry->local;
+      entry->end = next;
+      next = entry->local;
     }
     return Error::Ok;
   }

@@ -20,7 +20,7 @@ ValueSpec spec_of(const Dims& strides, const Dims& dim_order = {}) {
   spec.strides = strides;
   spec.dim_order = dim_order;
   ValueSpec made = spec;
-  made.is_copied = true;
+  made.copies_strides = true;
   return made;
 }
 
@@ -125,14 +125,14 @@ TEST_CASE("aoti inputs: what is not known, or may not be copied, is refused") {
           refused(ValueSpec(), rows));
   CHECK(refused(ValueSpec(), counted({1, 1})) == Error::Ok);
   ValueSpec strict = spec_of({1, 3});
-  strict.is_copied = false;
+  strict.copies_strides = false;
   RETURNS(NotSupported, "its strides are {4, 1}, the model reads it by {1, 3}",
           refused(strict, rows));
   Tensor made;
   RETURNS(NotSupported, "its strides are {1, 4}, the model reads it by {3, 1}",
           detail::hand_over(ValueSpec(), true, transpose(rows, 0, 1), made));
   ValueSpec copied;
-  copied.is_copied = true;
+  copied.copies_strides = true;
   REQUIRE(detail::hand_over(copied, true, transpose(rows, 0, 1), made) == Error::Ok);
   CHECK(made.strides() == Dims{3, 1});
 }

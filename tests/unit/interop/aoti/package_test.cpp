@@ -127,6 +127,12 @@ TEST_CASE("aoti package: what cannot be in the file is refused before it is unpa
     write_package(path, entries);
     RETURNS(InvalidArgument, "the package has a second fake/data/aotinductor/model/b.wrapper.so",
             AotiModel::load(path).error());
+    entries.pop_back();
+    entries.push_back(entries[2]);
+    entries.back().name = "fake/data/aotinductor/model/b.wrapper.cpp";
+    write_package(path, entries);
+    RETURNS(InvalidArgument, "the package has a second fake/data/aotinductor/model/b.wrapper.cpp",
+            AotiModel::load(path).error());
   }
   CHECK(temporary.files() == 0);
 }
