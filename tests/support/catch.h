@@ -34,6 +34,13 @@
 
 #include "tenon/core/error.h"
 
+/// Lines of a test that need what ATen lacks (docs/aten.md): plain mode alone has them.
+#if defined(USE_ATEN_LIB)
+#define ATEN_LACKS(...)
+#else
+#define ATEN_LACKS(...) __VA_ARGS__
+#endif
+
 namespace tests {
 
 using Bytes = std::vector<uint8_t>;

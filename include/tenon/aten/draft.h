@@ -8,7 +8,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/CPUAllocator.h>
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
@@ -20,6 +19,7 @@
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
 #include "tenon/aten/random.h"
+#include "tenon/aten/storage.h"
 #include "tenon/tensor/draft.h"
 
 TENON_BEGIN_NAMESPACE
@@ -77,11 +77,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
 
 /// Checks that ATen has such tensors.
 inline Error check_for_aten(const TensorFields& made) noexcept {
-  if (TENON_UNLIKELY(made.readonly)) {
-    return fail(Error::NotSupported,
-                "ATen has no read-only tensors; clone_tensor_ptr() makes a writable copy of what "
-                "is read-only, a const_cast lends it to be written");
-  }
+  if (TENON_UNLIKELY(made.readonly)) TENON_TRY(check_readonly(made));
   if (TENON_UNLIKELY(made.layout.offsets.min < 0)) {
     return fail(Error::NotSupported, "strides ", made.layout.strides(), " for sizes ",
                 made.layout.sizes(), ": ATen has no negative ones");
@@ -91,30 +87,6 @@ inline Error check_for_aten(const TensorFields& made) noexcept {
     return fail(Error::NotSupported, "this libtorch has no dtype ", made.type);
   }
   return Error::Ok;
-}
-
-/// The memory of a draft, valid as long as the draft.
-inline c10::DataPtr release_with_impl(Draft&& draft, c10::Device device) noexcept {
-  ImplFields& kept = fields(draft);
-  kept.base = std::move(draft);
-  return {kept.data, &kept, release_impl(), device};
-}
-
-inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
-  const TensorFields& made = fields(draft);
-  // A storage of Meta is as long as one with memory: views are checked against it.
-  const size_t nbytes =
-      made.data == nullptr && !device.is_meta()
-          ? 0
-          : static_cast<size_t>(made.layout.required_span_size()) * elementSize(made.type);
-  // A tensor that cannot grow in tenon must not grow in ATen: at::Tensor::resize_() checks this.
-  const bool resizable =
-      made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
-      made.owner == nullptr &&
-      (made.ownership == Ownership::Owned || made.ownership == Ownership::Adopted);
-  return c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
-                      release_with_impl(std::move(draft), device),
-                      resizable ? c10::GetCPUAllocator() : nullptr, resizable);
 }
 
 /// Where a view starts, in elements from the start of the storage.
@@ -225,6 +197,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
     released.fill(std::move(kept->deleter));
     kept->data = memory.data;
+    kept->readonly = false;  // it is the tensor's own now, and nothing is to be copied
     kept->deleter.fill(std::move(memory.release));
     static_cast<void>(storage.set_data_ptr({kept->data, kept, release_impl(), storage.device()})
                           .release_context());
@@ -252,6 +225,8 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const c10::Storage& storage = impl->unsafe_storage();
+    // What goes is not copied first.
+    if (ImplFields* const kept = fields_behind(storage)) kept->readonly = false;
     const c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, storage.device()));
     storage.set_nbytes(0);
     if (ManagedImpl* const managed = as_managed(impl)) {
@@ -282,17 +257,30 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }
 
-/// Binds other memory of the caller's: another storage, so that views keep theirs.
+/// Binds other memory of the caller's: another storage, so that views keep theirs. What was made of
+/// read-only memory takes this as such too.
 inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_can_bind(from));
+  c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
+  const ManagedImpl* const managed = as_managed(impl);
+  Draft draft;
+  if (managed != nullptr && managed->readonly) {
+    TENON_TRY(make_impl(draft));
+    fields(draft).data = data;
+    fields(draft).readonly = true;
+  }
   return call_libtorch([&] {
-    c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const int64_t span = from.layout.required_span_size();
     const int64_t reach = span < from.capacity ? from.capacity : span;
     const size_t nbytes = data == nullptr ? 0 : static_cast<size_t>(reach) * elementSize(from.type);
-    impl->set_storage_keep_dtype(c10::Storage(c10::Storage::use_byte_size_t(), nbytes,
-                                              c10::DataPtr(data, impl->device()), nullptr, false));
+    const bool readonly = draft != nullptr;
+    c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
+                         readonly ? release_with_impl(std::move(draft), impl->device())
+                                  : c10::DataPtr(data, impl->device()),
+                         nullptr, false);
+    if (readonly) copy_when_written(storage);
+    impl->set_storage_keep_dtype(std::move(storage));
     return Error::Ok;
   });
 }

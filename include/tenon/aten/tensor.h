@@ -41,7 +41,8 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
                         c10::scalarTypeToTypeMeta(public_type(fields.type))),
         capacity(fields.capacity),
         dynamism(fields.dynamism),
-        ownership(fields.ownership) {
+        ownership(fields.ownership),
+        readonly(fields.readonly) {
     const size_t rank = fields.layout.rank();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
@@ -57,6 +58,7 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   int64_t capacity;
   TensorShapeDynamism dynamism;
   Ownership ownership;
+  bool readonly;  // of what memory it was made; whether it still is, the storage knows
   bool deallocated = false;
 };
 
@@ -70,10 +72,12 @@ TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
 }
 /// The impl that tenon keeps behind a storage, with the owner and the deleter of the memory. ATen's
 /// own views find it too. Null for a storage that tenon did not make.
-inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
-  const c10::DataPtr& data = storage.data_ptr();
+inline ImplFields* fields_behind(const c10::DataPtr& data) noexcept {
   if (data.get_deleter() != release_impl()) return nullptr;
   return static_cast<ImplFields*>(data.get_context());
+}
+inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
+  return fields_behind(storage.data_ptr());
 }
 
 /// `impl` as one of tenon's, nullptr when it is not. By typeid, which is much faster than a cast.
@@ -106,7 +110,8 @@ struct Refusal {
 
 /// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted:
 /// DYNAMIC when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is
-/// to be written, a lazy clone goes on sharing it.
+/// to be written, a lazy clone goes on sharing it. A tensor that tenon made of read-only memory
+/// always does: what writes refuses it, as in plain mode.
 inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
@@ -132,20 +137,19 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
     const Error error = Layout::strided(impl->sizes(), {}, impl->strides(), size, made.layout);
     if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
     const c10::Storage& storage = impl->unsafe_storage();
-    auto* const memory =
-        static_cast<char*>(writes ? storage_data(storage, 0) : const_storage_data(storage));
+    const c10::DataPtr& pointer = storage.data_ptr();  // throws for some storages
+    const ImplFields* const held = fields_behind(pointer);
+    made.readonly = held != nullptr && held->readonly;
+    auto* const memory = static_cast<char*>(writes && !made.readonly ? storage_data(storage, 0)
+                                                                     : const_storage_data(storage));
     const size_t offset = static_cast<size_t>(impl->storage_offset()) * size;
     const size_t reach = static_cast<size_t>(made.layout.required_span_size()) * size;
     if (memory != nullptr && reach != 0 && offset + reach > storage.nbytes()) {
       return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
     }
     made.data = memory == nullptr ? nullptr : memory + offset;
-    const ImplFields* const held = fields_behind(storage);
     made.owner = held == nullptr ? nullptr : held->owner;
-    if (TENON_UNLIKELY(made.owner != nullptr)) {
-      Backend* const backend = made.owner->find();
-      made.opaque = backend == nullptr || backend->is_opaque();
-    }
+    made.opaque = held != nullptr && held->opaque;
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;
       made.dynamism = impl->dim() == 0 ? TensorShapeDynamism::STATIC : managed->dynamism;

@@ -20,8 +20,16 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Whether a Tensor is tenon's own. Else it is an at::Tensor: tenon's impl lies behind its storage
-/// and on the heap, and there are no read-only ones and no negative strides.
+/// and on the heap, and there are no negative strides.
 inline constexpr bool kHasOwnTensors = false;
+
+/// Whether there are read-only tensors: with libtorch 2.13, whose storages can copy their memory
+/// before it is first written.
+#if __has_include(<c10/core/StorageMaterializer.h>)
+inline constexpr bool kHasReadOnly = true;
+#else
+inline constexpr bool kHasReadOnly = false;
+#endif
 
 }  // namespace detail
 TENON_END_NAMESPACE
@@ -38,6 +46,7 @@ using namespace ::tenon;  // so that own::X is X
 namespace detail {
 
 inline constexpr bool kHasOwnTensors = true;
+inline constexpr bool kHasReadOnly = true;
 
 /// Seeds libtorch's generator.
 inline void seed_aten(uint64_t) noexcept {}

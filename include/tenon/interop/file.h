@@ -159,7 +159,8 @@ class InputFile {
 };
 
 /// A whole file's bytes, not to be written: its mapping, or where that is not possible a copy. In
-/// ATen mode, where no tensor is read-only, writes to them stay in this process.
+/// ATen mode before libtorch 2.13, where no tensor is read-only, writes to them stay in this
+/// process.
 ///
 /// Ownership: `release` unmaps or frees them. Until then, writes to the file in place may show in
 /// the bytes, and reading them past a truncation ends the process with SIGBUS.
@@ -175,7 +176,7 @@ struct FileBytes {
     const auto signed_size = static_cast<ptrdiff_t>(file.size());
     size = static_cast<size_t>(signed_size);
     if (size == 0) return Error::Ok;
-    void* base = file.map(size, release, kHasOwnTensors);
+    void* base = file.map(size, release, kHasReadOnly);
     if (base == nullptr) {
       base = std::malloc(size);
       if (base == nullptr) return file_error("cannot read it", ENOMEM);

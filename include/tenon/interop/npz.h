@@ -90,8 +90,8 @@ class NpzFile {
   /// Reads an array.
   ///
   /// Ownership: copies, and checks the archive's checksum. With NpyMemory::Map the tensor is over
-  /// the mapping, which it keeps, unless is_copied says otherwise; it is read-only then either way
-  /// (in ATen mode writes stay in this process), and no byte is read, the checksum neither.
+  /// the mapping, which it keeps, unless is_copied says otherwise; it is read-only then either way,
+  /// and no byte is read, the checksum neither.
   /// `on_progress` is told of the bytes that are copied.
   /// Errors: NotFound; those of from_npy(); NotSupported (an encrypted file, or one packed by
   /// another method than deflate); InvalidArgument too for a broken archive, whose checksum counts;
@@ -223,7 +223,7 @@ class NpzFile {
       if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, draft);
       if (error == Error::Ok) error = source.finish(end);
       if (error == Error::Ok && memory == NpyMemory::Map) {
-        detail::fields(draft).readonly = detail::kHasOwnTensors;
+        detail::fields(draft).readonly = detail::kHasReadOnly;
       }
     }
     if (error != Error::Ok) {

@@ -20,11 +20,10 @@ TENON_BEGIN_NAMESPACE
 ///
 /// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
 /// header is read. Each keeps the mapping, so this object may go before them. They are read-only:
-/// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. (In
-/// ATen mode, which has no read-only tensors, writes stay in this process.) While one of them
-/// lives, do not let anybody change or shorten the file in place: reading past its end ends the
-/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there,
-/// unless it writes in place.
+/// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. While
+/// one of them lives, do not let anybody change or shorten the file in place: reading past its end
+/// ends the process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file
+/// there, unless it writes in place.
 ///
 /// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each
 /// get(). Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
@@ -173,7 +172,7 @@ class SafeTensors {
       error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
     } else if (!info.is_copied) {
       Deleter release(nullptr, [file](void*) noexcept {});
-      const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasOwnTensors);
+      const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
       error = detail::borrow_checked(data, info.sizes, {}, {}, plan, &release, draft);
     } else {
       error = detail::make_owned(detail::RowMajor{info.sizes}, plan, false, draft);
@@ -183,7 +182,7 @@ class SafeTensors {
         if (detail::host_is_big_endian()) {
           detail::swap_byte_order(made.data, made.nbytes(), detail::number_size(made.type));
         }
-        made.readonly = detail::kHasOwnTensors;
+        made.readonly = detail::kHasReadOnly;
       }
     }
     if (error != Error::Ok) {

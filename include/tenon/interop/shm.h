@@ -340,8 +340,8 @@ struct ShmAttach {
   /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
   /// InvalidArgument (the name; memory that does not hold a tensor; a header that does not describe
   /// this memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly
-  /// in ATen mode); AccessFailed (permissions; a folder, a pipe); InUse (another process keeps the
-  /// file locked, for longer than 0.1 seconds); OutOfMemory.
+  /// in ATen mode before libtorch 2.13); AccessFailed (permissions; a folder, a pipe); InUse
+  /// (another process keeps the file locked, for longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.

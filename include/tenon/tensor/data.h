@@ -49,8 +49,8 @@ constexpr own::ScalarType value_type_of() noexcept {
 /// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char*
 /// and std::byte* are raw bytes: they take the dtype given, else Float for void*, Char for char*,
 /// Byte for the others.
-/// A pointer to const makes a read-only tensor, which ATen mode does not have. The literal nullptr
-/// makes a placeholder.
+/// A pointer to const makes a read-only tensor, which in ATen mode copies the memory before ATen
+/// first writes to it. The literal nullptr makes a placeholder.
 class DataPtr {
  public:
   template <class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
@@ -62,11 +62,6 @@ class DataPtr {
         type_(kType<Element>),
         raw_(is_bytes<Element>),
         readonly_(std::is_const_v<T>) {}
-  /// ATen has no read-only tensors. A const_cast lends the memory to be written, and
-  /// clone_tensor_ptr() of that tensor copies it.
-  template <class T, bool kHasReadonly = detail::kHasOwnTensors,
-            std::enable_if_t<!kHasReadonly, int> = 0>
-  DataPtr(const T* pointer) = delete;
   constexpr DataPtr(void* pointer, bool readonly) noexcept : DataPtr(pointer) {
     readonly_ = readonly;
   }

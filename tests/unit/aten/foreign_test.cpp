@@ -163,6 +163,12 @@ TEST_CASE("ATen tensor: after a resize_() that failed half way it says what is w
 }
 
 #if __has_include(<ATen/ops/_lazy_clone.h>)
+TEST_CASE("foreign tensors: one whose storage refuses to show its memory is refused") {
+  const at::Tensor t = at::zeros({2, 3});
+  t.storage().unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_("no");
+  check_refused(t, Error::NotSupported, "is of a kind that does not show its memory");
+}
+
 TEST_CASE("ATen tensor: asking and reading leave a lazy clone's data shared, writing does not") {
   const Tensor source = at::zeros({2, 3});
   Tensor lazy = at::_lazy_clone(source);

@@ -258,7 +258,7 @@ TEST_CASE("assign, copy_to: tensors without data and memory on a device are refu
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("assign: a read-only tensor is not written to", "[plain]") {
+TEST_CASE("assign: a read-only tensor is not written to") {
   const int32_t data[6] = {10, 20, 30, 40, 50, 60};
   const Tensor t = for_blob(read_only(data), {2, 3}).make_tensor();
   check_bytes(Error::InvalidState, "the tensor is read-only", t, foreign, 24, kAssign);

@@ -86,13 +86,15 @@ TEST_CASE("to_binary: of any strides, every limit is a prefix of the elements in
   CHECK(to_binary(huge, 2) == Bytes{4, 3, 2, 1, 4, 3, 2, 1});
 }
 
-TEST_CASE("to_binary: reversed and read-only tensors are read, their Bools are 0 or 1", "[plain]") {
+TEST_CASE("to_binary: reversed and read-only tensors are read, their Bools are 0 or 1") {
+#if !TENON_ATEN_MODE  // where strides are not negative
   Ints data = counting(120);
   check_limits(from_blob(data.data() + 119, {4, 5, 6}, {-30, -1, -5}));
   check_limits(from_blob(data.data() + 23, {4, 6}, {-6, -1}));
   check_limits(from_blob(data.data() + 5, {3, 6}, {0, -1}));
   uint8_t bools[4] = {0, 1, 2, 255};
   CHECK(to_binary(from_blob(bools + 3, {4}, {-1}, ScalarType::Bool)) == Bytes{1, 1, 1, 0});
+#endif
   const uint8_t bytes[2] = {3, 4};
   CHECK(to_binary(from_blob(read_only(bytes), {2})) == Bytes{3, 4});
 }

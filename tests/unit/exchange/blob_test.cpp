@@ -291,10 +291,10 @@ TEST_CASE("from_blob, to_blob: strides may have gaps, overlap or be 0, of any ra
   check_trip(data, {1, 1, 1, 1, 1, 2, 1, 3}, {}, {0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[plain]") {
+TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[readonly]") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  check_trip(data + 5, {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0});
-  check_trip(data + 5, {6}, {-1}, {5, 4, 3, 2, 1, 0});
+  ATEN_LACKS(check_trip(data + 5, {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0});
+             check_trip(data + 5, {6}, {-1}, {5, 4, 3, 2, 1, 0});)
   Blob blob{data, {2}, {}, ScalarType::Int};
   blob.readonly = true;
   const TensorPtr t = from_blob(blob);
@@ -447,8 +447,7 @@ TEST_CASE("to_owned_blob: fetches what only a backend reaches, and says what it 
   CHECK(to_owned_blob(zeros({0, 3})).nbytes() == 0);
 }
 
-TEST_CASE("to_blob: host memory that only its backend reaches is an error, which retains nothing",
-          "[plain]") {
+TEST_CASE("to_blob: host memory that only its backend reaches is an error, which retains nothing") {
   MinimalBackend b("own", Device());
   const TensorPtr t = zeros({2}, b);
   RAISES(

@@ -167,8 +167,7 @@ TEST_CASE("to_dlpack: a copy has flag 2 and memory of its own, which nobody else
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("to_dlpack: a read-only tensor has flag 1, its views too; a copy may be written",
-          "[plain]") {
+TEST_CASE("to_dlpack: a read-only tensor has flag 1, its views too; a copy may be written") {
   static const float data[2] = {1, 2};
   const TensorPtr t = from_blob(read_only(data), {2});
   CHECK(DLPackPtr(to_dlpack(t))->flags == 1);

@@ -271,8 +271,7 @@ TEST_CASE("from_dlpack: a null pointer is refused, null data only where there ar
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("from_dlpack: a read-only struct is a read-only tensor, and so are its views",
-          "[plain]") {
+TEST_CASE("from_dlpack: a read-only struct is a read-only tensor, and so are its views") {
   int32_t data[2] = {1, 2};
   Lent<> lent(data, kInt32, {2}, {1});
   lent.managed.flags = 1;
@@ -299,9 +298,6 @@ TEST_CASE("from_dlpack: a copy of a read-only struct may be written") {
 TEST_CASE(
     "from_dlpack: what ATen does not have is refused, and the struct released; it is copied") {
   int32_t data[2] = {1, 2};
-  Lent<> readonly(data, kInt32, {2}, {1});
-  readonly.managed.flags = 1;
-  check_refused(readonly, Error::NotSupported, "ATen has no read-only tensors");
   Lent<> reversed(data + 1, kInt32, {2}, {-1});
   check_refused(reversed, Error::NotSupported, "ATen has no negative ones");
   Lent<> copied(data + 1, kInt32, {2}, {-1});
@@ -434,16 +430,15 @@ TEST_CASE(
   CHECK(backend.faults == 0);
 }
 
-TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 0, and copied",
-          "[plain]") {
+TEST_CASE("from_dlpack: pinned and managed memory is read by the host, as index 0, and copied") {
   alignas(8) unsigned char bytes[16] = {};
   const Ints numbers{-5, 1000000};
   std::memcpy(bytes + 8, numbers.data(), 8);
-  for (const int32_t type : {3, 11, 13}) {
+  for (const int32_t type : {3, 11 ATEN_LACKS(, 13)}) {
     Lent<> lent(bytes + 8, kInt32, {2}, {1});
     lent.set_device(type, type == 3 ? -1 : 2);
     const TensorPtr t = from_dlpack(lent.get());
-    CHECK(device(t) == Device(static_cast<DeviceType>(type), 0));
+    ATEN_LACKS(CHECK(device(t) == Device(static_cast<DeviceType>(type), 0));)
     CHECK(values<int32_t>(t) == numbers);
   }
   for (const int offset : {8, 1}) {  // also misaligned
@@ -503,8 +498,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "from_dlpack: byte offsets of no element, and elements beyond the address space, are errors",
-    "[plain]") {
+    "from_dlpack: byte offsets of no element, and elements beyond the address space, are errors") {
   constexpr uint64_t kMost = uint64_t{PTRDIFF_MAX} - 3;  // a multiple of 4
   const struct {
     Error error;

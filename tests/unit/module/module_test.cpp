@@ -199,8 +199,7 @@ TEST_CASE("Module: an output that is None is named by what it is only when it is
   CHECK(module.get_outputs()->size() == 3);
 }
 
-TEST_CASE("Module: a runtime's outputs in a device's memory are copied and filled there",
-          "[plain]") {
+TEST_CASE("Module: a runtime's outputs in a device's memory are copied and filled there") {
   struct OnDevice final : Module {
     explicit OnDevice(Backend& memory)
         : Module(&memory), spec(TensorSpec{{2}, ScalarType::Float, {}, memory.device()}) {}

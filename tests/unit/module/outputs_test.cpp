@@ -215,7 +215,7 @@ TEST_CASE("Outputs: what is copied aside is in the module's memory, the same in 
   CHECK(arena.reset() == Error::Ok);
 }
 
-TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too", "[plain]") {
+TEST_CASE("Outputs: what is on a device is copied aside there, a list's tensors too") {
   tests::MinimalBackend device;
   const TensorPtr state = clone_tensor_ptr(make_tensor_ptr({1.0f, 2.0f}), device);
   Outputs outputs;

@@ -290,7 +290,7 @@ TEST_CASE("cat_out, stack_out: what the output has to be; after an error it is a
   CHECK(values<int32_t>(out) == Ints{5, 6, 7, 8});
 }
 
-TEST_CASE("cat, stack: up to 64 dimensions", "[plain]") {
+TEST_CASE("cat, stack: up to 64 dimensions") {
   const TensorPtr a = ones(Dims(Vector(64, 1)), kInt);
   CHECK(cat({a, a}, 63)->size(63) == 2);
   RAISES(InvalidArgument, "stack: sizes has more than 64 entries", stack({a, a}));

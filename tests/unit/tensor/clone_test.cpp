@@ -81,7 +81,7 @@ TEST_CASE("clone: casts that canCast forbids are refused by name") {
   CHECK(try_clone_tensor_ptr(floats).ok());
 }
 
-TEST_CASE("clone: of a read-only tensor is writable", "[plain]") {
+TEST_CASE("clone: of a read-only tensor is writable", "[readonly]") {
   const int32_t data[2] = {1, 2};
   auto t = clone_tensor_ptr(from_blob(tests::read_only(data), {2}));
   CHECK_FALSE(is_readonly(t));

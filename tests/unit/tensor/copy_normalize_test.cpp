@@ -194,14 +194,16 @@ TEST_CASE("normalize: what is refused changes nothing") {
   CHECK(values<uint8_t>(bytes) == std::vector<uint8_t>(6, 7));
 }
 
-TEST_CASE("normalize: read-only destinations are refused, reversed ones written", "[plain]") {
+TEST_CASE("normalize: read-only destinations are refused, reversed ones written") {
   const float data[2] = {1, 2};
   RETURNS(InvalidState, "copy_: the destination is read-only",
           copy_(from_blob(read_only(data), {2}), make_tensor_ptr({1, 2}), Normalize()));
   float memory[6] = {};
   const TensorPtr plain = from_blob(memory, {3, 2});
-  CHECK(copy_(flip(plain, {0}), planes(), halves()) == Error::Ok);
-  CHECK(Floats(memory, memory + 6) == Floats{0, 3, 0, 2, 0, 1});
+  CHECK(copy_(plain, planes(), halves()) == Error::Ok);
+  CHECK(Floats(memory, memory + 6) == Floats{0, 1, 0, 2, 0, 3});
+  ATEN_LACKS(CHECK(copy_(flip(plain, {0}), planes(), halves()) == Error::Ok);
+             CHECK(Floats(memory, memory + 6) == Floats{0, 3, 0, 2, 0, 1});)
 }
 
 }  // namespace copy_normalize_test

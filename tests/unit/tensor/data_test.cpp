@@ -158,9 +158,9 @@ class Generated {
 
 TEST_CASE("data: TypeArg is a type or stands for the data's") {
   CHECK(TypeArg(ScalarType::Int).is_given());
-  CHECK(TypeArg(ScalarType::Int).value_or(ScalarType::Float) == ScalarType::Int);
+  CHECK(TypeArg(ScalarType::Int).value_or(own::ScalarType::Float) == own::ScalarType::Int);
   CHECK_FALSE(TypeArg::deduced().is_given());
-  CHECK(TypeArg::deduced().value_or(ScalarType::Float) == ScalarType::Float);
+  CHECK(TypeArg::deduced().value_or(own::ScalarType::Float) == own::ScalarType::Float);
 }
 
 TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a placeholder") {
@@ -177,25 +177,25 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
   char text[2][8] = {};
   const struct {
     DataPtr data;
-    ScalarType type;
+    own::ScalarType type;
     bool is_raw, is_readonly, is_placeholder;
   } rows[] = {
-      {&f, ScalarType::Float, false, false, false},
-      {&d, ScalarType::Double, false, true, false},
-      {static_cast<void*>(&f), ScalarType::Float, true, false, false},
-      {static_cast<const void*>(&f), ScalarType::Float, true, true, false},
-      {&c, ScalarType::Char, true, false, false},
-      {&u, ScalarType::Byte, true, false, false},
-      {&b, ScalarType::Byte, true, false, false},
-      {&i, ScalarType::Char, false, false, false},
-      {&t, ScalarType::Bool, false, false, false},
-      {&h, ScalarType::Half, false, false, false},
-      {&z, ScalarType::ComplexFloat, false, false, false},
-      {grid, ScalarType::Float, false, false, false},
-      {static_cast<const float(*)[3]>(grid), ScalarType::Float, false, true, false},
-      {text, ScalarType::Char, true, false, false},
-      {nullptr, ScalarType::Float, true, false, true},
-      {static_cast<float*>(nullptr), ScalarType::Float, false, false, false},
+      {&f, own::ScalarType::Float, false, false, false},
+      {&d, own::ScalarType::Double, false, true, false},
+      {static_cast<void*>(&f), own::ScalarType::Float, true, false, false},
+      {static_cast<const void*>(&f), own::ScalarType::Float, true, true, false},
+      {&c, own::ScalarType::Char, true, false, false},
+      {&u, own::ScalarType::Byte, true, false, false},
+      {&b, own::ScalarType::Byte, true, false, false},
+      {&i, own::ScalarType::Char, false, false, false},
+      {&t, own::ScalarType::Bool, false, false, false},
+      {&h, own::ScalarType::Half, false, false, false},
+      {&z, own::ScalarType::ComplexFloat, false, false, false},
+      {grid, own::ScalarType::Float, false, false, false},
+      {static_cast<const float(*)[3]>(grid), own::ScalarType::Float, false, true, false},
+      {text, own::ScalarType::Char, true, false, false},
+      {nullptr, own::ScalarType::Float, true, false, true},
+      {static_cast<float*>(nullptr), own::ScalarType::Float, false, false, false},
   };
   for (const auto& row : rows) {
     INFO("row " << &row - rows);
@@ -211,7 +211,7 @@ TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there
   const std::initializer_list<int> numbers = {1, 2, 3};
   const Values list = numbers;
   CHECK(list.count() == 3);
-  CHECK(list.type() == ScalarType::Int);
+  CHECK(list.type() == own::ScalarType::Int);
   CHECK(list.is_checked());
   CHECK_FALSE(list.is_adoptable());
   Floats source = {1, 2};
@@ -227,13 +227,13 @@ TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there
   CHECK(moved.is_adoptable());
   CHECK(moved.data() == memory);
   CHECK(Values().count() == 0);
-  CHECK(Values().type() == ScalarType::Float);
+  CHECK(Values().type() == own::ScalarType::Float);
   CHECK(Values(Bytes{1}).is_bytes());
   CHECK(Values(std::list<uint8_t>{1}).is_bytes());
   CHECK(Values(std::string("abc")).is_bytes());
-  CHECK(Values(std::string("abc")).type() == ScalarType::Char);
+  CHECK(Values(std::string("abc")).type() == own::ScalarType::Char);
   CHECK(Values(std::vector<std::byte>(2)).is_bytes());
-  CHECK(Values(std::vector<std::byte>(2)).type() == ScalarType::Byte);
+  CHECK(Values(std::vector<std::byte>(2)).type() == own::ScalarType::Byte);
   CHECK_FALSE(Values(std::vector<int8_t>{1}).is_bytes());
   CHECK_FALSE(Values({uint8_t{1}}).is_bytes());
 }

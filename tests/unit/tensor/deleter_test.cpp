@@ -172,7 +172,8 @@ TEST_CASE("deleter: the pointer is the one at creation, even after the memory wa
   Calls calls;
   auto t = from_blob(data, {2}, ScalarType::Float, calls.deleter(), TensorShapeDynamism::DYNAMIC);
   float other[2] = {};
-  RAISES(InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));
+  RETURNS(InvalidState, "set_data", set_data(t, other));
+  ATEN_LACKS(RAISES(InvalidState, "set_data", (t->unsafeGetTensorImpl()->set_data(other), 0));)
   REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
   CHECK(calls.count == 1);
   CHECK(calls.argument == data);
@@ -185,7 +186,7 @@ TEST_CASE("deleter: gets the pointer that was given, null or not, elements or no
   float data[4] = {1, 2, 3, 4};
   void* const null = nullptr;
   Calls calls;
-  from_blob(data + 3, {4}, {-1}, ScalarType::Float, calls.deleter());
+  from_blob(data + 3, {1}, {1}, ScalarType::Float, calls.deleter());
   CHECK(calls.argument == data + 3);
   from_blob(null, {0}, ScalarType::Float, calls.deleter());
   CHECK(calls.argument == nullptr);

@@ -17,11 +17,12 @@ TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on 
     CAPTURE(nbytes);
     const TensorPtr t = zeros({nbytes}, ScalarType::Byte);
     CHECK(is_aligned(t, 64));
-    CHECK(static_cast<bool>(detail::fields(t).deleter) == (nbytes > limit));
+    ATEN_LACKS(CHECK(static_cast<bool>(detail::fields(t).deleter) == (nbytes > limit));)
     CHECK(values<uint8_t>(t) == Bytes(static_cast<size_t>(nbytes)));
   }
 }
 
+#if !TENON_ATEN_MODE  // where a TensorImplPtr is no std::shared_ptr
 TEST_CASE("draft: weak pointers to an impl work, and outlive it") {
   auto impl = make_tensor_impl_ptr({2}, {1.0f, 2.0f});
   const std::weak_ptr<TensorImpl> weak = impl;
@@ -29,6 +30,7 @@ TEST_CASE("draft: weak pointers to an impl work, and outlive it") {
   impl.reset();
   CHECK(weak.expired());
 }
+#endif
 
 TEST_CASE("draft: an owner keeps the memory alive and counts as a borrow") {
   auto t = ones({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);

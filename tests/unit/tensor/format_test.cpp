@@ -151,22 +151,24 @@ TEST_CASE("to_string: strides are followed, and named unless they are contiguous
   });
 }
 
-TEST_CASE("to_string: negative strides, read-only tensors, memory of devices", "[plain]") {
+TEST_CASE("to_string: negative strides, read-only tensors, memory of devices") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   const void* const address = reinterpret_cast<void*>(uintptr_t{64});
   tests::check_texts({
-      {to_string(from_blob(data + 5, {3}, {-2})), "[5 3 1]\nInt {3}, strides {-2}"},
       {to_string(from_blob(tests::read_only(data), {2})), "[0 1]\nInt {2}, read-only"},
       {to_string(from_blob(tests::read_only(data), {2}, {0})),
        "[0 0]\nInt {2}, strides {0}, read-only"},
-      {to_string(for_blob(data, {2}).device("cuda_host:1").make_tensor_ptr()),
-       "[0 1]\nInt {2} on cuda_host:1"},
       {to_string(for_blob(tests::read_only(address), {2, 3})
                      .strides({1, 2})
-                     .device("opencl")
+                     .device("cuda")
                      .make_tensor_ptr()),
-       "Float {2, 3} on opencl:0, strides {1, 2}, read-only, not readable by the host"},
+       "Float {2, 3} on cuda:0, strides {1, 2}, read-only, not readable by the host"},
   });
+  ATEN_LACKS(tests::check_texts({
+      {to_string(from_blob(data + 5, {3}, {-2})), "[5 3 1]\nInt {3}, strides {-2}"},
+      {to_string(for_blob(data, {2}).device("cuda_host:1").make_tensor_ptr()),
+       "[0 1]\nInt {2} on cuda_host:1"},
+  });)
 }
 
 TEST_CASE("to_string: of placeholders and memory that the host cannot read, the last line") {

@@ -73,15 +73,10 @@ inline void check_tensor(const tenon::Tensor& t, const Vector& shape, const Vect
   if (!elements.empty()) CHECK(values<int32_t>(t) == elements);
 }
 
-/// A pointer to const, which makes a read-only tensor. ATen mode has none, and refuses it when it
-/// is compiled: there it is none, and the tests are not run.
+/// A pointer to const, which makes a read-only tensor.
 template <class T>
-auto read_only(const T* data) {
-#if TENON_ATEN_MODE
-  return const_cast<T*>(data);
-#else
+const T* read_only(const T* data) {
   return data;
-#endif
 }
 
 /// A contiguous move-only container of floats on the heap, which counts its releases.

@@ -388,7 +388,7 @@ TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be dealloc
   backend.use = [&] { backend.use = deallocate, ++calls; };
   REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
   CHECK(calls == 1);
-  CHECK(tried == std::vector<Deallocation>(2, Deallocation::InUse));
+  CHECK((tried == std::vector<Deallocation>(2, Deallocation::InUse)));
   CHECK(backend.faults == 0);
 }
 

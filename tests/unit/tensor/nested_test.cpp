@@ -88,7 +88,7 @@ TEST_CASE("nested: arrays are copied, with sizes they are the caller's memory") 
   CHECK(for_blob(cube, {4}).make_tensor().scalar_type() == ScalarType::Int);
 }
 
-TEST_CASE("nested: an array of const is read-only memory", "[plain]") {
+TEST_CASE("nested: an array of const is read-only memory") {
   static const float table[2][2] = {{1, 2}, {3, 4}};
   const TensorPtr t = from_blob(read_only(&table[0]), {2, 2});
   CHECK(is_readonly(t));

@@ -88,7 +88,7 @@ TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
   for (int count : counts) CHECK(count > 100);
 }
 
-TEST_CASE("resize: room near the limit does not overflow when it is doubled", "[plain]") {
+TEST_CASE("resize: room near the limit does not overflow when it is doubled") {
   Calls calls;
   uint8_t byte = 0;
   auto t = from_blob(&byte, {PTRDIFF_MAX / 2 + 2}, ScalarType::Byte, calls.deleter(), kDynamic);
@@ -408,8 +408,8 @@ TEST_CASE("resize: what has elements below element 0 does not grow, and loses no
   }
 }
 
-TEST_CASE("resize: memory of another device does not grow from the heap", "[plain]") {
-  for (const char* device : {"cuda:1", "cuda_managed:1", "cuda_host", "rocm_host"}) {
+TEST_CASE("resize: memory of another device does not grow from the heap") {
+  for (const char* device : {"cuda:1", "cuda_managed:1" ATEN_LACKS(, "cuda_host", "rocm_host")}) {
     Calls calls;
     int32_t data[4] = {1, 2, 3, 4};
     auto t = for_blob(data, {4})
@@ -555,7 +555,7 @@ TEST_CASE("resize: a shape of the same reach that a backend gives while it alloc
   }
 }
 
-TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it", "[plain]") {
+TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it") {
   CallingBackend backend;
   backend.label = "cuda_managed:1";
   auto t = full({400}, 3, ScalarType::Int, kDynamic, backend);
@@ -565,7 +565,7 @@ TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave
   REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
   CHECK(asked);
   CHECK(const_data_ptr(t) != before);
-  CHECK(device(t) == Device("cuda_managed:1"));
+  ATEN_LACKS(CHECK(device(t) == Device("cuda_managed:1"));)
   CHECK(memory(t, 400) == Ints(400, 3));
 }
 

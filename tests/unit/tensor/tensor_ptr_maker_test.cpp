@@ -310,7 +310,7 @@ TEST_CASE("from_blob: the type follows from the pointer") {
   CHECK(from_blob(untyped, {1}, ScalarType::Long)->scalar_type() == ScalarType::Long);
 }
 
-TEST_CASE("from_blob: a pointer to const makes a read-only tensor", "[plain]") {
+TEST_CASE("from_blob: a pointer to const makes a read-only tensor") {
   const int32_t data[2] = {1, 2};
   auto t = from_blob(read_only(data), {2});
   CHECK(is_readonly(t));

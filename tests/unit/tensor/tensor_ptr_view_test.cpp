@@ -89,7 +89,7 @@ TEST_CASE("view: with the source's sizes it has its strides and dim order too") 
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("view: of a read-only tensor is read-only", "[plain]") {
+TEST_CASE("view: of a read-only tensor is read-only") {
   const float data[2] = {1, 2};
   auto view = make_tensor_ptr(*from_blob(read_only(data), {2}));
   CHECK(is_readonly(view));

@@ -10,18 +10,20 @@ namespace tensor_test {
 using namespace tenon;
 using namespace tests;
 
-static_assert(sizeof(Tensor) == 2 * sizeof(void*));
+ATEN_LACKS(static_assert(sizeof(Tensor) == 2 * sizeof(void*));)
 static_assert(std::is_nothrow_default_constructible_v<Tensor>);
 static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 static_assert(std::is_nothrow_move_assignable_v<Tensor>);
-static_assert(std::is_nothrow_copy_constructible_v<Tensor>);
 static_assert(std::is_same_v<TensorPtr, std::unique_ptr<Tensor>>);
 static_assert(sizeof(TensorPtr) == sizeof(void*));
+#if !TENON_ATEN_MODE  // whose types these are not
+static_assert(std::is_nothrow_copy_constructible_v<Tensor>);
 static_assert(std::is_same_v<TensorImplPtr, std::shared_ptr<TensorImpl>>);
 static_assert(!std::is_convertible_v<TensorImpl*, Tensor>);
 static_assert(std::is_same_v<Tensor::SizesType, int64_t>);
 static_assert(std::is_same_v<Tensor::StridesType, int64_t>);
 static_assert(std::is_same_v<Tensor::DimOrderType, uint8_t>);
+#endif
 
 TEST_CASE("tensor: metadata has ATen's names and meanings") {
   auto t = make_tensor({2, 3, 4}, std::vector<double>(24), {2, 0, 1});
@@ -35,10 +37,10 @@ TEST_CASE("tensor: metadata has ATen's names and meanings") {
   CHECK(t.scalar_type() == ScalarType::Double);
   CHECK(t.dtype() == ScalarType::Double);
   CHECK(t.device() == Device());
-  CHECK(t.device().to_string() == "cpu");
-  CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(Device(t.device()).to_string() == "cpu");
+  ATEN_LACKS(CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
+             CHECK_FALSE(t.is_readonly());)
   CHECK_FALSE(t.is_contiguous());
-  CHECK_FALSE(t.is_readonly());
   CHECK(t.defined());
 }
 
@@ -48,14 +50,17 @@ TEST_CASE("tensor: size and stride count negative dimensions from the end") {
   CHECK(t.size(-1) == 3);
   CHECK(t.stride(1) == 1);
   CHECK(t.stride(-2) == 3);
+#if !TENON_ATEN_MODE  // whose members throw c10::Error
   RAISES(OutOfBounds, "size: dimension 2 is out of range", t.size(2));
   RAISES(OutOfBounds, "size: dimension -3", t.size(-3));
   RAISES(OutOfBounds, "stride: dimension 2", t.stride(2));
   RAISES(OutOfBounds, "stride: dimension -3", t.stride(-3));
   RAISES(OutOfBounds, "-9223372036854775808", t.size(INT64_MIN));
   RAISES(OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
+#endif
 }
 
+#if !TENON_ATEN_MODE  // whose tensors lack members, and check less
 // A promise of docs/guarantees.md.
 TEST_CASE("tensor: an undefined one says so in every member") {
   CHECK_FALSE(Tensor(TensorImplPtr()).defined());
@@ -150,6 +155,8 @@ TEST_CASE("tensor: what is read-only is not written, other devices' memory is no
   CHECK(for_blob(device_data, {1}).device("cuda_host").make_tensor().item<float>() == 0);
 }
 
+#endif
+
 TEST_CASE("tensor: item converts what fits and refuses what does not") {
   CHECK(make_tensor(3).item<int>() == 3);
   CHECK(make_tensor(3).item<double>() == 3.0);
@@ -158,16 +165,19 @@ TEST_CASE("tensor: item converts what fits and refuses what does not") {
   CHECK(make_tensor(true).item<bool>());
   CHECK(make_tensor({1}, {-5}).item<int8_t>() == -5);
   CHECK(make_tensor({1, 1, 1}, {2.5f}).item<float>() == 2.5f);
-  CHECK(make_tensor(std::numeric_limits<uint64_t>::max()).item<uint64_t>() == UINT64_MAX);
+  ATEN_LACKS(CHECK(make_tensor(UINT64_MAX).item<uint64_t>() == UINT64_MAX);)
   CHECK(make_tensor(1.5, ScalarType::Half).item<float>() == 1.5f);
+#if !TENON_ATEN_MODE  // whose members throw c10::Error
   RAISES(InvalidArgument, "item: 300 does not fit Byte", make_tensor(300).item<uint8_t>());
   RAISES(InvalidArgument, "item: 2.5", make_tensor(2.5).item<int>());
   RAISES(InvalidArgument, "-1", make_tensor(-1).item<uint64_t>());
   RAISES(InvalidArgument, "item: a tensor of sizes {2} has 2 elements",
          make_tensor({1, 2}).item<int>());
   RAISES(InvalidArgument, "has 0 elements", make_tensor({0}, {}).item<float>());
+#endif
 }
 
+#if !TENON_ATEN_MODE  // whose tensors have no data<T>()
 TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
   auto t = make_tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
   for (float& value : t.data<float>()) value *= 2;
@@ -180,22 +190,23 @@ TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
   RAISES(InvalidState, "data: strides {1, 2} of sizes {2, 2} are not contiguous",
          ordered.data<int32_t>());
 }
+#endif
 
 TEST_CASE("tensor: is_contiguous ignores size-1 dimensions, and all strides without elements") {
   float data[8] = {};
   CHECK(from_blob(data, {2, 1, 2}, {2, 77, 1})->is_contiguous());
   CHECK(from_blob(data, {2, 0}, {5, 9})->is_contiguous());
   CHECK_FALSE(from_blob(data, {2, 2}, {3, 1})->is_contiguous());
-  CHECK_FALSE(from_blob(data + 1, {2}, {-1})->is_contiguous());
+  ATEN_LACKS(CHECK_FALSE(from_blob(data + 1, {2}, {-1})->is_contiguous());)
   CHECK_FALSE(from_blob(data, {2}, {0})->is_contiguous());
 }
 
 TEST_CASE("tensor: nbytes counts the elements, not gaps; is_aligned looks at element 0") {
   alignas(64) float data[32] = {};
-  CHECK(from_blob(data, {2})->is_aligned(64));
-  CHECK(from_blob(data + 1, {2})->is_aligned(4));
-  CHECK_FALSE(from_blob(data + 1, {2})->is_aligned(8));
-  RAISES(InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));
+  CHECK(is_aligned(from_blob(data, {2}), 64));
+  CHECK(is_aligned(from_blob(data + 1, {2}), 4));
+  CHECK_FALSE(is_aligned(from_blob(data + 1, {2}), 8));
+  ATEN_LACKS(RAISES(InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));)
   CHECK(from_blob(data, {2, 2}, {4, 1})->nbytes() == 16);
   CHECK(from_blob(data, {100, 2}, {0, 1})->nbytes() == 800);
 }
@@ -213,25 +224,28 @@ TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one ow
   CHECK(view.is_alias_of(other_view));
   CHECK_FALSE(a.is_alias_of(b));
   CHECK_FALSE(view.is_alias_of(b));
-  CHECK_FALSE(a.is_alias_of(Tensor()));
+  ATEN_LACKS(CHECK_FALSE(a.is_alias_of(Tensor()));)
 }
 
 // A promise of docs/guarantees.md.
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};
-  CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);
-  CHECK(zeros({5000})->ownership() == Ownership::Owned);
-  CHECK(make_tensor(Floats{1, 2}).ownership() == Ownership::Adopted);
-  CHECK(from_blob(data, {2}, ScalarType::Float, [](void*) {})->ownership() == Ownership::Adopted);
-  CHECK(from_blob(data, {2})->ownership() == Ownership::Borrowed);
-  CHECK(make_tensor(make_tensor({1, 2}), {1}).ownership() == Ownership::View);
-  CHECK(from_dlpack(to_dlpack(zeros({2})))->ownership() == Ownership::Owned);  // is that tensor
-  CHECK(from_dlpack(to_dlpack(zeros({2})), true)->ownership() == Ownership::Owned);
-  CHECK(from_blob(to_blob(zeros({2})))->ownership() == Ownership::Owned);
-  CHECK(for_blob(data, {2}).owner(1).make_tensor().ownership() == Ownership::Adopted);
-  CHECK(clone_tensor_ptr(from_blob(data, {2}))->ownership() == Ownership::Owned);
+  ATEN_LACKS(CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);)
+  CHECK(ownership(make_tensor({1, 2})) == Ownership::Owned);
+  CHECK(ownership(zeros({5000})) == Ownership::Owned);
+  CHECK(ownership(make_tensor(Floats{1, 2})) == Ownership::Adopted);
+  CHECK(ownership(from_blob(data, {2}, ScalarType::Float, [](void*) {})) == Ownership::Adopted);
+  CHECK(ownership(from_blob(data, {2})) == Ownership::Borrowed);
+  CHECK(ownership(make_tensor(make_tensor({1, 2}), {1})) == Ownership::View);
+  // They are the tensors that were exported.
+  ATEN_LACKS(CHECK(ownership(from_dlpack(to_dlpack(zeros({2})))) == Ownership::Owned);
+             CHECK(ownership(from_blob(to_blob(zeros({2})))) == Ownership::Owned);)
+  CHECK(ownership(from_dlpack(to_dlpack(zeros({2})), true)) == Ownership::Owned);
+  CHECK(ownership(for_blob(data, {2}).owner(1).make_tensor()) == Ownership::Adopted);
+  CHECK(ownership(clone_tensor_ptr(from_blob(data, {2}))) == Ownership::Owned);
 }
 
+#if !TENON_ATEN_MODE  // whose tensors have another set_data()
 TEST_CASE("tensor: set_data leaves nothing of the room in the old memory, but keeps a bound") {
   float other[6] = {7, 8, 9, 10, 11, 12};
   Tensor growing = make_tensor({2}, {1.0f, 2.0f}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
@@ -260,6 +274,7 @@ TEST_CASE("tensor: set_data leaves nothing of the room in the old memory, but ke
   RAISES(InvalidState, "set_data: the tensor, of sizes {1}, was deallocated",
          (gone.set_data(other), 0));
 }
+#endif
 
 TEST_CASE("tensor: a handle on the heap works with new and delete") {
   auto* t = new Tensor(make_tensor({1, 2}));

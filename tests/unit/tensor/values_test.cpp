@@ -320,11 +320,12 @@ TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type o
         std::vector<bool>{false, true, true});
 }
 
-TEST_CASE("equal, allclose, to_vector: negative strides, read-only tensors", "[plain]") {
+TEST_CASE("equal, allclose, to_vector: negative strides, read-only tensors") {
   const TensorPtr t = make_tensor_ptr({1, 2, 3});
-  CHECK(tenon::equal(flip(t, {0}), make_tensor_ptr({3, 2, 1})));
+  ATEN_LACKS(CHECK(tenon::equal(flip(t, {0}), make_tensor_ptr({3, 2, 1})));)
   const float table[2] = {1, 2};
-  CHECK(to_vector<float>(flip(from_blob(read_only(table), {2}), {0})) == Floats{2, 1});
+  CHECK(to_vector<float>(from_blob(read_only(table), {2})) == Floats{1, 2});
+  ATEN_LACKS(CHECK(to_vector<float>(flip(from_blob(read_only(table), {2}), {0})) == Floats{2, 1});)
   CHECK(allclose(from_blob(read_only(table), {2}), t) == false);
 }
 

@@ -46,15 +46,14 @@ TEST_CASE("view: sizes that would need a copy are refused, with the strides and 
   RAISES(NotSupported, "need a copy", view(t, {2, 3}));
 }
 
-TEST_CASE("view: its dim order is the tensor's for the same sizes, else what strides imply",
-          "[plain]") {
-  int32_t data[7] = {};
-  CHECK(strides(view(from_blob(data + 6, {2, 3}, {-3, -1}), {2, 3})) == Vector{-3, -1});
+TEST_CASE("view: its dim order is the tensor's for the same sizes, else what strides imply") {
+  ATEN_LACKS(int32_t data[7] = {};
+             CHECK(strides(view(from_blob(data + 6, {2, 3}, {-3, -1}), {2, 3})) == Vector{-3, -1});)
   const Tensor column = make_tensor({1, 3}, {0, 1, 2}, {1, 0});
-  CHECK(dim_order(view(column, {1, 3})) == Vector{1, 0});
+  ATEN_LACKS(CHECK(dim_order(view(column, {1, 3})) == Vector{1, 0});)
   CHECK(dim_order(view(column, {3, 1})) == Vector{0, 1});
   const Tensor nothing = transpose(counted({2, 0}), 0, 1);
-  CHECK(dim_order(nothing) == Vector{1, 0});
+  ATEN_LACKS(CHECK(dim_order(nothing) == Vector{1, 0});)
   CHECK(dim_order(view(nothing, {0, 4})) == Vector{0, 1});
 }
 
@@ -123,19 +122,21 @@ TEST_CASE("view: dimensions out of range are refused, rank 0 passes for rank 1 i
   RAISES(OutOfBounds, "a tensor of 0 dimensions", narrow(scalar, 0, 0, 1));
 }
 
-TEST_CASE("view: the dim order follows dimensions that leave, enter and move", "[plain]") {
+TEST_CASE("view: the dim order follows dimensions that leave, enter and move") {
   // One pixel of three channels, stored as channels-last images are.
   const Tensor pixel = permute(make_tensor({1, 3, 1, 1}, {1, 2, 3}, {0, 2, 3, 1}), {0, 2, 3, 1});
   CHECK(sizes(pixel) == Vector{1, 1, 1, 3});
   CHECK(dim_order(pixel) == Vector{0, 1, 2, 3});
-  CHECK(dim_order(permute(pixel, {0, 3, 1, 2})) == Vector{0, 2, 3, 1});
+  ATEN_LACKS(CHECK(dim_order(permute(pixel, {0, 3, 1, 2})) == Vector{0, 2, 3, 1});)
   const Tensor t = make_tensor({2, 1, 3, 1}, {0, 1, 2, 3, 4, 5}, {2, 3, 0, 1});
+#if !TENON_ATEN_MODE  // where a dimension of size 1 has no place in the order
   CHECK(dim_order(squeeze(t, 1)) == Vector{1, 2, 0});
   CHECK(dim_order(tenon::select(t, 0, 1)) == Vector{1, 2, 0});
   CHECK(dim_order(unsqueeze(t, 1)) == Vector{1, 3, 4, 0, 2});
   CHECK(dim_order(unsqueeze(t, -1)) == Vector{2, 3, 0, 1, 4});
   CHECK(dim_order(transpose(t, 0, 3)) == Vector{2, 0, 3, 1});
   CHECK(dim_order(slice(make_tensor({2, 3}, {0, 1, 2, 3, 4, 5}, {1, 0}), 1, 0, 1)) == Vector{1, 0});
+#endif
 }
 
 }  // namespace view_dims_test

@@ -35,7 +35,7 @@ std::string wrong_elements(const Tensor& t, const Model& m, const char* memory) 
 
 // What is wrong with what the library keeps beside sizes and strides, or "".
 std::string wrong_layout(const Tensor& t) {
-  const detail::ImplFields& fields = detail::fields(t);
+  const auto& fields = detail::fields(t);
   const Vector sizes = tests::sizes(t);
   const Vector strides = tests::strides(t);
   const Vector order = tests::dim_order(t);
@@ -68,6 +68,10 @@ std::string wrong_layout(const Tensor& t) {
   return fields.layout.row_major == row_major ? "" : "row_major";
 }
 
+// ATen has no negative strides.
+constexpr int64_t kLowest = 0 ATEN_LACKS(-3);
+constexpr size_t kFlip = 5;
+
 constexpr const char* kFunctions[] = {
     "select",      "slice",     "narrow", "transpose", "permute", "flip",    "squeeze",     //
     "squeeze",     "unsqueeze", "expand", "view",      "reshape", "flatten", "as_strided",  //
@@ -89,18 +93,25 @@ class Chain {
     for (int step = 0; step < steps; ++step) {
       const size_t from = static_cast<size_t>(any(0, static_cast<int64_t>(models_.size()) - 1));
       function_ = static_cast<size_t>(any(0, static_cast<int64_t>(kCount) - 1));
+      if (TENON_ATEN_MODE && function_ == kFlip) continue;
       const std::string trouble = apply(Tensor(tensors_[from]), Model(models_[from]));
       if (!trouble.empty()) {
         return "step " + std::to_string(step) + ", " + kFunctions[function_] + ": " + trouble;
       }
     }
     // All borrow from the root, and only they and its handle hold it.
+#if !TENON_ATEN_MODE  // whose storages count views
     const detail::ImplFields& root = detail::fields(tensors_[0]);
     if (root.borrows.any() != (tensors_.size() > 1)) return "borrows";
     if (tensors_[0].use_count() != static_cast<long>(tensors_.size())) return "use_count";
     tensors_.resize(1);
     if (root.borrows.any()) return "a borrow is left";
     return tensors_[0].use_count() == 1 ? "" : "an owner is left";
+#else
+    if (tensors_[0].storage().use_count() != tensors_.size()) return "use_count";
+    tensors_.resize(1);
+    return tensors_[0].storage().use_count() == 1 ? "" : "an owner is left";
+#endif
   }
 
  private:
@@ -133,7 +144,7 @@ class Chain {
       step *= root.sizes[d];
     }
     if (one_in(3)) {
-      for (int64_t& stride : strides) stride = one_in(3) ? any(-3, 5) : stride;
+      for (int64_t& stride : strides) stride = one_in(3) ? any(kLowest, 5) : stride;
     }
     int64_t low = 0;
     int64_t high = product(root.sizes) == 0 ? -1 : 0;
@@ -157,7 +168,8 @@ class Chain {
       t = make();
       return 0;
     });
-    if (caught.error != expected.error) {
+    const bool is_between = contains(caught.message, "ATen counts such offsets in elements");
+    if (caught.error != expected.error && !is_between) {
       return std::string("expected ") + toString(expected.error) + ", got " +
              toString(caught.error) + ": " + caught.message;
     }
@@ -221,7 +233,7 @@ class Chain {
         Vector sizes, strides;
         for (int64_t n = any(0, 3); n > 0; --n) {
           sizes.push_back(one_in(16) ? 0 : any(1, 3));
-          strides.push_back(any(-2, 3));
+          strides.push_back(any(kLowest, 3));
         }
         const int64_t offset = one_in(4) ? any(-6, 6) : 0;
         return check(restrided(m, sizes, strides, offset),
@@ -312,6 +324,7 @@ TEST_CASE("view: random chains of views have the elements of a model, and none b
   // Enough of each function; squeeze without a dimension has nothing to refuse.
   for (size_t i = 0; i < kCount; ++i) {
     INFO(kFunctions[i]);
+    if (TENON_ATEN_MODE && i == kFlip) continue;
     CHECK(counts.made[i] > 500);
     if (i != 6) CHECK(counts.refused[i] > 50);
   }

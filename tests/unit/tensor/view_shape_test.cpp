@@ -14,10 +14,12 @@ using namespace tests;
 namespace {
 
 // The shape of a placeholder.
-ViewShape shape(const Vector& sizes, const Vector& strides, ScalarType type = ScalarType::Int) {
-  TensorImpl impl(type, static_cast<int64_t>(sizes.size()), sizes.data(), nullptr, nullptr,
-                  strides.data());
-  return ViewShape(detail::fields(Tensor(&impl)));
+ViewShape shape(const Vector& sizes, const Vector& strides,
+                own::ScalarType type = own::ScalarType::Int) {
+  tenon::detail::TensorFields fields;
+  fields.type = type;
+  REQUIRE(make_layout(sizes, {}, strides, elementSize(type), fields.layout) == Error::Ok);
+  return ViewShape(fields);
 }
 Vector sizes_of(const ViewShape& s) { return list(s.list(&ViewShape::Dim::size)); }
 Vector strides_of(const ViewShape& s) { return list(s.list(&ViewShape::Dim::stride)); }
@@ -44,10 +46,10 @@ TEST_CASE("view shape: the strides of a shape without elements overflow nothing"
   CHECK(s.select(3, 0) == Error::Ok);
   CHECK(s.offset == 0);
   s = source;
-  CHECK(s.view_as_type(ScalarType::Byte) == Error::Ok);
+  CHECK(s.view_as_type(own::ScalarType::Byte) == Error::Ok);
   CHECK(sizes_of(s) == Vector{0, 3, 8});
   s = source;
-  CHECK(s.view_as_type(ScalarType::Double) == Error::Ok);
+  CHECK(s.view_as_type(own::ScalarType::Double) == Error::Ok);
   CHECK(sizes_of(s) == Vector{0, 3, 1});
   s = source;
   CHECK(s.view({0, -1, 4}) == Error::InvalidArgument);
@@ -60,25 +62,25 @@ TEST_CASE("view shape: neither do those of dimensions of size 1, and those at th
   CHECK(s.flip({0, 1}) == Error::Ok);
   CHECK(s.offset == 1);
   CHECK(s.unsqueeze(0) == Error::Ok);
-  CHECK(s.view_as_type(ScalarType::UInt32) == Error::Ok);
+  CHECK(s.view_as_type(own::ScalarType::UInt32) == Error::Ok);
   s = source;
-  CHECK(s.view_as_type(ScalarType::Byte) == Error::Ok);
+  CHECK(s.view_as_type(own::ScalarType::Byte) == Error::Ok);
   CHECK(sizes_of(s) == Vector{1, 8});
   CHECK(strides_of(s)[1] == 1);
 
   const int64_t largest = PTRDIFF_MAX - 1;
-  s = shape({2}, {largest}, ScalarType::Byte);
+  s = shape({2}, {largest}, own::ScalarType::Byte);
   CHECK(s.unsqueeze(0) == Error::Ok);
   CHECK(s.view({1, 2, 1}) == Error::Ok);
   CHECK(strides_of(s)[1] == largest);
   CHECK(s.flip({1}) == Error::Ok);
   CHECK(s.offset == largest);
-  s = shape({2}, {-PTRDIFF_MAX}, ScalarType::Byte);
+  s = shape({2}, {-PTRDIFF_MAX}, own::ScalarType::Byte);
   CHECK(s.flip({0}) == Error::Ok);
   CHECK(s.offset == -PTRDIFF_MAX);
   CHECK(strides_of(s) == Vector{PTRDIFF_MAX});
   constexpr int64_t kFar = PTRDIFF_MAX / 8 + 1;
-  s = shape({2, 2}, {-kFar, kFar}, ScalarType::Byte);
+  s = shape({2, 2}, {-kFar, kFar}, own::ScalarType::Byte);
   CHECK(s.view({2, 1, 2}) == Error::Ok);
   CHECK(strides_of(s)[0] == -kFar);
 }

@@ -68,7 +68,7 @@ class ZipSource final : public NpySource {
     if (entry_.method != 0) return static_cast<void*>(nullptr);
     release = Deleter(nullptr, [owner = owner_](void*) noexcept {});
     is_mapped_ = true;
-    return DataPtr(const_cast<unsigned char*>(archive_.data), kHasOwnTensors);
+    return DataPtr(const_cast<unsigned char*>(archive_.data), kHasReadOnly);
   }
 
   /// Once the array, which ends at `end`, was read: the entry ends there, and its checksum fits.
