@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <typeinfo>
+#include <utility>
 
 #include "tenon/aten/device.h"
 #include "tenon/backend/calls.h"
@@ -225,6 +226,7 @@ class ConstTensorArg : public TensorArg {
 struct ArgAccess {
   static const Refusal& refusal(const TensorArg& tensor) noexcept { return tensor.refusal_; }
   static const TensorFields& fields(const TensorArg& tensor) noexcept { return tensor.fields_; }
+  static TensorFields take(TensorArg& tensor) noexcept { return std::move(tensor.fields_); }
 };
 
 /// Whether the tensor is undefined or tenon can use it.
@@ -248,6 +250,8 @@ inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept 
 inline const TensorFields& fields(const TensorArg& tensor) noexcept {
   return ArgAccess::fields(tensor);
 }
+/// Of a temporary argument, in which they are: by value.
+inline TensorFields fields(TensorArg&& tensor) noexcept { return ArgAccess::take(tensor); }
 
 /// Whether there is metadata and memory.
 inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {

@@ -86,7 +86,8 @@ inline Error format_safetensors_header(const std::vector<SafeTensorsEntry>& entr
     if (out.size() != 9) out += ',';
     TENON_TRY(append_json(entry.tensor->name, out));
     out.append(":{\"dtype\":\"").append(entry.dtype->name).append("\",\"shape\":[");
-    const auto sizes = fields(ConstTensorArg(entry.tensor->tensor)).layout.sizes();
+    const ConstTensorArg tensor(entry.tensor->tensor);
+    const auto sizes = fields(tensor).layout.sizes();
     for (size_t d = 0; d < sizes.size(); ++d) {
       out.append(d == 0 ? "" : ",").append(std::to_string(sizes[d]));
     }
