@@ -104,7 +104,7 @@ defmodule Tenon do
   @doc """
   A tensor of a binary's bytes: little-endian elements in row-major order, as many as the shape needs.
   On `Tenon.CpuBackend` it is the binary's own memory. The shape is that of a list unless `:shape` is
-  given.
+  given: as many elements as the binary has, of whole elements alone.
 
       iex> Tenon.from_binary(<<1.0::float-32-native, 2.0::float-32-native>>, {:f, 32})
       #Tenon.Tensor<
@@ -115,6 +115,9 @@ defmodule Tenon do
       [1, 2, 3, 4]
       iex> Tenon.from_binary(<<1, 2, 3>>, {:u, 16}, shape: {2})
       ** (ArgumentError) from_binary: 3 bytes were given, sizes {2} of UInt16 need 4
+
+      iex> Tenon.from_binary(<<1, 2, 3>>, {:u, 16})
+      ** (ArgumentError) from_binary: 3 bytes were given, expected a multiple of 2, the size of an element of {:u, 16}
   """
   @spec from_binary(binary, Tenon.Type.t(), keyword) :: Tensor.t()
   def from_binary(binary, type, opts \\ []) do
@@ -319,8 +322,17 @@ defmodule Tenon do
 
   defp axis!(axis, _names), do: axis
 
-  defp elements!(binary, type) when is_binary(binary),
-    do: div(byte_size(binary), Tenon.Type.bytes(type))
+  defp elements!(binary, type) when is_binary(binary) do
+    bytes = Tenon.Type.bytes(type)
+
+    if rem(byte_size(binary), bytes) != 0 do
+      raise ArgumentError,
+            "from_binary: #{byte_size(binary)} bytes were given, expected a multiple of #{bytes}, " <>
+              "the size of an element of #{inspect(type)}"
+    end
+
+    div(byte_size(binary), bytes)
+  end
 
   # Which the NIF refuses.
   defp elements!(_binary, _type), do: 0
