@@ -8,7 +8,8 @@ include(CMakePackageConfigHelpers)
 
 install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(FILES debug/tenon_gdb.py debug/tenon_memory.py debug/tenon_stacks.py DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/debug")
+install(FILES debug/tenon_gdb.py debug/tenon_lldb.py debug/tenon_memory.py debug/tenon_stacks.py
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/debug")
 
 # The CMake package. In share/, not lib/: the headers alone do not depend on the architecture.
 set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")

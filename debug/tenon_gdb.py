@@ -703,15 +703,16 @@ def evalue_printer(value):
     if kind in ("Tensor", "Int", "Double"):
         held = {"Tensor": value["tensor_"], "Int": numbers["integer"], "Double": numbers["real"]}
         return TextPrinter("%s %s" % (kind, text_of(held[kind])))
-    element = {"String": "char", "IntList": numbers["integer"].type.strip_typedefs(),
-               "DoubleList": "double", "BoolList": "bool"}.get(kind, value["tensor_"].type)
+    element = {"IntList": numbers["integer"].type, "DoubleList": numbers["real"].type,
+               "String": gdb.lookup_type("char"), "BoolList": gdb.lookup_type("bool")
+               }.get(kind, value["tensor_"].type)
+    # A ValueList is a ListHead with a pointer behind it. Compilers and debuggers spell its name in
+    # different ways, and a list of no elements may have no debug information.
     head = pointer_in(value["list_"])
-    namespace = head.type.target().unqualified().strip_typedefs().tag.rsplit("::", 1)[0]
-    stored = at(int(head), gdb.lookup_type("%s::ValueList<%s>" % (namespace, element)))
-    first = pointer_in(stored["elements"])
+    first = at(int(head) + head.dereference().type.sizeof, element.pointer())
     if kind == "String":
         return TextPrinter("String " + first.format_string(symbols=False).split(" ", 1)[-1])
-    return ArrayPrinter(kind, first, stored["size"])
+    return ArrayPrinter(kind, first, head.dereference()["size"])
 
 
 class Printers(gdb.printing.RegexpCollectionPrettyPrinter):

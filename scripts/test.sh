@@ -48,6 +48,7 @@ if [ -n "$all" ]; then
   need ccache ccache
   need ld.lld lld
   need gdb gdb
+  need lldb-19 "lldb-19 python3-lldb-19"
   need valgrind valgrind
   need git git
   need make make

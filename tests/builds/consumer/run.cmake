@@ -128,7 +128,7 @@ function(mode_install)
   expect("the licence beside the headers" "${own_licence}" "${licence}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_memory.py;share/tenon/debug/tenon_stacks.py"
+         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_lldb.py;share/tenon/debug/tenon_memory.py;share/tenon/debug/tenon_stacks.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")

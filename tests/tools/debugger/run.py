@@ -9,6 +9,7 @@ A SESSION is any text file. After these words at the beginning of a line come co
 below, up to an empty one, a ``` or the next command, are what they should show:
   (gdb) print, set print, frame, bt ...  as in gdb; other commands are left out
   (children) EXPRESSION [/ CHILD]        what a variable window lists when it opens that, or a child
+  (lldb) COMMAND                         for run_lldb.py
 FOLDER has tenon_gdb.py. Addresses, the numbers of results and the ABI namespace are not compared.
 Exits with 77 and says so where gdb lacks Python or may not run programs.
 """
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-COMMAND = re.compile(r"\s*\((gdb|children)\) (.*\S)")
+COMMAND = re.compile(r"\s*\((gdb|children|lldb)\) (.*\S)")
 CHILD = re.compile(r'exp="([^"]*)",numchild="(\d+)",value="((?:[^"\\]|\\.)*)"')
 START = ["set disable-randomization off", "break shown::stop_here", "run"]
 
@@ -105,7 +106,8 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     mode, gdb, folder, program, *sessions = arguments
-    cases = [case for session in sessions for case in read_session(session)]
+    cases = [case for session in sessions for case in read_session(session)
+             if case.kind != "lldb"]
     if not cases or not all(case.expected or case.command.startswith("set") for case in cases):
         print("a session without a case, or a case without what it should show")
         return 1
