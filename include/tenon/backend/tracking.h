@@ -130,7 +130,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   /// Writes the timeline as Chrome trace events, for debug/tenon_memory.py, chrome://tracing and
   /// ui.perfetto.dev: each block from its allocation to its deallocation, the counter "live bytes",
-  /// and the counts of all tags.
+  /// and the counts of all tags. The trace of a tracker below a pool has what the pool took.
   /// Errors: AccessFailed, naming the path. The part written before the error stays.
   [[nodiscard]] Error write_chrome_trace(const std::string& path) const;
 
@@ -151,10 +151,12 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// A copy of a literal, one for each text: the library that has it may be closed before reports
   /// are written. Null for null and when memory is out.
   const char* intern(const char* text) noexcept;
+  static int64_t nanoseconds(std::chrono::steady_clock::duration time) noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+  }
   /// Nanoseconds since the tracker was made. No two times are the same, and they are in order.
   uint64_t next_time() const noexcept {
-    const auto passed = std::chrono::steady_clock::now() - begin_;
-    const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count();
+    const int64_t now = nanoseconds(std::chrono::steady_clock::now() - begin_);
     return last_time_ = (std::max)(static_cast<uint64_t>(now), last_time_ + 1);
   }
   /// The timeline ends here: it would be wrong after a gap.
@@ -416,6 +418,7 @@ inline std::string TrackingBackend::summary() const {
 inline Error TrackingBackend::write_chrome_trace(const std::string& path) const {
   detail::TrackingTimeline timeline;
   timeline.backend = inner().name();
+  timeline.clock = nanoseconds(begin_.time_since_epoch());
   {
     const Lock lock(mutex_);
     timeline.blocks.assign(dead_.begin(), dead_.end());

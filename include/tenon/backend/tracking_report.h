@@ -80,6 +80,7 @@ struct TrackingTimeline {
   int64_t dropped = 0;          // events that found no room
   uint64_t end = 0;             // when the first of them was
   uint64_t now = 0;
+  int64_t clock = 0;  // of std::chrono::steady_clock in nanoseconds, when the tracker was made
   const char* backend = "";
 };
 
@@ -168,8 +169,8 @@ inline std::string json_counts(const TagCounts& counts) {
 inline void write_trace(std::FILE* file, const TrackingTimeline& timeline) {
   const auto put = [&](const std::string& text) { std::fputs(text.c_str(), file); };
   const std::string backend = timeline.backend;
-  put(R"({"displayTimeUnit":"ns","otherData":{"backend":)" + json_text(backend) +
-      ",\"dropped_events\":" + std::to_string(timeline.dropped) +
+  put(R"({"displayTimeUnit":"ns","otherData":{"backend":)" + json_text(backend) + ",\"clock_ns\":" +
+      std::to_string(timeline.clock) + ",\"dropped_events\":" + std::to_string(timeline.dropped) +
       ",\"counts\":" + json_counts(timeline.counts) + ",\"tags\":[");
   for (const TagCounts& tag : timeline.tags) {
     put((&tag == timeline.tags.data() ? "\n" : ",\n") + json_counts(tag));

@@ -105,6 +105,28 @@ class Program(unittest.TestCase):
         self.assertEqual(len(list(svg.iter(SVG + "title"))), 8)
         self.assertIn("prefers-color-scheme: dark", picture.read_text(encoding="utf-8"))
 
+    def test_what_a_pool_took_is_beside_what_tensors_asked_for(self):
+        trace, below = (str(pathlib.Path(self.folder.name, name)) for name in ("a.json", "b.json"))
+        picture = pathlib.Path(self.folder.name, "pool.svg")
+        subprocess.run([TRACED, trace, below], check=True)
+        printed = run(trace, "--below", below, "--svg", str(picture))
+        self.assertEqual(printed.stderr, "")
+        # The last of five tensors is still in use beside the fourth, in a second block.
+        lines = ["Memory of backend pool: 5 allocations, 4.88 KiB in all; at most 1.95 KiB at once; "
+                 "1.95 KiB still in use",
+                 "Below it, taken from backend cpu: 2 blocks, at most 2 KiB at once; 2 KiB still taken"]
+        self.assertEqual(printed.stdout.splitlines()[:2], lines)
+        svg = xml.etree.ElementTree.parse(picture)
+        texts = [each.text for each in svg.iter(SVG + "text")]
+        self.assertIn("line: bytes taken from backend cpu", texts)
+        self.assertIn(lines[0].split(": ", 1)[1] + "; " + lines[1].split(", ", 1)[1], texts)
+        self.assertEqual(len([each for each in svg.iter(SVG + "path") if each.get("class") == "took"]),
+                         1)
+        # Without it, that there is something to see.
+        self.assertIn("The pool may have taken more than that", run(trace).stdout)
+        self.assertEqual(run(trace, "--below", __file__).stderr,
+                         f"tenon_memory.py: {__file__} is not a trace of a TrackingBackend\n")
+
     def test_every_json_parser_reads_the_trace(self):
         data = pathlib.Path(self.trace).read_bytes()
         self.assertTrue(data.isascii())
@@ -173,7 +195,7 @@ class Pictures(unittest.TestCase):
         path = picture_of(document)[2][0]
         at = round(picture.x(2000) * 2) / 2
         heights = [f"V{picture.y(nbytes):.2f}" for nbytes in (10, 14, 11, 1)]
-        self.assertEqual(path, f"M96 564.00H96.0{heights[0]}H{at}{heights[1]}{heights[2]}"
+        self.assertEqual(path, f"M96 584.00H96.0{heights[0]}H{at}{heights[1]}{heights[2]}"
                                f"H{round(picture.x(5000) * 2) / 2}{heights[3]}H1172")
 
     def test_nothing_is_after_the_end_of_a_timeline_that_became_full(self):
@@ -191,10 +213,34 @@ class Pictures(unittest.TestCase):
         self.assertEqual(sorted(titles), ["32 bytes, Float {1} by zeros\nfrom 1 us, still in use",
                                           "64 bytes, Float {1} by zeros\nfrom 0 ns to 2 us"])
 
-    def test_five_times_lie_under_the_plot(self):
-        texts, _, _ = picture_of(made_up((0, 159999, 64)))
-        for time in ["0 ns", "41 us", "82 us", "123 us", "164 us", "peak 64 bytes at 0 ns"]:
-            self.assertIn(time, texts)
+    def test_round_times_in_one_unit_lie_under_the_plot(self):
+        for last, times in [(159999, ["0 us", "20 us", "40 us", "160 us"]),
+                            (700, ["0 ns", "100 ns", "700 ns"]),
+                            (1_600_000, ["0 ms", "0.2 ms", "1.6 ms"]),
+                            (4_000_000_000, ["0 s", "0.5 s", "4 s"]), (3, ["0 ns", "1 ns", "4 ns"])]:
+            texts, _, _ = picture_of(made_up((0, last, 64)))
+            ticks = [text for text in texts if text in times]
+            self.assertEqual(ticks, times)
+        self.assertIn("peak 64 bytes at 0 ns", texts)
+        for span, step in [(1, 1), (8, 1), (9, 2), (17, 2), (18, 5), (44, 5), (45, 10), (90, 20)]:
+            self.assertEqual(tenon_memory.round_step(span), step)
+
+    def test_two_traces_have_one_clock(self):
+        above, under = made_up((1000, None, 64)), made_up((200, None, 100), (700, None, 28))
+        above["otherData"]["clock_ns"], under["otherData"]["clock_ns"] = 5000, 5600
+        trace = tenon_memory.Trace(above)
+        below = tenon_memory.Trace(under, trace)
+        self.assertEqual(below.line, [(800, 100), (1300, 128)])
+        self.assertEqual([block.born for block in below.blocks], [800, 1300])
+        picture = tenon_memory.Picture(trace, below)
+        self.assertAlmostEqual(picture.top, 1.03 * 128)
+        # What came before the first tensor is at the left edge.
+        self.assertTrue(picture.steps(below.line).startswith(f"M96 584.00H96.0V{picture.y(100):.2f}H"))
+
+    def test_the_picture_says_what_height_is(self):
+        texts, _, _ = picture_of(made_up((0, 10, 64)))
+        self.assertIn("A block is as high as its bytes and lies at the lowest place that is free in the "
+                      "picture, which is not its address. Totals are the line.", texts)
 
     def test_without_allocations_the_plot_is_empty(self):
         texts, titles, paths = picture_of(made_up())

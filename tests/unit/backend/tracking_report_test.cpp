@@ -2,6 +2,7 @@
 // tests/tools/debugger/check_memory.py tests the script that reads a trace.
 #include "tenon/backend/tracking_report.h"
 
+#include <chrono>
 #include <regex>
 
 #include "backend/tracking_helpers.h"
@@ -59,8 +60,8 @@ TEST_CASE("write_chrome_trace: each block is a pair of events, with a counter of
   tracked.drop(a, 24);
   const std::string trace = tracked.trace();
   // clang-format off
-  CHECK(std::regex_replace(trace, std::regex("\"ts\":[0-9.]+"), "\"ts\":0") ==
-R"({"displayTimeUnit":"ns","otherData":{"backend":"cpu","dropped_events":0,)"
+  CHECK(std::regex_replace(trace, std::regex("\"(ts|clock_ns)\":[0-9.]+"), "\"$1\":0") ==
+R"({"displayTimeUnit":"ns","otherData":{"backend":"cpu","clock_ns":0,"dropped_events":0,)"
 R"("counts":{"tag":"","live_bytes":10,"peak_bytes":34,"total_bytes":34,"live_count":1,"total_count":2},"tags":[
 {"tag":"","live_bytes":0,"peak_bytes":0,"total_bytes":0,"live_count":0,"total_count":0},
 {"tag":"de\u0022coder","live_bytes":10,"peak_bytes":34,"total_bytes":34,"live_count":1,"total_count":2}
@@ -87,6 +88,26 @@ R"("args":{"bytes":10,"function":"","tag":"de\u0022coder","scope":"src/model.cpp
   CHECK(times[1] < times[2]);
   CHECK(times[3] < times[4]);
   CHECK(times[5] < times[6]);
+}
+
+TEST_CASE("write_chrome_trace: trackers have a common clock") {
+  const auto clock_of = [](const TrackedBackend& tracked) {
+    std::smatch found;
+    const std::string trace = tracked.trace();
+    REQUIRE(std::regex_search(trace, found, std::regex("\"clock_ns\":([0-9]+),")));
+    return std::stoll(found[1]);
+  };
+  const auto now = [] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  const auto before = now();
+  const TrackedBackend first;
+  const auto between = now();
+  const TrackedBackend second;
+  CHECK(before <= clock_of(first));
+  CHECK(clock_of(first) <= between);
+  CHECK(between <= clock_of(second));
+  CHECK(clock_of(second) <= now());
 }
 
 TEST_CASE("write_chrome_trace: it says what was not recorded, and counts no further") {
