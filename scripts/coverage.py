@@ -32,6 +32,10 @@ import sys
 from mutate import mask
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "docs" / "pictures"))
+
+import dark  # noqa: E402
+
 INCLUDE = ROOT / "include" / "tenon"
 REVIEWED = ROOT / "scripts" / "coverage_missing.txt"
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation aten "
@@ -238,43 +242,42 @@ def table(rows):
     return text
 
 
-def picture(measured):
-    """A row of headers for each folder, as wide as their lines; above lines, below branches."""
-    left, top, row, scale = 150, 64, 44, 0.22
+def picture(figures):
+    """A row of headers for each folder, as wide as their lines; above lines, below branches. `figures` are the
+    totals() of each header. Narrow, for phones."""
     folders = collections.defaultdict(list)
-    for header in measured:
+    for header in figures:
         folders[folder_of(header)].append(header)
-    widest = max(sum(totals([measured[h]])[1] for h in headers) for headers in folders.values())
-    width, height = int(left + scale * widest + 20), top + row * len(folders) + 10
+    widest = max(sum(figures[h][1] for h in headers) for headers in folders.values())
+    width, left, top, row = 420, 10, 98, 58
+    height, scale = top + row * len(folders), (width - 2 * left) / widest
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+           f'viewBox="0 0 {width} {height}" fill="#222222" font-family="sans-serif" font-size="12">',
            "<title>Coverage of include/tenon by its tests</title>",
            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           '<text x="20" y="20" fill="#555555">a box is a header, as wide as its lines are many; '
-           'above: lines that the tests run, below: branches</text>']
-    x = 20
-    for least, colour in LEVELS:
-        out.append(f'<rect x="{x}" y="32" width="14" height="14" fill="{colour}"/>'
-                   f'<text x="{x + 19}" y="44" fill="#555555">{"below 80 %" if least == 0 else f"from {least} %"}</text>')
-        x += 105
+           f'<text x="{left}" y="20" fill="#555555">A box is a header, as wide as its lines are many.</text>',
+           f'<text x="{left}" y="36" fill="#555555">Above: lines that the tests run; below: branches.</text>']
+    for i, (least, colour) in enumerate(LEVELS):
+        x, y = left + 110 * (i % 3), 48 + 20 * (i // 3)
+        out.append(f'<rect x="{x}" y="{y}" width="14" height="14" fill="{colour}"/>'
+                   f'<text x="{x + 20}" y="{y + 12}">{"below 80 %" if least == 0 else f"from {least} %"}</text>')
     for number, (folder, headers) in enumerate(sorted(folders.items())):
         x, y = left, top + row * number
         name = "config.h, ostream.h" if folder == "." else f"{folder}/"
-        out.append(f'<text x="{left - 8}" y="{y + 22}" text-anchor="end" fill="#222222">{name}</text>')
+        run_lines, lines, taken, branches = (sum(column) for column in zip(*(figures[h] for h in headers)))
+        out += [f'<text x="{left}" y="{y + 10}">{name}</text>',
+                f'<text x="{width - left}" y="{y + 10}" text-anchor="end" fill="#555555">'
+                f"lines {percent(run_lines, lines):.1f} %, branches {percent(taken, branches):.1f} %</text>"]
         for header in headers:
-            run_lines, lines, taken, branches = totals([measured[header]])
+            run_lines, lines, taken, branches = figures[header]
             title = (f"<title>{header}: {percent(run_lines, lines):.1f} % of {lines} lines, "
                      f"{percent(taken, branches):.1f} % of {branches} branches</title>")
-            for part, (value, dy) in enumerate([(percent(run_lines, lines), 0), (percent(taken, branches), 18)]):
+            for value, dy in ((percent(run_lines, lines), 15), (percent(taken, branches), 31)):
                 colour = next(colour for least, colour in LEVELS if value >= least)
                 out.append(f'<rect x="{x:.1f}" y="{y + dy}" width="{max(scale * lines - 1, 0.5):.1f}" '
-                           f'height="17" fill="{colour}">{title}</rect>')
-            label = header.rpartition("/")[2].rpartition(".")[0]
-            if scale * lines > 6.2 * len(label):
-                out.append(f'<text x="{x + scale * lines / 2:.1f}" y="{y + 13}" font-size="10" '
-                           f'text-anchor="middle" fill="#ffffff">{label}</text>')
+                           f'height="15" fill="{colour}">{title}</rect>')
             x += scale * lines
-    return "\n".join([*out, "</svg>", ""])
+    return dark.add_dark_form("\n".join([*out, "</svg>", ""]))
 
 
 def report(measured, rules):
@@ -342,7 +345,8 @@ def main(arguments):
     measured = measure(build)
     rules = read_reviewed(REVIEWED.read_text(encoding="utf-8"))
     (ROOT / "docs" / "reports" / "coverage.md").write_text(report(measured, rules), encoding="utf-8")
-    (ROOT / "docs" / "reports" / "coverage.svg").write_text(picture(measured), encoding="utf-8")
+    (ROOT / "docs" / "reports" / "coverage.svg").write_text(
+        picture({header: totals([lines]) for header, lines in measured.items()}), encoding="utf-8")
     run_lines, lines, taken, branches = totals(measured.values())
     print(f"lines: {run_lines} of {lines}, {percent(run_lines, lines):.1f} %; "
           f"branches: {taken} of {branches}, {percent(taken, branches):.1f} %")

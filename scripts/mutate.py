@@ -43,6 +43,9 @@ TESTS = ROOT / "tests"
 UNIT = TESTS / "unit"
 JUDGED = ROOT / "scripts" / "mutants_judged.txt"
 sys.path.insert(0, str(TESTS / "tools" / "structure"))
+sys.path.append(str(ROOT / "docs" / "pictures"))
+
+import dark  # noqa: E402
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
@@ -497,32 +500,33 @@ def score(counts):
     return 100 * counts["caught"] / max(counts["caught"] + counts["survived"], 1)
 
 
-def picture(found):
-    """Bars of the mutants by folder and by kind."""
-    panels = [counts_by(found, folder_of), counts_by(found, operator.itemgetter("kind"))]
-    left, row, scale, top = 170, 24, 9, 56
+def picture(panels):
+    """Bars of the mutants by folder and by kind: `panels` are their counts by name. Narrow, for phones."""
+    width, left, row, top = 420, 138, 22, 44
     widest = max(sum(counts.values()) for panel in panels for counts in panel.values())
-    width, height = left + scale * widest + 90, top + row * sum(len(panel) + 1 for panel in panels)
+    scale, height = (width - left - 50) / widest, top + row * sum(len(panel) + 1 for panel in panels)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+           f'viewBox="0 0 {width} {height}" fill="#222222" font-family="sans-serif" font-size="12">',
            "<title>Mutants of include/tenon</title>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    x = 20
+    x = 10
     for state, colour in STATES.items():
-        out.append(f'<rect x="{x}" y="16" width="14" height="14" fill="{colour}"/>'
-                   f'<text x="{x + 19}" y="28" fill="#555555">{state}</text>')
+        out.append(f'<rect x="{x}" y="14" width="14" height="14" fill="{colour}"/>'
+                   f'<text x="{x + 20}" y="26">{state}</text>')
         x += 110
     y = top
     for panel in panels:
         for name, counts in panel.items():
-            out.append(f'<text x="{left - 8}" y="{y + 14}" text-anchor="end" fill="#222222">{name}</text>')
+            out.append(f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{name}</text>')
             x = left
             for state, colour in STATES.items():
-                out.append(f'<rect x="{x}" y="{y}" width="{scale * counts[state]}" height="18" fill="{colour}"/>')
+                if counts[state]:
+                    out.append(f'<rect x="{x:.1f}" y="{y}" width="{scale * counts[state]:.1f}" height="17" '
+                               f'fill="{colour}"/>')
                 x += scale * counts[state]
-            out.append(f'<text x="{x + 8}" y="{y + 14}" fill="#555555">{score(counts):.0f} %</text>')
+            out.append(f'<text x="{x + 6:.1f}" y="{y + 13}" fill="#555555">{score(counts):.0f} %</text>')
             y += row
         y += row
-    return "\n".join([*out, "</svg>", ""])
+    return dark.add_dark_form("\n".join([*out, "</svg>", ""]))
 
 
 def folder_of(result):
@@ -601,7 +605,8 @@ def main(arguments):
           f"{score(totals):.1f} % caught; {sum(result['seconds'] for result in tried) / 60:.0f} minutes")
     if not arguments.only:
         (ROOT / "docs" / "reports" / "mutation.md").write_text(report(found, arguments.seed), encoding="utf-8")
-        (ROOT / "docs" / "reports" / "mutation.svg").write_text(picture(found), encoding="utf-8")
+        (ROOT / "docs" / "reports" / "mutation.svg").write_text(
+            picture([counts_by(found, folder_of), counts_by(found, operator.itemgetter("kind"))]), encoding="utf-8")
     return 0 if score(totals) >= GOAL else 1
 
 

@@ -24,11 +24,16 @@ import platform
 import re
 import statistics
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.append(str(ROOT / "docs" / "pictures"))
+
+import dark  # noqa: E402
+
 RUNS = {1: 20000, 32: 4000}  # forwards in a turn, by rows
 
 
@@ -198,37 +203,48 @@ def table(all_of):
     return "\n".join(lines + [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()])
 
 
-def picture(all_of, caption):
-    """An SVG: a row for each runtime, a column of bars for each figure, each from 0 in its own scale."""
+def columns_of(all_of):
+    """The figures of a picture: their title, and each runtime's number and its text."""
     columns = [("program and libraries", [(r.size + sum(r.libraries.values())) for r in all_of], megabytes),
                ("peak memory", [statistics.median(r.peak) for r in all_of], megabytes),
                ("start-up", [min(r.start) for r in all_of], lambda ms: f"{ms:.0f} ms" if ms >= 100 else f"{ms:.1f} ms")]
     for n in RUNS:
         columns.append((f"forward, {n} row{'s' if n > 1 else ''}", [median_forward(r, n) for r in all_of],
                         lambda us: f"{us:.2f} µs"))
-    left, top, line, step, longest = 198, 62, 34, 158, 84
-    width, height = left + step * len(columns) + 12, top + line * len(all_of) + 34
+    return [(title, [(value, show(value)) for value in values]) for title, values, show in columns]
+
+
+def picture(titles, columns, caption):
+    """An SVG, narrow, for phones: below each other the figures, each with a bar for each runtime, from 0 in its own
+    scale. tenon's titles begin with its name."""
+    width, left, top, line, longest = 420, 174, 36, 20, 168
+    height = top + (line * len(titles) + 34) * len(columns) + 14 * len(caption) + 10
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13" fill="#222222">',
+           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" fill="#222222">',
            "<title>The digits network on four runtimes</title>",
            f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-           '<text x="16" y="24" font-size="15" font-weight="bold">The digits network on four runtimes: '
+           '<text x="10" y="22" font-size="14" font-weight="bold">The digits network on four runtimes: '
            'less is better</text>']
-    for row, runtime in enumerate(all_of):
-        y = top + line * row
-        weight = ' font-weight="bold"' if runtime.source == "tenon.cpp" else ""
-        out.append(f'<text x="{left - 14}" y="{y + 17}" text-anchor="end"{weight}>{runtime.title}</text>')
-    for column, (title, values, show) in enumerate(columns):
-        x = left + step * column
-        out += [f'<text x="{x}" y="{top - 12}" fill="#555555">{title}</text>',
-                f'<line x1="{x}" y1="{top - 4}" x2="{x}" y2="{top + line * len(all_of) - 2}" stroke="#999999"/>']
-        for row, value in enumerate(values):
-            y, length = top + line * row, max(1, longest * value / max(values))
-            colour = "#1f5fa8" if all_of[row].source == "tenon.cpp" else "#b8bfc8"
-            out += [f'<rect x="{x}" y="{y + 2}" width="{length:.1f}" height="22" fill="{colour}"/>',
-                    f'<text x="{x + length + 6:.1f}" y="{y + 17}">{show(value)}</text>']
-    out.append(f'<text x="16" y="{height - 12}" font-size="12" fill="#555555">{caption}</text>')
-    return "\n".join([*out, "</svg>", ""])
+    y = top
+    for title, values in columns:
+        y += 18
+        out += [f'<text x="{left}" y="{y}" fill="#555555">{title}</text>',
+                f'<line x1="{left}" y1="{y + 5}" x2="{left}" y2="{y + 9 + line * len(titles)}" stroke="#999999"/>']
+        y += 8
+        for name, (value, text) in zip(titles, values):
+            is_tenon = name.startswith("tenon")
+            weight = ' font-weight="bold"' if is_tenon else ""
+            length = max(1, longest * value / max(value for value, _ in values))
+            out += [f'<text x="{left - 8}" y="{y + 12}" text-anchor="end"{weight}>{name}</text>',
+                    f'<rect x="{left}" y="{y}" width="{length:.1f}" height="16" '
+                    f'fill="{"#1f5fa8" if is_tenon else "#b8bfc8"}"/>',
+                    f'<text x="{left + length + 6:.1f}" y="{y + 12}">{text}</text>']
+            y += line
+        y += 8
+    for words in caption:
+        y += 14
+        out.append(f'<text x="10" y="{y}" fill="#555555">{words}</text>')
+    return dark.add_dark_form("\n".join([*out, "</svg>", ""]))
 
 
 def processor():
@@ -257,8 +273,8 @@ def main():
     measure(all_of, programs, build_counter(models), partners, options.rounds)
 
     compiler = subprocess.run(["g++", "-dumpfullversion"], check=True, capture_output=True, text=True).stdout.strip()
-    caption = f"{processor()}, g++ {compiler}, one thread, {options.rounds} rounds, {datetime.date.today()}"
-    print(f"{table(all_of)}\n\n{caption}")
+    caption = [processor(), f"g++ {compiler}, one thread, {options.rounds} rounds, {datetime.date.today()}"]
+    print(f"{table(all_of)}\n\n{', '.join(caption)}")
     for runtime in all_of:
         libraries = [f"{name} {size}" for name, size in sorted(runtime.libraries.items())]
         print(f"{runtime.title}: {', '.join(libraries) or 'no libraries'}")
@@ -267,7 +283,7 @@ def main():
         ratios = [f"{r.title} {median_forward(r, n) / median_forward(torch, n):.2f}" for r in all_of]
         print(f"forward of {n}, beside libtorch: {', '.join(ratios)}")
     if options.picture:
-        options.picture.write_text(picture(all_of, caption))
+        options.picture.write_text(picture([r.title for r in all_of], columns_of(all_of), caption))
 
 
 if __name__ == "__main__":

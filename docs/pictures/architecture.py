@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Prints architecture.svg: the storeys of include/tenon, and the ways of a pointer, a list and a copy through them."""
 
+import dark
+
 # Storeys from top to bottom: title, description, height.
 STOREYS = [
     ("your program", "", 44),
@@ -62,7 +64,7 @@ def main():
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
            f'height="{height}" font-family="Helvetica, Arial, sans-serif">',
            "<title>The storeys of include/tenon, and three ways through them</title>",
-           f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>']  # readable on a dark page too
+           f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>']
     for n, ((title, what, tall), top) in enumerate(zip(STOREYS, tops)):
         fill = "#ffffff" if n == 0 else "#f3f5f7" if n % 2 else "#e9edf1"
         out += [f'<rect x="{LEFT}" y="{top}" width="{width - 2 * LEFT}" height="{tall}" rx="5" fill="{fill}"/>',
@@ -98,7 +100,7 @@ def main():
                     track += 10
     out += [text(LEFT + 12, height - 18, "A header includes only its own storey and those below it. Grey names take much of the "
                  "way below them. A list may also be written by its backend.", 12, GREY), "</svg>"]
-    print("\n".join(out))
+    print(dark.add_dark_form("\n".join(out)))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,16 @@
 """Prints halo.svg: who owns the cells of examples/mpi_halo's plate, here of 7 x 7 cells on 2 x 2
 ranks, and which views are sent where."""
 
+import dark
+
 CELLS = 7
 CUTS = [(0, 4), (4, 3)]  # begin and size, as part() gives them
 COLOURS = ["#2f6db3", "#c9752b", "#4c9447", "#8a5fa8"]  # of the ranks' own cells
 LIGHT = ["#c3d8ee", "#f6dcc2", "#cfe6cc", "#e2d5ec"]  # of copies of them
 EDGE, INK, GREY = "#dddddd", "#222222", "#555555"
-SMALL, BIG = 18, 26
-LEFT, TOP = 16, 52
-GRID_LEFT, GAP_X, GAP_Y = 262, 150, 84
+SMALL, BIG = 18, 24
+LEFT, TOP, LEGEND_LEFT = 12, 40, 200
+GRID_TOP, GAP_X, GAP_Y = 290, 140, 84
 
 
 def owner(row, column):
@@ -25,7 +27,7 @@ def rectangle(x, y, width, height, **style):
     return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {words}/>'
 
 
-def text(x, y, words, anchor="start", colour=INK, size=13, weight="normal"):
+def text(x, y, words, anchor="start", colour=INK, size=12.5, weight="normal"):
     return (f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{colour}" font-size="{size}" '
             f'font-weight="{weight}">{words}</text>')
 
@@ -46,8 +48,8 @@ class Local:
         self.begin = [CUTS[rank // 2][0], CUTS[rank % 2][0]]
         self.rows, self.columns = CUTS[rank // 2][1], CUTS[rank % 2][1]
         first = (CUTS[0][1] + 2) * BIG  # as large as the first
-        self.x = GRID_LEFT + (rank % 2) * (first + GAP_X)
-        self.y = TOP + 14 + (rank // 2) * (first + GAP_Y)
+        self.x = LEFT + (rank % 2) * (first + GAP_X)
+        self.y = GRID_TOP + (rank // 2) * (first + GAP_Y)
 
     def box(self, row, column, rows=1, columns=1):
         return self.x + column * BIG, self.y + row * BIG, columns * BIG, rows * BIG
@@ -97,17 +99,17 @@ def exchange(a, b, down):
 
 def main():
     ranks = [Local(rank) for rank in range(4)]
-    width = ranks[3].x + (ranks[1].columns + 2) * BIG + 16
+    width = ranks[3].x + (ranks[1].columns + 2) * BIG + LEFT
     bottom = ranks[3].y + (ranks[2].rows + 2) * BIG
     height = bottom + 32
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
+           f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12.5">',
            "<title>The halo exchange of examples/mpi_halo</title>",
            '<defs><marker id="tip" markerWidth="8" markerHeight="8" refX="7" refY="4" '
            f'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="{INK}"/></marker></defs>',
            rectangle(0, 0, width, height, fill="#ffffff"),
            text(LEFT, 24, "Who owns which cells", size=15, weight="bold"),
-           text(GRID_LEFT, 24, "Each rank's tensor, and the views that are sent", size=15, weight="bold")]
+           text(LEFT, GRID_TOP - 32, "Each rank's tensor, and the views that are sent", size=15, weight="bold")]
 
     for i in range(-1, CELLS + 1):
         for j in range(-1, CELLS + 1):
@@ -119,19 +121,17 @@ def main():
         x, y = LEFT + (left + 1 + columns / 2) * SMALL, TOP + (top + 1 + rows / 2) * SMALL
         out += [rectangle(x - 9, y - 10, 18, 20, fill=COLOURS[rank]),
                 text(x, y + 6, rank, "middle", "#ffffff", 17, "bold")]
-    y = TOP + (CELLS + 2) * SMALL + 22
-    for words in ("7 rows and 7 columns,", "cut as part() says: 4 and 3"):
-        out.append(text(LEFT, y, words, colour=GREY))
-        y += 18
+    out.append(text(LEFT, TOP + (CELLS + 2) * SMALL + 22, "7 rows and 7 columns, cut as part() says: 4 and 3",
+                    colour=GREY))
 
-    y += 18
+    y = TOP + 34
     for style, words in ((dict(fill=COLOURS[0]), "the rank's own cells"),
                          (dict(fill=LIGHT[0]), "halo: a copy of another's"),
                          (dict(fill=EDGE), "the plate's edge"),
                          (dict(fill="none", stroke=INK, stroke_width=2.2), "a view that is sent"),
                          (dict(fill="none", stroke=INK, stroke_width=1.8, stroke_dasharray="4 3"),
                           "a view that receives it")):
-        out += [rectangle(LEFT + 1, y - 13, 18, 18, **style), text(LEFT + 30, y + 1, words)]
+        out += [rectangle(LEGEND_LEFT, y - 13, 18, 18, **style), text(LEGEND_LEFT + 28, y + 1, words)]
         y += 28
 
     for rank in ranks:
@@ -144,7 +144,7 @@ def main():
         out.append(text(middle, a.y + 3 * BIG - 2 + 18 * line, words, "middle", GREY))
     out.append(text(a.x + (a.columns + 1) * BIG, a.y + (a.rows + 2) * BIG + GAP_Y / 2 + 5, "a row: 4 floats side by side",
                     colour=GREY))
-    print("\n".join([*out, "</svg>"]))
+    print(dark.add_dark_form("\n".join([*out, "</svg>"])))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 
 import pathlib
 
+import dark
+
 WIDTH, HEIGHT = 352, 196
 INK, GREY, BLUE, ORANGE = "#1b1f24", "#555d66", "#1f5fa8", "#a8501a"
 FILL = {"handle": ("#ffffff", INK), "impl": ("#e8f0fa", BLUE), "memory": ("#e9edf1", GREY), "yours": ("#faeee2", ORANGE),
@@ -99,7 +101,7 @@ def draw(title, call, boxes, arrows, words):
 def main():
     for name, picture in PICTURES.items():
         path = pathlib.Path(__file__).with_name(f"ownership_{name}.svg")
-        path.write_text(draw(*picture), encoding="utf-8")
+        path.write_text(dark.add_dark_form(draw(*picture)), encoding="utf-8")
 
 
 if __name__ == "__main__":

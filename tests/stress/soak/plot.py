@@ -6,7 +6,12 @@
 """
 
 import csv
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[3] / "docs" / "pictures"))
+
+import dark  # noqa: E402
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP = 860, 190, 70, 150, 34, 66
 
@@ -89,7 +94,7 @@ def main():
         sys.exit(f"{sys.argv[1]}: no samples")
     for row in rows:
         row["outstanding"] = row["lent"] - row["released"]
-    print(draw(rows))
+    print(dark.add_dark_form(draw(rows)))
 
 
 if __name__ == "__main__":
