@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[3] / "docs" / "pictures"))
 
 import dark  # noqa: E402
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP = 860, 190, 70, 150, 34, 66
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, GAP = 420, 140, 44, 18, 50, 92  # narrow, for phones
 
 # Of each picture: its title, and its lines: column, divisor, text, colour.
 PICTURES = [
@@ -39,9 +39,9 @@ def step_of(most, steps):
 def draw(rows):
     last = rows[-1]["second"]
     inner = WIDTH - LEFT - RIGHT
-    total = TOP + len(PICTURES) * (HEIGHT + GAP)
+    total = len(PICTURES) * (HEIGHT + GAP)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{total}" '
-           f'viewBox="0 0 {WIDTH} {total}" font-family="sans-serif" font-size="13">',
+           f'viewBox="0 0 {WIDTH} {total}" font-family="sans-serif" font-size="12">',
            "<title>Memory of a soak run</title>",
            f'<rect width="{WIDTH}" height="{total}" fill="#ffffff"/>']
     for number, (title, lines) in enumerate(PICTURES):
@@ -57,31 +57,27 @@ def draw(rows):
         def y(value, bottom=bottom, ceiling=ceiling):
             return bottom - HEIGHT * value / ceiling
 
-        out.append(f'<text x="{LEFT}" y="{top - 12}" font-weight="bold">{title}</text>')
+        out.append(f'<text x="{LEFT}" y="{top - 30}" font-weight="bold">{title}</text>')
         value = 0
         while value <= ceiling * 1.0001:
             out += [f'<line x1="{LEFT}" y1="{y(value):.1f}" x2="{LEFT + inner}" y2="{y(value):.1f}" '
                     'stroke="#dddddd"/>',
                     f'<text x="{LEFT - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>']
             value += step
-        second, second_step = 0, step_of(last, 10)
+        second, second_step = 0, step_of(last, 6)
         while second <= last * 1.0001:
             out += [f'<line x1="{x(second):.1f}" y1="{bottom}" x2="{x(second):.1f}" y2="{bottom + 5}" '
                     'stroke="#555555"/>',
                     f'<text x="{x(second):.1f}" y="{bottom + 19}" text-anchor="middle">{second:g}</text>']
             second += second_step
-        out.append(f'<text x="{LEFT + inner + 22}" y="{bottom + 19}">seconds</text>')
-        labels = []
+        out.append(f'<text x="{LEFT + inner / 2}" y="{bottom + 35}" text-anchor="middle" '
+                   'fill="#555555">seconds</text>')
+        at = LEFT
         for column, divisor, text, colour in lines:
             points = " ".join(f"{x(row['second']):.1f},{y(row[column] / divisor):.1f}" for row in rows)
             out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-            labels.append((y(rows[-1][column] / divisor) + 4, text, colour))
-        labels.sort()
-        for i in range(1, len(labels)):  # those of lines that end close together, below each other
-            if labels[i][0] < labels[i - 1][0] + 16:
-                labels[i] = (labels[i - 1][0] + 16, *labels[i][1:])
-        out += [f'<text x="{LEFT + inner + 14}" y="{at:.1f}" fill="{colour}">{text}</text>'
-                for at, text, colour in labels]
+            out.append(f'<text x="{at}" y="{top - 12}" fill="{colour}">{text}</text>')
+            at += 130
     return "\n".join([*out, "</svg>"])
 
 

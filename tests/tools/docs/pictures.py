@@ -4,7 +4,7 @@
 
 usage: pictures.py REPOSITORY
 Each has a dark form for all its colours, and letters of 9 pixels at least on a page 360 pixels wide,
-but for those of WIDE. Those that a script draws from what it knows alone are as it draws them.
+but for WIDE. Those that a script draws from what it knows alone are as it draws them.
 """
 
 import pathlib
@@ -15,8 +15,7 @@ import xml.etree.ElementTree
 
 PAGE = 360 - 32  # pixels for a picture, beside margins
 LEAST = 9
-# What they show is wide: three ways through nine storeys; ten minutes.
-WIDE = {"architecture.svg", "soak.svg"}
+WIDE = {"architecture.svg"}  # three ways through nine storeys
 DRAWN = {"pictures/architecture.py": "pictures/architecture.svg", "pictures/halo.py": "pictures/halo.svg",
          "reports/cuda_timeline.py": "reports/cuda_timeline.svg"}
 
