@@ -220,14 +220,16 @@ class Value:
     def string(self, errors="strict"):
         error = lldb.SBError()
         text = b""
-        while True:  # a page at most, which may be followed by none
+        while len(text) < 4096:
             where = int(self) + len(text)
+            # Not beyond a page, which may be the last.
             part = Session.target.GetProcess().ReadMemory(where, 256 - where % 256, error)
             if error.Fail():
                 raise MemoryFault("Cannot access memory at address 0x%x" % where)
             text += part
             if b"\0" in part:
-                return text.split(b"\0")[0].decode("utf-8", errors)
+                break
+        return text.split(b"\0")[0].decode("utf-8", errors)
 
     def format_string(self, **_):
         kind = self.type.strip_typedefs()
