@@ -74,10 +74,10 @@ constexpr bool has_misplaced_deleter() noexcept {
 }
 template <Option kBefore, class... Arguments>
 using IfMisplacedDeleter = std::enable_if_t<has_misplaced_deleter<kBefore, Arguments...>(), int>;
-/// Smart pointers to elements.
+/// Smart pointers to elements. (A DataPtr has get() too.)
 template <class P>
 using IfSmartPointer =
-    std::enable_if_t<std::is_class_v<P> &&
+    std::enable_if_t<std::is_class_v<P> && !std::is_same_v<P, DataPtr> &&
                          std::is_constructible_v<DataPtr, decltype(std::declval<P&>().get())>,
                      int>;
 /// Types of which no tensor has elements.
