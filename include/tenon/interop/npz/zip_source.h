@@ -34,7 +34,7 @@ class ZipSource final : public NpySource {
     const uint64_t data = entry_.data;
     begin = is_stored ? static_cast<size_t>(data) : 0;
     size = begin + entry_.size;
-// Deflate can make 1000 bytes of one: limits what a hostile archive's headers unpack to.
+    // Deflate can make 1000 bytes of one: limits what a hostile archive's headers unpack to.
     const uint64_t most = entry_.packed * kMostUnpacked + kShortText;
     if (!is_stored && most < most_text) most_text = static_cast<size_t>(most);
     // Without the header of zlib's own files.
