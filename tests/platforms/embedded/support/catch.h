@@ -21,6 +21,8 @@
 
 #include "tenon/core/error.h"
 
+#define ATEN_LACKS(...) __VA_ARGS__
+
 namespace tests {
 
 using Bytes = std::vector<uint8_t>;
