@@ -31,12 +31,11 @@ using tenon::DeviceType, tenon::toString, tenon::Device;
 using tenon::SizesType, tenon::StridesType, tenon::DimOrderType, tenon::kMaxDims, tenon::Dims,
     tenon::DimOrder;
 // core/error.h
-using tenon::Error, tenon::toString;
+using tenon::Error, tenon::toString, tenon::FailureHandler;
 #if TENON_HAS_EXCEPTIONS
 using tenon::Exception;
 #endif
-using tenon::FailureHandler, tenon::last_error_message, tenon::set_error, tenon::check,
-    tenon::set_failure_handler;
+using tenon::last_error_message, tenon::set_error, tenon::check, tenon::set_failure_handler;
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h

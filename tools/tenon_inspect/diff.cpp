@@ -134,7 +134,7 @@ Json index_in(const Json& shape, int64_t flat) {
 /// Of arrays of a dtype that tenon does not have: elements differ where their bytes do.
 Json compare_bytes(const Entry& a, const Entry& b) {
   if (!a.load_bytes || !b.load_bytes) {
-    throw std::runtime_error(a.name() + ": elements of dtype " +
+    throw std::runtime_error((a.name().empty() ? "" : a.name() + ": ") + "elements of dtype " +
                              a.about["dtype"].get<std::string>() + " cannot be compared");
   }
   const Tensor x = contiguous(a.load_bytes());

@@ -2,6 +2,7 @@
 // tenon-inspect: shapes, statistics and pictures of arrays in files; what differs between two.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -133,6 +134,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     if (options.diff != (options.files.size() == 2)) {
       throw CLI::ValidationError("--diff takes two files, and nothing else does");
+    }
+    if (std::isnan(options.rtol) || std::isnan(options.atol)) {
+      throw CLI::ValidationError("--rtol and --atol take numbers, not NaN");
     }
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kEqual : kTrouble;

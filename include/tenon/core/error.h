@@ -126,7 +126,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
   if constexpr (TENON_ERROR_TEXT == 0) {
     return fail_without_text(error);
   } else {
-    static_assert(sizeof...(Parts) <= 10);
+    static_assert(sizeof...(Parts) <= 10, "a text has up to 10 parts");
     return fail_parts(error, kPartKinds<Parts...>, pass(part(parts))...);
   }
 }

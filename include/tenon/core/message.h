@@ -37,6 +37,7 @@ class Message {
     *pos_ = '\0';
   }
   void put(const char* text) noexcept {
+    if (text == nullptr) text = "(null)";  // getenv() and dlerror() may give that
     while (*text != '\0') put(*text++);
   }
   void put_unsigned(uint64_t value) noexcept {

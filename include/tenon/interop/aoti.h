@@ -110,10 +110,13 @@ class TENON_EXPORT AotiModule final : public Module {
     call.threads = state.threads;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ValueSpec& spec = specs[i];
+      const Tensor& given = inputs[i].toTensor();
       Tensor handed;
-      TENON_TRY(detail::add_context_if(
-          "input", i, spec.name(),
-          detail::hand_over(spec, state.assume_row_major, inputs[i].toTensor(), handed)));
+      Error error = detail::hand_over(spec, state.assume_row_major, given, handed);
+      if (error == Error::Ok && state.is_input_written[i]) {
+        error = detail::check_may_be_written(detail::fields(TensorArg(given)));
+      }
+      TENON_TRY(detail::add_context_if("input", i, spec.name(), error));
       const detail::AotiCallScope made_by_the_model(call);
       TENON_TRY(detail::make_aoti_handle(std::move(handed), inputs_[i]));
     }

@@ -25,7 +25,8 @@ TENON_BEGIN_NAMESPACE
 /// Inputs: a tensor is dense in the dim order of export, and not beyond max_sizes where its shape
 /// is dynamic. Any other kind has the one value that it had at export. A tensor is read where it
 /// is, or copied if the program plans memory for it (alloc_graph_input, on by default at export).
-/// It may be read-only: a program writes to no input but one that it was exported to change.
+/// It may be read-only: a program writes to no input but one that it was exported to change. Give
+/// that writable memory; ExecuTorch does not tell which it is.
 /// Outputs: one for which no memory is planned (alloc_graph_output=False at export) is written
 /// right into the tensor that was set, if that has room for the largest shape, is dense in the same
 /// dim order and shares nothing with an input or an earlier set output; where none was set, into

@@ -72,11 +72,16 @@ inline FileKind zip_kind(std::string_view text) noexcept {
         static_cast<unsigned char>(text[26]) + (size_t{static_cast<unsigned char>(text[27])} << 8);
     name = text.substr(begin, size);
   }
-  const bool is_array = name.size() >= 4 && name.substr(name.size() - 4) == ".npy";
-  for (const char* part : {"/data.pkl", "/data/", "/archive_", "/byteorder", "/version"}) {
-    if (is_array || name.find(part) == name.npos) continue;
-    return {0, {}, "a PyTorch file (a zip archive)", kSaveAsSafetensors};
+  // PyTorch's begin with one of these, in a folder of the file's name.
+  const size_t slash = name.find('/');
+  name = slash == name.npos ? std::string_view() : name.substr(slash + 1);
+  bool is_torch = name.size() > 5 && name.substr(0, 5) == "data/" &&
+                  name.find_first_not_of("0123456789", 5) == name.npos;
+  for (const std::string_view part : {"data.pkl", "archive_format", "archive_version", "byteorder",
+                                      "version", ".format_version"}) {
+    is_torch = is_torch || name == part;
   }
+  if (is_torch) return {0, {}, "a PyTorch file (a zip archive)", kSaveAsSafetensors};
   return {0, {}, "a zip archive, as .npz files are"};
 }
 

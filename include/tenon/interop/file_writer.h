@@ -26,9 +26,10 @@ using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
 enum class FileWrite : uint8_t {
   /// Puts a new file in its place once that is complete: a write that fails leaves the old one, and
   /// readers that have it open or mapped keep it. Owner, group, permissions and on Linux the access
-  /// control list pass on where the system lets this process set them; where the group or the list
-  /// does not, the group may do no more than everybody. Lost are other names of the file (hard
-  /// links keep the old one) and other extended attributes. The folder has to be writable.
+  /// control list pass on where the system lets this process set them; where it refuses the group
+  /// or the list, the group and everybody may do no more than both could. Lost are other names of
+  /// the file (hard links keep the old one) and other extended attributes. The folder has to be
+  /// writable.
   Replace,
   /// Empties the file and writes into it: it stays the same file, with its owner, names and
   /// attributes, and the folder need not be writable. A write that fails leaves a part, and whoever
@@ -187,7 +188,7 @@ class OutputFile {
     return file_error("cannot write", code);
   }
   /// Gives the new file the old one's owner, group, access control list and permissions. Where the
-  /// system refuses, its group may do no more than everybody could with the old one.
+  /// system refuses, its group and everybody may do no more than both could with the old one.
   void pass_on(const struct stat& old, int to) noexcept {
     constexpr uid_t kSameOwner = static_cast<uid_t>(-1);
     bool keeps_group =
@@ -203,7 +204,10 @@ class OutputFile {
     }
 #endif
     mode_t mode = old.st_mode & mode_t{0777};
-    if (!keeps_group) mode &= mode_t{0707} | ((mode & 7) << 3);
+    if (!keeps_group) {
+      const mode_t both = mode & (mode >> 3) & 7;
+      mode = (mode & mode_t{0700}) | (both << 3) | both;
+    }
     static_cast<void>(::fchmod(to, mode));
   }
   /// Puts the new name on the disk. The file is complete either way, so a failure does not count.

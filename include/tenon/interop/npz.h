@@ -141,6 +141,13 @@ class NpzFile {
         TENON_TRY(detail::fail_for_kind(bytes.data, bytes.size, "an .npz file"));
       }
       TENON_TRY(error);
+      const auto is_array = [](const detail::ZipEntry& entry) {
+        const std::string& name = entry.name;
+        return name.size() >= 4 && name.compare(name.size() - 4, 4, ".npy") == 0;
+      };
+      if (!entries.empty() && std::none_of(entries.begin(), entries.end(), is_array)) {
+        TENON_TRY(detail::fail_for_kind(bytes.data, bytes.size, "an .npz file, of .npy files"));
+      }
       infos.resize(entries.size());
       is_described.resize(entries.size());
       for (size_t i = 0; i < entries.size(); ++i) {

@@ -65,7 +65,7 @@ struct OnnxPorts {
   }
   size_t count(std::string_view name) const noexcept {
     size_t found = 0;
-    for (const ValueSpec& spec : specs) found += spec.tensor.name == name ? 1 : 0;
+    for (const ValueSpec& spec : specs) found += spec.tensor.name == name ? 1u : 0u;
     return found;
   }
   /// Finds the ports of these names.

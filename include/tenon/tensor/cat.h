@@ -165,7 +165,7 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     batch.sizes = sizes;
     TENON_TRY(check_dims("sizes", batch.sizes));
     if (TENON_UNLIKELY(sizes.empty() && !batch.is_stack)) {
-      return fail(Error::InvalidArgument, "tensor ", first,
+      return fail(Error::OutOfBounds, "tensor ", first,
                   " has no dimensions, so none to join along; stack() makes one");
     }
     return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");

@@ -137,7 +137,7 @@ struct Creator {
   }
   template <class NumberNeedsBraces, class... More,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
-  Out operator()(NumberNeedsBraces, const More&...) const
+  Out operator()(NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in ones({3})");
 };
 

@@ -202,7 +202,7 @@ struct Random {
   }
   template <class NumberNeedsBraces, class... More,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
-  Out operator()(Arguments..., NumberNeedsBraces, const More&...) const
+  Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in rand({3})");
 };
 template <class Out, class Kind, class... Arguments>
@@ -260,6 +260,9 @@ template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
   return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
+template <class NumberNeedsBraces, class... More,
+          std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+TensorPtr rand(NumberNeedsBraces, More&&...) TENON_MISTAKE("sizes need braces, as in rand({3})");
 inline constexpr Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
 TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);

@@ -157,7 +157,7 @@ struct MakeTensor {
       "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
   template <class SizesNeedBraces, class... More, detail::IfInteger<SizesNeedBraces> = 0,
             detail::IfNotOptions<More...> = 0>
-  Out operator()(SizesNeedBraces, const More&...) const
+  Out operator()(SizesNeedBraces, More&&...) const
       TENON_MISTAKE("sizes need braces: make_tensor_ptr({2, 3}, data)");
   template <class SizesComeBeforeData, class... Options, detail::IfData<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const

@@ -453,6 +453,21 @@ float data[6];
 GOOD(auto tensor = tenon::from_blob(data, {6});)
 BAD(auto tensor = tenon::from_blob(data, 6);)
 #endif
+// size_and_type: NumberNeedsBraces = int|need braces, as in ones
+#if defined(size_and_type)
+GOOD(auto tensor = tenon::zeros({2}, tenon::ScalarType::Int);)
+BAD(auto tensor = tenon::zeros(2, tenon::ScalarType::Int);)
+#endif
+// random_size_and_type: NumberNeedsBraces = int|need braces, as in rand
+#if defined(random_size_and_type)
+GOOD(auto tensor = tenon::randint(0, 10, {2}, tenon::ScalarType::Int);)
+BAD(auto tensor = tenon::randint(0, 10, 2, tenon::ScalarType::Int);)
+#endif
+// rand_sizes: NumberNeedsBraces = int|need braces, as in rand
+#if defined(rand_sizes)
+GOOD(auto tensor = tenon::rand({2, 3});)
+BAD(auto tensor = tenon::rand(2, 3);)
+#endif
 // strided_size_without_braces: NumberNeedsBraces = int|needs braces, as in
 #if defined(strided_size_without_braces)
 GOOD(auto tensor = tenon::zeros_strided({2}, {1});)

@@ -132,6 +132,12 @@ TEST_CASE("error: set_error leaves a text of any parts for a function of the pro
   CHECK(std::string(last_error_message(Error::InUse)) == "a?b");
 }
 
+TEST_CASE("set_error: a null text is shown as one") {
+  const char* const nothing = nullptr;
+  CHECK(set_error(Error::AccessFailed, nothing, " is not set") == Error::AccessFailed);
+  CHECK(std::string(last_error_message()) == "(null) is not set");
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("error: a text belongs to the failure that wrote it, not to a later one of its kind") {
   const auto text = [](Error error) { return std::string(last_error_message(error)); };

@@ -320,6 +320,23 @@ TEST_CASE("AotiModule: an input that the model writes to is not copied") {
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("AotiModule: read-only memory is not given to a model that writes to it") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  const std::string written =
+      "kernel((float*)(arg0_1.data_ptr()));\nk((float*)(bias.data_ptr()));\n";
+  write_package(path, fake_package("x float32 batch<=8 4", fake_source() + written));
+  AotiModule module(path);
+  static const float fixed[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  RETURNS(InvalidState,
+          "it is read-only, and the model writes to it; clone_tensor_ptr() makes a copy",
+          module.set_constants({{"layer.bias", *from_blob(fixed, {4})}}));
+  REQUIRE(module.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
+  RETURNS(InvalidState, "input 0 (x): it is read-only, and the model writes to it",
+          module.run("forward", *from_blob(fixed, {2, 4})));
+}
+
+// A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: an input whose strides nothing tells is refused, unless one says them") {
   TempFolder folder;
   const std::string path = folder / "a.so";

@@ -61,6 +61,8 @@ const std::vector<Row>& rows() {
       {zip("note.txt"), "a zip archive, as .npz files are"},
       {zip("a/data.pkl"), "a PyTorch file (a zip archive)"},
       {zip("model/data/0"), "a PyTorch file (a zip archive)"},  // of TorchScript
+      {zip("model/data/weights.csv"), "a zip archive, as .npz files are"},
+      {zip("a/b/version"), "a zip archive, as .npz files are"},
       {raw("PK\3\4"), "a zip archive, as .npz files are"},
       {raw("PK\5\6") + std::string(18, '\0'), "a zip archive, as .npz files are"},
       {"", ""},

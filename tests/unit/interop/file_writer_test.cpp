@@ -124,6 +124,15 @@ TEST_CASE("file: a replaced file keeps its owner and group where the system lets
   CHECK(lost.st_gid == kOther);
   CHECK((lost.st_mode & 07777) == 0644);
   CHECK(text_of(path) == "3");
+
+  // Nor does anybody who was in a group that might do less than everybody.
+  REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+  REQUIRE(::chmod(path.c_str(), 0604) == 0);
+  {
+    const AsOther other;
+    REQUIRE(write_text(path, "4") == Error::Ok);
+  }
+  CHECK((status_of(path).st_mode & 07777) == 0600);
 }
 
 TEST_CASE("file: nobody else may open the new file before it has the old one's permissions") {

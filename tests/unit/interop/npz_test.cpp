@@ -296,6 +296,14 @@ TEST_CASE("npz: another kind of file is named") {
   RETURNS(InvalidArgument, saved.path + ": a gzip file; expected an .npz file; unpack it first",
           Error(NpzFile::open(saved.path)));
   put_file(saved.path, make_zip({Item("a/data.pkl", {0x80, 2, '}'})}));
+  RETURNS(InvalidArgument, ": a PyTorch file (a zip archive); expected an .npz file",
+          Error(NpzFile::open(saved.path)));
+  put_file(saved.path, make_zip({Item("note.txt", {'1'})}));
+  RETURNS(InvalidArgument,
+          ": a zip archive, as .npz files are; expected an .npz file, of .npy files",
+          Error(NpzFile::open(saved.path)));
+  // Beside an array.
+  put_file(saved.path, make_zip({Item("a/data.pkl", {0x80, 2, '}'}), Item("b.npy", {'1'})}));
   RETURNS(InvalidArgument, "array \"a/data.pkl\": a Python pickle; expected a .npy file",
           Error(saved.open().get(0)));
 }

@@ -127,6 +127,7 @@ class AotiModel {
     Dims strides;
     size_t nbytes = 0;
     bool has_value = false;
+    bool is_written = false;  // by the model
 
     void describe(const Tensor& value) noexcept {
       const Layout& layout = detail::fields(TensorArg(value)).layout;
@@ -139,6 +140,7 @@ class AotiModel {
     detail::AotiLibrary library;
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
+    std::vector<bool> is_input_written;  // by the model
     std::vector<Constant> constants;
     bool knows_layouts = true;  // of all inputs
     bool assume_row_major = false;
@@ -239,9 +241,9 @@ class AotiModel {
     std::vector<ValueSpec> compiled = state.inputs;  // as the source has them
     for (size_t i = 0; i < compiled.size(); ++i) {
       TENON_TRY(detail::read_source_input(package.source, i, compiled[i]));
-      compiled[i].copies_strides =
-          options.copies_inputs &&
-          !detail::is_source_input_written(package.source, state.inputs[i].name());
+      state.is_input_written.push_back(
+          detail::is_source_tensor_written(package.source, state.inputs[i].name()));
+      compiled[i].copies_strides = options.copies_inputs && !state.is_input_written[i];
     }
     std::vector<ValueSpec> inputs = compiled;
     TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
@@ -291,6 +293,7 @@ class AotiModel {
       TENON_TRY(library.get(type, f.constant_type, i));
       TENON_TRY(library.get(constant.nbytes, f.constant_nbytes, i));
       constant.name = name;
+      constant.is_written = detail::is_source_tensor_written(source, constant.name);
       constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
       constant.spec.tensor.type = detail::type_of_torch_number(type);
       constant.spec.is_described =
@@ -375,6 +378,7 @@ class AotiModel {
     TENON_TRY(detail::check_defined(arg, "the tensor"));
     const detail::TensorFields& given = detail::fields(arg);
     TENON_TRY(detail::check_has_data(given));
+    if (constant.is_written) TENON_TRY(detail::check_may_be_written(given));
     TensorSpec spec = constant.spec.tensor;
     if (!constant.spec.is_described) spec.sizes = given.layout.sizes();
     TENON_TRY(detail::check_tensor(spec, arg));

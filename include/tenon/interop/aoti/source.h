@@ -166,8 +166,8 @@ inline Error read_source_input(std::string_view source, size_t i, ValueSpec& spe
   return Error::Ok;
 }
 
-/// Whether the library writes to an input's memory.
-inline bool is_source_input_written(std::string_view source, const std::string& name) {
+/// Whether the library writes to the memory of an input or a constant, by its name there.
+inline bool is_source_tensor_written(std::string_view source, const std::string& name) {
   if (source.find("aoti_torch_copy_(" + name + ",") != std::string_view::npos) return true;
   const std::string use = "*)(" + name + ".data_ptr())";
   for (size_t at = source.find(use); at != std::string_view::npos; at = source.find(use, at + 1)) {
@@ -175,6 +175,13 @@ inline bool is_source_input_written(std::string_view source, const std::string& 
     if (source.substr(cast, 7) != "(const ") return true;
   }
   return false;
+}
+
+/// Errors: InvalidState for read-only memory, which the model would write to.
+inline Error check_may_be_written(const TensorFields& given) noexcept {
+  if (!given.readonly) return Error::Ok;
+  return fail(Error::InvalidState,
+              "it is read-only, and the model writes to it; clone_tensor_ptr() makes a copy");
 }
 
 /// The sizes and strides of a constant, by its number in the library; false if they are not there.

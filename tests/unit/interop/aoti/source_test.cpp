@@ -111,12 +111,12 @@ TEST_CASE("aoti source: what is not there, or cut, describes nothing") {
 }
 
 TEST_CASE("aoti source: an input that the library writes to") {
-  CHECK(!detail::is_source_input_written("k((const float*)(arg0_1.data_ptr()))", "arg0_1"));
-  CHECK(detail::is_source_input_written(
+  CHECK(!detail::is_source_tensor_written("k((const float*)(arg0_1.data_ptr()))", "arg0_1"));
+  CHECK(detail::is_source_tensor_written(
       "k((const float*)(arg0_1.data_ptr()), (float*)(arg0_1.data_ptr()))", "arg0_1"));
-  CHECK(!detail::is_source_input_written("k((float*)(arg0_1.data_ptr()))", "arg0"));
-  CHECK(detail::is_source_input_written("(aoti_torch_copy_(arg1_1, buf0, 0))", "arg1_1"));
-  CHECK(!detail::is_source_input_written("*)(arg0_1.data_ptr())", "arg1_1"));
+  CHECK(!detail::is_source_tensor_written("k((float*)(arg0_1.data_ptr()))", "arg0"));
+  CHECK(detail::is_source_tensor_written("(aoti_torch_copy_(arg1_1, buf0, 0))", "arg1_1"));
+  CHECK(!detail::is_source_tensor_written("*)(arg0_1.data_ptr())", "arg1_1"));
 }
 
 TEST_CASE("aoti source: a constant's sizes and strides") {
