@@ -135,8 +135,7 @@ struct Creator {
         detail::RowMajor{sizes}, plan, draft, value...);
     return detail::finish_new<Out>(function, error, draft, plan.backend);
   }
-  template <class NumberNeedsBraces, class... More,
-            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in ones({3})");
 };

@@ -200,8 +200,7 @@ struct Random {
     return detail::make_random<Out, Planned>(function, detail::RowMajor{sizes}, false, plan,
                                              arguments...);
   }
-  template <class NumberNeedsBraces, class... More,
-            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
   Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in rand({3})");
 };
@@ -260,8 +259,7 @@ template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
   return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
-template <class NumberNeedsBraces, class... More,
-          std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
 TensorPtr rand(NumberNeedsBraces, More&&...) TENON_MISTAKE("sizes need braces, as in rand({3})");
 inline constexpr Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
