@@ -57,7 +57,7 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
     if (row.ours != type) continue;
     const bool has_index = type != DeviceType::CPU && type != DeviceType::Meta;
     constexpr int32_t most = (std::numeric_limits<c10::DeviceIndex>::max)();
-    if (TENON_UNLIKELY(has_index && from.index() > most)) {
+    if (has_index && from.index() > most) {
       return fail(Error::NotSupported, "libtorch has no device for ", from, "; its indices end at ",
                   most);
     }
@@ -71,8 +71,7 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
 /// Errors: also NotSupported for OpenCL and Vulkan: libtorch has no dispatch key, or opaque images.
 inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));
-  if (TENON_UNLIKELY(to.type() == c10::DeviceType::OPENCL ||
-                     to.type() == c10::DeviceType::Vulkan)) {
+  if (to.type() == c10::DeviceType::OPENCL || to.type() == c10::DeviceType::Vulkan) {
     return fail(Error::NotSupported, "libtorch has no strided tensors on ", from);
   }
   return Error::Ok;

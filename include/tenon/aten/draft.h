@@ -77,13 +77,12 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
 
 /// Checks that ATen has such tensors.
 inline Error check_for_aten(const TensorFields& made) noexcept {
-  if (TENON_UNLIKELY(made.readonly)) TENON_TRY(check_readonly(made));
-  if (TENON_UNLIKELY(made.layout.offsets.min < 0)) {
+  if (made.readonly) TENON_TRY(check_readonly(made));
+  if (made.layout.offsets.min < 0) {
     return fail(Error::NotSupported, "strides ", made.layout.strides(), " for sizes ",
                 made.layout.sizes(), ": ATen has no negative ones");
   }
-  if (TENON_UNLIKELY(static_cast<int>(made.type) >=
-                     static_cast<int>(c10::ScalarType::NumOptions))) {
+  if (static_cast<int>(made.type) >= static_cast<int>(c10::ScalarType::NumOptions)) {
     return fail(Error::NotSupported, "this libtorch has no dtype ", made.type);
   }
   return Error::Ok;
@@ -96,7 +95,7 @@ inline Error compute_offset(const TensorFields& view, const c10::Storage& storag
   const auto* const start = static_cast<const char*>(const_storage_data(storage));
   const int64_t bytes = static_cast<const char*>(view.data) - start;
   const auto size = static_cast<int64_t>(elementSize(view.type));
-  if (TENON_UNLIKELY(bytes % size != 0)) {
+  if (bytes % size != 0) {
     return fail(Error::NotSupported, "elements of ", size, " bytes, ", bytes,
                 " bytes into the storage: ATen counts such offsets in elements");
   }
@@ -110,7 +109,7 @@ inline Error make_aten_impl(Draft& draft, AtenImplPtr& impl) {
   static const c10::Device cpu{c10::DeviceType::CPU};
   c10::Device device = cpu;
   c10::DispatchKey key = c10::DispatchKey::CPU;
-  if (TENON_UNLIKELY(!made.device.is_cpu())) {
+  if (!made.device.is_cpu()) {
     TENON_TRY(to_c10_strided(made.device, device));
     key = c10::computeDispatchKey(public_type(made.type), c10::kStrided, device);
   }

@@ -28,13 +28,13 @@ inline c10::DataPtr release_with_impl(Draft&& draft, c10::Device device) noexcep
 
 /// Checks that memory which is not to be written can be a storage's.
 inline Error check_readonly(const TensorFields& made) noexcept {
-  if (TENON_UNLIKELY(!kHasReadOnly)) {
+  if (!kHasReadOnly) {
     return fail(Error::NotSupported,
                 "read-only memory needs libtorch 2.13, whose storages can copy it before a write; "
                 "with this one, make_tensor_ptr() of a container copies the elements, and a "
                 "const_cast lends them to be written");
   }
-  if (TENON_UNLIKELY(made.opaque && made.device.is_host_accessible())) {
+  if (made.opaque && made.device.is_host_accessible()) {
     return fail(Error::NotSupported,
                 "the memory is read-only, and only its backend reaches it, so that ATen cannot "
                 "copy it before a write; clone_tensor_ptr() makes a writable copy");
@@ -109,7 +109,7 @@ inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
   c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
                        release_with_impl(std::move(draft), device),
                        resizable ? c10::GetCPUAllocator() : nullptr, resizable);
-  if (TENON_UNLIKELY(made.readonly)) copy_when_written(storage);
+  if (made.readonly) copy_when_written(storage);
   return storage;
 }
 

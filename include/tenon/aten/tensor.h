@@ -236,11 +236,11 @@ inline bool is_described(const TensorArg& tensor) noexcept {
 
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
-  if (TENON_UNLIKELY(!tensor.defined())) {
+  if (!tensor.defined()) {
     return fail(Error::InvalidState, role, " is undefined");
   }
   const Refusal& refusal = ArgAccess::refusal(tensor);
-  if (TENON_UNLIKELY(refusal.error != Error::Ok)) {
+  if (refusal.error != Error::Ok) {
     return fail(refusal.error, role, refusal.reason, refusal.detail);
   }
   return Error::Ok;

@@ -49,7 +49,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   // TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // More could not be rounded up.
-    if (TENON_UNLIKELY(nbytes > capacity())) return fail_memory(nbytes, alignment);
+    if (nbytes > capacity()) return fail_memory(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
@@ -63,9 +63,9 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     }
     const auto left = static_cast<size_t>(end_ - top_);
     const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
-    if (TENON_UNLIKELY(size > left || padding > left - size)) return fail_memory(nbytes, alignment);
+    if (size > left || padding > left - size) return fail_memory(nbytes, alignment);
     char* const p = top_ + padding;
-    if (TENON_UNLIKELY(padding != 0)) holes_ = ::new (top_) Hole{holes_, p};
+    if (padding != 0) holes_ = ::new (top_) Hole{holes_, p};
     top_ = p + size;
     if (top_ > highest_) highest_ = top_;
     ++live_;
@@ -104,7 +104,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   /// Makes sure that the whole buffer is free, as it is whenever no tensor is alive.
   /// Errors: InUse while a block is in use; nothing is changed.
   Error reset() noexcept {
-    if (TENON_UNLIKELY(live_ != 0)) {
+    if (live_ != 0) {
       return detail::fail(Error::InUse, "reset: ", live_, live_ == 1 ? " block" : " blocks",
                           " of the arena's memory, ", used(), " bytes, are in use");
     }

@@ -68,7 +68,7 @@ template <class Call>
 Error call_safely(const Call& call) noexcept {
   const ErrorTextGuard text;
   const Error error = catch_errors(call);
-  if (TENON_UNLIKELY(error != Error::Ok)) return fail(error, message_of(error));
+  if (error != Error::Ok) return fail(error, message_of(error));
   text.put_back();
   return error;
 }
@@ -100,7 +100,7 @@ Error call_backend(Backend& backend, const char* operation, const Call& call,
                    bool is_optional = false) noexcept {
   const ErrorTextGuard text;
   const Error error = catch_errors(call);
-  if (TENON_UNLIKELY(error != Error::Ok && !(is_optional && error == Error::NotSupported))) {
+  if (error != Error::Ok && !(is_optional && error == Error::NotSupported)) {
     return add_context(backend, operation, error);
   }
   text.put_back();
@@ -175,9 +175,9 @@ TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexce
 
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
-  if (TENON_UNLIKELY(origin != nullptr)) return allocate_metadata_in(*origin, nbytes);
+  if (origin != nullptr) return allocate_metadata_in(*origin, nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
-  if (TENON_UNLIKELY(block == nullptr)) return fail_metadata();
+  if (block == nullptr) return fail_metadata();
   std::memcpy(block + kMetadataHeader - sizeof(void*), &origin, sizeof(void*));
   return block + kMetadataHeader;
 }
@@ -187,7 +187,7 @@ inline void release_metadata(void* p) noexcept {
   char* const data = static_cast<char*>(p);
   BackendState* origin = nullptr;
   std::memcpy(&origin, data - sizeof(void*), sizeof(void*));
-  if (TENON_UNLIKELY(origin != nullptr)) return release_metadata_in(*origin, data);
+  if (origin != nullptr) return release_metadata_in(*origin, data);
   heap_release(data - kMetadataHeader);
 }
 
@@ -202,7 +202,7 @@ inline BackendState* known_state(Backend& backend) noexcept {
 /// Where modules, and tensors that are not ATen's, in a backend's memory keep their metadata; null
 /// for the heap.
 inline BackendState* find_keeper(Backend* backend) noexcept {
-  if (!TENON_UNLIKELY(backend != nullptr)) return nullptr;
+  if (backend == nullptr) return nullptr;
   BackendState* const state = BackendAccess::state(*backend);
   return state == nullptr ? nullptr : state->find_keeper();
 }
@@ -238,13 +238,13 @@ struct MemoryState : BackendState {
 
   Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {
     data = nullptr;
-    if (TENON_UNLIKELY(find() == nullptr)) {
+    if (find() == nullptr) {
       return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
                   "has no memory, and the backend that it wraps was destroyed");
     }
     const ErrorTextGuard guard;
     if (nbytes != 0) data = backend->allocate(nbytes, alignment);
-    if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) return fail_memory(*backend, nbytes);
+    if (data == nullptr && nbytes != 0) return fail_memory(*backend, nbytes);
     guard.put_back();
     add();
     return Error::Ok;

@@ -20,7 +20,7 @@ class HostBuffer {
 
   Error allocate(size_t nbytes) noexcept {
     memory_ = detail::allocate(nbytes);
-    if (TENON_UNLIKELY(memory_.base == nullptr)) {
+    if (memory_.base == nullptr) {
       return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a temporary of ", nbytes, " bytes");
     }
     return Error::Ok;
@@ -302,7 +302,7 @@ struct CopyingState final : MemoryState<T> {
     const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
     // As integers: it is not known yet that there is memory.
     const auto address = reinterpret_cast<uintptr_t>(data);
-    if (TENON_UNLIKELY(below > address || nbytes > UINTPTR_MAX - (address - below))) {
+    if (below > address || nbytes > UINTPTR_MAX - (address - below)) {
       return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ",
                   layout.strides(), " lead out of the address space");
     }
@@ -325,7 +325,7 @@ inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& fro
 /// be null where the types are equal. copy_any() does the checks, and allows overlap.
 inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                   CastFunction cast) noexcept {
-  if (TENON_UNLIKELY(to.backend != nullptr || from.backend != nullptr)) {
+  if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, mode, cast);
   }
   copy_elements(to.view, from.view, mode, cast);
@@ -337,7 +337,7 @@ inline Error copy(const MemoryLocation& to, const MemoryLocation& from) noexcept
 }
 /// copy() between elements of one type and equal sizes, without the plan's 2 KB on bare metal.
 inline Error copy_alike(const MemoryLocation& to, const MemoryLocation& from) noexcept {
-  if (TENON_UNLIKELY(to.backend != nullptr || from.backend != nullptr)) {
+  if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, CastMode::Checked, nullptr);
   }
   copy_same_type(to.view, from.view);

@@ -194,7 +194,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                                         mine));
     }
     const Error error = peer.streams_.order_after(mine, streams_);
-    if (TENON_UNLIKELY(error != Error::Ok)) static_cast<void>(streams_.wait(mine));
+    if (error != Error::Ok) static_cast<void>(streams_.wait(mine));
     return error;
   }
 
@@ -247,13 +247,13 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   Error check_source(const void* src, cudaStream_t to, bool& waits) const noexcept {
     bool is_captured = false;
     TENON_TRY(streams_.find_capture(to, is_captured));
-    if (TENON_UNLIKELY(is_captured)) {
+    if (is_captured) {
       return set_error(Error::InvalidState, "a copy from the host's memory cannot be captured");
     }
     cudaPointerAttributes found{};
     TENON_TRY(find(src, found));
     waits = found.type != cudaMemoryTypeUnregistered || found.devicePointer != nullptr;
-    return TENON_UNLIKELY(found.type == cudaMemoryTypeDevice)
+    return found.type == cudaMemoryTypeDevice
                ? detail::fail(Error::InvalidArgument, "the source is said to be the host's memory,",
                               " but is that of cuda:", found.device)
                : Error::Ok;

@@ -77,7 +77,7 @@ class BackendOptions {
     for (const BackendOption& option : *this) {
       bool known = false;
       for (const char* name : names) known = known || std::strcmp(option.name, name) == 0;
-      if (TENON_UNLIKELY(!known)) {
+      if (!known) {
         return detail::fail(Error::InvalidArgument, "there is no option \"", option.name, '"');
       }
     }

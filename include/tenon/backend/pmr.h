@@ -42,7 +42,7 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   // the same. The size is a multiple of it: libstdc++'s pools put 70 bytes, say, in a block of 80,
   // which is not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    if (TENON_UNLIKELY(alignment > detail::kDataAlignment || nbytes > kLargest)) {
+    if (alignment > detail::kDataAlignment || nbytes > kLargest) {
       static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,
                                      " bytes, at multiples of up to ", detail::kDataAlignment));
       return nullptr;

@@ -75,7 +75,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   const char* name() const noexcept override { return "pool"; }
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
+    if (nbytes > PTRDIFF_MAX) {
       static_cast<void>(set_error(Error::OutOfMemory, "no object is that large"));
       return nullptr;
     }

@@ -291,7 +291,7 @@ inline const char* TrackingBackend::intern(const char* text) noexcept {
 inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept {
   const detail::TrackingLink* const guard = detail::find_tracking_link(*this, true);
   const detail::TrackingLink* const scope = detail::find_tracking_link(*this, false);
-  if (TENON_UNLIKELY(guard != nullptr)) {
+  if (guard != nullptr) {
     refused_.fetch_add(1, std::memory_order_relaxed);
     const Error error =
         detail::fail(Error::OutOfMemory, "no allocation is allowed in the NoAllocationScope at ",
@@ -304,7 +304,7 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
     return nullptr;
   }
   void* const p = inner().allocate(nbytes, alignment);
-  if (TENON_UNLIKELY(p == nullptr)) return nullptr;
+  if (p == nullptr) return nullptr;
   std::vector<void*> stack;
 #if TENON_HAS_BACKTRACE
   if (const int depth = stack_depth_) {
@@ -316,7 +316,7 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   const Lock lock(mutex_);
   detail::count_block(counts_, nbytes);
   detail::TrackedBlock* block = nullptr;
-  if (TENON_UNLIKELY(!detail::has_memory_for([&] { block = &live_[p]; }))) {
+  if (!detail::has_memory_for([&] { block = &live_[p]; })) {
     ++untracked_;
     drop_event();
     return p;

@@ -90,13 +90,13 @@ class InlineArray {
   InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (TENON_UNLIKELY(is_on_heap())) heap_release(heap());
+      if (is_on_heap()) heap_release(heap());
       steal(other);
     }
     return *this;
   }
   ~InlineArray() {
-    if (TENON_UNLIKELY(is_on_heap())) heap_release(heap());
+    if (is_on_heap()) heap_release(heap());
   }
 
   size_t size() const noexcept { return size_; }
@@ -116,13 +116,12 @@ class InlineArray {
   Error error() const noexcept { return error_; }
 
   void push_back(T value) noexcept {
-    if (TENON_UNLIKELY(size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1}))
-      return;
+    if ((size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1})) return;
     data()[size_++] = value;
   }
   /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
   bool resize_for_overwrite(size_t n) noexcept {
-    if (TENON_UNLIKELY(n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
+    if ((n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
     size_ = static_cast<Size>(n);
     return true;
   }
@@ -164,7 +163,7 @@ class InlineArray {
     size_ = other.size_;
     error_ = other.error_;
     on_heap_ = other.on_heap_;
-    if (TENON_UNLIKELY(is_on_heap())) {
+    if (is_on_heap()) {
       heap_ = other.heap();
     } else {
       copy_values(inline_, other.inline_, size_);
@@ -264,11 +263,11 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
       *out++ = v.value;
       fit &= v.fits;
     }
-    if (TENON_UNLIKELY(!fit)) fail(Error::OutOfBounds);
+    if (!fit) fail(Error::OutOfBounds);
   }
   void append(detail::AnyInteger v) noexcept {
     push_back(v.value);
-    if (TENON_UNLIKELY(!v.fits)) fail(Error::OutOfBounds);
+    if (!v.fits) fail(Error::OutOfBounds);
   }
 };
 

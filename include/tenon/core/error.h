@@ -164,7 +164,7 @@ TENON_COLD inline Error add_context(const char* function, Error error) noexcept 
 
 /// add_context() for an error that may be Ok.
 inline Error add_context_if(const char* function, Error error) noexcept {
-  return TENON_UNLIKELY(error != Error::Ok) ? add_context(function, error) : error;
+  return error != Error::Ok ? add_context(function, error) : error;
 }
 
 }  // namespace detail
@@ -225,7 +225,7 @@ template <class... Parts>
 
 /// Raises the error of an inner function, other than Ok, under the name of the one that was called.
 inline void raise_if(const char* function, Error error) {
-  if (TENON_UNLIKELY(error != Error::Ok)) {
+  if (error != Error::Ok) {
     error = add_context(function, error);
     raise_message(error, last_error_message());
   }
@@ -264,7 +264,7 @@ Error set_error(Error error, const Parts&... parts) noexcept {
 /// template too.
 inline void check(detail::Returned returned) {
   const Error error = returned.error;
-  if (TENON_UNLIKELY(error != Error::Ok)) detail::raise_message(error, detail::message_of(error));
+  if (error != Error::Ok) detail::raise_message(error, detail::message_of(error));
 }
 
 /// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
@@ -280,7 +280,7 @@ TENON_END_NAMESPACE
 /// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
 /// the condition is false. One statement; the failing side is a cold call.
 #define TENON_CHECK(condition, error, ...) \
-  (TENON_UNLIKELY(!(condition)) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
+  (!(condition) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
 
 /// TENON_CHECK in debug builds and wherever TENON_CHECKED is defined; else nothing is evaluated.
 #if TENON_IS_CHECKED
@@ -307,7 +307,7 @@ TENON_END_NAMESPACE
   do {                                                                                \
     TENON_DETAIL_MAY_SHADOW                                                           \
     if (const ::tenon::Error tenon_error_((__VA_ARGS__));                             \
-        TENON_UNLIKELY(tenon_error_ != ::tenon::Error::Ok)) {                         \
+        (tenon_error_ != ::tenon::Error::Ok)) {                         \
       return tenon_error_;                                                            \
     }                                                                                 \
     TENON_DETAIL_SHADOW_END                                                           \

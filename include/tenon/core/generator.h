@@ -103,7 +103,7 @@ class Generator {
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
-    if (TENON_UNLIKELY(state.version != kVersion)) {
+    if (state.version != kVersion) {
       return detail::fail(Error::NotSupported, "Generator::set_state: version ", state.version,
                           " of the random numbers; this library makes version ", kVersion);
     }

@@ -47,20 +47,20 @@ class Layout : public detail::LayoutFields {
   Layout() noexcept {}
   /// Out of memory, the copy has rank 0: see check().
   Layout(const Layout& other) noexcept : LayoutFields(other) {
-    if (TENON_UNLIKELY(is_on_heap())) copy_block(other);
+    if (is_on_heap()) copy_block(other);
   }
   /// The source can only be destroyed or assigned to.
   Layout(Layout&& other) noexcept : LayoutFields(other) { other.rank_ = 0; }
   Layout& operator=(const Layout& other) noexcept { return *this = Layout(other); }
   Layout& operator=(Layout&& other) noexcept {
     if (this == &other) return *this;
-    if (TENON_UNLIKELY(is_on_heap())) detail::heap_release(block_);
+    if (is_on_heap()) detail::heap_release(block_);
     LayoutFields::operator=(other);
     other.rank_ = 0;
     return *this;
   }
   ~Layout() {
-    if (TENON_UNLIKELY(is_on_heap())) detail::heap_release(block_);
+    if (is_on_heap()) detail::heap_release(block_);
   }
 
   /// Makes the dense layout of the sizes, nested in `dim_order`, a permutation, or row-major where
@@ -78,11 +78,11 @@ class Layout : public detail::LayoutFields {
   static Error strided(ArrayRef<int64_t> sizes, ArrayRef<Dim> dim_order, ArrayRef<int64_t> strides,
                        size_t element_size, Layout& made) noexcept {
     const size_t rank = sizes.size();
-    if (TENON_UNLIKELY(!strides.empty() && strides.size() != rank)) {
+    if (!strides.empty() && strides.size() != rank) {
       return detail::fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
                           " differ in length");
     }
-    if (TENON_UNLIKELY(!dim_order.empty() && dim_order.size() != rank)) {
+    if (!dim_order.empty() && dim_order.size() != rank) {
       return detail::fail(Error::InvalidArgument, "dim_order ", dim_order, " and sizes ", sizes,
                           " differ in length");
     }
@@ -120,7 +120,7 @@ class Layout : public detail::LayoutFields {
   /// Whether a copy has its lists, and whether its elements, of `element_size`, fit.
   /// Errors: OutOfMemory, InvalidArgument.
   Error check(size_t element_size) const noexcept {
-    if (TENON_UNLIKELY(!has_lists_)) return detail::fail_shape_memory();
+    if (!has_lists_) return detail::fail_shape_memory();
     return detail::check_nbytes(offsets, element_size);
   }
 
@@ -167,7 +167,7 @@ class Layout : public detail::LayoutFields {
   };
   bool is_on_heap() const noexcept { return TENON_HEAP && rank_ > TENON_INLINE_DIMS; }
   Pointers lists() noexcept {
-    if (TENON_UNLIKELY(is_on_heap())) {
+    if (is_on_heap()) {
       const size_t rank = rank_;
       return {block_, block_ + rank, reinterpret_cast<DimOrderType*>(block_ + 2 * rank)};
     }
@@ -179,7 +179,7 @@ class Layout : public detail::LayoutFields {
 
   /// Makes room for the lists of `rank` dimensions, to be filled in.
   TENON_ALWAYS_INLINE Error set_rank(size_t rank) noexcept {
-    if (TENON_UNLIKELY(rank > TENON_INLINE_DIMS || is_on_heap())) return change_block(rank);
+    if (rank > TENON_INLINE_DIMS || is_on_heap()) return change_block(rank);
     rank_ = static_cast<uint8_t>(rank);
     return Error::Ok;
   }
@@ -223,7 +223,7 @@ class Layout : public detail::LayoutFields {
       to.order[d] = static_cast<DimOrderType>(d);
       pass.take(from[d]);
     }
-    if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+    if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
     numel = pass.numel();
     offsets = {0, numel - 1};
     row_major = true;
@@ -278,7 +278,7 @@ class Layout : public detail::LayoutFields {
       uint64_t seen = 0;
       for (size_t i = 0; i < rank_; ++i) {
         const int64_t d = new_order[i];
-        if (TENON_UNLIKELY(d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0)) {
+        if (d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0) {
           return detail::fail(Error::InvalidArgument, "dim_order ", new_order,
                               " is not a permutation of the ", size_t{rank_}, " dimensions");
         }
@@ -287,7 +287,7 @@ class Layout : public detail::LayoutFields {
       }
       nest(to.order, to);
       if (new_strides.empty() || new_strides == strides()) return Error::Ok;
-      if (TENON_UNLIKELY(!strides_agree_with(sizes(), new_strides, dim_order()))) {
+      if (!strides_agree_with(sizes(), new_strides, dim_order())) {
         return detail::fail(Error::InvalidArgument, "strides ", new_strides,
                             " do not nest in the order of dim_order ", new_order, " for sizes ",
                             sizes());

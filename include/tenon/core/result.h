@@ -71,7 +71,7 @@ class [[nodiscard]] Result {
   /// Returned from a function, it has its message with it, unless something else failed meanwhile:
   /// TENON_TRY(result) has it always.
   Error error() const noexcept {
-    if (TENON_UNLIKELY(message_ != nullptr)) detail::give_back_text(error_, message_);
+    if (message_ != nullptr) detail::give_back_text(error_, message_);
     return error_;
   }
   /// The error's full text, or its name if there was no memory for the text; "" if there is a
@@ -101,7 +101,7 @@ class [[nodiscard]] Result {
 
  private:
   void check() const {
-    if (TENON_UNLIKELY(!ok())) detail::raise_message(error_, message());
+    if (!ok()) detail::raise_message(error_, message());
   }
 
   static_assert(detail::is_nothrow_movable_v<T>);

@@ -39,7 +39,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) 
     const auto bits = static_cast<uint64_t>(value);
     const uint64_t above =
         std::is_signed_v<Integer> ? (bits + (uint64_t{1} << 53)) >> 54 : bits >> 53;
-    if (TENON_UNLIKELY(above != 0)) {
+    if (above != 0) {
       const uint64_t dropped = bits & 0x7ff;
       value = static_cast<Integer>((bits - dropped) | ((dropped + 0x7ff) & 0x800u));
     }

@@ -73,7 +73,7 @@ TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
 }
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
-  return TENON_UNLIKELY(dims.error() != Error::Ok) ? fail_dims(what, dims.error()) : Error::Ok;
+  return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
 }
 
 TENON_COLD inline Error fail_shape_memory() noexcept {
@@ -134,7 +134,7 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
                            ptrdiff_t& numel) noexcept {
   detail::DensePass pass;
   for (int64_t size : sizes) pass.take(size);
-  if (TENON_UNLIKELY(!pass.valid(element_size))) return detail::fail_shape(sizes, element_size);
+  if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
   numel = pass.numel();
   return Error::Ok;
 }
@@ -143,9 +143,8 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
 /// Errors: InvalidArgument when that is beyond PTRDIFF_MAX in either direction.
 inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
   ptrdiff_t product = 0;
-  if (TENON_UNLIKELY(
-          !detail::multiply_offset(static_cast<ptrdiff_t>(element_size), count, product) ||
-          product < -PTRDIFF_MAX)) {
+  if (!detail::multiply_offset(static_cast<ptrdiff_t>(element_size), count, product) ||
+      product < -PTRDIFF_MAX) {
     return detail::fail_nbytes(count, element_size);
   }
   nbytes = static_cast<size_t>(product);
@@ -174,7 +173,7 @@ inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> str
     overflow |= !detail::add(reached.max, span < 0 ? 0 : span, reached.max);
   }
   // max + 1, the number of elements up to the highest one, has to fit as well.
-  if (TENON_UNLIKELY(overflow || reached.max == PTRDIFF_MAX)) {
+  if (overflow || reached.max == PTRDIFF_MAX) {
     return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
                         " overflow the address space");
   }

@@ -17,7 +17,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
   TensorView& view = location.view;
   TENON_TRY(make_blob_view(blob, view));
   const ArrayRef<int64_t> sizes = tensor.layout.sizes();
-  if (TENON_UNLIKELY(view.sizes != sizes)) {
+  if (view.sizes != sizes) {
     if (view.sizes.size() != sizes.size()) {
       return fail(Error::InvalidArgument, "the blob's sizes ", view.sizes, " and the tensor's ",
                   sizes, " differ in length");
@@ -31,7 +31,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
     TENON_TRY(find_mover(blob.device, "the blob", location));
   }
   if (tensor.layout.numel == 0) return Error::Ok;
-  if (TENON_UNLIKELY(blob.data == nullptr)) {
+  if (blob.data == nullptr) {
     return fail(Error::InvalidArgument, "the blob's data is null");
   }
   if (blob.device.is_cpu()) return Error::Ok;
@@ -43,11 +43,11 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
 /// The location of plain memory: contiguous elements of the tensor's dtype.
 TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
                             MemoryLocation& location) noexcept {
-  if (TENON_UNLIKELY(nbytes != tensor.nbytes())) {
+  if (nbytes != tensor.nbytes()) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
   }
-  if (TENON_UNLIKELY(data == nullptr && nbytes != 0)) {
+  if (data == nullptr && nbytes != 0) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
   Layout layout;
@@ -103,11 +103,11 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
   TENON_TRY(find_source(tensor, "the tensor", from));
   TENON_TRY(hold_while_asking(tensor, !blob.device.is_cpu(), hold));
   TENON_TRY(find_blob(blob, fields(tensor), to));
-  if (TENON_UNLIKELY(blob.readonly)) return fail(Error::InvalidState, "the blob is read-only");
+  if (blob.readonly) return fail(Error::InvalidState, "the blob is read-only");
   Layout layout;
   const TensorView& out = to.view;
   TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(own_type(out.type)), layout));
-  if (TENON_UNLIKELY(layout.may_overlap())) {
+  if (layout.may_overlap()) {
     return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
                 out.sizes, ", at which elements may share memory");
   }

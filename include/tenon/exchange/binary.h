@@ -33,7 +33,7 @@ TENON_LAZY Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept
 /// Writes the first `limit` elements, or all.
 TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vector<uint8_t>& bytes) {
   TENON_TRY(check_defined(tensor, "the tensor"));
-  if (TENON_UNLIKELY(limit < 0)) {
+  if (limit < 0) {
     return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
   }
   const TensorFields& from = fields(tensor);
@@ -80,11 +80,11 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const size_t nbytes = static_cast<size_t>(numel) * elementSize(type);
-  if (TENON_UNLIKELY(count != nbytes)) {
+  if (count != nbytes) {
     return fail(Error::InvalidArgument, count, " bytes were given, sizes ", sizes, " of ", type,
                 " need ", nbytes);
   }
-  if (TENON_UNLIKELY(bytes == nullptr && count != 0)) {
+  if (bytes == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
   TENON_TRY(make_row_major(sizes, plan, false, draft));

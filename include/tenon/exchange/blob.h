@@ -68,7 +68,7 @@ inline Error check_element_size(const Blob& blob) noexcept {
   const ScalarType type = own_type(blob.dtype);
   TENON_TRY(check_type(type));
   const size_t expected = elementSize(type);
-  if (TENON_UNLIKELY(blob.element_size != 0 && blob.element_size != expected)) {
+  if (blob.element_size != 0 && blob.element_size != expected) {
     return fail(Error::InvalidArgument, "the blob's element_size is ", blob.element_size,
                 ", but an element of ", type, " has ", expected,
                 expected == 1 ? " byte" : " bytes");
@@ -105,7 +105,7 @@ TENON_LAZY Error divide_strides(Blob& blob) noexcept {
   TENON_TRY(check_dims("sizes", blob.sizes));
   TENON_TRY(check_dims("byte_strides", blob.strides));
   const size_t rank = blob.sizes.size();
-  if (TENON_UNLIKELY(!blob.strides.empty() && blob.strides.size() != rank)) {
+  if (!blob.strides.empty() && blob.strides.size() != rank) {
     return fail(Error::InvalidArgument, "byte_strides ", blob.strides, " and sizes ", blob.sizes,
                 " differ in length");
   }
@@ -115,7 +115,7 @@ TENON_LAZY Error divide_strides(Blob& blob) noexcept {
   for (const int64_t n : blob.sizes) has_elements &= n != 0;
   for (size_t d = 0; d < blob.strides.size(); ++d) {
     const int64_t bytes = blob.strides[d];
-    if (TENON_UNLIKELY(bytes % size != 0 && blob.sizes[d] > 1 && has_elements)) {
+    if (bytes % size != 0 && blob.sizes[d] > 1 && has_elements) {
       return fail(Error::InvalidArgument, "the stride of dimension ", d, " is ", bytes,
                   " bytes, which is no multiple of the ", size, " bytes of an element of ", type);
     }
@@ -130,7 +130,7 @@ TENON_LAZY Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   TENON_TRY(check_owner(from, "the source tensor"));
-  if (TENON_UNLIKELY(from.opaque && from.device.is_host_accessible())) {
+  if (from.opaque && from.device.is_host_accessible()) {
     return fail(Error::NotSupported, "the source tensor is in memory on ", from.device,
                 " that only its backend reaches, which a Blob cannot say");
   }
@@ -162,7 +162,7 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
     const Device device = plan.requested->device();
-    if (TENON_UNLIKELY(error == Error::Ok && blob.device != device)) {
+    if (error == Error::Ok && blob.device != device) {
       error = fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
                    plan.requested->name(), " on ", device);
     }
@@ -296,7 +296,7 @@ template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   detail::MemoryHold kept = detail::held_by(blob.owner);
-  if (const Error error = kept.check("the blob"); TENON_UNLIKELY(error != Error::Ok)) {
+  if (const Error error = kept.check("the blob"); (error != Error::Ok)) {
     return detail::finish_failed<Out>(function, error);
   }
   Deleter owners;
@@ -313,7 +313,7 @@ template <class Owner, class... Options,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
-  if (const Error error = detail::check_owner(blob); TENON_UNLIKELY(error != Error::Ok)) {
+  if (const Error error = detail::check_owner(blob); (error != Error::Ok)) {
     return detail::finish_failed<Out>(function, error);
   }
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
@@ -334,7 +334,7 @@ TensorAccessor<T, N> accessor(const Blob& blob) {
   if (error == Error::Ok) {
     error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   }
-  if (TENON_UNLIKELY(error == Error::Ok && blob.readonly && !std::is_const_v<T>)) {
+  if (error == Error::Ok && blob.readonly && !std::is_const_v<T>) {
     error = detail::fail(Error::InvalidState, "the blob is read-only");
   }
   detail::raise_if("accessor", error);

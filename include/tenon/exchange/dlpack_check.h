@@ -157,8 +157,8 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
     found(fail(Error::InvalidArgument, "the shape is null, ndim is ", t.ndim));
     return;
   }
-  if (TENON_UNLIKELY(t.byte_offset > PTRDIFF_MAX ||
-                     t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) &&
+  if ((t.byte_offset > PTRDIFF_MAX ||
+       t.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(t.data)) &&
       !found(fail(Error::InvalidArgument, "the byte offset ", t.byte_offset,
                   " leads out of the address space"))) {
     return;
@@ -167,8 +167,8 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
   const ArrayRef<int64_t> strides(t.strides, t.strides == nullptr ? 0 : sizes.size());
   const Error error =
       Layout::strided(sizes, {}, strides, is_known ? elementSize(shape.type) : 1, shape.layout);
-  if (TENON_UNLIKELY(error != Error::Ok) && !found(error)) return;
-  if (TENON_UNLIKELY(t.data == nullptr)) {
+  if (error != Error::Ok && !found(error)) return;
+  if (t.data == nullptr) {
     for (const int64_t size : sizes) {
       if (size <= 0) return;
     }

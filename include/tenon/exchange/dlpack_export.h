@@ -25,14 +25,13 @@ namespace detail {
 /// Checks that DLPack can describe the tensor.
 TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {
   TENON_TRY(type_to_dlpack(from.type, type));
-  if (TENON_UNLIKELY(from.is_meta())) return fail_meta(from, "the tensor");
+  if (from.is_meta()) return fail_meta(from, "the tensor");
   const DeviceType device = from.device.type();
-  if (TENON_UNLIKELY(!is_dlpack_device(static_cast<int32_t>(device)))) {
+  if (!is_dlpack_device(static_cast<int32_t>(device))) {
     return fail(Error::NotSupported, "DLPack has no device ", from.device);
   }
-  if (TENON_UNLIKELY(
-          from.owner != nullptr &&
-          (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible())))) {
+  if (from.owner != nullptr &&
+      (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible()))) {
     return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
                 " that only its backend reaches, which DLPack cannot say");
   }
@@ -57,7 +56,7 @@ TENON_LAZY Error describe_export(const TensorFields& from, DLDataType type, cons
   t.shape = shape;
   t.strides = shape + rank;
   t.byte_offset = 0;
-  if (TENON_UNLIKELY(has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr)) {
+  if (has_dlpack_handles(device.type()) && origin != nullptr && t.data != nullptr) {
     if (from.data < origin) {
       return fail(Error::NotSupported, "element 0 lies before what the handle on ", device,
                   " stands for, which DLPack cannot say");
@@ -83,7 +82,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   const size_t rank = from.layout.rank();
   const size_t shape_nbytes = 2 * rank * sizeof(int64_t);
   void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, keeper);
-  if (TENON_UNLIKELY(block == nullptr)) {
+  if (block == nullptr) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }
   Export& made = *::new (block) Export;
@@ -92,7 +91,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   managed->deleter = &Export::release;
   TENON_TRY(made.memory.hold(kept.arg));
   TENON_TRY(check_not_deallocated(from, "the tensor"));  // by a backend's code, meanwhile
-  if (TENON_UNLIKELY(from.layout.rank() != rank)) {
+  if (from.layout.rank() != rank) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   DLTensor described;

@@ -49,7 +49,7 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
   const ScalarType type = plan.shape.type;
   const Layout& layout = plan.shape.layout;
   const Device device = plan.device = device_from_dlpack(t.device);
-  if (TENON_UNLIKELY(has_offset_from_handle(t))) {
+  if (has_offset_from_handle(t)) {
     const auto size = static_cast<int64_t>(elementSize(type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
     if (offset % size != 0 || offset / size + layout.offsets.min < 0) {
@@ -68,13 +68,13 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
                           layout.numel == 0 || has_dlpack_handles(device.type());
   if (!device.is_cpu()) TENON_TRY(check_memory(device, first_element(t), type, layout));
   plan.must_copy = copy.value_or(false) || moves || !is_aligned;
-  if (TENON_UNLIKELY(plan.must_copy && !copy.value_or(true))) {
+  if (plan.must_copy && !copy.value_or(true)) {
     return moves ? fail(Error::NotSupported, "the data is on ", device, ", was asked for on ",
                         there, ", and copy is false")
                  : fail(Error::NotSupported, "the data is not aligned for its elements, of ", type,
                         ", and copy is false");
   }
-  if (TENON_UNLIKELY(!is_aligned && !device.is_host_accessible())) {
+  if (!is_aligned && !device.is_host_accessible()) {
     return fail(Error::NotSupported, "the data, on ", device, ", is not aligned for its elements");
   }
   if (!plan.must_copy) return Error::Ok;
@@ -159,8 +159,8 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
 template <class Out>
 Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
                    TensorShapeDynamism dynamism, Deleter& release) {
-  if (TENON_UNLIKELY(plan.must_copy)) return import_copy<Out>(function, from, plan, dynamism);
-  if (TENON_UNLIKELY(has_offset_from_handle(from.tensor))) {
+  if (plan.must_copy) return import_copy<Out>(function, from, plan, dynamism);
+  if (has_offset_from_handle(from.tensor)) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
   Draft draft;
@@ -172,7 +172,7 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
                   const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
   DLPackPlan plan;
   const Error error = plan_import(from, copy, device, plan);
-  if (TENON_UNLIKELY(error != Error::Ok)) return finish_failed<Out>(function, error);
+  if (error != Error::Ok) return finish_failed<Out>(function, error);
   return import_planned<Out>(function, from, plan, dynamism, release);
 }
 

@@ -30,7 +30,7 @@ inline DLPackReleases& dlpack_releases() noexcept {
 inline void release_dlpack(DLPackBlock* block) noexcept {
   constexpr int kMaxDepth = 16;
   DLPackReleases& releases = dlpack_releases();
-  if (TENON_UNLIKELY(releases.depth == kMaxDepth)) {
+  if (releases.depth == kMaxDepth) {
     block->next = std::exchange(releases.waiting, block);
     return;
   }

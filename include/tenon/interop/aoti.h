@@ -55,7 +55,7 @@ class TENON_EXPORT AotiModule final : public Module {
   /// Errors: those of loading.
   Result<AotiModel> model() noexcept {
     const Error error = load();
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("model", error);
+    if (error != Error::Ok) return detail::add_context("model", error);
     return model_;
   }
   /// AotiModel::set_constants(), of all modules that share the model.
@@ -166,7 +166,7 @@ class TENON_EXPORT AotiModule final : public Module {
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();
     for (size_t d = 0; d < names.size(); ++d) {
       if (*names[d] == '\0') continue;
-      if (TENON_UNLIKELY(sizes[d] == 0)) {  // models divide by it
+      if (sizes[d] == 0) {  // models divide by it
         return detail::fail(Error::InvalidArgument, "dimension ", detail::Numbered{d, names[d]},
                             " is 0, expected at least 1");
       }

@@ -30,7 +30,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
 
 inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
                             Tensor& tensor) noexcept {
-  if (TENON_UNLIKELY(!source.defined())) {
+  if (!source.defined()) {
     return fail(Error::InvalidState, "the at::Tensor is undefined");
   }
   tensor = source;
@@ -67,19 +67,19 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(hold.hold(source));
   OffsetRange offsets;
   TENON_TRY(compute_offset_range(blob.sizes, blob.strides, offsets));
-  if (TENON_UNLIKELY(offsets.min < 0)) {
+  if (offsets.min < 0) {
     return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
                 " are negative, which ATen's cannot be; contiguous() makes a copy");
   }
   // Negative strides are left only in dimensions of size 1 and in shapes without elements.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
   const bool placeholder = blob.data == nullptr && offsets.max >= 0;
-  if (TENON_UNLIKELY(placeholder && blob.device.type() != DeviceType::Meta)) {
+  if (placeholder && blob.device.type() != DeviceType::Meta) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   // The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
   const auto type = static_cast<c10::ScalarType>(blob.dtype);
-  if (TENON_UNLIKELY(type >= c10::ScalarType::Undefined)) {
+  if (type >= c10::ScalarType::Undefined) {
     return fail(Error::NotSupported, "this libtorch has no dtype ", blob.dtype);
   }
   c10::Device device(c10::DeviceType::CPU);
@@ -134,7 +134,7 @@ inline Error check_from_aten(const at::Tensor& source) {
       {!source.has_storage(), "has no storage: its memory is opaque"},
   };
   for (const auto& [applies, what] : refusals) {
-    if (TENON_UNLIKELY(applies)) return fail(Error::NotSupported, "the at::Tensor ", what);
+    if (applies) return fail(Error::NotSupported, "the at::Tensor ", what);
   }
   return Error::Ok;
 }
@@ -147,9 +147,9 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
   const size_t available = source.storage().nbytes();
   int64_t count = 0;
   size_t needed = 0;
-  if (TENON_UNLIKELY(!add(source.storage_offset(), int64_t{offsets.max} + 1, count) ||
-                     compute_nbytes(count, source.itemsize(), needed) != Error::Ok ||
-                     needed > available || data == nullptr)) {
+  if (!add(source.storage_offset(), int64_t{offsets.max} + 1, count) ||
+      compute_nbytes(count, source.itemsize(), needed) != Error::Ok || needed > available ||
+      data == nullptr) {
     return fail(Error::InvalidState, "sizes ", ArrayRef<int64_t>(source.sizes()), " with strides ",
                 ArrayRef<int64_t>(source.strides()), " at offset ", source.storage_offset(),
                 " reach beyond the at::Tensor's storage, which has ",
@@ -160,13 +160,13 @@ inline Error check_storage(const at::Tensor& source, const void* data) {
 
 inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynamism,
                             Tensor& tensor) noexcept {
-  if (TENON_UNLIKELY(!source.defined())) {
+  if (!source.defined()) {
     return fail(Error::InvalidState, "the at::Tensor is undefined");
   }
   return call_libtorch([&] {
     TENON_TRY(check_from_aten(source));
     const auto type = static_cast<ScalarType>(source.scalar_type());
-    if (TENON_UNLIKELY(source.scalar_type() >= c10::ScalarType::Undefined || !isValidType(type))) {
+    if (source.scalar_type() >= c10::ScalarType::Undefined || !isValidType(type)) {
       return fail(Error::NotSupported, "tenon has no dtype ", c10::toString(source.scalar_type()));
     }
     Device device;

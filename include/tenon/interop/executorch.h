@@ -96,7 +96,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         is_in_memory_(is_in_memory) {}
 
   Error open() {
-    if (TENON_UNLIKELY(!memory_.device().is_cpu() || memory_.is_opaque())) {
+    if (!memory_.device().is_cpu() || memory_.is_opaque()) {
       return detail::fail(Error::NotSupported, "backend ", memory_.name(),
                           " has no memory that the host reads on cpu");
     }
@@ -136,8 +136,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     TENON_TRY(detail::check_defined(bytes_, "the program"));
     const detail::TensorFields& bytes = detail::fields(TensorArg(bytes_));
     TENON_TRY(detail::check_has_data(bytes));
-    if (TENON_UNLIKELY(!bytes.is_host_accessible() || !bytes.layout.is_contiguous() ||
-                       reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0)) {
+    if (!bytes.is_host_accessible() || !bytes.layout.is_contiguous() ||
+        reinterpret_cast<uintptr_t>(bytes.data) % kAlignment != 0) {
       return detail::fail(Error::InvalidArgument,
                           "the program's bytes are not contiguous at a "
                           "multiple of ",

@@ -15,7 +15,7 @@ namespace detail {
 TENON_LAZY Error check_host_access(const TensorArg& tensor) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(tensor);
-  if (TENON_UNLIKELY(!from.is_host_accessible())) return fail_host_access(from);
+  if (!from.is_host_accessible()) return fail_host_access(from);
   TENON_TRY(check_has_data(from));
   return from.layout.numel == 0 ? Error::Ok : check_aligned(from.data, from.type);
 }

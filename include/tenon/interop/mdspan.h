@@ -53,11 +53,11 @@ TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexce
       continue;
     }
     if (layout.numel == 0) strides[d] = least;
-    if (TENON_UNLIKELY(strides[d] <= 0)) {
+    if (strides[d] <= 0) {
       return fail(Error::NotSupported, "stride ", strides[d], " of dimension ", d, " in strides ",
                   layout.strides(), "; an mdspan's layout_stride allows only positive ones");
     }
-    if (TENON_UNLIKELY(strides[d] < least)) {
+    if (strides[d] < least) {
       return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", sizes,
                   " interleave or overlap; those of an mdspan's layout_stride must nest");
     }
@@ -72,7 +72,7 @@ TENON_LAZY Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides, 
   bool fits = static_cast<uint64_t>(reach) <= most;
   for (int64_t size : sizes) fits = fits && static_cast<uint64_t>(size) <= most;
   for (int64_t stride : strides) fits = fits && static_cast<uint64_t>(stride) <= most;
-  if (TENON_UNLIKELY(!fits)) {
+  if (!fits) {
     return fail(Error::InvalidArgument, "sizes ", sizes, " with strides ", strides,
                 " do not fit the mdspan's index_type, which ends at ", most);
   }
@@ -90,13 +90,13 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
   TENON_TRY(check_typed(from, type));
   TENON_TRY(check_access("tensor", view_of(from), type, M::rank()));
-  if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
+  if (from.readonly && !std::is_const_v<T>) {
     return fail(Error::InvalidState, "the tensor is read-only; its mdspan has const elements");
   }
   const ArrayRef<int64_t> sizes = from.layout.sizes();
   for (size_t d = 0; d < M::rank(); ++d) {
     const size_t extent = Extents::static_extent(d);
-    if (TENON_UNLIKELY(extent != SIZE_MAX && extent != static_cast<size_t>(sizes[d]))) {
+    if (extent != SIZE_MAX && extent != static_cast<size_t>(sizes[d])) {
       return fail(Error::InvalidArgument, "size ", sizes[d], " of dimension ", d,
                   " is not the mdspan's static extent ", extent);
     }
@@ -130,7 +130,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   if constexpr (Mapping::extents_type::rank() != 0) {
     for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
       const auto expected = static_cast<int64_t>(mapping.stride(d));
-      if (TENON_UNLIKELY(layout.sizes()[d] != 1 && layout.strides()[d] != expected)) {
+      if (layout.sizes()[d] != 1 && layout.strides()[d] != expected) {
         return fail(Error::NotSupported, "stride ", layout.strides()[d], " of dimension ", d,
                     " in strides ", layout.strides(), " of sizes ", layout.sizes(),
                     " is not that of the mdspan's layout, ", expected);

@@ -71,8 +71,7 @@ class Communicator {
                                        Check check = Check::None) noexcept {
     Communicator made{Empty()};
     const Error error = made.ranks_.make(comm, check == Check::Shapes);
-    if (TENON_UNLIKELY(error != Error::Ok))
-      return detail::add_context("Communicator::try_make", error);
+    if (error != Error::Ok) return detail::add_context("Communicator::try_make", error);
     return made;
   }
 
@@ -102,7 +101,7 @@ class Communicator {
   Result<Request> isend(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
     Request made;
     const Error error = made.begin(ranks_, t, destination, tag, false);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("isend", error);
+    if (error != Error::Ok) return detail::add_context("isend", error);
     return made;
   }
   /// Begins to receive. The tensor must not be read or changed until the Request is done, whose
@@ -111,7 +110,7 @@ class Communicator {
   Result<Request> irecv(TensorArg t, int source, int tag = 0) const noexcept {
     Request made;
     const Error error = made.begin(ranks_, t, source, tag, true);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("irecv", error);
+    if (error != Error::Ok) return detail::add_context("irecv", error);
     return made;
   }
 
@@ -167,7 +166,7 @@ class Communicator {
   Result<Window> window(TensorArg t) const noexcept {
     Window made;
     const Error error = made.make(ranks_, t);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("window", error);
+    if (error != Error::Ok) return detail::add_context("window", error);
     return made;
   }
 

@@ -74,7 +74,7 @@ struct OnnxPorts {
     for (const std::string& name : names) {
       size_t i = 0;
       while (i < specs.size() && specs[i].tensor.name != name) ++i;
-      if (TENON_UNLIKELY(i == specs.size())) {
+      if (i == specs.size()) {
         return fail(Error::NotFound, "there is no output \"", name,
                     specs.empty() ? "" : "\"; the model's first output is \"",
                     specs.empty() ? "" : this->name(0), '"');
@@ -88,7 +88,7 @@ struct OnnxPorts {
   Error select(const std::vector<size_t>& indices) {
     OnnxPorts chosen;
     for (const size_t i : indices) {
-      if (TENON_UNLIKELY(i >= specs.size())) {
+      if (i >= specs.size()) {
         return fail(Error::OutOfBounds, "output ", i, " is out of range, expected below ",
                     specs.size());
       }
@@ -158,7 +158,7 @@ class TENON_EXPORT OnnxModule final : public Module {
 
  protected:
   Error load() override {
-    if (TENON_UNLIKELY(detail::onnx_api() == nullptr)) {
+    if (detail::onnx_api() == nullptr) {
       return detail::fail(Error::NotSupported, "ONNX Runtime ", OrtGetApiBase()->GetVersionString(),
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
@@ -177,8 +177,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         error = detail::check_onnx(detail::onnx_api()->CreateSession(
             environment_.get(), path_.c_str(), options_, detail::MadeOnnx(session_)));
       }
-      return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path_).add_context(error)
-                                                : error;
+      return error != Error::Ok ? detail::FilePath(path_).add_context(error) : error;
     }
     const TensorArg arg(model_);
     TENON_TRY(detail::check_defined(arg, "the model"));
@@ -246,7 +245,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       output_names.push_back(outputs_.name(i));
       asked.push_back(i);
     }
-    if (TENON_UNLIKELY(asked.empty())) {
+    if (asked.empty()) {
       return detail::add_context_if("output", 0, outputs_.name(0), outputs_.explain_none(0));
     }
     detail::OnnxValues made(asked.size());

@@ -69,18 +69,18 @@ struct KeepMat {
 
 inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& type, Dims& sizes,
                           Dims& strides) noexcept {
-  if (TENON_UNLIKELY(mat.dims == 0)) {
+  if (mat.dims == 0) {
     return fail(Error::InvalidState,
                 "the cv::Mat has no dimensions, as cv::imread() gives for a file it cannot read");
   }
-  if (TENON_UNLIKELY(mat.depth() >= kMatDepths)) {
+  if (mat.depth() >= kMatDepths) {
     return fail(Error::NotSupported, "tenon has no dtype for the cv::Mat's depth ", mat.depth());
   }
   type = kMatTypes[mat.depth()];
   const size_t size = mat.elemSize1();
   for (int d = 0; d < mat.dims; ++d) {
     const size_t step = mat.step.p[d];
-    if (TENON_UNLIKELY(step % size != 0)) {
+    if (step % size != 0) {
       return fail(Error::InvalidArgument, "the cv::Mat's step of dimension ", d, " is ", step,
                   " bytes, which is no multiple of the ", size, " bytes of an element");
     }
@@ -88,7 +88,7 @@ inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& 
     strides.push_back(static_cast<int64_t>(step / size));
   }
   const int count = mat.channels();
-  if (TENON_UNLIKELY(channels == MatChannels::Never && count != 1)) {
+  if (channels == MatChannels::Never && count != 1) {
     return fail(Error::InvalidArgument, "the cv::Mat has ", count,
                 " channels, for which MatChannels::Never leaves no dimension");
   }
@@ -137,13 +137,13 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
                               MemoryHold& hold) noexcept {
   TENON_TRY(check_host_access(source));
   const TensorFields& from = fields(source);
-  if (TENON_UNLIKELY(from.readonly)) {
+  if (from.readonly) {
     return fail(Error::NotSupported,
                 "the tensor is read-only, a cv::Mat is not; clone_tensor_ptr() makes a copy");
   }
   int depth = 0;
   while (depth < kMatDepths && kMatTypes[depth] != from.type) ++depth;
-  if (TENON_UNLIKELY(depth == kMatDepths)) {
+  if (depth == kMatDepths) {
     return fail(
         Error::NotSupported, "a cv::Mat has no elements of ", from.type,
         "; clone_tensor_ptr(t, ScalarType::Int), or Double, copies; Bool's memory is that of "
@@ -154,16 +154,16 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
   size_t rank = sizes.size();  // without the channels
   int64_t count = 1;
   if (channels == MatChannels::Always || (channels == MatChannels::Auto && rank == 3)) {
-    if (TENON_UNLIKELY(rank == 0 || sizes[rank - 1] < 1 || sizes[rank - 1] > CV_CN_MAX)) {
+    if (rank == 0 || sizes[rank - 1] < 1 || sizes[rank - 1] > CV_CN_MAX) {
       return fail(Error::InvalidArgument, "sizes ", sizes, " do not end in 1 to ", CV_CN_MAX,
                   " channels; MatChannels::Never makes a Mat of one channel");
     }
     count = sizes[--rank];
-    if (TENON_UNLIKELY(count > 1 && layout.numel != 0 && layout.strides()[rank] != 1)) {
+    if (count > 1 && layout.numel != 0 && layout.strides()[rank] != 1) {
       return fail_mat_stride(layout, rank, ": a cv::Mat's channels are neighbours, not dimension ");
     }
   }
-  if (TENON_UNLIKELY(rank > kMatMaxDims)) {
+  if (rank > kMatMaxDims) {
     return fail(Error::NotSupported, rank, " dimensions; a cv::Mat has up to ", kMatMaxDims);
   }
   const auto element = static_cast<int64_t>(elementSize(from.type));
@@ -175,11 +175,11 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
     const bool is_free = sizes[d] <= 1 || layout.numel == 0;
     const int64_t step = is_free ? least : layout.strides()[d] * element;
     // A single dimension is a column, whose elements need not be neighbours.
-    if (TENON_UNLIKELY(step < least || (step != least && rank > 1 && d + 1 == rank))) {
+    if (step < least || (step != least && rank > 1 && d + 1 == rank)) {
       return fail_mat_stride(
           layout, d, ": a cv::Mat is in row-major order without gaps in rows, not dimension ");
     }
-    if (TENON_UNLIKELY(sizes[d] > INT_MAX)) {
+    if (sizes[d] > INT_MAX) {
       return fail(Error::NotSupported, "sizes ", sizes, ", but those of a cv::Mat are int");
     }
     if (!multiply(step, sizes[d] == 0 ? 1 : sizes[d], least)) least = INT64_MAX;

@@ -51,7 +51,7 @@ class TorchScriptMethod {
   /// Makes the elements of an input inputs.
   /// Errors: InvalidState once a module refers to the description; NotFound. Nothing is changed.
   Error split(std::string_view input, std::vector<std::string> elements) {
-    if (TENON_UNLIKELY(is_in_use_)) {
+    if (is_in_use_) {
       return fail(Error::InvalidState, name(), " has been used already");
     }
     splits_.push_back({std::string(input), std::move(elements)});
@@ -86,7 +86,7 @@ class TorchScriptMethod {
       const Error error = from_ivalue(leaves[i], made);
       if (error == Error::NotSupported && !outputs.is_set(i)) {
         refusals_.emplace(i, message_of(error));
-        if (TENON_UNLIKELY(refusals_.size() == leaves.size())) {
+        if (refusals_.size() == leaves.size()) {
           return add_context_if("output", 0, output_name(0), explain_none(0));
         }
         made = EValue();
@@ -223,9 +223,9 @@ class TorchScriptMethod {
     if (input.is_leaf()) {
       const EValue& value = inputs[input.first];
       Error error = Error::Ok;
-      if (TENON_UNLIKELY(input.refusal.has_value())) {
+      if (input.refusal.has_value()) {
         error = fail(Error::NotSupported, input.refusal->c_str());
-      } else if (TENON_UNLIKELY(!is_given && input.type->kind() != c10::TypeKind::NoneType)) {
+      } else if (!is_given && input.type->kind() != c10::TypeKind::NoneType) {
         error =
             fail(Error::InvalidState, "it is missing, but other parts of the argument are given");
       } else {
@@ -346,7 +346,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
           return Error::Ok;
         });
       }
-      if (TENON_UNLIKELY(error != Error::Ok)) return detail::FilePath(path_).add_context(error);
+      if (error != Error::Ok) return detail::FilePath(path_).add_context(error);
       is_loaded_ = true;
     }
     if (!methods_.empty()) return Error::Ok;

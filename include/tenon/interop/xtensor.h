@@ -35,11 +35,11 @@ Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strid
   const TensorFields& from = fields(tensor);
   TENON_TRY(
       check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), sizes.size()));
-  if (TENON_UNLIKELY(from.readonly && !std::is_const_v<T>)) {
+  if (from.readonly && !std::is_const_v<T>) {
     return fail(Error::InvalidState, "the tensor is read-only; its view has const elements");
   }
   const Layout& layout = from.layout;
-  if (TENON_UNLIKELY(!std::is_const_v<T> && layout.may_overlap())) {
+  if (!std::is_const_v<T> && layout.may_overlap()) {
     return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
                 " let elements share memory; a view of const ones takes them");
   }

@@ -111,7 +111,7 @@ class EValue {
   bool toBool() const { return get<ValueKind::Bool>(); }
   /// An Int, a Double or a Bool.
   Scalar toScalar() const {
-    if (TENON_UNLIKELY(!isScalar())) raise_kind("Scalar");
+    if (!isScalar()) raise_kind("Scalar");
     return scalar();
   }
   /// Zero-terminated.
@@ -129,7 +129,7 @@ class EValue {
   Result<double> tryToDouble() const { return attempt<ValueKind::Double>(); }
   Result<bool> tryToBool() const { return attempt<ValueKind::Bool>(); }
   Result<Scalar> tryToScalar() const {
-    if (TENON_UNLIKELY(!isScalar())) return fail_kind("tryTo", "Scalar");
+    if (!isScalar()) return fail_kind("tryTo", "Scalar");
     return scalar();
   }
   Result<std::string_view> tryToString() const TENON_LIFETIMEBOUND {
@@ -208,12 +208,12 @@ class EValue {
   }
   template <ValueKind K>
   detail::Shown<K> get() const {
-    if (TENON_UNLIKELY(kind_ != K)) raise_kind(tenon::toString(K));
+    if (kind_ != K) raise_kind(tenon::toString(K));
     return stored<K>();
   }
   template <ValueKind K>
   Result<std::decay_t<detail::Shown<K>>> attempt() const {
-    if (TENON_UNLIKELY(kind_ != K)) return fail_kind("tryTo", tenon::toString(K));
+    if (kind_ != K) return fail_kind("tryTo", tenon::toString(K));
     return std::decay_t<detail::Shown<K>>(stored<K>());
   }
   Scalar scalar() const noexcept {
@@ -268,7 +268,7 @@ class EValue {
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
       const Type text = value;  // GCC 11 warns where an array is compared
-      if (TENON_UNLIKELY(text == nullptr)) raise_null("text");
+      if (text == nullptr) raise_null("text");
       put_list<kKind>(std::string_view(text));
     } else if constexpr (kKind != ValueKind::None) {
       put_list<kKind>(value);
@@ -285,7 +285,7 @@ class EValue {
                          !detail::IsResult<Type>::value) {
       if (!pointer) return set<ValueKind::Tensor>(Tensor());
     } else if constexpr (!detail::IsResult<Type>::value) {
-      if (TENON_UNLIKELY(!pointer)) raise_null("pointer");
+      if (!pointer) raise_null("pointer");
     }
     if constexpr (std::is_same_v<P, TensorPtr>) {
       put(std::move(*pointer));
@@ -316,7 +316,7 @@ class EValue {
       }
       return list != nullptr ? Error::Ok : Error::OutOfMemory;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) {
+    if (error != Error::Ok) {
       detail::raise(error, "EValue: " TENON_OUT_OF_MEMORY " for ", K, " of ", count);
     }
     list->size = count;

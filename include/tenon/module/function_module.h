@@ -41,7 +41,7 @@ struct Function {
 template <class = void>
 Error take(const Function& function, Span<EValue> values, Outputs& outputs) noexcept {
   if (!function.knows_outputs) TENON_TRY(outputs.resize(values.size()));
-  if (TENON_UNLIKELY(values.size() != outputs.size())) {
+  if (values.size() != outputs.size()) {
     return fail(Error::InvalidState, function.name.c_str(), " gave ", values.size(),
                 values.size() == 1 ? " output" : " outputs", ", expected ", outputs.size());
   }
@@ -54,7 +54,7 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
   if constexpr (std::is_same_v<Type, std::vector<EValue>>) {
     return take(function, result, outputs);
   } else if constexpr (IsResult<Type>::value) {
-    if (TENON_UNLIKELY(!result.ok())) return fail(result.error(), result.message());
+    if (!result.ok()) return fail(result.error(), result.message());
     return take_result(function, std::move(*result), outputs);
   } else {
     EValue value(std::forward<T>(result));  // throws what the conversion does
@@ -66,7 +66,7 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
 /// must not be written to yet; one by the spec.
 template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
-  if (TENON_UNLIKELY(!function.knows_outputs && outputs.size() == 0)) {
+  if (!function.knows_outputs && outputs.size() == 0) {
     return fail(Error::InvalidState, function.name.c_str(),
                 " writes its outputs, and none is known: use set_output()");
   }
@@ -239,7 +239,7 @@ class TENON_EXPORT FunctionModule final : public Module {
         const ValueSpec& spec = function.specs.outputs[i];
         error = detail::check_value(spec, value);
         name = spec.name();
-      } else if (TENON_UNLIKELY(value.isTensor() && !value.toTensor().defined())) {
+      } else if (value.isTensor() && !value.toTensor().defined()) {
         error = detail::fail(Error::InvalidState, "the tensor is undefined");
       }
       TENON_TRY(detail::add_context_if("output", i, name, error));
@@ -283,11 +283,11 @@ class TENON_EXPORT FunctionModule final : public Module {
   }
   Error check_name(const Text& text) const noexcept {
     const char* const name = text.c_str();
-    if (TENON_UNLIKELY(!detail::is_name(text, name))) {
+    if (!detail::is_name(text, name)) {
       return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");
     }
     for (const auto& other : functions_) {
-      if (TENON_UNLIKELY(detail::is_name(other->name, name))) {
+      if (detail::is_name(other->name, name)) {
         return detail::fail(Error::InvalidArgument, "there is a method \"", name, "\" already");
       }
     }

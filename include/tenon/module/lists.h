@@ -167,7 +167,7 @@ template <class T, class... Args>
 Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
   static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
   void* const place = allocate_metadata(sizeof(T) + more, where);
-  if (TENON_UNLIKELY(place == nullptr)) return Error::OutOfMemory;
+  if (place == nullptr) return Error::OutOfMemory;
   made.reset(::new (place) T(std::forward<Args>(args)...));
   return Error::Ok;
 }
@@ -209,7 +209,7 @@ class StoredArray {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
     if (count <= capacity_) return Error::Ok;
     T* const to = static_cast<T*>(allocate_array(count, sizeof(T), where_));
-    if (TENON_UNLIKELY(to == nullptr)) return Error::OutOfMemory;
+    if (to == nullptr) return Error::OutOfMemory;
     for (size_t i = 0; i < size_; ++i) {
       ::new (static_cast<void*>(to + i)) T(std::move(data_[i]));
       data_[i].~T();

@@ -47,7 +47,7 @@ struct Method {
                 " is out of range, expected below ", limit);
   }
   Error check_idle() const noexcept {
-    return TENON_UNLIKELY(runs) ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
+    return runs ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
   }
   Error check_has_run() const noexcept {
     if (has_run) return Error::Ok;
@@ -57,7 +57,7 @@ struct Method {
     if (!meta.knows_inputs) return add_context_if("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
     Error error = Error::Ok;
-    if (TENON_UNLIKELY(value.isNone() && !spec.is_optional && spec.kind != ValueKind::None)) {
+    if (value.isNone() && !spec.is_optional && spec.kind != ValueKind::None) {
       error = fail(Error::InvalidState, "it is not given");
     } else {
       error = check_value(spec, value);
@@ -85,7 +85,7 @@ struct Method {
     const TensorArg target(*tensor);
     TENON_TRY(check_defined(target, "the tensor"));
     TENON_TRY(check_has_data(fields(target)));
-    if (TENON_UNLIKELY(fields(target).readonly)) {
+    if (fields(target).readonly) {
       return fail(Error::InvalidState, "the tensor is read-only");
     }
     if (meta.knows_outputs) {
@@ -101,7 +101,7 @@ struct Method {
     for (size_t i = 0; i < inputs.size() && !meta.knows_inputs; ++i) {
       if (!inputs[i].isNone()) count = i + 1;
     }
-    if (TENON_UNLIKELY(specs.size() < count || (meta.knows_inputs && specs.size() > count))) {
+    if (specs.size() < count || (meta.knows_inputs && specs.size() > count)) {
       return fail(Error::InvalidArgument, specs.size(), " specs are given for ",
                   meta.knows_inputs ? "" : "at least ", count, " inputs");
     }
@@ -118,7 +118,7 @@ struct Method {
   /// Checks the inputs of a run: `values` themselves, or a list in which inputs that were set stand
   /// where `values` has None or ends. `passed` is valid until `arguments` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
-    if (TENON_UNLIKELY(meta.knows_inputs && values.size() > meta.inputs.size())) {
+    if (meta.knows_inputs && values.size() > meta.inputs.size()) {
       return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
                   meta.inputs.size());
     }
@@ -243,7 +243,7 @@ class TENON_EXPORT Module {
                                       return explain_none(m.number, index);
                                     }));
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    if (error != Error::Ok) return error;
     return value;
   }
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
@@ -258,7 +258,7 @@ class TENON_EXPORT Module {
       for (size_t i = 0; i < count_methods(); ++i) names.emplace_back(name_of(i));
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("method_names", error);
+    if (error != Error::Ok) return detail::add_context("method_names", error);
     return names;
   }
   /// Describes a method's inputs and outputs.
@@ -268,7 +268,7 @@ class TENON_EXPORT Module {
       meta = m.meta;
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    if (error != Error::Ok) return error;
     return meta;
   }
   /// Adds to the module's description of a method's inputs: names for messages, sizes that it
@@ -343,7 +343,7 @@ class TENON_EXPORT Module {
         return Error::Ok;
       });
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return error;
+    if (error != Error::Ok) return error;
     return outputs;
   }
   Error open() noexcept {
@@ -366,7 +366,7 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   const size_t count = count_methods();
   size_t index = 0;
   while (index < count && !detail::is_name(name, name_of(index))) ++index;
-  if (TENON_UNLIKELY(index == count)) {
+  if (index == count) {
     return detail::fail(Error::NotFound, "there is no method \"", name,
                         "\"; the first method: ", count == 0 ? "none" : name_of(0));
   }

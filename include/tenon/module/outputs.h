@@ -76,15 +76,15 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   const TensorArg set(to);
   TENON_TRY(check_defined(set, "the target"));
   const TensorFields& target = fields(set);
-  if (TENON_UNLIKELY(!from.isTensor())) return fail_delivery(from, target.type);
+  if (!from.isTensor()) return fail_delivery(from, target.type);
   const TensorArg made(from.toTensor());
   TENON_TRY(check_defined(made, "the output"));
   const TensorFields& source = fields(made);
-  if (TENON_UNLIKELY(source.type != target.type)) return fail_delivery(from, target.type);
+  if (source.type != target.type) return fail_delivery(from, target.type);
   const bool can_never_fit = target.dynamism == TensorShapeDynamism::STATIC ||
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
-  if (TENON_UNLIKELY(can_never_fit && source.layout.sizes() != target.layout.sizes())) {
+  if (can_never_fit && source.layout.sizes() != target.layout.sizes()) {
     return resize_like(source, to);  // which says why not
   }
   return Error::Ok;
@@ -96,7 +96,7 @@ TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
   MemoryLocation source;
   TENON_TRY(find_destination(to, "the target", target));
   TENON_TRY(find_location(fields(TensorArg(from)), "the output", source));
-  if (TENON_UNLIKELY(target.view.sizes != source.view.sizes)) {
+  if (target.view.sizes != source.view.sizes) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   MemoryHold holds[2];
@@ -175,7 +175,7 @@ class Outputs {
   /// Errors: OutOfMemory; InvalidArgument for less than were set.
   Error resize(size_t count) noexcept {
     for (size_t i = count; i < set_.size(); ++i) {
-      if (TENON_UNLIKELY(is_set(i))) {
+      if (is_set(i)) {
         return detail::fail(Error::InvalidArgument, "output ", i, " was set, but there are only ",
                             count);
       }
@@ -199,7 +199,7 @@ class Outputs {
   /// Errors: OutOfBounds. The run fails with InvalidType (no tensor where one was set, or one of
   /// another dtype), and with those of resize_tensor() and copy_() for that copy.
   Error put(size_t i, EValue value) noexcept {
-    if (TENON_UNLIKELY(i >= values_.size())) {
+    if (i >= values_.size()) {
       return detail::fail(Error::OutOfBounds, "output ", i, " of ", values_.size());
     }
     values_[i] = std::move(value);

@@ -177,12 +177,12 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
   TENON_TRY(check_dims("the spec's strides", spec.strides));
   TENON_TRY(check_dims("the spec's dim_order", spec.dim_order));
-  if (TENON_UNLIKELY(spec.names.error() != Error::Ok || spec.name.error() != Error::Ok)) {
+  if (spec.names.error() != Error::Ok || spec.name.error() != Error::Ok) {
     return fail(Error::OutOfMemory, "out of memory for a spec");
   }
   const size_t rank = spec.sizes.size();
-  if (TENON_UNLIKELY((!spec.names.empty() && spec.names.size() != rank) ||
-                     (!spec.max_sizes.empty() && spec.max_sizes.size() != rank))) {
+  if ((!spec.names.empty() && spec.names.size() != rank) ||
+      (!spec.max_sizes.empty() && spec.max_sizes.size() != rank)) {
     return fail(Error::InvalidArgument, "the spec has ", spec.names.size(), " names and max_sizes ",
                 spec.max_sizes, " for sizes ", spec.sizes);
   }
@@ -190,13 +190,13 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   for (size_t d = 0; d < rank; ++d) {
     const int64_t size = spec.sizes[d];
     const int64_t most = spec.max_sizes.empty() ? -1 : spec.max_sizes[d];
-    if (TENON_UNLIKELY(size < -1 || most < -1 || (most >= 0 && size > most))) {
+    if (size < -1 || most < -1 || (most >= 0 && size > most)) {
       return fail(Error::InvalidArgument, "the spec's dimension ", Numbered{d, spec.names[d]},
                   " has size ", size, " and max_size ", most);
     }
     if (size >= 0) known.take(size);
   }
-  if (TENON_UNLIKELY(!known.valid(elementSize(own_type(spec.type))))) {
+  if (!known.valid(elementSize(own_type(spec.type)))) {
     return fail(Error::InvalidArgument, "the spec's sizes ", spec.sizes, " of ",
                 own_type(spec.type), " overflow the address space");
   }
@@ -228,16 +228,15 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
   TENON_TRY(check_spec(spec));
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& found = fields(tensor);
-  if (TENON_UNLIKELY(spec.type != tenon::ScalarType::Undefined &&
-                     found.type != own_type(spec.type))) {
+  if (spec.type != tenon::ScalarType::Undefined && found.type != own_type(spec.type)) {
     return fail(Error::InvalidType, "it is ", found.type, ", expected ", own_type(spec.type));
   }
   const ArrayRef<int64_t> sizes = found.layout.sizes();
-  if (TENON_UNLIKELY(sizes.size() != spec.sizes.size())) {
+  if (sizes.size() != spec.sizes.size()) {
     return fail(Error::InvalidArgument, "it has sizes ", sizes, ", expected ", spec.sizes);
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (TENON_UNLIKELY(!allows(spec, d, sizes[d]))) {
+    if (!allows(spec, d, sizes[d])) {
       return fail(Error::InvalidArgument, "dimension ", Numbered{d, spec.names[d]}, " is ",
                   sizes[d], spec.sizes[d] < 0 ? ", expected at most " : ", expected ",
                   limit_of(spec, d));
@@ -245,7 +244,7 @@ TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
   }
   if (has_layout(spec) && !copies_strides) TENON_TRY(check_strides(spec, found.layout));
   const bool here = spec.device.is_cpu() ? found.is_host_accessible() : found.device == spec.device;
-  if (TENON_UNLIKELY(!here)) {
+  if (!here) {
     return fail(Error::InvalidArgument, "it is on ", found.device, ", expected ", spec.device,
                 found.device == spec.device ? " memory that the host reads without a backend" : "");
   }
@@ -259,7 +258,7 @@ inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
 template <class>
 Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
   if (spec.is_optional && value.isNone()) return Error::Ok;
-  if (TENON_UNLIKELY(value.kind() != spec.kind)) {
+  if (value.kind() != spec.kind) {
     return fail(Error::InvalidType, "it is ", value, ", expected ", spec.kind);
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
@@ -275,7 +274,7 @@ TENON_COLD inline Error add_context(const char* role, size_t index, const char* 
 }
 inline Error add_context_if(const char* role, size_t index, const char* name,
                             Error error) noexcept {
-  return TENON_UNLIKELY(error != Error::Ok) ? add_context(role, index, name, error) : error;
+  return error != Error::Ok ? add_context(role, index, name, error) : error;
 }
 
 /// Narrows `spec`, a user's valid description, to values that also meet the module's, `own`, whose
@@ -284,7 +283,7 @@ inline Error add_context_if(const char* role, size_t index, const char* name,
 TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;
   TensorSpec& to = spec.tensor;
-  if (TENON_UNLIKELY(spec.kind != own.kind)) {
+  if (spec.kind != own.kind) {
     return fail(Error::InvalidType, "the spec is for ", spec.kind, ", the module takes ", own.kind);
   }
   if (to.name.empty()) to.name = known.name;
@@ -300,15 +299,15 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
     return check_spec(to);
   }
   if (to.type == tenon::ScalarType::Undefined) to.type = known.type;
-  if (TENON_UNLIKELY(known.type != tenon::ScalarType::Undefined && to.type != known.type)) {
+  if (known.type != tenon::ScalarType::Undefined && to.type != known.type) {
     return fail(Error::InvalidType, "the spec is for ", own_type(to.type), ", the module takes ",
                 own_type(known.type));
   }
-  if (TENON_UNLIKELY(to.device != known.device)) {
+  if (to.device != known.device) {
     return fail(Error::InvalidArgument, "the spec is for ", to.device, ", the module takes ",
                 known.device);
   }
-  if (TENON_UNLIKELY(to.sizes.size() != known.sizes.size())) {
+  if (to.sizes.size() != known.sizes.size()) {
     return fail(Error::InvalidArgument, "the spec has sizes ", to.sizes, ", the module's are ",
                 known.sizes);
   }
@@ -322,7 +321,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
     const int64_t stride = known.strides[d];
     differs = stride >= 0 && to.strides[d] != stride && known.sizes[d] != 1;
   }
-  if (TENON_UNLIKELY(differs)) {
+  if (differs) {
     return fail(Error::InvalidArgument, "the spec has strides ", to.strides, " and dim_order ",
                 to.dim_order, ", the module's are ", known.strides, " and ", known.dim_order);
   }
@@ -332,7 +331,7 @@ TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   }
   for (size_t d = 0; d < to.sizes.size(); ++d) {
     const int64_t limit = limit_of(known, d);
-    if (TENON_UNLIKELY(to.sizes[d] >= 0 && !allows(known, d, to.sizes[d]))) {
+    if (to.sizes[d] >= 0 && !allows(known, d, to.sizes[d])) {
       return fail(Error::InvalidArgument, "the spec's dimension ", Numbered{d, to.names[d]}, " is ",
                   to.sizes[d], ", the module's is ", known.sizes[d] < 0 ? "at most " : "", limit);
     }

@@ -42,7 +42,7 @@ inline bool is_readonly(const detail::ConstTensorArg& t) {
 /// Errors: OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 inline DimOrder dim_order(const detail::ConstTensorArg& t) {
   DimOrder order(detail::defined_fields("dim_order", t).layout.dim_order());
-  if (TENON_UNLIKELY(order.error() != Error::Ok)) {
+  if (order.error() != Error::Ok) {
     detail::raise_if("dim_order", detail::fail_shape_memory());
   }
   return order;

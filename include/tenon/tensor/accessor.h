@@ -86,7 +86,7 @@ namespace detail {
 inline Error check_aligned(const void* data, ScalarType type) noexcept {
   const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
-  if (TENON_UNLIKELY(beyond != 0)) {
+  if (beyond != 0) {
     return fail(Error::InvalidArgument, "the data lies ", beyond, " bytes after a multiple of ",
                 alignment, ", which ", type, " needs");
   }
@@ -98,25 +98,25 @@ inline Error check_aligned(const void* data, ScalarType type) noexcept {
 TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarType asked,
                               size_t rank) noexcept {
   TENON_TRY(check_lists(view));
-  if (TENON_UNLIKELY(view.sizes.size() != rank)) {
+  if (view.sizes.size() != rank) {
     return fail(Error::InvalidArgument, "asked for ", rank, " dimensions, the ", what, " has ",
                 view.sizes.size());
   }
-  if (TENON_UNLIKELY(view.strides.size() != rank)) {
+  if (view.strides.size() != rank) {
     return fail(Error::InvalidArgument, "strides ", view.strides, " and sizes ", view.sizes,
                 " differ in length");
   }
-  if (TENON_UNLIKELY(public_type(asked) != view.type)) {
+  if (public_type(asked) != view.type) {
     return fail(Error::InvalidType, "asked for ", asked, ", but the ", what, "'s dtype is ",
                 own_type(view.type));
   }
-  if (TENON_UNLIKELY(!view.device.is_host_accessible())) {
+  if (!view.device.is_host_accessible()) {
     return fail(Error::NotSupported, "the ", what, " is on ", view.device,
                 ", which the host cannot reach");
   }
   bool empty = false;
   for (int64_t size : view.sizes) empty |= size == 0;
-  if (TENON_UNLIKELY(view.data == nullptr && !empty)) {
+  if (view.data == nullptr && !empty) {
     return fail(Error::InvalidState, "the ", what, " of sizes ", view.sizes, " has no data");
   }
   return empty ? Error::Ok : check_aligned(view.data, asked);

@@ -10,7 +10,7 @@ namespace detail {
 /// Whether memory that came as a pointer may hold elements of `type`.
 TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
   TENON_TRY(check_type(type));
-  if (TENON_UNLIKELY(!data.is_raw() && type != data.type())) {
+  if (!data.is_raw() && type != data.type()) {
     return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
                 type, "; pass a void* to reinterpret the bytes");
   }
@@ -22,8 +22,8 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
 TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
                             ImplFields& made) noexcept {
   made.data = data.get();
-  if (TENON_UNLIKELY(made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
-                     plan.device.type() != DeviceType::Meta)) {
+  if (made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
+      plan.device.type() != DeviceType::Meta) {
     return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
                 " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }
@@ -42,7 +42,7 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
 template <class Shape>
 Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter* release,
              Draft& draft) noexcept {
-  if (TENON_UNLIKELY(release != nullptr && release->error() != Error::Ok)) {
+  if (release != nullptr && release->error() != Error::Ok) {
     return fail_no_memory("the deleter");
   }
   TENON_TRY(make_impl(draft, keeper_in(plan.backend)));
@@ -62,7 +62,7 @@ TENON_LAZY Error borrow_checked(const DataPtr& data, const Dims& sizes, const Di
 TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
-  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, 0);
+  if (state == nullptr) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
@@ -76,7 +76,7 @@ TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) n
   release.own_block(nullptr, *state, 0);
   set_owner(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
-  if (TENON_UNLIKELY(made.deleter.error() != Error::Ok)) {
+  if (made.deleter.error() != Error::Ok) {
     return fail_no_memory("the deleter");
   }
   return Error::Ok;
@@ -128,10 +128,9 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
   int64_t start = 0;  // in bytes from the source's element 0, like what follows
   int64_t begin = 0;
   int64_t end = 0;  // without elements it is `begin`, which may be the source's end
-  if (TENON_UNLIKELY(!multiply(storage_offset, size, start) ||
-                     !add(start, offsets.min * size, begin) ||
-                     !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
-                     end > (old.max + 1) * old_size)) {
+  if (!multiply(storage_offset, size, start) || !add(start, offsets.min * size, begin) ||
+      !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
+      end > (old.max + 1) * old_size) {
     return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes(), ", strides ",
                 made.layout.strides(), " at offset ", storage_offset,
                 " reaches beyond the source's elements at offsets ", old.min, " to ", old.max);

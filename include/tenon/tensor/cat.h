@@ -158,13 +158,13 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
 /// Checks the tensors, and computes the sizes of the result.
 TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
-  if (TENON_UNLIKELY(count == 0)) return fail(Error::InvalidArgument, "the list has no tensors");
+  if (count == 0) return fail(Error::InvalidArgument, "the list has no tensors");
   Device device;
   size_t first = count;  // the first one that has sizes which the others need
   const auto begin = [&](const Dims& sizes) noexcept -> Error {
     batch.sizes = sizes;
     TENON_TRY(check_dims("sizes", batch.sizes));
-    if (TENON_UNLIKELY(sizes.empty() && !batch.is_stack)) {
+    if (sizes.empty() && !batch.is_stack) {
       return fail(Error::OutOfBounds, "tensor ", first,
                   " has no dimensions, so none to join along; stack() makes one");
     }
@@ -178,11 +178,11 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
       batch.type = t.type;
       device = t.device;
     }
-    if (TENON_UNLIKELY(t.type != batch.type)) {
+    if (t.type != batch.type) {
       return fail(Error::InvalidType, "tensor ", i, " is ", t.type, ", tensor 0 is ", batch.type,
                   "; to() converts");
     }
-    if (TENON_UNLIKELY(t.device != device)) {
+    if (t.device != device) {
       return fail(Error::InvalidArgument, "tensor ", i, " is on ", t.device, ", tensor 0 is on ",
                   device);
     }
@@ -200,10 +200,10 @@ TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
     for (size_t d = 0; fits && d < sizes.size(); ++d) {
       fits = sizes[d] == batch.sizes[d] || (!batch.is_stack && d == batch.dim);
     }
-    if (TENON_UNLIKELY(!fits)) return fail_sizes(batch, i, first);
+    if (!fits) return fail_sizes(batch, i, first);
     if (batch.is_stack) return Error::Ok;
     int64_t& sum = batch.sizes[batch.dim];
-    if (TENON_UNLIKELY(!add(sum, sizes[batch.dim], sum))) {
+    if (!add(sum, sizes[batch.dim], sum)) {
       return fail(Error::InvalidArgument, "the sizes of dimension ", batch.dim,
                   " overflow the address space");
     }
@@ -243,8 +243,8 @@ inline Error copy_slices(const Batch& batch, const MemoryLocation& out, int64_t 
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
     // A backend's code, which the pieces before this one may have run, could have changed it.
-    if (TENON_UNLIKELY(from.type != public_type(batch.type) || from.sizes != to.sizes ||
-                       size > batch.sizes[batch.dim] - start)) {
+    if (from.type != public_type(batch.type) || from.sizes != to.sizes ||
+        size > batch.sizes[batch.dim] - start) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
     }
     const int64_t first = start < begin ? begin : start;
@@ -259,7 +259,7 @@ inline Error copy_slices(const Batch& batch, const MemoryLocation& out, int64_t 
     return copy(part, piece);
   };
   TENON_TRY(batch.tensors.for_each(copy_piece));
-  if (TENON_UNLIKELY(start != batch.sizes[batch.dim])) {
+  if (start != batch.sizes[batch.dim]) {
     return fail(Error::InvalidState, "a tensor was resized during the call");
   }
   return Error::Ok;
@@ -281,7 +281,7 @@ TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexc
   Error error = Error::Ok;
   parallel_for(count, 1, is_shared ? nbytes : 0, [&](int64_t begin, int64_t end) {
     const Error failed = copy_slices(batch, out, begin, end);
-    if (TENON_UNLIKELY(failed != Error::Ok)) error = failed;
+    if (failed != Error::Ok) error = failed;
   });
   return error;
 }
@@ -292,11 +292,11 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
   const TensorFields& result = fields(out);
   batch.out = &to;
   TENON_TRY(plan_batch(dim, batch));
-  if (TENON_UNLIKELY(result.type != batch.type)) {
+  if (result.type != batch.type) {
     return fail(Error::InvalidType, "the output is ", result.type, ", the tensors are ",
                 batch.type);
   }
-  if (TENON_UNLIKELY(to.view.sizes != batch.sizes)) {
+  if (to.view.sizes != batch.sizes) {
     return fail(Error::InvalidArgument, "the output has sizes ", to.view.sizes, ", the result has ",
                 batch.sizes, "; they have to be equal");
   }

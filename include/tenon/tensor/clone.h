@@ -16,7 +16,7 @@ TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const Tens
   MemoryLocation out;
   TENON_TRY(find_location(from, "the source tensor", source));
   TENON_TRY(locate_new(made, out));
-  if (TENON_UNLIKELY(source.view.sizes != out.view.sizes)) {
+  if (source.view.sizes != out.view.sizes) {
     return fail(Error::InvalidState, "the source tensor was changed meanwhile");
   }
   return copy(out, source, mode, cast);
@@ -81,8 +81,8 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
   plan.backend = nullptr;  // whatever BackendScope there is
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
-  if (TENON_UNLIKELY(plan.requested != nullptr || from.owner != nullptr ||
-                     !(from.device.is_cpu() || has_nothing))) {
+  if (plan.requested != nullptr || from.owner != nullptr ||
+      !(from.device.is_cpu() || has_nothing)) {
     return find_clone_backend(from, plan.requested, same_device, plan.backend);
   }
   is_placeholder = has_nothing;
@@ -99,9 +99,9 @@ Out clone(const char* function, const TensorArg& source, Plan plan = Plan(Scalar
   Draft draft;
   bool is_placeholder = false;
   Error error = plan_clone(source, mode, casting, same_device, plan, is_placeholder);
-  if (TENON_UNLIKELY(error != Error::Ok)) return finish_failed<Out>(function, error);
+  if (error != Error::Ok) return finish_failed<Out>(function, error);
   const TensorFields& from = fields(source);
-  if (TENON_UNLIKELY(is_placeholder)) {
+  if (is_placeholder) {
     error = make_placeholder(from, plan, draft);
   } else if (plan.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
     error = make_like(from, plan, draft);

@@ -128,7 +128,7 @@ TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocatio
   plan_locations(to, from, mode, plan);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
   const bool is_staged = plan.kind == CopyKind::Staged;
-  if (TENON_UNLIKELY(is_staged && policy == CopyPolicy::NoTemporary)) {
+  if (is_staged && policy == CopyPolicy::NoTemporary) {
     return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
                 plan.temporary_nbytes, " bytes");
   }
@@ -158,7 +158,7 @@ TENON_LAZY Error find_both(const TensorArg& dst, const TensorArg& src, MemoryLoc
 TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
                              CopyPolicy policy, CastFunction cast) noexcept {
   TENON_TRY(check_metadata(dst, "the destination"));
-  if (TENON_UNLIKELY(!src.defined())) {  // the destination's errors come first
+  if (!src.defined()) {  // the destination's errors come first
     MemoryLocation to;
     TENON_TRY(find_destination(dst, "the destination", to));
   }
@@ -174,7 +174,7 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
 /// Checks the list `name` of a Normalize.
 TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t dim,
                                 int64_t channels) noexcept {
-  if (TENON_UNLIKELY(list.error() != Error::Ok)) {
+  if (list.error() != Error::Ok) {
     return fail(list.error(), TENON_OUT_OF_MEMORY " for the values of ", name);
   }
   if (list.size() <= 1 || list.size() == static_cast<uint64_t>(channels)) return Error::Ok;
@@ -188,8 +188,7 @@ TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
   const ScalarType from = own_type(src.type);
   const ScalarType to = own_type(dst.type);
   const bool rounds = isIntegralType(to, false) && !isComplexType(from);
-  if (TENON_UNLIKELY(isComplexType(from) ||
-                     !(isFloatingType(to) || (rounds && mode == CastMode::Saturate)))) {
+  if (isComplexType(from) || !(isFloatingType(to) || (rounds && mode == CastMode::Saturate))) {
     return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
                 rounds ? ", except with CastMode::Saturate" : "");
   }
@@ -199,7 +198,7 @@ TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
   TENON_TRY(check_channels(normalize.mean, "mean", normalize.dim, channels));
   TENON_TRY(check_channels(normalize.stddev, "stddev", normalize.dim, channels));
   for (size_t c = 0; c < normalize.stddev.size(); ++c) {
-    if (TENON_UNLIKELY(normalize.stddev[c] == 0)) {
+    if (normalize.stddev[c] == 0) {
       return fail(Error::InvalidArgument, "stddev[", c, "] is 0");
     }
   }

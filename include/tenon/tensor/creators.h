@@ -172,7 +172,7 @@ struct LikeCreator {
       const detail::TensorFields& from = detail::fields(source);
       const Layout kept = detail::keep_layout(from, plan);
       const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
-      error = TENON_UNLIKELY(is_placeholder)
+      error = is_placeholder
                   ? detail::make_placeholder(from, plan, draft)
                   : detail::make_of_elements<Elements, false>(shape, plan, draft, value...);
     }

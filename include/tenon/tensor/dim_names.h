@@ -16,12 +16,12 @@ struct DimNames {
 TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<std::string>&& names,
                                Draft& draft) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
-  if (TENON_UNLIKELY(!names.empty() && names.size() != sizes.size())) {
+  if (!names.empty() && names.size() != sizes.size()) {
     return fail(Error::InvalidArgument, names.size(), " names were given for sizes ", sizes);
   }
   for (size_t i = 0; i < names.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
-      if (TENON_UNLIKELY(!names[i].empty() && names[i] == names[k])) {
+      if (!names[i].empty() && names[i] == names[k]) {
         return fail(Error::InvalidArgument, "dimensions ", k, " and ", i, " are both named \"",
                     names[i].c_str(), '"');
       }

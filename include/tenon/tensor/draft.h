@@ -26,7 +26,7 @@ using Draft = TensorImplPtr;
 /// the block, for elements. `draft` is null before.
 TENON_LAZY Error make_impl(Draft& draft, BackendState* keeper = nullptr, size_t room = 0) noexcept {
   void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, keeper);
-  if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
+  if (block == nullptr) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
   fields(draft).keeper = keeper;
@@ -152,7 +152,7 @@ TENON_LAZY Error make_owner(const TensorArg& source, std::shared_ptr<const void>
   if (held == nullptr) return Error::Ok;
   constexpr size_t kSize = kControlSize + sizeof(ReleaseHold);
   void* const block = allocate_metadata(kSize, keeper_beside(fields(source)));
-  if (TENON_UNLIKELY(block == nullptr)) return Error::OutOfMemory;
+  if (block == nullptr) return Error::OutOfMemory;
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }

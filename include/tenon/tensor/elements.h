@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 inline Error check_writable(const TensorFields& tensor) noexcept {
-  if (TENON_UNLIKELY(tensor.readonly)) {
+  if (tensor.readonly) {
     return fail(Error::InvalidState, "the tensor is read-only");
   }
   return Error::Ok;
@@ -21,7 +21,7 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
   raise_if(function, check_owner(tensor, "the tensor"));
-  if (TENON_UNLIKELY(tensor.is_meta() && tensor.ownership == Ownership::Owned)) {
+  if (tensor.is_meta() && tensor.ownership == Ownership::Owned) {
     raise_if(function, fail_host_access(tensor));
   }
   return tensor.data;
@@ -58,7 +58,7 @@ T* typed_data(const char* function, const TensorFields& tensor) {
   constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
   ScalarType asked = type;
   if constexpr (type == ScalarType::UInt16 || type == ScalarType::Byte) {
-    if (TENON_UNLIKELY(tensor.type != type)) asked = type_of_bits(type, tensor.type);
+    if (tensor.type != type) asked = type_of_bits(type, tensor.type);
   }
   raise_if(function, check_typed(tensor, asked));
   if (tensor.layout.numel != 0) raise_if(function, check_aligned(tensor.data, type));
@@ -100,7 +100,7 @@ T item_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_has_data(tensor));
   TENON_CHECK(tensor.layout.numel == 1, Error::InvalidArgument, function, ": a tensor of sizes ",
               tensor.layout.sizes(), " has ", tensor.layout.numel, " elements, expected 1");
-  if (TENON_UNLIKELY(!tensor.is_host_accessible())) raise_if(function, fail_host_access(tensor));
+  if (!tensor.is_host_accessible()) raise_if(function, fail_host_access(tensor));
   const Scalar value = load_scalar(tensor.type, tensor.data);
   TENON_CHECK(value.fits<T>(), Error::InvalidArgument, function, ": ", value, " does not fit ",
               CppTypeToScalarType<T>::value);

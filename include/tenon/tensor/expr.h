@@ -257,14 +257,13 @@ class TENON_EXPORT ExprBackend : public Backend {
     return record(out, std::move(node));
   }
   Error eye(const TensorView& out) override {
-    if (TENON_UNLIKELY(out.sizes.size() != 2)) {
+    if (out.sizes.size() != 2) {
       return set_error(Error::InvalidArgument, "only a matrix has a diagonal");
     }
     return record(out, Expression{ExpressionKind::Eye});
   }
   Error iota(const TensorView& out, OptionalIndex axis) override {
-    if (TENON_UNLIKELY(axis.has_value() &&
-                       static_cast<uint64_t>(axis.value_or(0)) >= out.sizes.size())) {
+    if (axis.has_value() && static_cast<uint64_t>(axis.value_or(0)) >= out.sizes.size()) {
       return set_error(Error::OutOfBounds, "there is no such axis");
     }
     Expression node{ExpressionKind::Iota};
@@ -383,7 +382,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     Block& block = *range.block;
     if (block.own != nullptr) return Error::Ok;
     const detail::Allocation memory = detail::allocate(block.nbytes);
-    if (TENON_UNLIKELY(memory.data == nullptr)) {
+    if (memory.data == nullptr) {
       return detail::fail(Error::OutOfMemory, "out of memory for ", block.nbytes,
                           " bytes of an expression");
     }
@@ -435,7 +434,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
   MemoryLocation location;
   TENON_TRY(find_location(fields(tensor), "the tensor", location));
   Backend* const backend = location.backend;
-  if (TENON_UNLIKELY(backend == nullptr || BackendAccess::kind(*backend) != BackendKind::Expr)) {
+  if (backend == nullptr || BackendAccess::kind(*backend) != BackendKind::Expr) {
     return fail(Error::NotSupported, "the tensor is in memory of backend ",
                 backend == nullptr ? "cpu" : backend->name(),
                 ", which keeps no expressions; an ExprBackend does");

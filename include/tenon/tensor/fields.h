@@ -87,7 +87,7 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
 
 /// `role` is what the function calls the tensor: "the source tensor".
 inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
-  if (TENON_UNLIKELY(tensor.deallocated)) {
+  if (tensor.deallocated) {
     return fail(Error::InvalidState, role, ", of sizes ", tensor.layout.sizes(),
                 ", was deallocated");
   }
@@ -121,15 +121,15 @@ inline Error check_owner(const TensorFields& tensor, const char* role) noexcept 
 inline Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   TENON_TRY(check_owner(tensor, "the tensor"));
-  if (TENON_UNLIKELY(tensor.is_meta())) return fail_host_access(tensor);
-  if (TENON_UNLIKELY(!tensor.has_data())) {
+  if (tensor.is_meta()) return fail_host_access(tensor);
+  if (!tensor.has_data()) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   return Error::Ok;
 }
 
 inline Error check_type(ScalarType type) noexcept {
-  if (TENON_UNLIKELY(!isValidType(type))) {
+  if (!isValidType(type)) {
     return fail(Error::InvalidType, type, " is not an element type");
   }
   return Error::Ok;
@@ -142,7 +142,7 @@ TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
 /// Checks that the memory is borrowed and may be replaced.
 inline Error check_can_bind(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  if (TENON_UNLIKELY(tensor.ownership != Ownership::Borrowed)) {
+  if (tensor.ownership != Ownership::Borrowed) {
     return fail(Error::InvalidState,
                 "the tensor's memory is not borrowed from the caller, so it "
                 "cannot be replaced");
@@ -152,12 +152,12 @@ inline Error check_can_bind(const TensorFields& tensor) noexcept {
 
 /// Checks that elements of `asked` may be reached from the host through a pointer.
 inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
-  if (TENON_UNLIKELY(asked != tensor.type)) {
+  if (asked != tensor.type) {
     return fail(Error::InvalidType, "asked for ", asked, ", but the tensor's dtype is ",
                 tensor.type);
   }
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
+  if (!tensor.is_host_accessible()) return fail_host_access(tensor);
   return check_owner(tensor, "the tensor");
 }
 

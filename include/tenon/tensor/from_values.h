@@ -11,7 +11,7 @@ namespace detail {
 inline Error check_cast(ScalarType from, ScalarType to,
                         CastMode mode = CastMode::Checked) noexcept {
   TENON_TRY(check_type(to));
-  if (TENON_UNLIKELY(mode == CastMode::Checked && from != to && !canCast(from, to))) {
+  if (mode == CastMode::Checked && from != to && !canCast(from, to)) {
     return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
                 " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
   }
@@ -22,12 +22,12 @@ inline Error check_cast(ScalarType from, ScalarType to,
 /// elements, if it `reinterprets` them.
 TENON_LAZY Error check_values(const Values& values, const Dims& sizes, const Plan& plan,
                               bool reinterprets) noexcept {
-  if (TENON_UNLIKELY(values.error() != Error::Ok)) {
+  if (values.error() != Error::Ok) {
     return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
   }
   const auto count = static_cast<size_t>(plan.count);
   const size_t needed = reinterprets ? plan.nbytes() : count;
-  if (TENON_UNLIKELY(values.count() != needed)) {
+  if (values.count() != needed) {
     int64_t numel = 1;
     for (const int64_t size : sizes) numel *= size;
     // As many as elements: values were meant.

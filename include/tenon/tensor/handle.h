@@ -44,7 +44,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
 class KeptSource {
  public:
   KeptSource(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
-    if (!TENON_UNLIKELY(asks_backend)) return;
+    if (!asks_backend) return;
     kept_ = source.tensor();
     arg = kept_;
     hold_.hold(memory_base(arg));
@@ -66,7 +66,7 @@ Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* keeper) 
   if constexpr (std::is_same_v<T, TensorPtr>) {
     out.reset(new (keeper) Tensor(std::move(draft)));
     // allocate_metadata() left the text.
-    if (TENON_UNLIKELY(out == nullptr)) return Error::OutOfMemory;
+    if (out == nullptr) return Error::OutOfMemory;
   } else {
     out = T(std::move(draft));
   }

@@ -20,7 +20,7 @@ inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& 
 /// The backend that is registered for a device which the host does not reach.
 inline Error find_registered(Device device, const char* role, Backend*& backend) noexcept {
   backend = find_backend(device);
-  if (TENON_UNLIKELY(backend == nullptr)) {
+  if (backend == nullptr) {
     return fail_reach(role, device, "; no backend is registered for it");
   }
   return Error::Ok;
@@ -34,7 +34,7 @@ inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
 inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
   Backend* const backend = find_backend(device);
   BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
-  if (TENON_UNLIKELY(state == nullptr || state->find() == nullptr)) {  // or what it wraps is gone
+  if (state == nullptr || state->find() == nullptr) {  // or what it wraps is gone
     return fail_reach(role, device, "; no backend is registered for it");
   }
   set_mover(*state, location);
@@ -58,7 +58,7 @@ inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
 inline Error find_location(const TensorFields& tensor, const char* role,
                            MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
-  if (TENON_UNLIKELY(tensor.is_meta())) return fail_meta(tensor, role);
+  if (tensor.is_meta()) return fail_meta(tensor, role);
   TENON_TRY(check_owner(tensor, role));
   if (!tensor.is_host_accessible()) {
     if (tensor.owner != nullptr) {
@@ -67,7 +67,7 @@ inline Error find_location(const TensorFields& tensor, const char* role,
       TENON_TRY(find_mover(tensor.device, role, location));
     }
   }
-  if (TENON_UNLIKELY(!tensor.has_data())) {
+  if (!tensor.has_data()) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }
   return set_view(tensor, location.view);
@@ -85,9 +85,9 @@ TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
                                   MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   const TensorFields& to = fields(tensor);
-  if (TENON_UNLIKELY(to.readonly)) return fail(Error::InvalidState, role, " is read-only");
+  if (to.readonly) return fail(Error::InvalidState, role, " is read-only");
   TENON_TRY(find_location(to, role, location));
-  if (TENON_UNLIKELY(to.layout.may_overlap())) {
+  if (to.layout.may_overlap()) {
     return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
                 to.layout.sizes(), ", at which elements may share memory");
   }

@@ -60,7 +60,7 @@ struct Strided {
   TENON_LAZY Error check(Plan& plan) const noexcept {
     Layout layout;
     TENON_TRY(lay_out(elementSize(plan.type), layout));
-    if (TENON_UNLIKELY(!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap()))) {
+    if (!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap())) {
       return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ",
                   layout.sizes(), layout.offsets.min < 0 ? " are negative" : " may overlap",
                   "; a tensor that owns its memory needs distinct elements at positive strides");
@@ -126,7 +126,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan
   Backend& backend = *plan.backend;
   const size_t nbytes = plan.nbytes();
   BackendState* const state = BackendAccess::state(backend);
-  if (TENON_UNLIKELY(state == nullptr)) return fail_stateless(backend, nbytes);
+  if (state == nullptr) return fail_stateless(backend, nbytes);
   BackendState* const known = state->find_keeper();
   BackendState* const keeper = kHasOwnTensors ? known : nullptr;
   const bool is_small = keeper != nullptr && keeper == state && is_inline_size(nbytes);
@@ -149,16 +149,16 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan
 /// the metadata. Only the heap's memory can be `zeroed`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zeroed,
                                                      Draft& draft) noexcept {
-  if (TENON_UNLIKELY(plan.backend != nullptr)) return make_memory_in_backend(plan, draft);
+  if (plan.backend != nullptr) return make_memory_in_backend(plan, draft);
   const size_t nbytes = plan.nbytes();
   const bool is_small = is_inline_size(nbytes);
   Allocation memory{nullptr, nullptr};
   if (!is_small) {
     memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
-    if (TENON_UNLIKELY(memory.base == nullptr)) return fail_memory(nbytes);
+    if (memory.base == nullptr) return fail_memory(nbytes);
   }
   const Error error = make_impl(draft, nullptr, is_small ? inline_room(nbytes) : 0);
-  if (TENON_UNLIKELY(error != Error::Ok)) {
+  if (error != Error::Ok) {
     heap_release(memory.base);
     return error;
   }
@@ -189,7 +189,7 @@ TENON_LAZY Error make_row_major(const Dims& sizes, Plan plan, bool zeroed, Draft
 /// A copy of a tensor's layout where a backend gives the memory for one like it: the backend's code
 /// may change or drop that tensor. Else none is needed.
 inline Layout keep_layout(const TensorFields& source, const Plan& plan) noexcept {
-  return TENON_UNLIKELY(plan.backend != nullptr) ? source.layout : Layout();
+  return plan.backend != nullptr ? source.layout : Layout();
 }
 /// A new tensor like `source`, uninitialised: of its layout, or where that is not dense, of a dense
 /// one in its dim order; of the plan's type, dynamism and backend.
@@ -215,7 +215,7 @@ template <class Write>
 Error write_elements(const Plan& plan, Draft& draft, const void* element,
                      const Write& write) noexcept {
   const TensorFields& made = fields(draft);
-  if (TENON_UNLIKELY(plan.backend != nullptr)) return write_to_backend(plan, made, element, write);
+  if (plan.backend != nullptr) return write_to_backend(plan, made, element, write);
   return write(made.data);
 }
 
@@ -234,7 +234,7 @@ struct ReturnedValue<Result<T>> {
 template <class Out, class T>
 Out finish_value(const char* function, Error error, T&& value) {
   if constexpr (IsResult<Out>::value) {
-    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(function, error);
+    if (error != Error::Ok) return add_context(function, error);
   } else {
     raise_if(function, error);
   }
@@ -285,7 +285,7 @@ TENON_NOINLINE Out finish_new(const char* function, Error error, Draft& draft, B
     const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
     error = finish_draft(draft, value, made.keeper);
     if (error == Error::Ok) error = afterwards(value);
-    if (TENON_UNLIKELY(backend != nullptr) && error == Error::Ok) {
+    if (backend != nullptr && error == Error::Ok) {
       tell_made(*backend, made, function);
     }
   }

@@ -51,7 +51,7 @@ Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
   const size_t depth = at.size();
   if (depth == sizes.size()) sizes.push_back(count);
   TENON_TRY(check_dims("sizes", sizes));
-  if (TENON_UNLIKELY(count != sizes[depth])) {
+  if (count != sizes[depth]) {
     return fail(Error::InvalidArgument, "row ", at, " has ", count, " values, the first has ",
                 sizes[depth], "; rows of a tensor are equally long");
   }
@@ -109,7 +109,7 @@ struct NestedValues {
     TENON_TRY(compute_numel(sizes, sizeof(T), count));
     const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
     auto* const buffer = static_cast<T*>(heap_allocate(nbytes + 1));
-    if (TENON_UNLIKELY(buffer == nullptr)) {
+    if (buffer == nullptr) {
       return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " to keep ", count, " values");
     }
     deleter = Deleter(buffer, &heap_release);

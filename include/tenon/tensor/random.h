@@ -94,7 +94,7 @@ TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan
   const int64_t numel = layout.numel;
   if (numel == 0 || tensor.is_meta()) return Error::Ok;
   const Generator::State start = generator.state();
-  if (TENON_UNLIKELY(tensor.owner != nullptr || !tensor.is_host_accessible())) {
+  if (tensor.owner != nullptr || !tensor.is_host_accessible()) {
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
     const TensorView view = view_of(tensor);
@@ -146,7 +146,7 @@ struct IntegersKind {
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
-    if (TENON_UNLIKELY(!low.fits || !high.fits)) {
+    if (!low.fits || !high.fits) {
       return fail(Error::InvalidArgument, "an unsigned bound is above int64_t's largest");
     }
     return plan_integers_below(plan, type, low, high);
@@ -225,9 +225,9 @@ struct RandomLike {
     detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
     bool is_placeholder = false;
     const Error error = detail::plan_like(source, plan, is_placeholder);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     const detail::TensorFields& from = detail::fields(source);
-    if (TENON_UNLIKELY(is_placeholder)) {
+    if (is_placeholder) {
       detail::Draft draft;
       return detail::finish<Out>(function, detail::make_placeholder(from, plan, draft), draft);
     }

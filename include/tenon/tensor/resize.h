@@ -39,7 +39,7 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
     return Error::Ok;
   }
   const Allocation block = allocate(nbytes, true);
-  if (TENON_UNLIKELY(block.base == nullptr)) return fail_memory(nbytes);
+  if (block.base == nullptr) return fail_memory(nbytes);
   memory.data = block.data;
   memory.release.own_block(block.base);
   return Error::Ok;
@@ -85,7 +85,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   // of the same span are fine, but rank 0 is STATIC. ATen's Resizable is a copy: read it again.
   auto&& now = resizable(held);
   const bool is_changed = now.layout.required_span_size() != reach || now.dynamism != dynamism;
-  if (TENON_UNLIKELY(is_changed || now.deallocated)) {
+  if (is_changed || now.deallocated) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   TENON_TRY(check_can_grow(now, needed));
@@ -96,7 +96,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
 TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
                                                        ArrayRef<int64_t> sizes) noexcept {
   const ArrayRef<int64_t> old = tensor.layout.sizes();
-  if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::STATIC)) {
+  if (tensor.dynamism == TensorShapeDynamism::STATIC) {
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC",
                 old.empty() ? ", as rank 0 always is" : "");
   }
@@ -106,7 +106,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
   TENON_TRY(compute_numel(sizes, elementSize(tensor.type), numel));
   const ptrdiff_t capacity = tensor.capacity;
   if (numel <= capacity) return replace_sizes(tensor, sizes, numel);
-  if (TENON_UNLIKELY(tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND)) {
+  if (tensor.dynamism == TensorShapeDynamism::DYNAMIC_BOUND) {
     return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
@@ -137,10 +137,10 @@ TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   const size_t element_size = elementSize(tensor.type);
   const size_t room = static_cast<size_t>(tensor.capacity) * element_size;
   if (nbytes <= room) return Error::Ok;
-  if (TENON_UNLIKELY(nbytes > PTRDIFF_MAX)) {
+  if (nbytes > PTRDIFF_MAX) {
     return fail(Error::InvalidArgument, nbytes, " bytes overflow the address space");
   }
-  if (TENON_UNLIKELY(tensor.dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND)) {
+  if (tensor.dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND) {
     return fail(Error::NotSupported, nbytes, " bytes are beyond the ", room, " of this ",
                 toString(tensor.dynamism), " tensor, which cannot grow");
   }

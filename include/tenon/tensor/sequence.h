@@ -12,7 +12,7 @@ namespace detail {
 
 /// How many of start, start + step, … lie before `end`.
 inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& count) noexcept {
-  if (TENON_UNLIKELY(step == 0 || (step > 0 ? end < start : end > start))) {
+  if (step == 0 || (step > 0 ? end < start : end > start)) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
   // Unsigned differences hold any two int64 values.
@@ -21,7 +21,7 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
   const uint64_t stride =
       step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
   const uint64_t steps = distance / stride + (distance % stride != 0 ? 1 : 0);
-  if (TENON_UNLIKELY(steps > static_cast<uint64_t>(INT64_MAX))) {
+  if (steps > static_cast<uint64_t>(INT64_MAX)) {
     return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
   count = static_cast<int64_t>(steps);
@@ -29,14 +29,14 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
 }
 inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
   // The ends first: inf - inf would set FE_INVALID.
-  if (TENON_UNLIKELY(!is_finite(start) || !is_finite(end) || !is_finite(end - start))) {
+  if (!is_finite(start) || !is_finite(end) || !is_finite(end - start)) {
     return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");
   }
-  if (TENON_UNLIKELY(!is_finite(step) || step == 0 || (step > 0 ? end < start : end > start))) {
+  if (!is_finite(step) || step == 0 || (step > 0 ? end < start : end > start)) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
   const double steps = (end - start) / step;
-  if (TENON_UNLIKELY(!(steps < 9.2e18))) {
+  if (!(steps < 9.2e18)) {
     return fail(Error::InvalidArgument, "the element count overflows 64 bits");
   }
   count = static_cast<int64_t>(steps);
@@ -128,13 +128,13 @@ inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scal
 TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
                              const Plan& plan, Draft& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
-    if (TENON_UNLIKELY(argument->isComplex())) {
+    if (argument->isComplex()) {
       return fail(Error::InvalidType, "the complex value ", *argument, " has no order");
     }
   }
   if (is_integral_range(start, end, step)) {
     for (const Scalar* argument : {&start, &end, &step}) {
-      if (TENON_UNLIKELY(!argument->fits<int64_t>())) {
+      if (!argument->fits<int64_t>()) {
         return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
@@ -153,10 +153,10 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t dim = axis.value_or(0);
-  if (TENON_UNLIKELY(dim == INT64_MIN)) {
+  if (dim == INT64_MIN) {
     return fail(Error::OutOfBounds, "the axis is above int64_t's range");
   }
-  if (TENON_UNLIKELY(axis.has_value() && (dim < -rank || dim >= rank))) {
+  if (axis.has_value() && (dim < -rank || dim >= rank)) {
     return fail(Error::OutOfBounds, "axis ", dim, " is out of range for ", rank, " dimensions");
   }
   if (dim < 0) dim += rank;

@@ -19,7 +19,7 @@ struct Cut {
 using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
 
 TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
-  if (TENON_UNLIKELY(length < 0 || (length == 0 && size != 0))) {
+  if (length < 0 || (length == 0 && size != 0)) {
     return fail(Error::InvalidArgument, "parts of size ", length,
                 " cannot make a dimension of size ", size);
   }
@@ -27,7 +27,7 @@ TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept 
   return Error::Ok;
 }
 TENON_LAZY Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
-  if (TENON_UNLIKELY(count < 1)) {
+  if (count < 1) {
     return fail(Error::InvalidArgument, count, " chunks were asked for; there is 1 at least");
   }
   cut = {count, 0};
@@ -49,8 +49,7 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
   Cut cut{};
   TENON_TRY(plan(size, asked, cut));
   const bool is_possible = static_cast<uint64_t>(cut.count) <= parts.max_size();
-  if (TENON_UNLIKELY(!is_possible ||
-                     !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); }))) {
+  if (!is_possible || !has_memory_for([&] { parts.reserve(static_cast<size_t>(cut.count)); })) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", cut.count, " views");
   }
   for (int64_t i = 0; i < cut.count; ++i) {

@@ -45,7 +45,7 @@ inline bool is_described(const TensorArg&) noexcept { return true; }
 
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
-  if (TENON_UNLIKELY(!tensor.defined())) {
+  if (!tensor.defined()) {
     return fail(Error::InvalidState, role, " is undefined");
   }
   return Error::Ok;

@@ -211,7 +211,7 @@ struct MakeTensor {
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
     detail::NestedValues<detail::InnermostElement<Rows>> nested;
     const Error error = nested.gather(rows);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     const bool is_flat = sizes == nullptr;
     Values values(nested.values);
     values.take();

@@ -117,11 +117,11 @@ class TensorPtrMaker {
     return detail::finish<Out>(function, error, draft);
   }
   TENON_LAZY Error make(detail::Draft& draft) noexcept {
-    if (TENON_UNLIKELY(deleters_ > 1)) {
+    if (deleters_ > 1) {
       return detail::fail(Error::InvalidArgument, "deleter() was called ", deleters_,
                           " times; memory is released once");
     }
-    if (TENON_UNLIKELY(error_ != Error::Ok || release_.error() != Error::Ok)) {
+    if (error_ != Error::Ok || release_.error() != Error::Ok) {
       return detail::fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the deleter or owner");
     }
     plan_.choose_backend();

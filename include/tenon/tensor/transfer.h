@@ -34,7 +34,7 @@ TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noe
     return Error::Ok;
   }
   backend = find_backend(t.device);
-  if (TENON_UNLIKELY(backend == nullptr)) {
+  if (backend == nullptr) {
     return fail(Error::NotFound, "no backend is registered for ", t.device);
   }
   return Error::Ok;

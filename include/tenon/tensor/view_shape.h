@@ -11,7 +11,7 @@ namespace detail {
 /// `dim` as an index, a negative one counted from the end. `kind` is what has `rank` dimensions.
 inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* kind = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
-  if (TENON_UNLIKELY(dim < -n || dim >= n)) {
+  if (dim < -n || dim >= n) {
     return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", kind, " of ",
                 rank, " dimensions");
   }
@@ -38,19 +38,19 @@ inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcep
   ptrdiff_t count = 0;
   if (inferred == nullptr) {
     TENON_TRY(compute_numel(sizes, element_size, count));
-    if (TENON_UNLIKELY(count != numel)) {
+    if (count != numel) {
       return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
                   " elements, the tensor has ", numel);
     }
     return Error::Ok;
   }
-  if (TENON_UNLIKELY(is_unclear)) {
+  if (is_unclear) {
     return fail(Error::InvalidArgument, "sizes ", sizes,
                 " have more than one dimension to be inferred");
   }
   *inferred = 1;
   TENON_TRY(compute_numel(sizes, element_size, count));
-  if (TENON_UNLIKELY(count == 0 || numel % count != 0)) {
+  if (count == 0 || numel % count != 0) {
     *inferred = -1;
     return fail(Error::InvalidArgument, count == 0 && numel == 0 ? "any size" : "no size",
                 " for the -1 in sizes ", sizes, " makes them hold the ", numel,
@@ -110,7 +110,7 @@ class ViewShape {
     size_t d = 0;
     TENON_TRY(wrap_dim(dim, rank, d));
     const int64_t size = dims[d].size;
-    if (TENON_UNLIKELY(index < -size || index >= size)) {
+    if (index < -size || index >= size) {
       return fail(Error::OutOfBounds, "index ", index, " is out of range for dimension ", dim,
                   " of size ", size);
     }
@@ -122,7 +122,7 @@ class ViewShape {
   Error slice(int64_t dim, int64_t start, int64_t end, int64_t step) noexcept {
     size_t d = 0;
     TENON_TRY(wrap_dim(dim, rank, d));
-    if (TENON_UNLIKELY(step < 1)) {
+    if (step < 1) {
       return fail(Error::InvalidArgument, "step ", step,
                   " is not positive; flip() reverses a dimension");
     }
@@ -142,12 +142,12 @@ class ViewShape {
   Error narrow(int64_t dim, int64_t start, int64_t length) noexcept {
     size_t d = 0;
     TENON_TRY(wrap_dim(dim, rank, d));
-    if (TENON_UNLIKELY(length < 0)) {
+    if (length < 0) {
       return fail(Error::InvalidArgument, "length ", length, " is negative");
     }
     const int64_t size = dims[d].size;
     const int64_t first = start < 0 ? start + size : start;
-    if (TENON_UNLIKELY(first < 0 || first > size || length > size - first)) {
+    if (first < 0 || first > size || length > size - first) {
       return fail(Error::OutOfBounds, length, " elements from ", start,
                   " are out of range for dimension ", dim, " of size ", size);
     }
@@ -166,7 +166,7 @@ class ViewShape {
 
   Error permute(const Dims& order) noexcept {
     TENON_TRY(check_dims("dims", order));
-    if (TENON_UNLIKELY(order.size() != rank)) {
+    if (order.size() != rank) {
       return fail(Error::InvalidArgument, "dims ", order, " are not the ", rank,
                   " dimensions of the tensor");
     }
@@ -203,7 +203,7 @@ class ViewShape {
 
   Error expand(const Dims& wanted) noexcept {
     TENON_TRY(check_dims("sizes", wanted));
-    if (TENON_UNLIKELY(wanted.size() < rank)) {
+    if (wanted.size() < rank) {
       return fail(Error::InvalidArgument, "sizes ", wanted, " have fewer dimensions than the ",
                   rank, " of the tensor");
     }
@@ -212,12 +212,12 @@ class ViewShape {
     for (size_t d = 0; d < rank; ++d) {
       Dim& dim = dims[d];
       if (wanted[d] == dim.size || (wanted[d] == -1 && d >= added)) continue;
-      if (TENON_UNLIKELY(wanted[d] < 0)) {
+      if (wanted[d] < 0) {
         return fail(Error::InvalidArgument, "size ", wanted[d], " of dimension ", d,
                     " is negative in sizes ", wanted,
                     d < added && wanted[d] == -1 ? ", and there is no old size to keep" : "");
       }
-      if (TENON_UNLIKELY(dim.size != 1)) {
+      if (dim.size != 1) {
         return fail(Error::InvalidArgument, "dimension ", d, " of size ", dim.size,
                     " cannot become ", wanted[d], "; only size 1 can");
       }
@@ -259,7 +259,7 @@ class ViewShape {
     size_t last = 0;
     TENON_TRY(wrap_dim_or_scalar(start_dim, rank, first));
     TENON_TRY(wrap_dim_or_scalar(end_dim, rank, last));
-    if (TENON_UNLIKELY(first > last)) {
+    if (first > last) {
       return fail(Error::InvalidArgument, "start_dim ", start_dim, " comes after end_dim ", end_dim,
                   " in a tensor of ", rank, " dimensions");
     }
@@ -280,7 +280,7 @@ class ViewShape {
   Error as_strided(const Dims& sizes, const Dims& strides, int64_t storage_offset) noexcept {
     TENON_TRY(check_dims("sizes", sizes));
     TENON_TRY(check_dims("strides", strides));
-    if (TENON_UNLIKELY(sizes.size() != strides.size())) {
+    if (sizes.size() != strides.size()) {
       return fail(Error::InvalidArgument, "strides ", strides, " and sizes ", sizes,
                   " differ in length");
     }
@@ -324,7 +324,7 @@ class ViewShape {
   /// Inserts a dimension of size 1. Its stride is ATen's, that of a dimension which steps over all
   /// that follow; its place in the dim order is the one that dim_order_from_strides() gives it.
   Error insert(size_t at) noexcept {
-    if (TENON_UNLIKELY(rank == kMaxDims)) {
+    if (rank == kMaxDims) {
       return fail(Error::InvalidArgument, "sizes has more than ", kMaxDims, " entries");
     }
     if (!dims.resize_for_overwrite(rank + 1)) return fail_shape_memory();
@@ -346,7 +346,7 @@ class ViewShape {
   /// list[i] as an index, which must not occur twice; `seen` starts as 0.
   Error wrap_once(const Dims& list, size_t i, uint64_t& seen, size_t& d) const noexcept {
     TENON_TRY(wrap_dim_or_scalar(list[i], rank, d));
-    if (TENON_UNLIKELY((seen >> d & 1) != 0)) {
+    if ((seen >> d & 1) != 0) {
       return fail(Error::InvalidArgument, "dimension ", list[i], " is twice in dims ", list);
     }
     seen |= uint64_t{1} << d;
@@ -380,7 +380,7 @@ class ViewShape {
     next_run();
     for (size_t d = wanted.size(); d-- > 0;) {
       if (room == 1 && wanted[d] != 1) next_run();
-      if (TENON_UNLIKELY(room % wanted[d] != 0)) {
+      if (room % wanted[d] != 0) {
         return fail(Error::NotSupported, "sizes ", wanted, " of a tensor of sizes ",
                     list(&Dim::size), " and strides ", list(&Dim::stride),
                     " need a copy; contiguous() makes one");
@@ -395,18 +395,18 @@ class ViewShape {
 
   /// Counts in elements of another size.
   Error rescale(int64_t old_size, int64_t new_size) noexcept {
-    if (TENON_UNLIKELY(rank == 0)) {
+    if (rank == 0) {
       return fail(Error::InvalidArgument, "an element of ", old_size, " bytes does not become ",
                   new_size, " bytes; a tensor of rank 0 has just one");
     }
     Dim& last = dims[rank - 1];
     // A stride that no step is taken with is free.
     const auto matters = [&](const Dim& dim) { return numel_ != 0 && dim.size != 1; };
-    if (TENON_UNLIKELY(matters(last) && last.stride != 1)) {
+    if (matters(last) && last.stride != 1) {
       return fail(Error::InvalidArgument, "elements of ", old_size, " bytes do not become ",
                   new_size, " bytes: the last dimension has stride ", last.stride, ", expected 1");
     }
-    if (TENON_UNLIKELY(last.size * old_size % new_size != 0)) {
+    if (last.size * old_size % new_size != 0) {
       return fail(Error::InvalidArgument, "the last dimension, ", last.size, " elements of ",
                   old_size, " bytes, is no multiple of ", new_size, " bytes");
     }
@@ -416,7 +416,7 @@ class ViewShape {
         static_cast<void>(multiply(stride, old_size / new_size, stride));
         continue;
       }
-      if (TENON_UNLIKELY(matters(dims[d]) && stride % (new_size / old_size) != 0)) {
+      if (matters(dims[d]) && stride % (new_size / old_size) != 0) {
         return fail(Error::InvalidArgument, "stride ", stride, " of dimension ", d,
                     ", in elements of ", old_size, " bytes, is no multiple of ", new_size,
                     " bytes");

@@ -49,7 +49,7 @@ TENON_COLD inline Error fail_cuda(cudaError_t code, const char* call) noexcept {
               ")");
 }
 inline Error check_cuda(cudaError_t code, const char* call) noexcept {
-  return TENON_UNLIKELY(code != cudaSuccess) ? fail_cuda(code, call) : Error::Ok;
+  return code != cudaSuccess ? fail_cuda(code, call) : Error::Ok;
 }
 
 /// The alignment that CUDA states for its memory.
@@ -75,15 +75,15 @@ template <class Call>
 CudaResult run_on_device(int device, const char* name, const Call& call) noexcept {
   int before = device;
   cudaError_t code = cudaGetDevice(&before);
-  if (TENON_UNLIKELY(code != cudaSuccess)) return {code, "cudaGetDevice"};
+  if (code != cudaSuccess) return {code, "cudaGetDevice"};
   if (before != device) {
     code = cudaSetDevice(device);
-    if (TENON_UNLIKELY(code != cudaSuccess)) return {code, "cudaSetDevice"};
+    if (code != cudaSuccess) return {code, "cudaSetDevice"};
   }
   code = call();
   if (before != device) {
     const cudaError_t back = cudaSetDevice(before);
-    if (TENON_UNLIKELY(back != cudaSuccess && back != code)) {
+    if (back != cudaSuccess && back != code) {
       clear_error(back);
       report(Error::AccessFailed, "CUDA's device ", before, " could not be made current again");
     }
@@ -106,11 +106,11 @@ template <class Call>
 cudaError_t call_beside_captures(const Call& call) noexcept {
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
   const cudaError_t entered = cudaThreadExchangeStreamCaptureMode(&mode);
-  if (TENON_UNLIKELY(entered != cudaSuccess)) clear_error(entered);
+  if (entered != cudaSuccess) clear_error(entered);
   const cudaError_t code = call();
-  if (TENON_UNLIKELY(entered != cudaSuccess)) return code;
+  if (entered != cudaSuccess) return code;
   const cudaError_t left = cudaThreadExchangeStreamCaptureMode(&mode);
-  if (TENON_UNLIKELY(left != cudaSuccess && left != code)) {
+  if (left != cudaSuccess && left != code) {
     clear_error(left);
     report(Error::AccessFailed, "the thread's capture mode could not be set again");
   }
@@ -127,13 +127,12 @@ class CudaReleases {
   void run(const Call& call) noexcept {
     const LastError before = last_error();
     CudaResult result = call();
-    if (TENON_UNLIKELY(result.code != cudaSuccess && !is_gone(result.code))) {
+    if (result.code != cudaSuccess && !is_gone(result.code)) {
       clear_error(result.code);
       result = call();
     }
     const Error error = check_cuda(result.code, result.call);
-    if (TENON_UNLIKELY(error != Error::Ok && !is_gone(result.code) &&
-                       reported_.get() != result.code)) {
+    if (error != Error::Ok && !is_gone(result.code) && reported_.get() != result.code) {
       reported_.set(result.code);
       report(error, "CUDA did not take something back: ", last_error().text);
     }

@@ -90,15 +90,15 @@ class CudaStreams {
   /// The calling thread's.
   cudaStream_t current() const noexcept {
     const StreamScope* scope = current_stream_scope();
-    while (TENON_UNLIKELY(scope != nullptr) && &scope->streams_ != this) scope = scope->outer_;
-    return TENON_UNLIKELY(scope != nullptr) ? scope->stream_ : own_;
+    while (scope != nullptr && &scope->streams_ != this) scope = scope->outer_;
+    return scope != nullptr ? scope->stream_ : own_;
   }
 
   /// Makes a call for a stream, for some of which the device need be the current one.
   template <class Call>
   Error call(cudaStream_t stream, const char* name, const Call& call) const noexcept {
-    return TENON_UNLIKELY(is_of_current_device(stream)) ? call_on_device(stream, name, call)
-                                                        : check_cuda(call(), name);
+    return is_of_current_device(stream) ? call_on_device(stream, name, call)
+                                        : check_cuda(call(), name);
   }
   /// With the device current. Not made for the legacy stream while a blocking stream is captured:
   /// nobody can use it then, and the attempt would end the capture.
@@ -116,7 +116,7 @@ class CudaStreams {
   Error wait(cudaStream_t stream) const noexcept {
     const auto synchronize = [&] { return cudaStreamSynchronize(stream); };
     const Error error = call(stream, "cudaStreamSynchronize", synchronize);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
+    if (error != Error::Ok) {
       const LastError text = last_error();
       static_cast<void>(call(stream, "cudaStreamSynchronize", synchronize));
       last_error() = text;
@@ -271,9 +271,8 @@ class CudaStreams {
   cudaError_t look_for_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const auto look = [&] { return cudaStreamIsCapturing(stream, &status); };
-    const cudaError_t code = TENON_UNLIKELY(is_of_current_device(stream))
-                                 ? run_on_device(device_, "", look).code
-                                 : look();
+    const cudaError_t code =
+        is_of_current_device(stream) ? run_on_device(device_, "", look).code : look();
     is_captured = status != cudaStreamCaptureStatusNone;
     return code;
   }

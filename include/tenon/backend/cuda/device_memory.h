@@ -61,13 +61,13 @@ class CudaMemory {
 
   /// Null, with a text, on failure.
   void* allocate(size_t nbytes) noexcept {
-    if (TENON_UNLIKELY(has_kept_.get())) free_kept();
-    if (TENON_UNLIKELY(pool_ == nullptr)) return allocate_by_malloc(nbytes);
+    if (has_kept_.get()) free_kept();
+    if (pool_ == nullptr) return allocate_by_malloc(nbytes);
     void* p = nullptr;
     const cudaStream_t to = streams_.current();
     bool is_captured = false;
     if (streams_.find_capture(to, is_captured) != Error::Ok) return nullptr;
-    if (TENON_UNLIKELY(is_captured)) return fail_captured();
+    if (is_captured) return fail_captured();
     const Error error = streams_.call(to, "cudaMallocFromPoolAsync", [&] {
       return cudaMallocFromPoolAsync(&p, nbytes, pool_, to);
     });
@@ -75,8 +75,7 @@ class CudaMemory {
   }
   void deallocate(void* p) noexcept {
     const cudaStream_t own = streams_.own();
-    if (TENON_UNLIKELY(pool_ == nullptr || streams_.has_scopes() || has_kept_.get() ||
-                       is_of_current_device(own))) {
+    if (pool_ == nullptr || streams_.has_scopes() || has_kept_.get() || is_of_current_device(own)) {
       return release(p);
     }
     // A captured stream takes no free of memory that is not the graph's, and its capture may end.

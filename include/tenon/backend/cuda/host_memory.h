@@ -63,7 +63,7 @@ class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
     int value = 0;
     const cudaError_t code =
         cudaDeviceGetAttribute(&value, cudaDevAttrConcurrentManagedAccess, index_);
-    if (TENON_UNLIKELY(code != cudaSuccess)) detail::clear_error(code);
+    if (code != cudaSuccess) detail::clear_error(code);
     return code == cudaSuccess && value != 0;
   }
 

@@ -69,7 +69,7 @@ AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t
     TENON_TRY(check_defined(tensor, "the tensor"));
     const ArrayRef<int64_t> dims = read(fields(TensorArg(tensor)));
     const auto rank = static_cast<int64_t>(dims.size());
-    if (TENON_UNLIKELY(d < -rank || d >= rank)) {
+    if (d < -rank || d >= rank) {
       return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
     }
     *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
@@ -103,15 +103,15 @@ struct AotiShape {
   int64_t element_size() const noexcept { return static_cast<int64_t>(elementSize(type)); }
   Error read(int64_t rank, const int64_t* sizes_, const int64_t* strides_, int32_t dtype,
              int32_t device_type = 0) noexcept {
-    if (TENON_UNLIKELY(device_type != 0)) {
+    if (device_type != 0) {
       return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
                   device_type, "; tenon runs models for the CPU, 0");
     }
     type = type_of_torch_number(dtype);
-    if (TENON_UNLIKELY(type == ScalarType::Undefined)) {
+    if (type == ScalarType::Undefined) {
       return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
     }
-    if (TENON_UNLIKELY(rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr)))) {
+    if (rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr))) {
       return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
     }
     sizes = ArrayRef<int64_t>(sizes_, static_cast<size_t>(rank));
@@ -123,7 +123,7 @@ struct AotiShape {
   /// Errors: OutOfBounds if that overflows.
   Error add_offset(int64_t offset, void*& data) const noexcept {
     int64_t begin = 0;
-    if (TENON_UNLIKELY(!multiply(offset, element_size(), begin))) {
+    if (!multiply(offset, element_size(), begin)) {
       return fail(Error::OutOfBounds, "offset ", offset, " overflows");
     }
     if (data != nullptr) data = static_cast<char*>(data) + begin;
@@ -161,7 +161,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
 /// A view of the storage of `source`, from byte `begin` on.
 inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t begin,
                        AtenTensorHandle* out) noexcept {
-  if (TENON_UNLIKELY(begin % shape.element_size() != 0)) {
+  if (begin % shape.element_size() != 0) {
     return fail(Error::InvalidArgument, "offset ", begin, " is not a multiple of ",
                 shape.element_size());
   }
@@ -181,8 +181,8 @@ inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t*
   AotiShape shape;
   TENON_TRY(shape.read(rank, sizes, strides, static_cast<int32_t>(source.scalar_type())));
   int64_t begin = 0;
-  if (TENON_UNLIKELY(!multiply(offset, shape.element_size(), begin) ||
-                     !add(begin, aoti_storage_begin(source), begin))) {
+  if (!multiply(offset, shape.element_size(), begin) ||
+      !add(begin, aoti_storage_begin(source), begin)) {
     return fail(Error::OutOfBounds, "offset ", offset, " overflows");
   }
   return aoti_view(source, shape, begin, out);
@@ -196,12 +196,12 @@ AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out
     TENON_TRY(check_defined(tensor, "the tensor"));
     const TensorFields& from = fields(TensorArg(tensor));
     TENON_TRY(check_has_data(from));
-    if (TENON_UNLIKELY(from.layout.numel != 1)) {
+    if (from.layout.numel != 1) {
       return fail(Error::InvalidArgument, "a tensor of sizes ", from.layout.sizes(), " has ",
                   from.layout.numel, " elements, expected 1");
     }
     const Scalar value = load_scalar(from.type, from.data);
-    if (TENON_UNLIKELY(!value.fits<T>())) {
+    if (!value.fits<T>()) {
       return fail(Error::InvalidArgument, value, " does not fit ", CppTypeToScalarType<T>::value);
     }
     const T item = value.to<T>();

@@ -116,7 +116,7 @@ inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
 /// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or
 /// was deleted.
 inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
-  if (TENON_UNLIKELY(handle == nullptr)) return fail(Error::InvalidArgument, "the handle is null");
+  if (handle == nullptr) return fail(Error::InvalidArgument, "the handle is null");
   if (tenon_aoti_shim.lists_handles && !aoti_handles().has(handle)) {
     return fail(Error::InvalidState, "the handle was deleted, or never made");
   }

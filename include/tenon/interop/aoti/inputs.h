@@ -37,7 +37,7 @@ inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor
     if (!multiply(next, sizes[d], next)) return fail_shape(sizes, element_size);
   }
   TENON_TRY(make_layout(sizes, {}, strides, element_size, to));
-  if (TENON_UNLIKELY(to.may_overlap())) {
+  if (to.may_overlap()) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
                 strides,
                 ", where elements share memory: expand() or as_strided() gives such a "
@@ -66,7 +66,7 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
   const Layout& from = fields(TensorArg(given)).layout;
   handed = given;
   if (from.numel == 0 || from.rank() == 0) return Error::Ok;
-  if (TENON_UNLIKELY(!has_layout(spec.tensor) && !is_row_major && from.numel != 1)) {
+  if (!has_layout(spec.tensor) && !is_row_major && from.numel != 1) {
     return fail(Error::NotSupported,
                 "nothing says by which strides the model reads it: neither the package nor its "
                 "source; TensorSpec::strides for describe_inputs() does, or "
@@ -85,7 +85,7 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
     handed = std::move(*view);
     return Error::Ok;
   }
-  if (TENON_UNLIKELY(!spec.copies_strides)) {
+  if (!spec.copies_strides) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
                 strides_of(spec.tensor, from));
   }

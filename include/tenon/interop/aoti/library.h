@@ -311,7 +311,7 @@ class AotiLibrary {
     context.owner = this;
     const AotiCallScope scope(context);
     const ErrorTextGuard before;
-    if (TENON_UNLIKELY(function(args...) != 0)) return fail_call();
+    if (function(args...) != 0) return fail_call();
     before.put_back();
     return Error::Ok;
   }

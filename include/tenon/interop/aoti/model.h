@@ -61,7 +61,7 @@ class AotiModel {
   static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
     AotiModel made;
     const Error error = made.open(path, options);
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("load", error);
+    if (error != Error::Ok) return detail::add_context("load", error);
     return made;
   }
 
@@ -79,7 +79,7 @@ class AotiModel {
       missing = detail::missing_aoti_functions(needs);
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) {
+    if (error != Error::Ok) {
       return detail::add_context("missing_functions", detail::FilePath(path).add_context(error));
     }
     return missing;
@@ -97,7 +97,7 @@ class AotiModel {
       for (const Constant& constant : state_->constants) specs.push_back(constant.spec);
       return Error::Ok;
     });
-    if (TENON_UNLIKELY(error != Error::Ok)) return detail::add_context("constants", error);
+    if (error != Error::Ok) return detail::add_context("constants", error);
     return specs;
   }
 
@@ -170,7 +170,7 @@ class AotiModel {
   }
   Error open(const std::string& path, const AotiOptions& options) noexcept {
     const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
-    return TENON_UNLIKELY(error != Error::Ok) ? detail::FilePath(path).add_context(error) : error;
+    return error != Error::Ok ? detail::FilePath(path).add_context(error) : error;
   }
   /// The library itself, or that of a package, unpacked.
   static Error find_library(const char* path, const AotiOptions& options,
@@ -249,7 +249,7 @@ class AotiModel {
     TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
     for (size_t i = 0; i < inputs.size(); ++i) {
       TensorSpec& spec = inputs[i].tensor;
-      if (TENON_UNLIKELY(inputs[i].kind != ValueKind::Tensor)) {
+      if (inputs[i].kind != ValueKind::Tensor) {
         return detail::fail(Error::InvalidArgument, "the package describes input ", i, " as ",
                             inputs[i].kind, ", expected a tensor");
       }
@@ -344,18 +344,18 @@ class AotiModel {
       const size_t before = targets.size();
       for (Constant& target : state_->constants) {  // several may have one name of PyTorch's
         if (target.spec.tensor.name != value.name) continue;
-        if (TENON_UNLIKELY(std::count(targets.begin(), targets.end(), &target) != 0)) {
+        if (std::count(targets.begin(), targets.end(), &target) != 0) {
           return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
         }
         const Error error = check_constant(target, value.tensor, state_->assume_row_major);
-        if (TENON_UNLIKELY(error != Error::Ok)) {
+        if (error != Error::Ok) {
           return detail::fail(error, value.name.c_str(), ": ", detail::message_of(error));
         }
         targets.push_back(&target);
         names.push_back(target.name);
         tensors.push_back(value.tensor);
       }
-      if (TENON_UNLIKELY(targets.size() == before)) {
+      if (targets.size() == before) {
         const bool has_none = state_->constants.empty();
         return detail::fail(
             Error::NotFound, "there is no constant \"", value.name.c_str(),
@@ -385,12 +385,12 @@ class AotiModel {
     // Without a value its shape is not known, and its bytes are rounded up to a multiple of 64.
     const bool has_bytes =
         given.nbytes() <= constant.nbytes && constant.nbytes < given.nbytes() + 64;
-    if (TENON_UNLIKELY(!constant.spec.is_described && !has_bytes)) {
+    if (!constant.spec.is_described && !has_bytes) {
       return detail::fail(Error::InvalidArgument, "it has ", given.nbytes(), " bytes, expected ",
                           constant.nbytes, " or up to 63 less");
     }
     const ArrayRef<int64_t> strides = given.layout.strides();
-    if (TENON_UNLIKELY(!constant.spec.is_described && !is_row_major && given.layout.numel > 1)) {
+    if (!constant.spec.is_described && !is_row_major && given.layout.numel > 1) {
       return detail::fail(Error::NotSupported,
                           "nothing says by which strides the model reads it: it has no value, and "
                           "the library's source is not there; AotiOptions::assume_row_major does");

@@ -49,7 +49,7 @@ Error make_arrow_chain(size_t length, size_t room, T& root, T** nodes, char*& mo
   const size_t children = length - 1;
   const size_t chain = children * (sizeof(T) + sizeof(T*));
   auto* const bytes = static_cast<char*>(heap_allocate(sizeof(ArrowBlock) + chain + room));
-  if (TENON_UNLIKELY(bytes == nullptr)) {
+  if (bytes == nullptr) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }
   auto* const block = ::new (static_cast<void*>(bytes)) ArrowBlock;
@@ -83,14 +83,14 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
                                     ArrowPermutation meaning, ArrowLayout& made) noexcept {
   const Layout& layout = from.layout;
   const size_t rank = layout.rank();
-  if (TENON_UNLIKELY(arrow_format_of(from.type) == '\0')) {
+  if (arrow_format_of(from.type) == '\0') {
     return fail(
         Error::NotSupported, "Arrow has no arrays of ", from.type,
         from.type == ScalarType::Bool
             ? ", but of eight in a byte; view_as_type(t, ScalarType::Byte) has the same memory"
             : "; clone_tensor_ptr(t, ScalarType::Float) makes a copy");
   }
-  if (TENON_UNLIKELY(rank == 0)) {
+  if (rank == 0) {
     return fail(Error::NotSupported,
                 "the tensor has no dimensions, an array has a length; reshape(t, {1}) gives one");
   }
@@ -119,7 +119,7 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
                   " are more than Arrow's lists have, 2^31 - 1 elements");
     }
   }
-  if (TENON_UNLIKELY(!is_dense)) {
+  if (!is_dense) {
     return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
                 made.is_tensor ? " have gaps, or another dimension before the first"
                                : " are not contiguous",
@@ -152,7 +152,7 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
 
 TENON_LAZY Error make_arrow(const TensorArg& tensor, ArrowForm form, ArrowPermutation meaning,
                             ArrowArray* array, ArrowSchema* schema) noexcept {
-  if (TENON_UNLIKELY(array == nullptr || schema == nullptr)) {
+  if (array == nullptr || schema == nullptr) {
     return fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
   }
   TENON_TRY(check_host_access(tensor));

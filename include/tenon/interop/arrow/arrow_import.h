@@ -33,18 +33,16 @@ inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t c
                                int64_t buffers, int64_t children) noexcept {
   int64_t end = 0;
   int64_t needed = 0;
-  if (TENON_UNLIKELY(array.n_buffers != buffers || array.buffers == nullptr ||
-                     array.n_children != children)) {
+  if (array.n_buffers != buffers || array.buffers == nullptr || array.n_children != children) {
     return fail(Error::InvalidArgument, "the ArrowArray has ", array.n_buffers, " buffers and ",
                 array.n_children, " children, its format ", buffers, " and ", children);
   }
-  if (TENON_UNLIKELY(array.length < 0 || array.offset < 0 ||
-                     !add(array.offset, array.length, end) || !add(begin, count, needed) ||
-                     needed > end)) {
+  if (array.length < 0 || array.offset < 0 || !add(array.offset, array.length, end) ||
+      !add(begin, count, needed) || needed > end) {
     return fail(Error::InvalidArgument, "the ArrowArray has offset ", array.offset, " and length ",
                 array.length, ", but ", count, " values from ", begin, " are needed");
   }
-  if (TENON_UNLIKELY(array.dictionary != nullptr)) {
+  if (array.dictionary != nullptr) {
     return fail(Error::NotSupported, "the array is dictionary-encoded; decode it");
   }
   if (array.null_count == 0 || count == 0) return Error::Ok;
@@ -76,12 +74,12 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermu
     int64_t numel = 1;
     bool fits = true;
     for (const int64_t size : list.shape) fits = multiply(numel, size, numel) && fits;
-    if (TENON_UNLIKELY(!fits || numel != width)) {
+    if (!fits || numel != width) {
       return fail(Error::InvalidArgument, "arrow.fixed_shape_tensor of shape ", list.shape,
                   " is stored in lists of ", width);
     }
     if (meaning != ArrowPermutation::Specification && !is_own_inverse(list.permutation)) {
-      if (TENON_UNLIKELY(meaning == ArrowPermutation::Unambiguous)) {
+      if (meaning == ArrowPermutation::Unambiguous) {
         return fail(Error::NotSupported,
                     "Arrow's specification and pyarrow mean different tensors by the permutation ",
                     list.permutation,
@@ -123,20 +121,18 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
   plan.sizes.push_back(count);
   plan.order.push_back(0);
   for (;;) {
-    if (TENON_UNLIKELY(schema->format == nullptr)) {
+    if (schema->format == nullptr) {
       return fail(Error::InvalidArgument, "the ArrowSchema has no format");
     }
     const int64_t width = arrow_list_width(schema->format);
     if (width < 0) break;
     TENON_TRY(check_arrow_array(*array, begin, count, 1, 1));
-    if (TENON_UNLIKELY(schema->n_children != 1 || schema->children == nullptr ||
-                       schema->children[0] == nullptr || array->children == nullptr ||
-                       array->children[0] == nullptr)) {
+    if (schema->n_children != 1 || schema->children == nullptr || schema->children[0] == nullptr ||
+        array->children == nullptr || array->children[0] == nullptr) {
       return fail(Error::InvalidArgument,
                   "a list of the ArrowSchema or the ArrowArray has no child");
     }
-    if (TENON_UNLIKELY(schema->children[0]->release == nullptr ||
-                       array->children[0]->release == nullptr)) {
+    if (schema->children[0]->release == nullptr || array->children[0]->release == nullptr) {
       return fail(Error::InvalidState,
                   "a child of the ArrowSchema or the ArrowArray was moved out "
                   "or released: its memory is another owner's");
@@ -144,20 +140,20 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
     TENON_TRY(add_arrow_dims(*schema, width, meaning, plan));
     schema = schema->children[0];
     array = array->children[0];
-    if (TENON_UNLIKELY(!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
-                       !multiply(count, width, count))) {
+    if (!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
+        !multiply(count, width, count)) {
       return fail(Error::InvalidArgument, "lists of ", width, " overflow the address space");
     }
   }
   plan.type = type_of_arrow_format(schema->format);
-  if (TENON_UNLIKELY(plan.type == ScalarType::Undefined)) {
+  if (plan.type == ScalarType::Undefined) {
     return fail(Error::NotSupported, "Arrow's format \"", schema->format,
                 "\" is not one of numbers, Booleans, and fixed-size lists of them");
   }
   TENON_TRY(check_arrow_array(*array, begin, count, 2, 0));
   plan.values = array->buffers[1];
   plan.begin = begin;
-  if (TENON_UNLIKELY(plan.values == nullptr && count != 0)) {
+  if (plan.values == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the ArrowArray has no buffer of values");
   }
   return Error::Ok;
@@ -183,7 +179,7 @@ TENON_LAZY Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray
     return Error::Ok;
   }
   int64_t offset = 0;
-  if (TENON_UNLIKELY(!multiply(from.begin, size, offset))) {
+  if (!multiply(from.begin, size, offset)) {
     return fail(Error::InvalidArgument, "offset ", from.begin, " overflows the address space");
   }
   // An empty array's buffer may be null.
@@ -223,9 +219,9 @@ struct FromArrow {
     const detail::ArrowHold<ArrowSchema> type(schema);
     detail::Draft draft;
     Error error = Error::Ok;
-    if (TENON_UNLIKELY(array == nullptr || schema == nullptr)) {
+    if (array == nullptr || schema == nullptr) {
       error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
-    } else if (TENON_UNLIKELY(values.value.release == nullptr || type.value.release == nullptr)) {
+    } else if (values.value.release == nullptr || type.value.release == nullptr) {
       error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
     } else {
       error = detail::make_from_arrow(type.value, values, meaning, draft);

@@ -50,7 +50,7 @@ inline Error find_arrow_metadata(const char* metadata, std::string_view key, boo
     found = valid && texts[0] == key;
     value = texts[1];
   }
-  if (TENON_UNLIKELY(!valid)) {
+  if (!valid) {
     return fail(Error::InvalidArgument, "the ArrowSchema's metadata has a negative length");
   }
   return Error::Ok;
@@ -153,7 +153,7 @@ class ArrowTensorReader {
 /// Reads and checks the type's JSON.
 inline Error parse_arrow_tensor(std::string_view json, ArrowTensorShape& made) noexcept {
   ArrowTensorReader reader(json);
-  if (TENON_UNLIKELY(!reader.read(made))) {
+  if (!reader.read(made)) {
     TENON_TRY(check_dims("shape", made.shape));
     TENON_TRY(check_dims("permutation", made.permutation));
     return fail(Error::InvalidArgument,
@@ -164,8 +164,7 @@ inline Error parse_arrow_tensor(std::string_view json, ArrowTensorShape& made) n
   const size_t rank = made.shape.size();
   bool seen[kMaxDims] = {};
   for (const int64_t d : made.permutation) {
-    if (TENON_UNLIKELY(made.permutation.size() != rank || d >= static_cast<int64_t>(rank) ||
-                       seen[d])) {
+    if (made.permutation.size() != rank || d >= static_cast<int64_t>(rank) || seen[d]) {
       return fail(Error::InvalidArgument, "the permutation ", made.permutation,
                   " of arrow.fixed_shape_tensor is none of the dimensions of shape ", made.shape);
     }

@@ -133,15 +133,15 @@ Error check_for_eigen(const TensorArg& tensor, size_t rank, int alignment) noexc
   TENON_TRY(check_host_access(tensor));
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_access("tensor", view_of(from), eigen_type<Scalar>(), rank));
-  if (TENON_UNLIKELY(from.readonly && !std::is_const_v<Scalar>)) {
+  if (from.readonly && !std::is_const_v<Scalar>) {
     return fail(Error::InvalidState, "the tensor is read-only; its map has const elements");
   }
-  if (TENON_UNLIKELY(!std::is_const_v<Scalar> && from.layout.may_overlap())) {
+  if (!std::is_const_v<Scalar> && from.layout.may_overlap()) {
     return fail(Error::NotSupported, "strides ", from.layout.strides(), " of sizes ",
                 from.layout.sizes(), " let elements share memory; a map of const ones takes them");
   }
   const auto address = reinterpret_cast<uintptr_t>(from.data);
-  if (TENON_UNLIKELY(alignment != 0 && address % static_cast<uintptr_t>(alignment) != 0)) {
+  if (alignment != 0 && address % static_cast<uintptr_t>(alignment) != 0) {
     return fail(Error::InvalidArgument, "the data is not at a multiple of ", alignment,
                 " bytes, as the map's type says; Eigen::Unaligned takes any");
   }
@@ -161,7 +161,7 @@ Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("strides", strides));
   for (size_t d = 0; d < strides.size() && layout.numel != 0; ++d) {
-    if (TENON_UNLIKELY(sizes[d] != 1 && strides[d] != layout.strides()[d])) {
+    if (sizes[d] != 1 && strides[d] != layout.strides()[d]) {
       return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
                   " are not those of the map's type, which are ", strides,
                   "; as_eigen_map() takes any, contiguous(t) makes a copy in rows");
@@ -259,7 +259,7 @@ Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
   TENON_TRY(check_host_access(tensor));
   const TensorFields& from = fields(tensor);
   const size_t rank = from.layout.rank();
-  if (TENON_UNLIKELY(rank != 1 && rank != 2)) {
+  if (rank != 1 && rank != 2) {
     return fail(Error::InvalidArgument, "the tensor has ", rank,
                 " dimensions, a matrix two and a column one; reshape(t, {rows, columns}) may view "
                 "it so, as_eigen<Eigen::TensorMap<...>>() takes any number");

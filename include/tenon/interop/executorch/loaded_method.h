@@ -102,14 +102,14 @@ inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
 /// that tenon lacks, and memory that is not the host's.
 inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
   spec = ValueSpec(kind_of(value.tag));
-  if (TENON_UNLIKELY(spec.kind == ValueKind::None && !value.isNone())) {
+  if (spec.kind == ValueKind::None && !value.isNone()) {
     return fail(Error::NotSupported, "a list of tensors, tag number ",
                 static_cast<uint32_t>(value.tag), ", is not supported");
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
   const ::executorch::aten::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
   TENON_TRY(own_dtype(tensor.scalar_type(), spec.tensor.type));
-  if (TENON_UNLIKELY(tensor.device_type() != ::executorch::aten::DeviceType::CPU)) {
+  if (tensor.device_type() != ::executorch::aten::DeviceType::CPU) {
     return fail(Error::NotSupported, "its memory is not the host's");
   }
   spec.is_described = true;
@@ -231,12 +231,12 @@ class ExecutorchMethod {
       const auto device = meta.memory_planned_buffer_device(i);
       TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
       TENON_TRY(check_executorch(device.error(), "planned memory ", i));
-      if (TENON_UNLIKELY(device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0)) {
+      if (device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0) {
         return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
       }
       constexpr Constant<Result<Tensor>, 0> make{"zeros"};
       Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
-      if (TENON_UNLIKELY(!made.ok())) return fail(made.error(), made.message());
+      if (!made.ok()) return fail(made.error(), made.message());
       TENON_TRY(spans_.push_back(
           {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
       TENON_TRY(planned_.push_back(std::move(*made)));
@@ -315,8 +315,7 @@ class ExecutorchMethod {
     TENON_TRY(make_executorch_layout(tensor, layout));
     const auto order = input_of(*method_, i).toTensor().dim_order();
     const ArrayRef<DimOrderType> wanted(order.data(), order.size());
-    if (TENON_UNLIKELY(shape.numel != 0 &&
-                       !is_same_order(shape.sizes(), wanted, shape.dim_order()))) {
+    if (shape.numel != 0 && !is_same_order(shape.sizes(), wanted, shape.dim_order())) {
       return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order()),
                   ", the program was exported for ", Dims(wanted),
                   "; copy_() into a tensor of that order rearranges it");
@@ -358,7 +357,7 @@ class ExecutorchMethod {
     if (specs_.outputs[i].kind == ValueKind::None) return Error::Ok;
     const TheirValue& value = method_->get_output(i);
     const ValueKind kind = kind_of(value.tag);
-    if (TENON_UNLIKELY(kind != specs_.outputs[i].kind)) {
+    if (kind != specs_.outputs[i].kind) {
       return fail(Error::Internal, "the runtime made it ", kind, ", not ", specs_.outputs[i].kind);
     }
     if (kind == ValueKind::Tensor) return take_tensor(value.toTensor(), output.toTensor());

@@ -123,7 +123,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
   const TensorFields& from = fields(source);
   TENON_TRY(check_has_data(from));
   const bool is_host = from.is_host_accessible();
-  if (TENON_UNLIKELY(!is_host && (!from.device.is_cuda() || from.device.index() > INT8_MAX))) {
+  if (!is_host && (!from.device.is_cuda() || from.device.index() > INT8_MAX)) {
     return fail(Error::NotSupported, "ExecuTorch has no device ", from.device,
                 from.opaque ? " with memory that only a backend reaches" : "");
   }
@@ -132,7 +132,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
       static_cast<::executorch::runtime::etensor::DeviceIndex>(is_host ? 0 : from.device.index());
   const Layout& shape = from.layout;
   const size_t rank = shape.sizes().size();
-  if (TENON_UNLIKELY(rank > ExecutorchLayout::kMaxRank)) {
+  if (rank > ExecutorchLayout::kMaxRank) {
     return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
                 ExecutorchLayout::kMaxRank);
   }
@@ -143,7 +143,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     const DimOrderType d = shape.dim_order()[i];
     const int64_t size = shape.sizes()[d];
     fits = fits && size <= kMost && stride <= kMost;
-    if (TENON_UNLIKELY(shape.strides()[d] != stride && size != 1 && shape.numel != 0)) {
+    if (shape.strides()[d] != stride && size != 1 && shape.numel != 0) {
       return fail(Error::NotSupported, "strides ", shape.strides(), " of sizes ", shape.sizes(),
                   " are not dense, which ExecuTorch's have to be; contiguous() makes a copy");
     }
@@ -152,7 +152,7 @@ TENON_LAZY Error make_executorch_layout(const TensorArg& source,
     layout.dim_order[i] = d;
     if (size != 0) stride *= size;  // fits, as a tensor's shape does
   }
-  if (TENON_UNLIKELY(!fits)) {
+  if (!fits) {
     return fail(Error::NotSupported, "sizes ", shape.sizes(),
                 " or their strides are beyond ExecuTorch's 32 bits");
   }
@@ -183,7 +183,7 @@ struct ExecutorchExport {
 TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& tensor) noexcept {
   ExecutorchLayout layout;
   TENON_TRY(make_executorch_layout(source, layout));
-  if (TENON_UNLIKELY(fields(source).readonly)) {
+  if (fields(source).readonly) {
     return fail(Error::NotSupported,
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
@@ -191,7 +191,7 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   MemoryHold memory;  // first: the backend's code may drop the source
   TENON_TRY(memory.hold(source));
   void* const block = allocate_metadata(kNodeSize<ExecutorchExport>, keeper_beside(fields(source)));
-  if (TENON_UNLIKELY(block == nullptr)) {
+  if (block == nullptr) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
   auto made = make_shared_in<ExecutorchExport>(block, layout, std::move(memory));
@@ -210,14 +210,14 @@ Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
 template <class Release>
 Error make_from_executorch(const TheirTensor* source, Release release,
                            Tensor& tensor) noexcept(std::is_nothrow_move_constructible_v<Release>) {
-  if (TENON_UNLIKELY(source == nullptr || source->unsafeGetTensorImpl() == nullptr)) {
+  if (source == nullptr || source->unsafeGetTensorImpl() == nullptr) {
     return fail(Error::InvalidState, "ExecuTorch's tensor is null");
   }
   void* const data = source->mutable_data_ptr();
   Deleter deleter(data, std::move(release));
   ScalarType type = ScalarType::Undefined;
   TENON_TRY(own_dtype(source->scalar_type(), type));
-  if (TENON_UNLIKELY(data == nullptr && source->numel() != 0)) {
+  if (data == nullptr && source->numel() != 0) {
     return fail(Error::InvalidState, "ExecuTorch's tensor has no memory yet");
   }
   const int32_t index = source->device().index();
@@ -257,7 +257,7 @@ Error read_list(const char* kind,
   TENON_TRY(tensors.resize(got->size()));
   for (size_t i = 0; i < got->size(); ++i) {
     const Error error = read_tensor((*got)[i], owner, tensors[i]);
-    if (TENON_UNLIKELY(error != Error::Ok)) {
+    if (error != Error::Ok) {
       return fail(error, "element ", i, " of a ", kind, ": ", last_error_message());
     }
   }

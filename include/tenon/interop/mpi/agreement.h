@@ -75,14 +75,14 @@ inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int rank
 /// Errors: InvalidArgument, with the first rank that did not.
 inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   for (int r = 0; r < ranks; ++r) {
-    if (TENON_UNLIKELY(all[r].error != 0)) {
+    if (all[r].error != 0) {
       return fail(Error::InvalidArgument, "rank ", r,
                   " found an error in its arguments: ", toString(static_cast<Error>(all[r].error)));
     }
   }
   const int known = all[0].root == MpiRecord::kNone ? 0 : static_cast<int>(all[0].root);
   for (int r = 0; r < ranks; ++r) {
-    if (TENON_UNLIKELY(!agrees(all[r], r, all[known], ranks))) {
+    if (!agrees(all[r], r, all[known], ranks)) {
       return fail(Error::InvalidArgument, "rank ", r, " called ", all[r], "; rank ", known,
                   " called ", all[known]);
     }
@@ -107,12 +107,12 @@ struct MpiRanks {
   /// Duplicates `given` and reads its ranks. Collective.
   Error make(MPI_Comm parent, bool checks) noexcept {
     TENON_TRY(check_mpi_runs());
-    if (TENON_UNLIKELY(parent == MPI_COMM_NULL)) {
+    if (parent == MPI_COMM_NULL) {
       return fail(Error::InvalidArgument, "the communicator is MPI_COMM_NULL");
     }
     int is_between = 0;
     TENON_TRY(check_mpi(MPI_Comm_test_inter(parent, &is_between)));
-    if (TENON_UNLIKELY(is_between != 0)) {
+    if (is_between != 0) {
       return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
     }
     MPI_Comm made = MPI_COMM_NULL;
@@ -125,12 +125,12 @@ struct MpiRanks {
     parts.reset(new (std::nothrow) int[2 * n]);
     if (checks) records.reset(new (std::nothrow) MpiRecord[n]);
     const bool has_memory = parts != nullptr && (records != nullptr || !checks);
-    return TENON_UNLIKELY(!has_memory) ? fail_no_memory("the ranks") : Error::Ok;
+    return !has_memory ? fail_no_memory("the ranks") : Error::Ok;
   }
 
   Error check_usable() const noexcept {
     if (!comm) return fail(Error::InvalidState, "the communicator was moved from");
-    return TENON_UNLIKELY(is_mpi_finalized()) ? check_mpi_runs() : Error::Ok;
+    return is_mpi_finalized() ? check_mpi_runs() : Error::Ok;
   }
   Error check_peer(int peer, int tag, bool is_receive) const noexcept {
     const bool is_any = is_receive && peer == MPI_ANY_SOURCE;

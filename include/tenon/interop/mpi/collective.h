@@ -41,7 +41,7 @@ struct MpiParts {
     TENON_TRY(put_dim_first(*source, "the whole", dim, all));
     TENON_TRY(check_part(*source, piece, dim, ranks.size, ranks.rank));
     TENON_TRY(whole.find(all, "the whole", cuts ? MpiUse::Read : MpiUse::Write, form));
-    if (TENON_UNLIKELY(whole.numel > INT_MAX)) {
+    if (whole.numel > INT_MAX) {
       return fail(Error::NotSupported, whole.numel, " elements are more than MPI counts");
     }
     TENON_TRY(check_apart(whole, part));

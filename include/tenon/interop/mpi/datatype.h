@@ -47,7 +47,7 @@ TENON_COLD inline Error fail_mpi(int code) noexcept {
   return fail(own_mpi_error(error_class), "MPI: ", static_cast<const char*>(text));
 }
 inline Error check_mpi(int code) noexcept {
-  return TENON_UNLIKELY(code != MPI_SUCCESS) ? fail_mpi(code) : Error::Ok;
+  return code != MPI_SUCCESS ? fail_mpi(code) : Error::Ok;
 }
 
 inline bool is_mpi_finalized() noexcept {
@@ -58,7 +58,7 @@ inline bool is_mpi_finalized() noexcept {
 inline Error check_mpi_runs() noexcept {
   int is_initialized = 0;
   MPI_Initialized(&is_initialized);
-  if (TENON_UNLIKELY(is_initialized == 0)) {
+  if (is_initialized == 0) {
     return fail(Error::InvalidState, "MPI is not initialised yet; the program calls MPI_Init");
   }
   if (!is_mpi_finalized()) return Error::Ok;
@@ -166,7 +166,7 @@ struct MpiElements {
       const int64_t stride = strides[d];
       // Neighbours that lie like one are one.
       while (d > 0 && strides[d - 1] == n * stride) n *= sizes[--d];
-      if (TENON_UNLIKELY(n > INT_MAX)) {
+      if (n > INT_MAX) {
         return fail(Error::NotSupported, n, " rows of elements are more than MPI counts");
       }
       const MPI_Aint step = stride * static_cast<int64_t>(elementSize(element));

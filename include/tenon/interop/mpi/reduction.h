@@ -30,10 +30,10 @@ constexpr ScalarType reduced_as(ScalarType type) noexcept {
 /// Finds MPI's operation.
 /// Errors: InvalidType (complex elements have no order), InvalidArgument (no Op).
 inline Error find_operation(ScalarType type, mpi::Op op, MPI_Op& found) noexcept {
-  if (TENON_UNLIKELY(op > mpi::Op::Max)) {
+  if (op > mpi::Op::Max) {
     return fail(Error::InvalidArgument, "number ", static_cast<int>(op), " is no operation");
   }
-  if (TENON_UNLIKELY(isComplexType(type) && op >= mpi::Op::Min)) {
+  if (isComplexType(type) && op >= mpi::Op::Min) {
     return fail(Error::InvalidType, toString(op), " of ", type, ": complex numbers have no order");
   }
   const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};

@@ -24,7 +24,7 @@ inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noe
   const MPI_Datatype element = mpi_element(buffer.scalar_type);
   TENON_TRY(check_mpi(MPI_Get_elements_x(&status, element, &received)));
   const int64_t count = received;
-  if (TENON_UNLIKELY(count < 0)) {  // MPI_UNDEFINED
+  if (count < 0) {  // MPI_UNDEFINED
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE,
                 " is no whole number of elements of ", buffer.scalar_type);
   }
@@ -110,7 +110,7 @@ class Request {
   Error begin(const detail::MpiRanks& ranks, const TensorArg& t, int peer, int tag,
               bool is_receive) noexcept {
     std::unique_ptr<detail::MpiMessage> made(new (std::nothrow) detail::MpiMessage);
-    if (TENON_UNLIKELY(made == nullptr)) return detail::fail_no_memory("a request");
+    if (made == nullptr) return detail::fail_no_memory("a request");
     const detail::MpiBuffer& b = made->buffer;
     TENON_TRY(detail::find_message(ranks, t, peer, tag, is_receive, made->buffer));
     if (peer == MPI_PROC_NULL) return Error::Ok;  // done

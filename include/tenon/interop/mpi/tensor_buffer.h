@@ -109,14 +109,14 @@ inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim
                         int rank) noexcept {
   const TensorFields& a = fields(all);
   const TensorFields& p = fields(part);
-  if (TENON_UNLIKELY(a.type != p.type)) {
+  if (a.type != p.type) {
     return fail(Error::InvalidType, "the tensors are ", a.type, " and ", p.type);
   }
   Dims sizes = a.layout.sizes();
   TENON_TRY(check_dims("sizes", sizes));
   const size_t d = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim);
   sizes[d] = mpi::part(sizes[d], ranks, rank).size;
-  if (TENON_UNLIKELY(p.layout.sizes() != sizes)) {
+  if (p.layout.sizes() != sizes) {
     return fail(Error::InvalidArgument, "the part of rank ", rank, " of sizes ", a.layout.sizes(),
                 " along dimension ", d, " is ", sizes, ", its tensor has sizes ", p.layout.sizes());
   }

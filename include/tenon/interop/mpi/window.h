@@ -125,7 +125,7 @@ class Window {
     ranks_ = ranks.size;
     exposed_.reset(new (std::nothrow) detail::MpiExposed[static_cast<size_t>(ranks_)]);
     kept_.reset(new (std::nothrow) detail::MpiKept);
-    if (TENON_UNLIKELY(exposed_ == nullptr || kept_ == nullptr)) {
+    if (exposed_ == nullptr || kept_ == nullptr) {
       return detail::fail_no_memory("a window");
     }
     const MPI_Comm comm = ranks.comm.get();
@@ -153,7 +153,7 @@ class Window {
   Error expose(const TensorArg& t, detail::MpiExposed& mine, char*& base) noexcept {
     detail::MemoryLocation location;
     TENON_TRY(detail::find_destination(t, "the tensor", location));
-    if (TENON_UNLIKELY(location.backend != nullptr)) {
+    if (location.backend != nullptr) {
       return detail::fail_reach("the tensor", location.view.device,
                                 "; a window is the host's memory");
     }
@@ -182,12 +182,12 @@ class Window {
     const detail::MpiBuffer& here = made.buffer;
     TENON_TRY(made.buffer.find(t, "the tensor", use));
     const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
-    if (TENON_UNLIKELY(static_cast<int64_t>(here.scalar_type) != exposed.type)) {
+    if (static_cast<int64_t>(here.scalar_type) != exposed.type) {
       return detail::fail(Error::InvalidType, "the tensor is ", here.scalar_type,
                           ", the target's is ", static_cast<detail::ScalarType>(exposed.type));
     }
     if (here.numel == 0) return Error::Ok;
-    if (TENON_UNLIKELY(displacement < 0 || displacement > exposed.reach - here.numel)) {
+    if (displacement < 0 || displacement > exposed.reach - here.numel) {
       return detail::fail(Error::OutOfBounds, here.numel, " elements from displacement ",
                           displacement, " leave the memory of rank ", target, ", which has ",
                           exposed.reach);
@@ -203,8 +203,7 @@ class Window {
     const auto element = static_cast<int64_t>(elementSize(here.scalar_type));
     const MPI_Aint at = displacement * element + exposed.offset;
     const MPI_Win w = window_.get();
-    if (TENON_UNLIKELY(
-            !detail::has_memory_for([&] { kept_->accesses.push_front(std::move(made)); }))) {
+    if (!detail::has_memory_for([&] { kept_->accesses.push_front(std::move(made)); })) {
       return detail::fail_no_memory("an operation");
     }
     const detail::MpiBuffer& b = kept_->accesses.front().buffer;
@@ -214,7 +213,7 @@ class Window {
             ? MPI_Get(b.data, b.count, b.type, target, at, there.count, there.type, w)
             : MPI_Accumulate(b.data, b.count, b.type, target, at, there.count, there.type,
                              operation, w));
-    if (TENON_UNLIKELY(error != Error::Ok)) kept_->accesses.pop_front();
+    if (error != Error::Ok) kept_->accesses.pop_front();
     return error;
   }
 

@@ -115,15 +115,15 @@ inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& 
   TENON_TRY(from_onnx(theirs, type));
   size_t rank = 0;
   TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
-  if (TENON_UNLIKELY(!sizes.resize_for_overwrite(rank))) return check_dims("sizes", sizes);
+  if (!sizes.resize_for_overwrite(rank)) return check_dims("sizes", sizes);
   return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
 }
 
 /// Checks that the library can be given a tensor's memory.
 inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
-  if (TENON_UNLIKELY(!tensor.is_host_accessible())) return fail_host_access(tensor);
-  if (TENON_UNLIKELY(!tensor.layout.is_contiguous())) {
+  if (!tensor.is_host_accessible()) return fail_host_access(tensor);
+  if (!tensor.layout.is_contiguous()) {
     return fail(Error::NotSupported, "strides ", tensor.layout.strides(), " of sizes ",
                 tensor.layout.sizes(),
                 " are not contiguous, as ONNX Runtime's "
@@ -172,7 +172,7 @@ class OnnxValues {
   /// Errors: also NotSupported for none: the library makes no empty sequence.
   /// Source: OrtApi::CreateValue.
   Error lend(size_t i, const OrtMemoryInfo& host, ArrayRef<Tensor> sources) {
-    if (TENON_UNLIKELY(sources.empty())) {
+    if (sources.empty()) {
       return fail(Error::NotSupported, "ONNX Runtime takes no empty list of tensors");
     }
     OnnxValues elements(sources.size());
@@ -199,7 +199,7 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
                              Tensor& tensor) noexcept {
   int is_tensor = 0;
   if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->IsTensor(value.get(), &is_tensor)));
-  if (TENON_UNLIKELY(is_tensor == 0)) return fail(Error::NotSupported, "it is not a tensor");
+  if (is_tensor == 0) return fail(Error::NotSupported, "it is not a tensor");
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
   TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
   ScalarType type = ScalarType::Undefined;
@@ -266,7 +266,7 @@ inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_ele
     ValueSpec element(ValueKind::Tensor);
     return describe_onnx(*inner, element, true);
   }
-  if (TENON_UNLIKELY(kind != ONNX_TYPE_TENSOR)) {
+  if (kind != ONNX_TYPE_TENSOR) {
     return fail(Error::NotSupported, is_element ? "each element" : "it", " is of ONNX type ",
                 static_cast<int>(kind),
                 kind == ONNX_TYPE_MAP        ? ", a map"

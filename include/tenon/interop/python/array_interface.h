@@ -16,12 +16,12 @@ namespace detail {
 /// Reads a tuple of integers.
 /// Errors: Python's stays set where it comes from an integer.
 inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
-  if (TENON_UNLIKELY(tuple == nullptr || PyTuple_Check(tuple) == 0)) {
+  if (tuple == nullptr || PyTuple_Check(tuple) == 0) {
     return fail(Error::InvalidType, what, " is not a tuple");
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     const long long value = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i));
-    if (TENON_UNLIKELY(value == -1 && PyErr_Occurred() != nullptr)) return fail_as_python();
+    if (value == -1 && PyErr_Occurred() != nullptr) return fail_as_python();
     values.push_back(value);
   }
   return check_dims(what, values);
@@ -53,7 +53,7 @@ struct ArrayInterface {
   PyRef typestr, shape, strides, data, mask, offset, stream;  // null for None, too
 
   Error open(PyObject* dict) {
-    if (TENON_UNLIKELY(PyDict_Check(dict) == 0)) {
+    if (PyDict_Check(dict) == 0) {
       return fail(Error::InvalidType, name, " is '", Py_TYPE(dict)->tp_name, "', expected a dict");
     }
     const std::pair<const char*, PyRef&> entries[] = {
@@ -72,25 +72,25 @@ struct ArrayInterface {
   /// Reads what both interfaces have of an object: type, shape and strides.
   Error read_layout(PyObject* object, LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
-    if (TENON_UNLIKELY(text == nullptr)) {
+    if (text == nullptr) {
       if (must_stop()) return fail_as_python();
       PyErr_Clear();
       return fail(Error::InvalidType, name, " has no typestr");
     }
     lent.type = type_of_typestr(text);
     if (lent.type == ScalarType::Undefined) lent.type = type_of_dtype(object, text);
-    if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
+    if (lent.type == ScalarType::Undefined) {
       if (must_stop()) return fail_as_python();
       PyErr_Clear();
       return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
     }
-    if (TENON_UNLIKELY(mask)) {
+    if (mask) {
       return fail(Error::NotSupported, name, " has a mask, which a tensor has not");
     }
     TENON_TRY(read_integers(shape.get(), "the array interface's shape", lent.sizes));
     if (!strides) return Error::Ok;
     TENON_TRY(read_integers(strides.get(), "the array interface's strides", lent.strides));
-    if (TENON_UNLIKELY(lent.strides.size() != lent.sizes.size())) {
+    if (lent.strides.size() != lent.sizes.size()) {
       return fail(Error::InvalidArgument, name, "'s shape ", lent.sizes, " and strides ",
                   lent.strides, " differ in length");
     }
@@ -124,8 +124,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
     release.emplace(nullptr, PythonHold{Py_NewRef(object), nullptr, state.run});
     return divide_strides(lent);
   }
-  if (TENON_UNLIKELY(!from.data || PyObject_CheckBuffer(from.data.get()) == 0 || from.strides ||
-                     from.offset)) {
+  if (!from.data || PyObject_CheckBuffer(from.data.get()) == 0 || from.strides || from.offset) {
     return fail(Error::NotSupported,
                 "__array_interface__'s data is neither a pair of an address and whether it is "
                 "read-only nor an object with a buffer, without strides and offset");
@@ -137,8 +136,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
   lent.readonly = buffer->readonly != 0;
   ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(lent.sizes, elementSize(lent.type), numel));
-  if (TENON_UNLIKELY(static_cast<size_t>(numel) * elementSize(lent.type) >
-                     static_cast<size_t>(buffer->len))) {
+  if (static_cast<size_t>(numel) * elementSize(lent.type) > static_cast<size_t>(buffer->len)) {
     return fail(Error::InvalidArgument, "sizes ", lent.sizes, " do not fit into the ", buffer->len,
                 " bytes of __array_interface__'s data");
   }
@@ -151,7 +149,7 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
 inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept {
   Layout layout;
   TENON_TRY(make_layout(lent.sizes, {}, lent.strides, elementSize(lent.type), layout));
-  if (TENON_UNLIKELY(lent.data == nullptr && layout.numel != 0)) {
+  if (lent.data == nullptr && layout.numel != 0) {
     return fail(Error::InvalidArgument, "__cuda_array_interface__'s data is null, sizes ",
                 lent.sizes, " hold ", layout.numel, " elements");
   }
@@ -182,7 +180,7 @@ inline Error read_cuda_array_interface(const PythonState& state, PyObject* objec
   ArrayInterface from("__cuda_array_interface__");
   TENON_TRY(from.open(dict));
   TENON_TRY(from.read_layout(object, lent));
-  if (TENON_UNLIKELY(!from.has_address())) {
+  if (!from.has_address()) {
     return fail(Error::NotSupported,
                 "__cuda_array_interface__'s data is not a pair of an address and whether it is "
                 "read-only");
@@ -190,7 +188,7 @@ inline Error read_cuda_array_interface(const PythonState& state, PyObject* objec
   TENON_TRY(from.read_address(lent));
   const long long stream = from.stream ? PyLong_AsLongLong(from.stream.get()) : 0;
   if (stream == -1 && PyErr_Occurred() != nullptr) return fail_as_python();
-  if (TENON_UNLIKELY(from.stream && stream <= 0)) {
+  if (from.stream && stream <= 0) {
     return fail(Error::InvalidArgument, "__cuda_array_interface__'s stream is ", stream,
                 ", expected None, 1, 2 or a handle");
   }

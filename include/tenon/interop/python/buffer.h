@@ -130,7 +130,7 @@ inline Error divide_strides(LentBuffer& from) noexcept {
   for (size_t d = 0; d < from.strides.size(); ++d) {
     const int64_t bytes = from.strides[d];
     from.strides[d] = bytes >> shift;
-    if (TENON_UNLIKELY((bytes & (size - 1)) != 0 && from.sizes[d] > 1 && !is_empty)) {
+    if ((bytes & (size - 1)) != 0 && from.sizes[d] > 1 && !is_empty) {
       return fail(Error::NotSupported, "a stride of ", bytes, " bytes is no multiple of the ", size,
                   " bytes of an element");
     }
@@ -143,8 +143,8 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   const bool readonly = from.readonly || (args.flags & kDLPackReadOnly) != 0;
   const size_t alignment = elementSize(from.type) / (isComplexType(from.type) ? 2 : 1);
-  if (TENON_UNLIKELY(args.copy.value_or(false) || args.device.has_value() ||
-                     (reinterpret_cast<uintptr_t>(from.data) & (alignment - 1)) != 0)) {
+  if (args.copy.value_or(false) || args.device.has_value() ||
+      (reinterpret_cast<uintptr_t>(from.data) & (alignment - 1)) != 0) {
     DLPackContents contents;
     contents.flags = readonly ? kDLPackReadOnly : 0;
     contents.tensor.data = from.data;
@@ -172,7 +172,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
   const PyBufferProcs* const exporter = Py_TYPE(object)->tp_as_buffer;
   if (exporter != nullptr && exporter->bf_releasebuffer == nullptr) {  // NumPy's arrays
     buffer = &place;
-    if (TENON_UNLIKELY(PyObject_GetBuffer(object, buffer, flags) != 0)) return fail_as_python();
+    if (PyObject_GetBuffer(object, buffer, flags) != 0) return fail_as_python();
     if (buffer->obj == object) {
       release.emplace(nullptr, PythonHold{object, nullptr, state.run});
       return Error::Ok;
@@ -181,7 +181,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
   }
   buffer = new (std::nothrow) Py_buffer;
   if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");
-  if (TENON_UNLIKELY(PyObject_GetBuffer(object, buffer, flags) != 0)) {
+  if (PyObject_GetBuffer(object, buffer, flags) != 0) {
     delete buffer;
     return fail_as_python();
   }
@@ -208,13 +208,12 @@ inline Error read_buffer(const PythonState& state, PyObject* object, LentBuffer&
   TENON_TRY(get_buffer(state, object, PyBUF_RECORDS_RO, place, buffer, release));
   const auto size = static_cast<size_t>(buffer->itemsize);
   lent.type = type_of_format(buffer->format, size);
-  if (TENON_UNLIKELY(lent.type == ScalarType::Undefined)) {
+  if (lent.type == ScalarType::Undefined) {
     return fail(Error::NotSupported, "there is no element type for the buffer's format \"",
                 buffer->format == nullptr ? "" : buffer->format, "\" of ", size,
                 size == 1 ? " byte" : " bytes");
   }
-  if (TENON_UNLIKELY(buffer->suboffsets != nullptr ||
-                     (buffer->ndim > 0 && buffer->shape == nullptr))) {
+  if (buffer->suboffsets != nullptr || (buffer->ndim > 0 && buffer->shape == nullptr)) {
     return fail(Error::NotSupported, "the buffer has suboffsets, or no shape");
   }
   lent.data = buffer->buf;

@@ -40,7 +40,7 @@ PyObject* make_capsule(const Result<Managed*>& exported) noexcept {
         const KeepPythonError keep;
         DLPackDeleter()(static_cast<Managed*>(PyCapsule_GetPointer(self, kCapsuleName<Managed>)));
       });
-  if (TENON_UNLIKELY(capsule == nullptr)) {
+  if (capsule == nullptr) {
     const KeepPythonError keep;
     DLPackDeleter()(*exported);
   }
@@ -83,7 +83,7 @@ Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) n
   if (error == Error::Ok && PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) {
     error = fail_as_python();
   }
-  if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
+  if (error != Error::Ok) return add_context(args.function, error);
   Deleter release(nullptr, ReleaseFromPython<Managed>{managed});
   return import_planned<Result<TensorPtr>>(args.function, contents, plan, args.dynamism, release);
 }
@@ -127,7 +127,7 @@ struct FromObject {
   Out operator()(PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     Result<TensorPtr> made = import(object, {function, copy, device, dynamism});
-    if (TENON_UNLIKELY(!made.ok())) stay_at_end([] { PyErr_Clear(); });
+    if (!made.ok()) stay_at_end([] { PyErr_Clear(); });
     if constexpr (IsResult<Out>::value) {
       return made;
     } else {

@@ -132,7 +132,7 @@ struct PythonImport {
     if (api == nullptr) return TensorPtr();
     DLManagedTensorVersioned* managed = nullptr;
     const int status = api->managed_tensor_from_py_object_no_sync(object, &managed);
-    if (TENON_UNLIKELY(status != 0 || managed == nullptr)) {
+    if (status != 0 || managed == nullptr) {
       if (PyErr_Occurred() == nullptr) {
         PyErr_SetString(PyExc_RuntimeError, "the exchange API gave no tensor");
       }
@@ -153,7 +153,7 @@ struct PythonImport {
     LentBuffer lent;
     Deleter release;
     const Error error = read_buffer(state, object, lent, release);
-    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
+    if (error != Error::Ok) return add_context(args.function, error);
     return make_from_lent(lent, release, args);
   }
 
@@ -175,7 +175,7 @@ struct PythonImport {
     Deleter release;
     const Error error = read(state, object, dict.get(), lent, release);
     has_type = lent.type != ScalarType::Undefined;
-    if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
+    if (error != Error::Ok) return add_context(args.function, error);
     ImportArgs asked = args;
     if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return make_from_lent(lent, release, asked);
@@ -207,7 +207,7 @@ struct PythonImport {
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
-      if (TENON_UNLIKELY(error != Error::Ok)) return add_context(args.function, error);
+      if (error != Error::Ok) return add_context(args.function, error);
     }
     if (api == nullptr) {  // what is most frequent, aside, where it costs a tenth less
       Result<TensorPtr> made = by_buffer();
@@ -269,7 +269,7 @@ inline Result<TensorPtr> import_own(const Tensor& tensor, const ImportArgs& args
 inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args) noexcept {
   return stay_at_end([&]() -> Result<TensorPtr> {
     const PythonState* const state = python_state();
-    if (TENON_UNLIKELY(state == nullptr)) return add_context(args.function, fail_as_python());
+    if (state == nullptr) return add_context(args.function, fail_as_python());
     if (Py_TYPE(object) == state->tensor_type) {
       return import_own(python_tensor(object).tensor(), args);
     }

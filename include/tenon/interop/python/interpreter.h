@@ -339,7 +339,7 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
 /// Null with an error set: ImportError in a sub-interpreter, since what is kept here is the main
 /// one's; MemoryError.
 inline PythonState* python_state() {
-  if (TENON_UNLIKELY(PyInterpreterState_Get() != PyInterpreterState_Main())) {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
                     "tenon works in Python's main interpreter alone, not in sub-interpreters");
     return nullptr;

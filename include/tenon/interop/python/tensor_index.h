@@ -95,7 +95,7 @@ struct TensorIndex {
       const auto d = static_cast<int64_t>(--end);
       const Error of_entry =
           entry.kind == IndexEntry::Integer ? shape.select(d, entry.start) : slice(shape, d, entry);
-      if (TENON_UNLIKELY(of_entry != Error::Ok)) error = of_entry;
+      if (of_entry != Error::Ok) error = of_entry;
     }
     TENON_TRY(error);
     int64_t d = 0;

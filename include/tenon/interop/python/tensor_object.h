@@ -59,7 +59,7 @@ inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callb
   PythonTensorReleases& releases = python_tensor_releases();
   PyObject_GC_UnTrack(self);
   if (python_tensor(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  if (TENON_UNLIKELY(releases.depth == kMaxDepth)) {
+  if (releases.depth == kMaxDepth) {
     python_tensor(self).weak_references = std::exchange(releases.waiting, self);
     return;
   }
@@ -121,7 +121,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
 
 /// The object of the type `type` around a view that has a fixed shape; null with an error set.
 inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
-  if (TENON_UNLIKELY(!view.ok())) {
+  if (!view.ok()) {
     set_python_error(view.error(), view.message());
     return nullptr;
   }
@@ -129,7 +129,7 @@ inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   const TensorFields& tensor = fields(t);
   const size_t rank = tensor.layout.rank();
   PyObject* const self = type->tp_alloc(type, static_cast<Py_ssize_t>(2 * rank));
-  if (TENON_UNLIKELY(self == nullptr)) return nullptr;
+  if (self == nullptr) return nullptr;
   PythonTensor& object = python_tensor(self);
   const size_t size = elementSize(tensor.type);
   for (size_t d = 0; d < rank; ++d) {
@@ -150,7 +150,7 @@ inline PyObject* wrap(PyTypeObject* type, const TensorArg& source) {
 /// Whether the host can have the elements by their address.
 inline Error check_shareable(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
-  if (TENON_UNLIKELY(!tensor.is_host_accessible())) {
+  if (!tensor.is_host_accessible()) {
     return fail_reach("the tensor", tensor.device,
                       "; numpy.from_dlpack(tensor, device='cpu') copies it");
   }

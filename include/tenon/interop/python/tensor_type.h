@@ -232,9 +232,9 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
   return stay_at_end([&]() -> PyObject* {
     PythonState* const state = python_state();
-    if (TENON_UNLIKELY(state == nullptr)) return nullptr;
+    if (state == nullptr) return nullptr;
     if (state->tensor_type == nullptr) state->tensor_type = make_tensor_type();
-    if (TENON_UNLIKELY(state->tensor_type == nullptr)) return nullptr;
+    if (state->tensor_type == nullptr) return nullptr;
     return wrap(state->tensor_type, source);
   });
 }

@@ -195,10 +195,10 @@ inline constexpr size_t kMaxNesting = 64;
 inline constexpr size_t kMaxParts = size_t{1} << 20;
 
 inline Error check_nesting(size_t depth, size_t parts) noexcept {
-  if (TENON_UNLIKELY(depth > kMaxNesting)) {
+  if (depth > kMaxNesting) {
     return fail(Error::NotSupported, "it is nested more than ", kMaxNesting, " deep");
   }
-  if (TENON_UNLIKELY(parts > kMaxParts)) {
+  if (parts > kMaxParts) {
     return fail(Error::NotSupported, "it is of more than ", kMaxParts, " parts");
   }
   return Error::Ok;
