@@ -20,7 +20,7 @@ CALL, MAKE, BACKEND, KERNEL, CORE = 4, 5, 6, 7, 8
 WAYS = [
     ("from_blob(data, {2, 6}, {8, 1})", "#1f5fa8", [
         (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
-        (CALL, 0, 0, "1  make_over() reads the\noptions into a Plan"),
+        (CALL, 0, 0, "1  make_over() reads the\noptions into CreateOptions"),
         (MAKE, 0, 0, "2  make_impl() makes an impl"),
         (CORE, 0, 0, "3  Layout checks the sizes and\nstrides, and writes them"),
         (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
@@ -28,7 +28,7 @@ WAYS = [
         (CALL, 0, 1, "6  returns\nthe handle")]),
     ("make_tensor_ptr({2, 3}, {1, 2, …})", "#a8501a", [
         (1, "read_npy"), (3, "from_binary")], [
-        (CALL, 0, 0, "1  of_values() reads the\noptions into a Plan"),
+        (CALL, 0, 0, "1  of_values() reads the\noptions into CreateOptions"),
         (CORE, 0, 0, "2  compute_numel() checks the\nsizes: how many elements"),
         (MAKE, 0, 0, "3  check_values(): as many?\nmake_memory(), with an impl"),
         (KERNEL, 0, 0, "4  converts and writes\nthe elements"),
@@ -38,7 +38,7 @@ WAYS = [
         (2, "outputs that were set"), (3, "assign, copy_to, to_binary")], [
         (CALL, 0, 0, "1  copy_tensor(): two blocks of\nthe host are moved at once"),
         (MAKE, 0, 0, "2  find_location() checks and\ndescribes each side"),
-        (MAKE, 1, 0, "3  copy_any() checks cast and\nsizes, and plans the copy"),
+        (MAKE, 1, 0, "3  copy_checked() checks cast and\nsizes, and plans the copy"),
         (KERNEL, 0, 0, "4  the host reaches both:\nrun_plan(), memcpy or loops"),
         (BACKEND, 0, 0, "4  else: the backend copies,\nor moves whole ranges"),
         (CALL, 0, 1, "5  returns\nan Error")]),

@@ -57,22 +57,23 @@ TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, ui
 TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE struct CopyingState<void>;
-TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const Plan&, Deleter*,
-                                             Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const Plan&, Deleter*,
-                                            Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error make_memory_in_backend<void>(const Plan&, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error make_memory<void>(const Plan&, bool, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error adopt_or_copy<void>(const Plan&, Values&, Draft&) noexcept;
-TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const Plan&, Draft&) noexcept;
+TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const CreateOptions&,
+                                             Deleter*, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const CreateOptions&,
+                                            Deleter*, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error make_memory_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error make_memory<void>(const CreateOptions&, bool, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error adopt_or_copy<void>(const CreateOptions&, Values&, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const CreateOptions&,
+                                             NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
-                                            int64_t, Draft&) noexcept;
+                                            int64_t, NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                        const ArrayRef<int64_t>*) noexcept;
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&,
                                                 ArrayRef<int64_t>) noexcept;
-TENON_DETAIL_INSTANCE Error copy_any<void>(const MemoryLocation&, const MemoryLocation&, CastMode,
-                                           CopyPolicy, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE Error copy_checked<void>(const MemoryLocation&, const MemoryLocation&,
+                                               CastMode, CopyPolicy, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE Error copy_normalized<void>(const MemoryLocation&, const MemoryLocation&,
                                                   const Normalize&, CastMode) noexcept;
 

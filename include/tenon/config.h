@@ -239,8 +239,8 @@
 
 // For a function that few of the including files call: as a template it is compiled only where it
 // is used. Code for all element types would otherwise dominate the include's compile time.
-#define TENON_LAZY        \
-  template <class = void> \
+#define TENON_TEMPLATE_INLINE \
+  template <class = void>     \
   inline
 
 // For a large function. Not inline: tenon::compiled has it, see compiled.h.

@@ -253,7 +253,7 @@ defmodule Tenon.BadTermsTest do
       assert_raise ArgumentError, fn -> Blob.from_blob(wrong) end
     end
 
-    assert_raise ArgumentError, fn -> Blob.from_blob(blob, keeper: t) end
+    assert_raise ArgumentError, fn -> Blob.from_blob(blob, metadata_backend: t) end
 
     assert_raise ArgumentError, ~r/multiple of the element's alignment/, fn ->
       Blob.from_blob(%{blob | ptr: blob.ptr + 1, dtype: {:s, 16}, shape: {1}, element_size: 2})

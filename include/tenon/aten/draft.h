@@ -55,7 +55,7 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
     hold(kept->base);
     return Error::Ok;
   }
-  Draft holder;
+  NewTensor holder;
   TENON_TRY(make_impl(holder));
   fields(holder).data = const_storage_data(storage);
   fields(holder).deleter.emplace(nullptr, KeepStorage{storage});
@@ -64,8 +64,8 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
 }
 
 /// The source of a view or an export. No backend has metadata here.
-struct KeptSource {
-  KeptSource(const TensorArg& source, bool) noexcept : arg(source) {}
+struct SourceGuard {
+  SourceGuard(const TensorArg& source, bool) noexcept : arg(source) {}
   const TensorArg& arg;
 };
 
@@ -104,7 +104,7 @@ inline Error compute_offset(const TensorFields& view, const c10::Storage& storag
 }
 
 /// Makes an at::Tensor of a draft.
-inline Error make_aten_impl(Draft& draft, AtenImplPtr& impl) {
+inline Error make_aten_impl(NewTensor& draft, AtenImplPtr& impl) {
   ImplFields& made = fields(draft);
   static const c10::Device cpu{c10::DeviceType::CPU};
   c10::Device device = cpu;
@@ -143,7 +143,7 @@ Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
 /// Moves a draft to the returned handle.
 /// Errors: NotSupported for what ATen does not have, OutOfMemory.
 template <class T>
-Error finish_draft(Draft& draft, T& out, BackendState*) noexcept {
+Error finish_draft(NewTensor& draft, T& out, BackendState*) noexcept {
   TENON_TRY(check_for_aten(fields(draft)));
   AtenImplPtr impl;
   TENON_TRY(call_libtorch([&] { return make_aten_impl(draft, impl); }));
@@ -201,7 +201,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
     static_cast<void>(storage.set_data_ptr({kept->data, kept, release_impl(), storage.device()})
                           .release_context());
   } else {
-    Draft draft;
+    NewTensor draft;
     TENON_TRY(make_impl(draft));
     ImplFields& made = fields(draft);
     made.data = memory.data;
@@ -263,7 +263,7 @@ inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
   TENON_TRY(check_can_bind(from));
   c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
   const ManagedImpl* const managed = as_managed(impl);
-  Draft draft;
+  NewTensor draft;
   if (managed != nullptr && managed->readonly) {
     TENON_TRY(make_impl(draft));
     fields(draft).data = data;

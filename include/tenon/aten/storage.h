@@ -20,7 +20,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The memory of a draft, valid as long as the draft.
-inline c10::DataPtr release_with_impl(Draft&& draft, c10::Device device) noexcept {
+inline c10::DataPtr release_with_impl(NewTensor&& draft, c10::Device device) noexcept {
   ImplFields& kept = fields(draft);
   kept.base = std::move(draft);
   return {kept.data, &kept, release_impl(), device};
@@ -71,7 +71,7 @@ TENON_EXPORT inline void copy_before_write(c10::StorageImpl* storage) {
     source->readonly = false;
     return;
   }
-  Draft draft;
+  NewTensor draft;
   if (make_impl(draft) != Error::Ok) throw std::bad_alloc();
   const c10::Device device = storage->device();
   c10::DataPtr copy = c10::GetAllocator(device.type())->clone(source->data, storage->nbytes());
@@ -94,7 +94,7 @@ inline void copy_when_written(const c10::Storage&) noexcept {}
 
 #endif
 
-inline c10::Storage make_storage(Draft&& draft, c10::Device device) {
+inline c10::Storage make_storage(NewTensor&& draft, c10::Device device) {
   const TensorFields& made = fields(draft);
   // A storage of Meta is as long as one with memory: views are checked against it.
   const size_t nbytes =

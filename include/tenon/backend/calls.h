@@ -201,10 +201,10 @@ inline BackendState* known_state(Backend& backend) noexcept {
 }
 /// Where modules, and tensors that are not ATen's, in a backend's memory keep their metadata; null
 /// for the heap.
-inline BackendState* find_keeper(Backend* backend) noexcept {
+inline BackendState* find_metadata_backend(Backend* backend) noexcept {
   if (backend == nullptr) return nullptr;
   BackendState* const state = BackendAccess::state(*backend);
-  return state == nullptr ? nullptr : state->find_keeper();
+  return state == nullptr ? nullptr : state->find_metadata_backend();
 }
 
 inline void BackendState::learn() noexcept {
@@ -214,16 +214,16 @@ inline void BackendState::learn() noexcept {
   const bool new_opaque = backend->is_opaque();
   Backend& new_base = backend->base();
   Backend* const metadata = backend->metadata_backend();
-  BackendState* const new_keeper = metadata == nullptr   ? nullptr
-                                   : metadata == backend ? this
-                                                         : known_state(*metadata);
+  BackendState* const new_metadata_backend = metadata == nullptr   ? nullptr
+                                             : metadata == backend ? this
+                                                                   : known_state(*metadata);
   const char* const new_name = backend->name();
   const LockGuard<SpinLock> guard(lock);
   if (is_known.get()) return;
   device = new_device;
   opaque = new_opaque;
   base = &new_base;
-  keeper = new_keeper;
+  metadata_backend = new_metadata_backend;
   Message(name, sizeof name).put(new_name);
   is_known.set(true);
 }
@@ -231,9 +231,9 @@ inline void BackendState::learn() noexcept {
 /// The state of a backend that is host memory and no more.
 template <class T>
 struct MemoryState : BackendState {
-  BackendState* find_keeper() noexcept override {
+  BackendState* find_metadata_backend() noexcept override {
     learn();
-    return find() != nullptr ? keeper : nullptr;
+    return find() != nullptr ? metadata_backend : nullptr;
   }
 
   Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {

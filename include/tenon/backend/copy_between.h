@@ -35,8 +35,9 @@ class HostBuffer {
 inline constexpr size_t kTransferPiece = size_t{4} << 20;
 
 /// Copies bytes between two ranges that do not overlap, at least one of them a backend's.
-TENON_LAZY Error copy_block_between(Backend* dst_backend, void* dst, Backend* src_backend,
-                                    const void* src, size_t nbytes) noexcept {
+TENON_TEMPLATE_INLINE Error copy_block_between(Backend* dst_backend, void* dst,
+                                               Backend* src_backend, const void* src,
+                                               size_t nbytes) noexcept {
   if (src_backend == nullptr) return upload(*dst_backend, dst, src, nbytes);
   if (dst_backend == nullptr) return download(*src_backend, dst, src, nbytes);
   if (dst_backend == src_backend) {
@@ -59,7 +60,7 @@ class HostSide {
  public:
   /// Puts host memory in place of one side. A source's elements are fetched; a destination's gaps
   /// are, so that storing the whole range keeps them. The plan is to be finished then.
-  TENON_LAZY Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
+  TENON_TEMPLATE_INLINE Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
     const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
     const int64_t unit = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
@@ -96,11 +97,11 @@ class HostSide {
     return is_source || whole > dense ? move(true) : Error::Ok;
   }
   /// Stores the elements of a destination.
-  TENON_LAZY Error store() noexcept { return move(false); }
+  TENON_TEMPLATE_INLINE Error store() noexcept { return move(false); }
 
  private:
   /// Copies to the buffer, or from it: at once where the backend does that, else run by run.
-  TENON_LAZY Error move(bool fetch) noexcept {
+  TENON_TEMPLATE_INLINE Error move(bool fetch) noexcept {
     int64_t run = static_cast<int64_t>(runs_.unit);
     size_t inner = 0;
     for (; inner < runs_.rank && runs_.dims[inner].src_stride == run; ++inner) {
@@ -154,8 +155,8 @@ class HostSide {
 };
 
 /// Does what a plan says through host memory.
-TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
-                                  CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+                                             CastFunction cast) noexcept {
   HostSide from;
   if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
   HostSide to;
@@ -166,7 +167,7 @@ TENON_LAZY Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
 }
 
 /// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
-TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
+TENON_TEMPLATE_INLINE Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
   TENON_TRY(check_lists(view));
   Dims strides = sizes;
   TENON_TRY(check_dims("strides", strides));
@@ -180,8 +181,8 @@ TENON_LAZY Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
 }
 
 /// Room in host memory for the elements of a view, row-major.
-TENON_LAZY Error make_host_location(const TensorView& like, HostBuffer& buffer,
-                                    MemoryLocation& here) noexcept {
+TENON_TEMPLATE_INLINE Error make_host_location(const TensorView& like, HostBuffer& buffer,
+                                               MemoryLocation& here) noexcept {
   Layout dense;
   TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(own_type(like.type)), dense));
   TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(own_type(like.type))));
@@ -322,7 +323,7 @@ inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& fro
 }
 /// Copies elements whose checks are done, by the host or by a backend; the source is broadcast.
 /// Memory of the host's does not overlap, and the destination's elements are distinct. `cast` may
-/// be null where the types are equal. copy_any() does the checks, and allows overlap.
+/// be null where the types are equal. copy_checked() does the checks, and allows overlap.
 inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                   CastFunction cast) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {

@@ -133,8 +133,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   // If the backend keeps metadata, the pool does too: an arena reuses little memory while the pool
   // keeps blocks of it.
   Backend* metadata_backend() noexcept override {
-    Backend* const keeper = inner().metadata_backend();
-    return keeper != nullptr && is_host_memory() ? this : keeper;
+    Backend* const metadata_backend = inner().metadata_backend();
+    return metadata_backend != nullptr && is_host_memory() ? this : metadata_backend;
   }
 
   /// Options: "max_cached_bytes", a number from 0. Blocks released beyond it are given back at

@@ -55,7 +55,7 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 /// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory
 /// when the backend can make no tensors.
 /// Threads: any.
-TENON_LAZY void register_backend(Backend& backend) {
+TENON_TEMPLATE_INLINE void register_backend(Backend& backend) {
   const Device device = backend.device();
   TENON_CHECK(device.is_cpu() || detail::BackendAccess::state(backend) != nullptr,
               Error::OutOfMemory, "register_backend: backend ", backend.name(),

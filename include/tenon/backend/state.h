@@ -81,11 +81,11 @@ struct BackendState {
   bool opaque = false;
   SpinLock lock;  // held while the fields below are set
   Device device;
-  Backend* base = nullptr;         // base(), asked once: its code could drop what it is asked for
-  BackendState* keeper = nullptr;  // metadata_backend()'s: it keeps the tensors' metadata
-  BackendState* inner = nullptr;   // of the backend that this one wraps
-  AtomicCount wrappers;            // backends that wrap this one
-  char name[28] = {};              // of a backend that is gone
+  Backend* base = nullptr;  // base(), asked once: its code could drop what it is asked for
+  BackendState* metadata_backend = nullptr;  // metadata_backend()'s: it keeps the tensors' metadata
+  BackendState* inner = nullptr;             // of the backend that this one wraps
+  AtomicCount wrappers;                      // backends that wrap this one
+  char name[28] = {};                        // of a backend that is gone
 
   void add() noexcept { one_thread ? static_cast<void>(++plain_users) : users.add(); }
   int32_t remove() noexcept { return one_thread ? --plain_users : users.remove(); }
@@ -103,7 +103,7 @@ struct BackendState {
   /// Does nothing if the backend, or one that it wraps, is gone.
   void learn() noexcept;
   /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
-  virtual BackendState* find_keeper() noexcept = 0;
+  virtual BackendState* find_metadata_backend() noexcept = 0;
   /// Allocates metadata. Null, with the thread's error text, when memory is out.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
   /// Allocates memory. 0 bytes give null, which counts as a block.

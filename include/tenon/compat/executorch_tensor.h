@@ -61,21 +61,21 @@ inline constexpr bool is_option_v =
     tenon::detail::is_deleter_v<T>;
 
 struct Options {
-  explicit Options(AnyPtr d) noexcept : data(d), plan(d.type()) {}
+  explicit Options(AnyPtr d) noexcept : data(d), opts(d.type()) {}
 
-  void set(ScalarType value) noexcept { plan.type = value; }
+  void set(ScalarType value) noexcept { opts.type = value; }
   void set(aten::Device value) noexcept {
-    plan.device = value;
+    opts.device = value;
     check_memory = &tenon::detail::check_borrowed<>;
   }
-  void set(TensorShapeDynamism value) noexcept { plan.dynamism = value; }
+  void set(TensorShapeDynamism value) noexcept { opts.dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
   void set(F f) {
     if (deleters++ == 0) deleter = tenon::Deleter(data.get(), std::move(f));
   }
 
   AnyPtr data;
-  tenon::detail::Plan plan;
+  tenon::detail::CreateOptions opts;
   // check_borrowed() where a device was given.
   tenon::Error (*check_memory)(const tenon::detail::TensorFields&) noexcept = nullptr;
   tenon::Deleter deleter;
@@ -88,18 +88,18 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
                          Options& options) {
   tenon::Layout layout;
   if (!strides.empty() &&
-      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.plan.type),
+      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.opts.type),
                          layout) == tenon::Error::Ok &&
       layout.is_dense()) {
     dim_order = Dims(layout.dim_order());
     strides = Dims();
   }
-  tenon::detail::Draft draft;
+  tenon::detail::NewTensor draft;
   auto error = options.deleters > 1
                    ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
                                          " deleters; memory is released once")
                    : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
-                                                   options.plan, &options.deleter, draft);
+                                                   options.opts, &options.deleter, draft);
   if (error == tenon::Error::Ok && options.check_memory != nullptr) {
     error = tenon::detail::call_stored<&tenon::detail::check_borrowed<>>(
         options.check_memory, tenon::detail::fields(draft));
@@ -164,7 +164,7 @@ inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexc
 inline aten::Tensor cast(const char* function, const aten::Tensor& source, ScalarType type) {
   const bool has_data = !source.defined() || tenon::detail::fields(source).data != nullptr;
   return tenon::detail::clone<aten::Tensor>(
-      function, source, tenon::detail::plan_of(type, type), tenon::CastMode::Truncate,
+      function, source, tenon::detail::create_options_of(type, type), tenon::CastMode::Truncate,
       {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);
 }
 
@@ -357,7 +357,7 @@ class TensorPtrMaker {
   /// For for_blob().
   TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
       : options_(data), sizes_(std::move(sizes)) {
-    options_.plan.take(type);
+    options_.opts.take(type);
   }
   TensorPtrMaker(TensorPtrMaker&&) = default;
   TensorPtrMaker& operator=(TensorPtrMaker&&) = default;

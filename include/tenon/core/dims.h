@@ -36,17 +36,17 @@ namespace detail {
 /// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
 /// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
 /// `fits` and is stored as INT64_MIN, not as -1, which would mean something.
-struct AnyInteger {
+struct DimArg {
   template <class Integer, std::enable_if_t<is_number_v<Integer>, int> = 0>
-  constexpr AnyInteger(Integer i) noexcept
+  constexpr DimArg(Integer i) noexcept
       : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
   template <class E, class Integer = std::underlying_type_t<E>,
             std::enable_if_t<std::is_convertible_v<E, Integer> && is_number_v<Integer>, int> = 0>
-  constexpr AnyInteger(E enumerator) noexcept : AnyInteger(static_cast<Integer>(enumerator)) {}
+  constexpr DimArg(E enumerator) noexcept : DimArg(static_cast<Integer>(enumerator)) {}
   template <class Integer, Integer kValue, std::enable_if_t<is_number_v<Integer>, int> = 0>
-  constexpr AnyInteger(std::integral_constant<Integer, kValue>) noexcept : AnyInteger(kValue) {}
+  constexpr DimArg(std::integral_constant<Integer, kValue>) noexcept : DimArg(kValue) {}
   constexpr operator int64_t() const noexcept { return value; }
   int64_t value;
   bool fits;
@@ -57,7 +57,7 @@ struct IsIntegerRange : std::false_type {};
 template <class C>
 struct IsIntegerRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>())),
                                      decltype(std::end(std::declval<const C&>()))>>
-    : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), AnyInteger> {};
+    : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), DimArg> {};
 
 template <class C, class = void>
 struct HasSize : std::false_type {};
@@ -220,7 +220,7 @@ using DimArray = InlineArray<T, TENON_BARE_METAL ? TENON_INLINE_DIMS : kMaxDims>
 class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
   Dims() noexcept = default;
-  Dims(std::initializer_list<detail::AnyInteger> values) noexcept { copy(values); }
+  Dims(std::initializer_list<detail::DimArg> values) noexcept { copy(values); }
   Dims(ArrayRef<int64_t> values) noexcept : InlineArray(values) {}
   template <class C,
             std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
@@ -229,13 +229,13 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
     if constexpr (detail::HasSize<C>::value) {
       copy(values);
     } else {
-      for (detail::AnyInteger v : values) append(v);
+      for (detail::DimArg v : values) append(v);
     }
   }
   /// The integers in [first, last).
   template <class It,
-            std::enable_if_t<
-                std::is_convertible_v<decltype(*std::declval<It&>()), detail::AnyInteger>, int> = 0>
+            std::enable_if_t<std::is_convertible_v<decltype(*std::declval<It&>()), detail::DimArg>,
+                             int> = 0>
   Dims(It first, It last) {
     for (; first != last; ++first) append(*first);
   }
@@ -259,13 +259,13 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
     if (!resize_for_overwrite(values.size())) return;
     bool fit = true;
     int64_t* out = new_data(values.size());
-    for (detail::AnyInteger v : values) {
+    for (detail::DimArg v : values) {
       *out++ = v.value;
       fit &= v.fits;
     }
     if (!fit) fail(Error::OutOfBounds);
   }
-  void append(detail::AnyInteger v) noexcept {
+  void append(detail::DimArg v) noexcept {
     push_back(v.value);
     if (!v.fits) fail(Error::OutOfBounds);
   }

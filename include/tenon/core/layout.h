@@ -128,8 +128,8 @@ class Layout : public detail::LayoutFields {
   /// 1 to `most` elements. False, with nothing changed, in any other case.
   bool resize_in_place(ArrayRef<int64_t> sizes, ptrdiff_t most) noexcept {
     if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
-    detail::DensePass pass;
-    for (size_t d = rank_; d-- > 0;) pass.take(sizes[d]);
+    detail::ShapeProduct pass;
+    for (size_t d = rank_; d-- > 0;) pass.multiply_by(sizes[d]);
     // Room for the elements implies that their bytes do not overflow.
     if (pass.overflow || pass.signs < 0 || pass.count == 0 || pass.product > most) return false;
     write_row_major(sizes.data(), pass.product);
@@ -215,13 +215,13 @@ class Layout : public detail::LayoutFields {
     TENON_TRY(set_rank(rank));
     const int64_t* const from = sizes.data();
     const Pointers to = lists();
-    detail::DensePass pass;
+    detail::ShapeProduct pass;
     for (size_t d = rank; d-- > 0;) {
       if (strides != nullptr) is_same &= strides[d] == pass.product;
       to.sizes[d] = from[d];
       to.strides[d] = pass.product;
       to.order[d] = static_cast<DimOrderType>(d);
-      pass.take(from[d]);
+      pass.multiply_by(from[d]);
     }
     if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
     numel = pass.numel();

@@ -16,7 +16,7 @@ inline constexpr None none{};
 /// A T or `none`. Unlike std::optional, a flag takes only a bool and a number only an integer.
 template <class T>
 class Optional {
-  using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, detail::AnyInteger, T>;
+  using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, detail::DimArg, T>;
 
  public:
   constexpr Optional(None) noexcept {}

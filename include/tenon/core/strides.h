@@ -82,13 +82,13 @@ TENON_COLD inline Error fail_shape_memory() noexcept {
 
 /// One pass over a shape, without a branch per dimension: the product of the sizes, and of those
 /// that are not 0, and what may be wrong with it.
-struct DensePass {
+struct ShapeProduct {
   ptrdiff_t product = 1;  // of those that are not 0
   size_t count = 1;
   ptrdiff_t signs = 0;  // negative when a size is
   bool overflow = false;
 
-  TENON_ALWAYS_INLINE void take(const int64_t value) noexcept {
+  TENON_ALWAYS_INLINE void multiply_by(const int64_t value) noexcept {
     const auto size = static_cast<ptrdiff_t>(value);
     signs |= size;
     count *= static_cast<size_t>(size);
@@ -132,8 +132,8 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
 /// Source: c10::multiply_integers, with the checks.
 inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
                            ptrdiff_t& numel) noexcept {
-  detail::DensePass pass;
-  for (int64_t size : sizes) pass.take(size);
+  detail::ShapeProduct pass;
+  for (int64_t size : sizes) pass.multiply_by(size);
   if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
   numel = pass.numel();
   return Error::Ok;
@@ -156,7 +156,7 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
 inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                   OffsetRange& offsets) noexcept {
   OffsetRange reached{0, 0};
-  bool overflow = false;  // without a branch per dimension, as in a DensePass
+  bool overflow = false;  // without a branch per dimension, as in a ShapeProduct
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       offsets = OffsetRange{};

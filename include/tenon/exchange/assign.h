@@ -12,8 +12,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The location of the blob's memory, which must have the tensor's sizes.
-TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
-                           MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tensor,
+                                      MemoryLocation& location) noexcept {
   TensorView& view = location.view;
   TENON_TRY(make_blob_view(blob, view));
   const ArrayRef<int64_t> sizes = tensor.layout.sizes();
@@ -28,7 +28,7 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
                 " in the blob's sizes ", view.sizes, " and ", sizes[d], " in the tensor's ", sizes);
   }
   if (!blob.device.is_host_accessible()) {
-    TENON_TRY(find_mover(blob.device, "the blob", location));
+    TENON_TRY(find_transfer_backend(blob.device, "the blob", location));
   }
   if (tensor.layout.numel == 0) return Error::Ok;
   if (blob.data == nullptr) {
@@ -41,8 +41,8 @@ TENON_LAZY Error find_blob(const Blob& blob, const TensorFields& tensor,
 }
 
 /// The location of plain memory: contiguous elements of the tensor's dtype.
-TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
-                            MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
+                                       MemoryLocation& location) noexcept {
   if (nbytes != tensor.nbytes()) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
@@ -58,33 +58,33 @@ TENON_LAZY Error find_bytes(const void* data, size_t nbytes, const TensorFields&
 }
 
 /// The locations of a tensor, whose memory `hold` keeps, and of the blob that fills it.
-TENON_LAZY Error find_both(const TensorArg& out, const Blob& blob, MemoryLocation& to,
-                           MemoryLocation& from, MemoryHold& hold) noexcept {
+TENON_TEMPLATE_INLINE Error find_both(const TensorArg& out, const Blob& blob, MemoryLocation& to,
+                                      MemoryLocation& from, MemoryHold& hold) noexcept {
   TENON_TRY(find_destination(out, "the tensor", to));
   TENON_TRY(hold_while_asking(out, !blob.device.is_cpu(), hold));
   return find_blob(blob, fields(out), from);
 }
 
 /// Does nothing but check if `copies` is false.
-TENON_LAZY Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
-                             CastFunction cast, bool copies) noexcept {
+TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
+                                        CastFunction cast, bool copies) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   MemoryHold hold;
   TENON_TRY(find_both(out, blob, to, from, hold));
   if (!copies) return check_cast(own_type(from.view.type), own_type(to.view.type), mode);
-  return copy_any(to, from, mode, CopyPolicy::AllowTemporary, cast);
+  return copy_checked(to, from, mode, CopyPolicy::AllowTemporary, cast);
 }
-TENON_LAZY Error assign_normalized(const TensorArg& out, const Blob& blob,
-                                   const Normalize& normalize, CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& blob,
+                                              const Normalize& normalize, CastMode mode) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   MemoryHold hold;
   TENON_TRY(find_both(out, blob, to, from, hold));
   return copy_normalized(to, from, normalize, mode);
 }
-TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
-                              bool copies) noexcept {
+TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
+                                         bool copies) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   MemoryHold hold;
@@ -92,11 +92,11 @@ TENON_LAZY Error assign_bytes(const TensorArg& out, const void* data, size_t nby
   TENON_TRY(find_bytes(data, nbytes, fields(out), from));
   if (!copies) return Error::Ok;
   TENON_TRY(hold_while_asking(out, false, hold));
-  return copy_any(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
+  return copy_checked(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
-TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
-                              CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
+                                         CastFunction cast) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   MemoryHold hold;
@@ -111,16 +111,17 @@ TENON_LAZY Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMod
     return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
                 out.sizes, ", at which elements may share memory");
   }
-  return copy_any(to, from, mode, CopyPolicy::AllowTemporary, cast);
+  return copy_checked(to, from, mode, CopyPolicy::AllowTemporary, cast);
 }
-TENON_LAZY Error copy_to_bytes(const TensorArg& tensor, void* data, size_t nbytes) noexcept {
+TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
+                                          size_t nbytes) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   MemoryHold hold;
   TENON_TRY(find_source(tensor, "the tensor", from));
   TENON_TRY(find_bytes(data, nbytes, fields(tensor), to));
   TENON_TRY(hold_while_asking(tensor, false, hold));
-  return copy_any(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
+  return copy_checked(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 }  // namespace detail

@@ -21,7 +21,7 @@ namespace detail {
 
 /// The sizes of the first rows, along the outermost dimension that it takes, which hold `count` > 0
 /// elements, and less than twice as many.
-TENON_LAZY Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept {
+TENON_TEMPLATE_INLINE Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept {
   for (int64_t& size : sizes) {
     numel /= size;
     size = (count - 1) / numel + 1;
@@ -31,7 +31,8 @@ TENON_LAZY Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept
 }
 
 /// Writes the first `limit` elements, or all.
-TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vector<uint8_t>& bytes) {
+TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
+                                         std::vector<uint8_t>& bytes) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   if (limit < 0) {
     return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
@@ -72,9 +73,9 @@ TENON_LAZY Error write_binary(const TensorArg& tensor, int64_t limit, std::vecto
   return Error::Ok;
 }
 
-TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
-                                  const Plan& plan, Draft& draft) noexcept {
-  const ScalarType type = plan.type;
+TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
+                                             const CreateOptions& opts, NewTensor& draft) noexcept {
+  const ScalarType type = opts.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   ptrdiff_t numel = 0;
@@ -87,7 +88,7 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
   if (bytes == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(make_row_major(sizes, plan, false, draft));
+  TENON_TRY(make_row_major(sizes, opts, false, draft));
   if (nbytes == 0) return Error::Ok;
   return produce_new(
       fields(draft), "from_binary",
@@ -110,8 +111,8 @@ TENON_LAZY Error make_from_binary(const void* bytes, size_t count, const Dims& s
 /// more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
-TENON_LAZY std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,
-                                          int64_t limit = kAllElements) {
+TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,
+                                                     int64_t limit = kAllElements) {
   std::vector<uint8_t> bytes;
   const Error error = detail::write_binary(tensor, limit, bytes);
   detail::raise_if("to_binary", error);
@@ -147,10 +148,11 @@ struct FromBinary {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
-    const detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, type, options...);
-    detail::Draft draft;
-    const Error error = detail::make_from_binary(bytes, nbytes, sizes, plan, draft);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    const detail::CreateOptions opts =
+        detail::create_options_of(own::ScalarType::Undefined, type, options...);
+    detail::NewTensor draft;
+    const Error error = detail::make_from_binary(bytes, nbytes, sizes, opts, draft);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 

@@ -76,7 +76,7 @@ inline Error check_element_size(const Blob& blob) noexcept {
   return Error::Ok;
 }
 
-TENON_LAZY Error make_blob_layout(const Blob& blob, Layout& layout) noexcept {
+TENON_TEMPLATE_INLINE Error make_blob_layout(const Blob& blob, Layout& layout) noexcept {
   TENON_TRY(check_element_size(blob));
   return make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout);
 }
@@ -87,7 +87,7 @@ inline Error check_owner(const Blob& blob) noexcept {
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }
 /// as_view() for callers that report errors themselves.
-TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
+TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
   TENON_TRY(check_owner(blob));
   Layout layout;
   TENON_TRY(make_blob_layout(blob, layout));
@@ -100,7 +100,7 @@ TENON_LAZY Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
 }
 
 /// Makes a blob's strides, which are in bytes, strides in elements.
-TENON_LAZY Error divide_strides(Blob& blob) noexcept {
+TENON_TEMPLATE_INLINE Error divide_strides(Blob& blob) noexcept {
   TENON_TRY(check_element_size(blob));
   TENON_TRY(check_dims("sizes", blob.sizes));
   TENON_TRY(check_dims("byte_strides", blob.strides));
@@ -126,7 +126,7 @@ TENON_LAZY Error divide_strides(Blob& blob) noexcept {
 }
 
 /// Everything but the owner.
-TENON_LAZY Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
+TENON_TEMPLATE_INLINE Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   TENON_TRY(check_owner(from, "the source tensor"));
@@ -145,7 +145,7 @@ TENON_LAZY Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   blob.readonly = from.readonly;
   return Error::Ok;
 }
-TENON_LAZY Error make_blob(const TensorArg& source, Blob& blob) noexcept {
+TENON_TEMPLATE_INLINE Error make_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(describe_blob(source, blob));
   return make_owner(source, blob.owner);
 }
@@ -156,30 +156,30 @@ template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
-  Plan plan = plan_of(own_type(blob.dtype), options...);
-  plan.device = blob.device;
-  Draft draft;
+  CreateOptions opts = create_options_of(own_type(blob.dtype), options...);
+  opts.device = blob.device;
+  NewTensor draft;
   Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
-    const Device device = plan.requested->device();
+    const Device device = opts.requested->device();
     if (error == Error::Ok && blob.device != device) {
       error = fail(Error::InvalidArgument, "the blob is on ", blob.device, ", memory of backend ",
-                   plan.requested->name(), " on ", device);
+                   opts.requested->name(), " on ", device);
     }
   }
   constexpr bool kTakesBack = kKnowsOwners && !has_backend_v<Options...>;
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
-                                         blob.strides, plan.dynamism, blob.readonly, draft)) {
-      return finish_shared<Out>(function, Error::Ok, draft, keeper_in(plan.backend));
+                                         blob.strides, opts.dynamism, blob.readonly, draft)) {
+      return finish_shared<Out>(function, Error::Ok, draft, metadata_backend_in(opts.backend));
     }
   }
   if (error == Error::Ok) {
-    error = borrow_checked(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, plan,
+    error = borrow_checked(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, opts,
                            &owners, draft);
   }
   if constexpr (has_backend_v<Options...>) {
-    if (error == Error::Ok) error = attach_backend(*plan.requested, draft);
+    if (error == Error::Ok) error = attach_backend(*opts.requested, draft);
   } else if (error == Error::Ok && !blob.device.is_cpu()) {
     error = check_borrowed(fields(draft));
   }
@@ -192,8 +192,8 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
 }
 
 /// A copy of a tensor on the heap, metadata too, as a blob.
-TENON_LAZY Result<Blob> make_owned_blob(const char* function,
-                                        const ConstTensorArg& source) noexcept {
+TENON_TEMPLATE_INLINE Result<Blob> make_owned_blob(const char* function,
+                                                   const ConstTensorArg& source) noexcept {
   const Result<Tensor> copy = clone<Result<Tensor>>(function, source, plan_in(host_backend()));
   if (!copy.ok()) return copy.error();
   Blob blob;

@@ -80,14 +80,14 @@ inline constexpr DLPackTypeRow kDLPackTypes[] = {
 };
 
 /// Undefined for a type that tenon does not have.
-TENON_LAZY ScalarType type_from_dlpack(DLDataType type) noexcept {
+TENON_TEMPLATE_INLINE ScalarType type_from_dlpack(DLDataType type) noexcept {
   if (type.lanes != 1) return ScalarType::Undefined;
   for (const DLPackTypeRow& row : kDLPackTypes) {
     if (row.code == type.code && row.bits == type.bits) return row.type;
   }
   return ScalarType::Undefined;
 }
-TENON_LAZY Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
+TENON_TEMPLATE_INLINE Error type_to_dlpack(ScalarType type, DLDataType& out) noexcept {
   for (const DLPackTypeRow& row : kDLPackTypes) {
     if (row.type != type) continue;
     out = {row.code, row.bits, 1};
@@ -177,7 +177,8 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
 }
 
 /// The first violation, as an error.
-TENON_LAZY Error check_dlpack_contents(const DLPackContents& from, DLPackShape& shape) noexcept {
+TENON_TEMPLATE_INLINE Error check_dlpack_contents(const DLPackContents& from,
+                                                  DLPackShape& shape) noexcept {
   Error first = Error::Ok;
   find_violations(from, shape, [&first](Error error) noexcept {
     first = error;

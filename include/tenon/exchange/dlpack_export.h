@@ -23,7 +23,7 @@ enum class LegacyReadOnly : uint8_t {
 namespace detail {
 
 /// Checks that DLPack can describe the tensor.
-TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexcept {
+TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& type) noexcept {
   TENON_TRY(type_to_dlpack(from.type, type));
   if (from.is_meta()) return fail_meta(from, "the tensor");
   const DeviceType device = from.device.type();
@@ -40,8 +40,9 @@ TENON_LAZY Error check_export(const TensorFields& from, DLDataType& type) noexce
 
 /// Describes the tensor; `shape` is for its sizes and strides. `origin` is the start of the memory
 /// that element 0 is in.
-TENON_LAZY Error describe_export(const TensorFields& from, DLDataType type, const void* origin,
-                                 int64_t* shape, DLTensor& t) noexcept {
+TENON_TEMPLATE_INLINE Error describe_export(const TensorFields& from, DLDataType type,
+                                            const void* origin, int64_t* shape,
+                                            DLTensor& t) noexcept {
   const size_t rank = from.layout.rank();
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = from.layout.sizes()[d];
@@ -74,14 +75,14 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
                 "this is another struct than DLPack's");
   TENON_TRY(check_defined(source, "the tensor"));
-  BackendState* const keeper = keeper_beside(fields(source));
-  const KeptSource kept(source, keeper != nullptr);
+  BackendState* const metadata_backend = metadata_backend_beside(fields(source));
+  const SourceGuard kept(source, metadata_backend != nullptr);
   const TensorFields& from = fields(kept.arg);
   DLDataType type{};
   TENON_TRY(check_export(from, type));
   const size_t rank = from.layout.rank();
   const size_t shape_nbytes = 2 * rank * sizeof(int64_t);
-  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, keeper);
+  void* const block = allocate_metadata(sizeof(Export) + shape_nbytes, metadata_backend);
   if (block == nullptr) {
     return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
   }

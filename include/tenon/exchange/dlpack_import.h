@@ -41,8 +41,8 @@ struct DLPackPlan {
   Backend* target = nullptr;  // of a copy on another device
 };
 
-TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
-                             const Optional<Device>& asked, DLPackPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
+                                        const Optional<Device>& asked, DLPackPlan& plan) noexcept {
   TENON_TRY(check_dlpack_contents(from, plan.shape));
   if (from.own != nullptr) TENON_TRY(from.own->check("the exported tensor"));
   const DLTensor& t = from.tensor;
@@ -86,8 +86,9 @@ TENON_LAZY Error plan_import(const DLPackContents& from, const Optional<bool>& c
 }
 
 /// Describes the struct's memory.
-TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
-                                TensorShapeDynamism dynamism, TensorFields& made) noexcept {
+TENON_TEMPLATE_INLINE void describe_import(const DLPackContents& from, DLPackPlan& plan,
+                                           TensorShapeDynamism dynamism,
+                                           TensorFields& made) noexcept {
   made.set_layout(std::move(plan.shape.layout));
   made.data = first_element(from.tensor);
   made.type = plan.shape.type;
@@ -99,9 +100,9 @@ TENON_LAZY void describe_import(const DLPackContents& from, DLPackPlan& plan,
 /// A tensor over the memory, which `release` releases. If this library exported the struct: the
 /// exported tensor itself, which shares later resizes, if sizes, strides, type, device, READ_ONLY
 /// and dynamism still match; else a view of it.
-TENON_LAZY Error make_import(const DLPackContents& from, DLPackPlan& plan,
-                             TensorShapeDynamism dynamism, Deleter& release,
-                             Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_import(const DLPackContents& from, DLPackPlan& plan,
+                                        TensorShapeDynamism dynamism, Deleter& release,
+                                        NewTensor& draft) noexcept {
   const Layout& layout = plan.shape.layout;
   if (from.own != nullptr &&
       from.own->share(first_element(from.tensor), plan.shape.type, plan.device, layout.sizes(),
@@ -122,8 +123,8 @@ TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from,
                                TensorShapeDynamism dynamism) {
   TensorFields source;  // no tensor: ATen has no negative strides
   describe_import(from, plan, dynamism, source);
-  Plan copy(source.type, dynamism);
-  Draft draft;
+  CreateOptions copy(source.type, dynamism);
+  NewTensor draft;
   Error error = find_backend_like(source, plan.target, copy.backend);
   if (error == Error::Ok) error = make_like(source, copy, draft);
   if (error == Error::Ok) {
@@ -137,14 +138,14 @@ template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
-  Draft draft;
+  NewTensor draft;
   Tensor memory;  // stays until the draft is finished, which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
     const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
     const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) / size;
-    Plan all(plan.shape.type, dynamism);
+    CreateOptions all(plan.shape.type, dynamism);
     all.device = plan.device;
-    Draft whole;
+    NewTensor whole;
     TENON_TRY(borrow_checked(DataPtr(from.tensor.data, from.is_readonly()),
                              {offset + plan.shape.layout.required_span_size()}, {}, {}, all,
                              &release, whole));
@@ -163,7 +164,7 @@ Out import_planned(const char* function, const DLPackContents& from, DLPackPlan&
   if (has_offset_from_handle(from.tensor)) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
-  Draft draft;
+  NewTensor draft;
   const Error error = make_import(from, plan, dynamism, release, draft);
   return finish_shared<Out>(function, error, draft, nullptr);
 }

@@ -240,9 +240,10 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, c
     AotiShape shape;
     TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
     TENON_TRY(shape.add_offset(storage_offset, data));
-    Draft draft;
+    NewTensor draft;
     TENON_TRY(borrow_checked(data, shape.sizes, {}, shape.strides,
-                             Plan(shape.type, TensorShapeDynamism::STATIC), nullptr, draft));
+                             CreateOptions(shape.type, TensorShapeDynamism::STATIC), nullptr,
+                             draft));
     return make_aoti_handle(Tensor(std::move(draft)), *ret);
   });
 }

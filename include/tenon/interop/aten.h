@@ -179,10 +179,10 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     // The storage, not the at::Tensor, which may be given another storage while this one is in use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
     const DataPtr pointer(data, is_lent_readonly(source.storage()));
-    Plan plan(type, dynamism);
-    plan.device = device;
-    Draft draft;
-    TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), plan,
+    CreateOptions opts(type, dynamism);
+    opts.device = device;
+    NewTensor draft;
+    TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), opts,
                              &release, draft));
     TENON_TRY(finish_draft(draft, tensor, nullptr));
     // As Tensor.numpy() does: resize_() would free the memory.

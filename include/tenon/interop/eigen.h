@@ -61,7 +61,7 @@ struct FromEigen {
     using Kept = std::remove_const_t<E>;
     if constexpr (detail::is_eigen_const_ref_v<Kept>) {
       Deleter nothing;
-      detail::Draft lent;
+      detail::NewTensor lent;
       const Error error = borrow(from, nothing, lent);
       if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
       return detail::clone<Out>(function, detail::finish<Tensor>(function, error, lent));
@@ -82,12 +82,12 @@ struct FromEigen {
  private:
   template <class E>
   Out share(E& from, Deleter& keep) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = borrow(from, keep, draft);
     return detail::finish<Out>(function, error, draft);
   }
   template <class E>
-  static Error borrow(E& from, Deleter& keep, detail::Draft& draft) noexcept {
+  static Error borrow(E& from, Deleter& keep, detail::NewTensor& draft) noexcept {
     using D = std::remove_const_t<E>;
     if constexpr (detail::is_eigen_dense_v<D>) {
       static_assert(detail::has_eigen_memory_v<D>,
@@ -95,10 +95,10 @@ struct FromEigen {
     }
     constexpr bool kReadOnly = std::is_const_v<std::remove_pointer_t<decltype(from.data())>>;
     void* const data = const_cast<void*>(static_cast<const void*>(from.data()));
-    const detail::Plan plan(detail::eigen_type<typename D::Scalar>());
+    const detail::CreateOptions opts(detail::eigen_type<typename D::Scalar>());
     Dims sizes, strides;
     detail::describe_eigen(from, sizes, strides);
-    return detail::borrow(DataPtr(data, kReadOnly), detail::Strided{sizes, {}, strides}, plan,
+    return detail::borrow(DataPtr(data, kReadOnly), detail::Strided{sizes, {}, strides}, opts,
                           &keep, draft);
   }
 };

@@ -12,7 +12,7 @@ namespace detail {
 /// Checks that the host may reach the tensor's elements through a pointer, as elements of its type.
 /// Errors: InvalidState (undefined or deallocated; a placeholder), NotSupported (a template; memory
 /// that the host cannot reach), InvalidArgument (data that is not aligned).
-TENON_LAZY Error check_host_access(const TensorArg& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error check_host_access(const TensorArg& tensor) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(tensor);
   if (!from.is_host_accessible()) return fail_host_access(from);

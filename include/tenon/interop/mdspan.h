@@ -41,7 +41,7 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
 
 /// The tensor's strides for layout_stride, where they must be positive and nest. Those of sizes 0
 /// and 1, which may be anything, are replaced.
-TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
+TENON_TEMPLATE_INLINE Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
   strides = layout.strides();
   TENON_TRY(check_dims("strides", strides));
   int64_t least = 1;
@@ -67,8 +67,8 @@ TENON_LAZY Error make_mdspan_strides(const Layout& layout, Dims& strides) noexce
 }
 
 /// `reach` is the largest index there is, `most` the largest value of the mdspan's index_type.
-TENON_LAZY Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides, int64_t reach,
-                                  uint64_t most) noexcept {
+TENON_TEMPLATE_INLINE Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides,
+                                             int64_t reach, uint64_t most) noexcept {
   bool fits = static_cast<uint64_t>(reach) <= most;
   for (int64_t size : sizes) fits = fits && static_cast<uint64_t>(size) <= most;
   for (int64_t stride : strides) fits = fits && static_cast<uint64_t>(stride) <= most;

@@ -64,13 +64,14 @@ struct HostBytes {
   MemoryHold hold;  // on_progress may try to resize the tensor, a backend's code to drop it
   const void* data = nullptr;
   size_t nbytes = 0;
-  Draft copy;
+  NewTensor copy;
 };
 
 /// Copies the elements at `there`, which may be in a backend's memory.
 inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
                           HostBytes& out) noexcept {
-  TENON_TRY(make_row_major(there.view.sizes, Plan(from.type, from.dynamism), false, out.copy));
+  TENON_TRY(
+      make_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false, out.copy));
   MemoryLocation here;
   TENON_TRY(locate_new(fields(out.copy), here));
   TENON_TRY(copy(here, there));

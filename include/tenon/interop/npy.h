@@ -72,7 +72,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
 
 /// finish(); then tells where the array ended, unless `offset` is null.
 template <class Out>
-Out finish_npy(const char* function, Error error, Draft& draft, size_t* offset, size_t end) {
+Out finish_npy(const char* function, Error error, NewTensor& draft, size_t* offset, size_t end) {
   Out out = finish<Out>(function, error, draft);
   if constexpr (IsResult<Out>::value) {
     if (!out.ok()) return out;
@@ -125,7 +125,7 @@ struct ReadNpy {
  private:
   Out read(const detail::FilePath& path, detail::ScalarType type, NpyMemory memory,
            size_t* offset) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     detail::InputFile file;
     size_t end = 0;
     Error error = path.check();
@@ -160,7 +160,7 @@ struct FromNpy {
 
  private:
   Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     if (bytes == nullptr && nbytes != 0) {
       return detail::finish_failed<Out>(
           function,

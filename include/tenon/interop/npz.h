@@ -213,7 +213,7 @@ class NpzFile {
   /// `name` is for the message where i is size(): there is no such array.
   Result<TensorPtr> read(size_t i, std::string_view name, detail::ScalarType type, NpyMemory memory,
                          const ProgressFunction& on_progress) const noexcept {
-    detail::Draft draft;
+    detail::NewTensor draft;
     Error error = Error::Ok;
     if (i >= size()) {
       error = detail::fail(Error::NotFound, "there is none among the ", size());

@@ -211,12 +211,13 @@ struct FromMat {
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
     auto type = detail::ScalarType::Undefined;
     Dims sizes, strides;
-    detail::Draft draft;
+    detail::NewTensor draft;
     Error error = detail::describe_mat(mat, channels, type, sizes, strides);
     if (error == Error::Ok) {
       Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, detail::KeepMat(mat));
-      error = detail::borrow(DataPtr(static_cast<void*>(mat.data)),
-                             detail::Strided{sizes, {}, strides}, detail::Plan(type), &keep, draft);
+      error =
+          detail::borrow(DataPtr(static_cast<void*>(mat.data)), detail::Strided{sizes, {}, strides},
+                         detail::CreateOptions(type), &keep, draft);
     }
     return detail::finish<Out>(function, error, draft);
   }

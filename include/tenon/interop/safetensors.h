@@ -165,17 +165,17 @@ class SafeTensors {
   Result<TensorPtr> make(const SafeTensorInfo& info) const noexcept {
     const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
     const unsigned char* const bytes = file->data + info.offset;
-    detail::Plan plan(detail::own_type(info.type));
-    detail::Draft draft;
+    detail::CreateOptions opts(detail::own_type(info.type));
+    detail::NewTensor draft;
     Error error = Error::Ok;
     if (info.type == ScalarType::Undefined) {
       error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
     } else if (!info.is_copied) {
       Deleter release(nullptr, [file](void*) noexcept {});
       const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
-      error = detail::borrow_checked(data, info.sizes, {}, {}, plan, &release, draft);
+      error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, draft);
     } else {
-      error = detail::make_owned(detail::RowMajor{info.sizes}, plan, false, draft);
+      error = detail::make_owned(detail::RowMajor{info.sizes}, opts, false, draft);
       if (error == Error::Ok) {
         detail::TensorFields& made = detail::fields(draft);
         std::memcpy(made.data, bytes, made.nbytes());

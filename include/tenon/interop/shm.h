@@ -165,7 +165,7 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
 
 /// Maps an open segment and makes the tensor, which takes over from `deleter`.
 inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& deleter,
-                             Draft& draft) noexcept {
+                             NewTensor& draft) noexcept {
   const bool readonly = access == ShmAccess::ReadOnly;
   const int protection = readonly ? PROT_READ : PROT_READ | PROT_WRITE;
   ShmSegment& segment = *deleter.stored<ShmSegment>();
@@ -174,8 +174,8 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& de
   segment.base = base;
   segment.length = shm.length;
   return borrow_checked(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
-                        shm.layout.sizes(), {}, shm.layout.strides(), Plan(shm.type), &deleter,
-                        draft);
+                        shm.layout.sizes(), {}, shm.layout.strides(), CreateOptions(shm.type),
+                        &deleter, draft);
 }
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
@@ -221,7 +221,7 @@ inline Error name_shm(int fd, const char* path) noexcept {
 
 /// Makes shared memory, of this name unless that is null, and a tensor over it.
 inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
-                      const Dims& strides, mode_t mode, Draft& draft) noexcept {
+                      const Dims& strides, mode_t mode, NewTensor& draft) noexcept {
   const KeepErrno keep;
   if (name != nullptr) TENON_TRY(name->check());
   ShmLayout shm;
@@ -259,7 +259,7 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
 }
 
 /// Makes a tensor over the memory of a name.
-inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noexcept {
+inline Error attach_shm(const ShmName& name, ShmAccess access, NewTensor& draft) noexcept {
   const KeepErrno keep;
   TENON_TRY(name.check());
   Deleter deleter;
@@ -269,7 +269,7 @@ inline Error attach_shm(const ShmName& name, ShmAccess access, Draft& draft) noe
 }
 
 /// As above, for a descriptor.
-inline Error attach_shm(int descriptor, ShmAccess access, Draft& draft) noexcept {
+inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& draft) noexcept {
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return file_error("cannot duplicate it", errno);
@@ -309,7 +309,7 @@ struct ShmCreate {
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
   Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
                  const Dims& strides = {}, mode_t mode = 0600) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = detail::make_shm(&name, sizes, type, strides, mode, draft);
     return detail::finish<Out>(function, name.add_context_if(error), draft);
   }
@@ -323,7 +323,7 @@ struct ShmCreate {
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, draft);
     return detail::finish<Out>(function, error, draft);
   }
@@ -346,7 +346,7 @@ struct ShmAttach {
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
   Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = detail::attach_shm(name, access, draft);
     return detail::finish<Out>(function, name.add_context_if(error), draft);
   }
@@ -357,7 +357,7 @@ struct ShmAttach {
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
   /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     Error error = detail::attach_shm(descriptor, access, draft);
     if (error != Error::Ok) {
       error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());

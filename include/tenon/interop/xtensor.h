@@ -131,12 +131,12 @@ struct FromXtensor {
     using T = std::remove_pointer_t<decltype(from.data())>;
     static_assert(detail::is_element_v<T>, "tenon has no dtype of such elements");
     auto* const data = const_cast<std::remove_const_t<T>*>(from.data() + from.data_offset());
-    const detail::Plan plan(detail::scalar_type_of<std::remove_const_t<T>>());
+    const detail::CreateOptions opts(detail::scalar_type_of<std::remove_const_t<T>>());
     const Dims sizes(from.shape().begin(), from.shape().end());
     const Dims strides(from.strides().begin(), from.strides().end());
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = detail::borrow(DataPtr(static_cast<void*>(data), std::is_const_v<T>),
-                                       detail::Strided{sizes, {}, strides}, plan, &keep, draft);
+                                       detail::Strided{sizes, {}, strides}, opts, &keep, draft);
     return detail::finish<Out>(function, error, draft);
   }
 };

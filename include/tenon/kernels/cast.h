@@ -79,7 +79,7 @@ constexpr NumberFormat number_format() noexcept {
   return {static_cast<double>(Limits::lowest()), static_cast<double>((Limits::max)()),
           Limits::digits, Limits::min_exponent};
 }
-TENON_LAZY NumberFormat number_format(ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE NumberFormat number_format(ScalarType type) noexcept {
   return visit(
       type,
       [](auto tag) noexcept -> NumberFormat {
@@ -99,7 +99,8 @@ struct CastLimits {
   bool rounding;     ///< of floating values to integers; else they are cut off
 };
 
-TENON_LAZY CastLimits cast_limits(ScalarType to, ScalarType from, CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
+                                             CastMode mode) noexcept {
   const NumberFormat format = number_format(to);
   CastLimits limits;
   limits.highest = UINT64_MAX >> (64 - format.digits);
@@ -279,7 +280,7 @@ TENON_COMPILED_ONCE void store_exact(ScalarType type, void* out, int64_t count,
       [] {});
 }
 
-TENON_LAZY Scalar load_scalar(ScalarType type, const void* element) noexcept {
+TENON_TEMPLATE_INLINE Scalar load_scalar(ScalarType type, const void* element) noexcept {
   alignas(16) unsigned char exact[16] = {};
   load_exact(type, element, 1, exact);
   switch (number_of(exact_type(type))) {

@@ -282,7 +282,8 @@ struct Conversion {
 
 /// Adds the steps between real types; equal ones are the parts of complex types. Signalling NaNs of
 /// small floats become quiet then too.
-TENON_LAZY void add_cast(Conversion& c, ScalarType to, ScalarType from, CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType from,
+                                    CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
   const bool to_integer = isIntegralType(to, false);
   const bool from_integer = isIntegralType(from, true);
@@ -352,8 +353,8 @@ TENON_LAZY void add_cast(Conversion& c, ScalarType to, ScalarType from, CastMode
 
 /// The conversion of elements of any type to any other. With CastMode::Checked canCast(from, to)
 /// holds.
-TENON_LAZY void make_conversion(Conversion& c, ScalarType to, ScalarType from,
-                                CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE void make_conversion(Conversion& c, ScalarType to, ScalarType from,
+                                           CastMode mode) noexcept {
   // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
   const bool joins = isComplexType(from) && to == ScalarType::Bool;
   const ScalarType to_part = part_type_of(to);

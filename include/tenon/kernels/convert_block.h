@@ -103,7 +103,8 @@ TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
 
 /// Casts a plane whose source is the same along i: once, and copies it to all. A function of its
 /// own, so that its buffer is not in cast_plane()'s frame.
-TENON_LAZY TENON_NOINLINE void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
+                                                        const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
   for (int64_t j = 0; j < p.out_rows; j += most) {
@@ -128,7 +129,7 @@ void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
 /// Casts what a piece of a plan says: a CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   BlockConversion conversion(piece);
-  run_piece(piece, 2, [&](char* dst, const char* src) {
+  for_each_block(piece, 2, [&](char* dst, const char* src) {
     cast_plane(conversion, innermost_plane(piece, dst, src));
   });
   clear_after_variants();

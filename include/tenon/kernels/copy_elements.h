@@ -42,8 +42,8 @@ inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
 
 /// Copies a plane whose rows, along i, may be consecutive on both sides, short ones as elements, or
 /// have one value each.
-TENON_LAZY TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
-                                          PixelShuffle& shuffle) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
+                                                     PixelShuffle& shuffle) noexcept {
   const auto element = static_cast<int64_t>(size);
   const size_t nbytes = static_cast<size_t>(plane.in_rows) * size;
   if (plane.in_stride == 0 && plane.out_step == element && nbytes >= kLeastFill &&
@@ -63,7 +63,7 @@ TENON_LAZY TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
 /// Walks a plan's outer dimensions in the caller's thread; copy(dst, src) copies what the innermost
 /// `inner` of them hold.
 template <class Copy>
-void run_piece(const CopyPlan& plan, size_t inner, const Copy& copy) noexcept {
+void for_each_block(const CopyPlan& plan, size_t inner, const Copy& copy) noexcept {
   const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
   auto* dst = static_cast<char*>(plan.dst);
   auto* src = static_cast<const char*>(plan.src);
@@ -92,7 +92,7 @@ void run_piece(const CopyPlan& plan, size_t inner, const Copy& copy) noexcept {
 /// the one that gives most of them a piece, but not along `apart`. Rows and planes are not cut
 /// small. `run` does what a piece of the plan says.
 template <class Run>
-void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
+void parallel_chunks(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
   if (!is_parallel(plan.nbytes)) return run(plan);
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
@@ -120,10 +120,10 @@ void run_pieces(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  run_pieces(plan, SIZE_MAX, [&](const CopyPlan& piece) {
+  parallel_chunks(plan, SIZE_MAX, [&](const CopyPlan& piece) {
     if (piece.converts) return cast(piece);
     PixelShuffle shuffle(piece.nbytes >= 256);
-    run_piece(piece, 2, [&](char* dst, const char* src) {
+    for_each_block(piece, 2, [&](char* dst, const char* src) {
       copy_block(innermost_plane(piece, dst, src), piece.unit, shuffle);
     });
   });
@@ -131,7 +131,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunct
 
 /// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end
 /// that the elements move towards.
-TENON_LAZY void shift_elements(CopyPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE void shift_elements(CopyPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
   const bool has_rows = plan.kind == CopyKind::Rows;
   for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
@@ -141,12 +141,12 @@ TENON_LAZY void shift_elements(CopyPlan& plan) noexcept {
     dim = {dim.size, -dim.dst_stride, -dim.src_stride};
   }
   const size_t nbytes = has_rows ? static_cast<size_t>(plan.dims[plan.rank - 1].size) : 1;
-  run_piece(plan, has_rows ? 1 : 0,
-            [&](char* dst, const char* src) { std::memmove(dst, src, nbytes * plan.unit); });
+  for_each_block(plan, has_rows ? 1 : 0,
+                 [&](char* dst, const char* src) { std::memmove(dst, src, nbytes * plan.unit); });
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.
-TENON_LAZY void move_block(void* dst, const void* src, size_t nbytes) noexcept {
+TENON_TEMPLATE_INLINE void move_block(void* dst, const void* src, size_t nbytes) noexcept {
   const uintptr_t ahead = reinterpret_cast<uintptr_t>(dst) - reinterpret_cast<uintptr_t>(src);
   const bool overlap = ahead < nbytes || uintptr_t{0} - ahead < nbytes;
   if (!is_parallel(nbytes) || overlap) {
@@ -163,16 +163,17 @@ TENON_LAZY void move_block(void* dst, const void* src, size_t nbytes) noexcept {
 /// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
 /// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null where the types
 /// are equal.
-TENON_LAZY TENON_NOINLINE void copy_elements(const TensorView& dst, const TensorView& src,
-                                             CastMode mode, CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
+                                                        const TensorView& src, CastMode mode,
+                                                        CastFunction cast) noexcept {
   CopyPlan plan;
   plan_elements(plan, dst, src, mode);
   run_plan(plan, cast);
 }
 
 /// Copies the dimensions from `d` on, in their order.
-TENON_LAZY void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d, char* to,
-                              const char* from) noexcept {
+TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d,
+                                         char* to, const char* from) noexcept {
   const auto unit = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
   const size_t rank = dst.sizes.size();
   const int64_t size = d < rank ? dst.sizes[d] : 1;
@@ -188,7 +189,7 @@ TENON_LAZY void copy_from_dim(const TensorView& dst, const TensorView& src, size
   }
 }
 /// copy_elements() of one type and the same rank. A plan takes 2 KB of code.
-TENON_LAZY void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
+TENON_TEMPLATE_INLINE void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
   if constexpr (TENON_BARE_METAL) {
     if (dst.data == nullptr) return;  // without elements
     copy_from_dim(dst, src, 0, static_cast<char*>(dst.data), static_cast<const char*>(src.data));

@@ -172,7 +172,7 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
 }
 
 /// Without `apart` all dimensions may be merged.
-TENON_LAZY void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noexcept {
+TENON_TEMPLATE_INLINE void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noexcept {
   merge_dims(plan, apart);
   choose_kind(plan);
 }
@@ -230,7 +230,8 @@ TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, co
 /// Gives a plan's source, or its destination, other memory: `here`, where the elements are dense in
 /// the plan's order. `part` becomes the plan that copies between there and here, from the innermost
 /// dimension to the outermost and not finished: `dst` and `dst_stride` are here. Returns its bytes.
-TENON_LAZY size_t detach(CopyPlan& plan, bool is_source, char* here, CopyPlan& part) noexcept {
+TENON_TEMPLATE_INLINE size_t detach(CopyPlan& plan, bool is_source, char* here,
+                                    CopyPlan& part) noexcept {
   const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
   ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
   part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;

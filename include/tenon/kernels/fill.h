@@ -18,7 +18,8 @@ namespace detail {
 inline constexpr size_t kStreamingBytes = size_t{32} << 20;
 
 /// Element i of the 8 bytes that hold copies of a value of 1, 2, 4 or 8 bytes, or of one of 16.
-TENON_LAZY TENON_NOINLINE uint64_t repeat_value(const char* value, size_t size, size_t i) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_value(const char* value, size_t size,
+                                                           size_t i) noexcept {
   const auto load_as = [&](auto number) noexcept {
     std::memcpy(&number, value, sizeof number);
     return uint64_t{number};
@@ -45,7 +46,7 @@ struct FilledRows {
 };
 
 #if TENON_PORTABLE
-TENON_LAZY void fill_rows(const FilledRows& f) noexcept {
+TENON_TEMPLATE_INLINE void fill_rows(const FilledRows& f) noexcept {
   const auto size = static_cast<int64_t>(f.size);
   for (int64_t r = 0; r < f.rows; ++r) {
     copy_strided(f.out + r * f.out_stride, size, f.in + r * f.in_stride, 0,
@@ -87,7 +88,7 @@ struct FillKernel {
 #endif
 };
 
-TENON_LAZY void fill_rows(const FilledRows& rows) noexcept {
+TENON_TEMPLATE_INLINE void fill_rows(const FilledRows& rows) noexcept {
   dispatch<FillKernel, TENON_HAS_VARIANTS != 0>(&rows);
 }
 #endif

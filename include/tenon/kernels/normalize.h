@@ -131,8 +131,9 @@ struct NormalizePlan {
 };
 
 /// Plans the copy; `dim` is normalize's, not negative; its lists were checked.
-TENON_LAZY void plan_normalized(NormalizePlan& plan, const TensorView& dst, const TensorView& src,
-                                const Normalize& normalize, size_t dim, CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE void plan_normalized(NormalizePlan& plan, const TensorView& dst,
+                                           const TensorView& src, const Normalize& normalize,
+                                           size_t dim, CastMode mode) noexcept {
   static constexpr float kZeroAndOne[] = {0, 1};
   CopyPlan& copy = plan.copy;
   if (!begin_plan(copy, dst, src, mode)) return;
@@ -194,7 +195,8 @@ struct ChannelLists {
 
 /// Normalises what a piece of a plan's copy says, whose channels are all the same, or lie along one
 /// of its innermost dimensions.
-TENON_LAZY void run_normalized_piece(const NormalizePlan& plan, const CopyPlan& piece) noexcept {
+TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
+                                                const CopyPlan& piece) noexcept {
   const ScalarType to = own_type(piece.dst_type);
   const ScalarType from = own_type(piece.src_type);
   const bool is_byte = from == ScalarType::Byte;
@@ -210,7 +212,7 @@ TENON_LAZY void run_normalized_piece(const NormalizePlan& plan, const CopyPlan& 
   const bool varies = plan.channels > 1;
   if (varies) c.channels = along_row ? Channels::AlongRow : Channels::AlongRows;
   ChannelLists lists;
-  run_piece(piece, 2, [&](char* dst, const char* src) {
+  for_each_block(piece, 2, [&](char* dst, const char* src) {
     c.convert(innermost_plane(piece, dst, src), ChannelLists::kMost,
               [&](int64_t row, int64_t rows, int64_t i, int64_t length) {
                 const int64_t first = !varies ? 0 : along_row ? i : row;
@@ -225,9 +227,9 @@ TENON_LAZY void run_normalized_piece(const NormalizePlan& plan, const CopyPlan& 
 
 /// Does what a plan of plan_normalized() says: channel after channel, unless they are among the
 /// inner dimensions.
-TENON_LAZY void run_normalized(const NormalizePlan& plan) noexcept {
+TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
-  run_pieces(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
+  parallel_chunks(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
     if (plan.channels == 1 || plan.channel_dim + 2 >= piece.rank) {
       return run_normalized_piece(plan, piece);
     }

@@ -190,8 +190,8 @@ struct PhiloxKernel : ForEachSet<PhiloxKernel> {
 inline constexpr uint64_t kPhiloxBlocks = 24;
 
 /// The words of `blocks` blocks of a stream from number `first` on.
-TENON_LAZY void make_blocks(const WordStream& stream, uint64_t first, uint64_t blocks,
-                            uint32_t* out) noexcept {
+TENON_TEMPLATE_INLINE void make_blocks(const WordStream& stream, uint64_t first, uint64_t blocks,
+                                       uint32_t* out) noexcept {
 #if TENON_HAS_WIDE_PRODUCTS
   // Not where the lower half of the number wraps.
   if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {

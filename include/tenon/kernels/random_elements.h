@@ -84,8 +84,8 @@ static_assert(!TENON_HAS_WIDE_PRODUCTS ||
 inline constexpr bool kVectorizes = TENON_HAS_VARIANTS != 0;
 
 /// Makes the words of a chunk and those of whole blocks around it. Where the chunk's begin.
-TENON_LAZY uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
-                                uint32_t* buffer) noexcept {
+TENON_TEMPLATE_INLINE uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
+                                           uint32_t* buffer) noexcept {
   const uint64_t head = first % 4;
   make_blocks(stream, first / 4, (head + static_cast<uint64_t>(count) + 3) / 4, buffer);
   return buffer + head;
@@ -258,13 +258,13 @@ TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
 }
 
 /// Stores values rounded to nearest, to integers truncated.
-TENON_LAZY void store_rounded(const RandomPlan& plan, void* values, int64_t count,
-                              void* out) noexcept {
+TENON_TEMPLATE_INLINE void store_rounded(const RandomPlan& plan, void* values, int64_t count,
+                                         void* out) noexcept {
   convert_elements(plan.part_type, out, plan.computed, values, count, CastMode::Truncate);
 }
 /// Stores floats as a floating type of 8 or 16 bits, rounded down.
-TENON_LAZY void store_rounded_down(const RandomPlan& plan, void* values, int64_t count,
-                                   void* out) noexcept {
+TENON_TEMPLATE_INLINE void store_rounded_down(const RandomPlan& plan, void* values, int64_t count,
+                                              void* out) noexcept {
   auto* const floats = static_cast<float*>(values);
   const auto smallest = static_cast<float>(plan.smallest);
   for (int64_t i = 0; i < count; ++i) floats[i] = floats[i] < smallest ? smallest : floats[i];
@@ -331,8 +331,9 @@ TENON_HOST_DEVICE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t
 inline constexpr uint64_t kOneWordRange = uint64_t{1} << 20;
 
 /// The integer of element `e` less `low`, from try number `attempt` on.
-TENON_LAZY TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, uint64_t e, uint64_t range,
-                                                     uint32_t attempt) noexcept {
+TENON_TEMPLATE_INLINE TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, uint64_t e,
+                                                                uint64_t range,
+                                                                uint32_t attempt) noexcept {
   for (;; ++attempt) {
     uint32_t words[4];
     if (range <= kOneWordRange) {
@@ -400,8 +401,8 @@ TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream&
 }
 
 /// Real elements, or one part of complex ones, as plan.fill says.
-TENON_LAZY void fill_parts(const RandomPlan& plan, const WordStream& stream, uint64_t first,
-                           int64_t count, void* out) noexcept {
+TENON_TEMPLATE_INLINE void fill_parts(const RandomPlan& plan, const WordStream& stream,
+                                      uint64_t first, int64_t count, void* out) noexcept {
   if (plan.store == nullptr) return plan.fill(plan, stream, first, count, out);
   alignas(8) char values[kRandomChunk * sizeof(float)];
   static_assert(kRandomChunk * sizeof(float) >= kShortChunk * sizeof(double));
@@ -410,8 +411,8 @@ TENON_LAZY void fill_parts(const RandomPlan& plan, const WordStream& stream, uin
 }
 
 /// Elements [first, first + count) of a plan; plan.chunk at most, from first % 4 on.
-TENON_LAZY void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first, int64_t count,
-                           char* out) noexcept {
+TENON_TEMPLATE_INLINE void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first,
+                                      int64_t count, char* out) noexcept {
   if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);
   // The parts of complex elements have draws of their own; integers have no imaginary part.
   const auto size = static_cast<int64_t>(elementSize(plan.part_type));

@@ -15,7 +15,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Errors: InvalidType.
-TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distribution,
+                                       ScalarType type) noexcept {
   if (TENON_UNLIKELY(!isValidType(type))) {
     return fail(Error::InvalidType, "the type is ", type);
   }
@@ -28,7 +29,8 @@ TENON_LAZY Error start_plan(RandomPlan& plan, Distribution distribution, ScalarT
 }
 
 /// Once plan.computed is known.
-TENON_LAZY void choose_functions(RandomPlan& plan, RandomFill fill, RandomStore store) noexcept {
+TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
+                                            RandomStore store) noexcept {
   const bool is_long = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
   plan.fill = fill;
   plan.store = plan.computed == plan.part_type ? nullptr : store;
@@ -68,7 +70,7 @@ inline NumberFormat computed_format(const RandomPlan& plan) noexcept {
 }
 
 /// Uniform floats in [0, 1).
-TENON_LAZY void plan_unit_floats(RandomPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE void plan_unit_floats(RandomPlan& plan) noexcept {
   plan.fill = &fill_uniform_floats<>;
   plan.chunk = kRandomChunk;
   plan.type = plan.part_type = plan.computed = ScalarType::Float;
@@ -76,13 +78,14 @@ TENON_LAZY void plan_unit_floats(RandomPlan& plan) noexcept {
   plan.limit = 1 - 1 / 16777216.0;
 }
 
-TENON_LAZY TENON_COLD Error fail_bounds(const char* start, double low, double high, const char* why,
-                                        const char* what) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error fail_bounds(const char* start, double low, double high,
+                                                   const char* why, const char* what) noexcept {
   return fail(Error::InvalidArgument, start, low, ", ", high, why, what);
 }
 
 /// Uniform in [low, high); truncated to integers, where the type is integral.
-TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, double high) noexcept {
+TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, double low,
+                                         double high) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
@@ -128,8 +131,8 @@ TENON_LAZY Error plan_uniform(RandomPlan& plan, ScalarType type, double low, dou
 }
 
 /// Normal; both parts of a complex element have that mean and half the variance.
-TENON_LAZY Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
-                             double stddev) noexcept {
+TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
+                                        double stddev) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Normal, type));
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
@@ -165,7 +168,7 @@ inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
 }
 
 /// Each integer of [low, last] with the same probability; not all 2^64. The plan is started.
-TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) noexcept {
+TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) noexcept {
   const NumberFormat& format = plan.format;
   const int digits = format.digits;
   plan.low = low;
@@ -193,8 +196,8 @@ TENON_LAZY Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) no
   return Error::Ok;
 }
 /// Each integer of [low, high).
-TENON_LAZY Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
-                                     int64_t high) noexcept {
+TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
+                                                int64_t high) noexcept {
   if (TENON_UNLIKELY(low >= high)) {
     return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no integers");
   }
@@ -204,7 +207,7 @@ TENON_LAZY Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t 
 
 /// Each integer from 0 to the largest that the type and int64_t hold; for floating types, to the
 /// first beyond which some are not theirs.
-TENON_LAZY Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Integers, type));
   const int digits = plan.format.digits;
   int64_t last = INT64_MAX;

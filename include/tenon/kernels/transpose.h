@@ -35,7 +35,7 @@ struct Plane {
 };
 
 /// Element by element along the longer side, in runs that stay in the cache.
-TENON_LAZY void copy_by_element(const Plane& plane, size_t size) noexcept {
+TENON_TEMPLATE_INLINE void copy_by_element(const Plane& plane, size_t size) noexcept {
   const Plane p = plane.in_rows >= plane.out_rows ? plane : plane.exchanged();
   const bool is_near = p.out_rows < 8 && p.in_stride < 1024 && p.out_step < 1024;
   const int64_t run = p.out_rows == 1 ? p.in_rows : is_near ? 256 : 32;
@@ -86,7 +86,7 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
 /// cache line. Such rows are first copied together: with a stride that is a power of two they would
 /// evict each other before all of their line is used. Rows are too far apart for the processor to
 /// fetch their next lines ahead.
-TENON_LAZY void transpose_blocks(const Plane& p, size_t size) noexcept {
+TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcept {
   const auto strip = size == 1   ? &transpose_strip<uint8_t>
                      : size == 2 ? &transpose_strip<uint16_t>
                      : size == 4 ? &transpose_strip<uint32_t>

@@ -61,9 +61,9 @@ TENON_NOINLINE void copy_each(char* dst, int64_t dst_stride, const char* src, in
   for (; count > 0; --count, dst += dst_stride, src += src_stride) std::memcpy(dst, src, kSize);
 }
 /// Copies `count` elements of 1 to 16 bytes; strides in bytes.
-TENON_LAZY TENON_NOINLINE void copy_strided(char* dst, int64_t dst_stride, const char* src,
-                                            int64_t src_stride, int64_t count,
-                                            size_t size) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_stride,
+                                                       const char* src, int64_t src_stride,
+                                                       int64_t count, size_t size) noexcept {
   switch (size) {
     case 1: return copy_each<1>(dst, dst_stride, src, src_stride, count);
     case 2: return copy_each<2>(dst, dst_stride, src, src_stride, count);

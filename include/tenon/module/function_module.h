@@ -177,10 +177,10 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  public:
   /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
-  FunctionModule() noexcept : functions_(detail::find_keeper(nullptr)) {}
+  FunctionModule() noexcept : functions_(detail::find_metadata_backend(nullptr)) {}
   template <class B, IfBackend<B> = 0>
   explicit FunctionModule(B& memory) noexcept
-      : Module(&memory), functions_(detail::find_keeper(&memory)) {}
+      : Module(&memory), functions_(detail::find_metadata_backend(&memory)) {}
   template <class F, IfCallable<F> = 0>
   explicit FunctionModule(F f) : FunctionModule() {
     add_forward(std::move(f));

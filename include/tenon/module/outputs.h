@@ -67,12 +67,13 @@ inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {
 TENON_COLD inline Error fail_delivery(const EValue& from, ScalarType to) noexcept {
   return fail(Error::InvalidType, "it is ", from, ", and a tensor of ", to, " was set");
 }
-TENON_LAZY TENON_NOINLINE Error resize_like(const TensorFields& source, const Tensor& to) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error resize_like(const TensorFields& source,
+                                                       const Tensor& to) noexcept {
   return add_context_if("resize_tensor", resize_to(to, source.layout.sizes()));
 }
 
 /// Whether an output can be copied to the tensor that was set for it.
-TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
+TENON_TEMPLATE_INLINE Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   const TensorArg set(to);
   TENON_TRY(check_defined(set, "the target"));
   const TensorFields& target = fields(set);
@@ -91,7 +92,7 @@ TENON_LAZY Error check_delivery(const EValue& from, const Tensor& to) noexcept {
 }
 
 /// Copies elements between tensors of the same type and sizes, which do not overlap.
-TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
+TENON_TEMPLATE_INLINE Error copy_output(const Tensor& from, const Tensor& to) noexcept {
   MemoryLocation target;
   MemoryLocation source;
   TENON_TRY(find_destination(to, "the target", target));
@@ -106,7 +107,7 @@ TENON_LAZY Error copy_output(const Tensor& from, const Tensor& to) noexcept {
 }
 
 /// Copies an output to the tensor that was set for it, which takes its shape.
-TENON_LAZY Error deliver(const Tensor& from, Tensor& to) noexcept {
+TENON_TEMPLATE_INLINE Error deliver(const Tensor& from, Tensor& to) noexcept {
   const TensorArg source(from);
   if (fields(source).layout.sizes() != fields(TensorArg(to)).layout.sizes()) {
     TENON_TRY(resize_like(fields(source), to));
@@ -133,26 +134,26 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 /// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
 /// `shape`.
 template <class Shape>
-Error renew(Tensor& kept, const Shape& shape, Plan& plan) noexcept {
+Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   const Dims& sizes = shape.sizes;
   BackendState* const state =
-      plan.backend != nullptr ? BackendAccess::state(*plan.backend) : nullptr;
+      opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == plan.type && last.owner == state &&
-        (last.dynamism == plan.dynamism || sizes.empty()) &&
-        (last.layout.sizes() == sizes || (plan.dynamism != TensorShapeDynamism::STATIC &&
+    if (last.type == opts.type && last.owner == state &&
+        (last.dynamism == opts.dynamism || sizes.empty()) &&
+        (last.layout.sizes() == sizes || (opts.dynamism != TensorShapeDynamism::STATIC &&
                                           detail::resize(kept, sizes) == Error::Ok))) {
       return Error::Ok;
     }
   }
   kept = Tensor();
-  Draft draft;
-  Error error = make_owned(shape, plan, false, draft);
+  NewTensor draft;
+  Error error = make_owned(shape, opts, false, draft);
   if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
   TENON_TRY(add_context_if("empty", error));
-  if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(kept)), "empty");
+  if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;
 }
 
@@ -248,17 +249,17 @@ class Outputs {
     Dims sizes = spec.tensor.sizes;
     TENON_TRY(detail::check_dims("sizes", sizes));
     const Dims order(dim_order);
-    detail::Plan plan(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
-    plan.backend = detail::null_if_heap(memory_ != nullptr ? memory_ : &default_backend());
+    detail::CreateOptions opts(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
+    opts.backend = detail::null_if_heap(memory_ != nullptr ? memory_ : &default_backend());
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);
-      plan.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
+      opts.dynamism = TensorShapeDynamism::DYNAMIC_BOUND;
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
-    TENON_TRY(add_context_if(i, spec.name(), detail::check_type(plan.type)));
+    TENON_TRY(add_context_if(i, spec.name(), detail::check_type(opts.type)));
     TENON_TRY(add_context_if(i, spec.name(),
-                             detail::renew(own_[i], detail::Strided{sizes, order, {}}, plan)));
+                             detail::renew(own_[i], detail::Strided{sizes, order, {}}, opts)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -337,20 +338,21 @@ class Outputs {
     const TensorArg arg(from);
     const detail::TensorFields& source = detail::fields(arg);
     const bool is_ours = memory_ != nullptr && memory_->device() == source.device;
-    detail::Plan plan(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
-    TENON_TRY(detail::find_backend_like(source, is_ours ? memory_ : nullptr, plan.backend));
+    detail::CreateOptions opts(source.type, TensorShapeDynamism::DYNAMIC_UNBOUND);
+    TENON_TRY(detail::find_backend_like(source, is_ours ? memory_ : nullptr, opts.backend));
     const Dims sizes = source.layout.sizes();
     TENON_TRY(detail::check_dims("sizes", sizes));
-    TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, plan));
+    TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, opts));
     return detail::copy_output(from, copy);
   }
 
   Backend* memory_;
   Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::find_keeper(memory_)};  // of the last run
-  detail::StoredArray<Tensor> set_{detail::find_keeper(memory_)};
-  detail::StoredArray<Tensor> own_{detail::find_keeper(memory_)};  // by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::find_metadata_backend(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::find_metadata_backend(memory_)};
+  detail::StoredArray<Tensor> own_{
+      detail::find_metadata_backend(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

@@ -117,7 +117,7 @@ struct Numbered {
 };
 
 /// Whether a spec's strides or dim_order can be met.
-TENON_LAZY Error check_spec_layout(const TensorSpec& spec) noexcept {
+TENON_TEMPLATE_INLINE Error check_spec_layout(const TensorSpec& spec) noexcept {
   const size_t rank = spec.sizes.size();
   uint64_t seen = 0;
   bool is_valid = spec.strides.empty() || (spec.strides.size() == rank && spec.dim_order.empty());
@@ -164,7 +164,7 @@ inline bool has_strides(const TensorSpec& spec, const Layout& given) noexcept {
   }
   return is_same;
 }
-TENON_LAZY Error check_strides(const TensorSpec& spec, const Layout& given) noexcept {
+TENON_TEMPLATE_INLINE Error check_strides(const TensorSpec& spec, const Layout& given) noexcept {
   if (has_strides(spec, given)) return Error::Ok;
   return fail(Error::InvalidArgument, "its strides are ", given.strides(), ", expected ",
               strides_of(spec, given),
@@ -186,7 +186,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
     return fail(Error::InvalidArgument, "the spec has ", spec.names.size(), " names and max_sizes ",
                 spec.max_sizes, " for sizes ", spec.sizes);
   }
-  DensePass known;
+  ShapeProduct known;
   for (size_t d = 0; d < rank; ++d) {
     const int64_t size = spec.sizes[d];
     const int64_t most = spec.max_sizes.empty() ? -1 : spec.max_sizes[d];
@@ -194,7 +194,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
       return fail(Error::InvalidArgument, "the spec's dimension ", Numbered{d, spec.names[d]},
                   " has size ", size, " and max_size ", most);
     }
-    if (size >= 0) known.take(size);
+    if (size >= 0) known.multiply_by(size);
   }
   if (!known.valid(elementSize(own_type(spec.type)))) {
     return fail(Error::InvalidArgument, "the spec's sizes ", spec.sizes, " of ",
@@ -223,8 +223,8 @@ inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
 }
 
 /// `copies_strides` allows other strides.
-TENON_LAZY Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
-                              bool copies_strides = false) noexcept {
+TENON_TEMPLATE_INLINE Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
+                                         bool copies_strides = false) noexcept {
   TENON_TRY(check_spec(spec));
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& found = fields(tensor);
@@ -280,7 +280,7 @@ inline Error add_context_if(const char* role, size_t index, const char* name,
 /// Narrows `spec`, a user's valid description, to values that also meet the module's, `own`, whose
 /// names and sizes it takes over where it has none or -1.
 /// Errors: InvalidArgument, InvalidType if no value can meet both.
-TENON_LAZY Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
+TENON_TEMPLATE_INLINE Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;
   TensorSpec& to = spec.tensor;
   if (spec.kind != own.kind) {

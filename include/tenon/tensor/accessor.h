@@ -95,8 +95,8 @@ inline Error check_aligned(const void* data, ScalarType type) noexcept {
 
 /// Whether elements of type `asked` may be reached through `rank` indices. `what` describes the
 /// memory: "view", "blob".
-TENON_LAZY Error check_access(const char* what, const TensorView& view, ScalarType asked,
-                              size_t rank) noexcept {
+TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& view, ScalarType asked,
+                                         size_t rank) noexcept {
   TENON_TRY(check_lists(view));
   if (view.sizes.size() != rank) {
     return fail(Error::InvalidArgument, "asked for ", rank, " dimensions, the ", what, " has ",

@@ -8,7 +8,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Whether memory that came as a pointer may hold elements of `type`.
-TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
   TENON_TRY(check_type(type));
   if (!data.is_raw() && type != data.type()) {
     return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
@@ -19,18 +19,18 @@ TENON_LAZY Error check_pointer_type(const DataPtr& data, ScalarType type) noexce
 
 /// Gives a draft with a layout its memory, which is the caller's. On success it takes `release`,
 /// which may be null.
-TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* release,
-                            ImplFields& made) noexcept {
+TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
+                                       Deleter* release, ImplFields& made) noexcept {
   made.data = data.get();
   if (made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
-      plan.device.type() != DeviceType::Meta) {
+      opts.device.type() != DeviceType::Meta) {
     return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
                 " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
   }
-  made.type = plan.type;
-  made.device = plan.device;
+  made.type = opts.type;
+  made.device = opts.device;
   made.readonly = data.is_readonly();
-  made.finalize(plan.dynamism);
+  made.finalize(opts.dynamism);
   if (release != nullptr && *release) {
     made.ownership = Ownership::Adopted;
     made.deleter.fill(std::move(*release));
@@ -40,33 +40,35 @@ TENON_LAZY Error set_memory(const DataPtr& data, const Plan& plan, Deleter* rele
 
 /// A tensor over the caller's memory. On success it takes `release`, which may be null.
 template <class Shape>
-Error borrow(const DataPtr& data, const Shape& shape, const Plan& plan, Deleter* release,
-             Draft& draft) noexcept {
+Error borrow(const DataPtr& data, const Shape& shape, const CreateOptions& opts, Deleter* release,
+             NewTensor& draft) noexcept {
   if (release != nullptr && release->error() != Error::Ok) {
     return fail_no_memory("the deleter");
   }
-  TENON_TRY(make_impl(draft, keeper_in(plan.backend)));
+  TENON_TRY(make_impl(draft, metadata_backend_in(opts.backend)));
   ImplFields& made = fields(draft);
-  TENON_TRY(shape.lay_out(elementSize(plan.type), made.layout));
-  return set_memory(data, plan, release, made);
+  TENON_TRY(shape.lay_out(elementSize(opts.type), made.layout));
+  return set_memory(data, opts, release, made);
 }
 /// borrow() of any shape, once the type is checked against the pointer's.
-TENON_LAZY Error borrow_checked(const DataPtr& data, const Dims& sizes, const Dims& dim_order,
-                                const Dims& strides, const Plan& plan, Deleter* release,
-                                Draft& draft) noexcept {
-  TENON_TRY(check_pointer_type(data, plan.type));
-  return borrow(data, Strided{sizes, dim_order, strides}, plan, release, draft);
+TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
+                                           const Dims& dim_order, const Dims& strides,
+                                           const CreateOptions& opts, Deleter* release,
+                                           NewTensor& draft) noexcept {
+  TENON_TRY(check_pointer_type(data, opts.type));
+  return borrow(data, Strided{sizes, dim_order, strides}, opts, release, draft);
 }
 
 /// Lets the backend that owns borrowed memory check it and count it.
-TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
+                                                          NewTensor& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = known_state(backend);
   if (state == nullptr) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
-  if (made.keeper == state) {
+  if (made.metadata_backend == state) {
     set_owner(*state, made);
     return Error::Ok;
   }
@@ -83,11 +85,12 @@ TENON_LAZY TENON_NOINLINE Error attach_backend(Backend& backend, Draft& draft) n
 }
 
 /// Has borrowed memory checked by the backend that is registered for its device.
-TENON_LAZY Error check_borrowed(const TensorFields& made) noexcept {
+TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
   return check_memory(made.device, made.data, made.type, made.layout);
 }
 /// attach_backend() where a backend is given, else check_borrowed().
-TENON_LAZY Error check_and_attach_backend(Backend* requested, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
+                                                     NewTensor& draft) noexcept {
   return requested != nullptr ? attach_backend(*requested, draft) : check_borrowed(fields(draft));
 }
 
@@ -99,14 +102,14 @@ Out make_over(const char* function, const DataPtr& data, const Shape& shape, Del
   constexpr bool kHasBackend = has_backend_v<Options...>;
   static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
                 "a backend says its device");
-  Plan plan = plan_of(data.type(), options...);
-  Draft draft;
+  CreateOptions opts = create_options_of(data.type(), options...);
+  NewTensor draft;
   Error error = Error::Ok;
-  if constexpr (has_type_v<Options...>) error = check_pointer_type(data, plan.type);
-  if constexpr (kHasBackend) plan.device = plan.requested->device();
-  if (error == Error::Ok) error = borrow(data, shape, plan, release, draft);
+  if constexpr (has_type_v<Options...>) error = check_pointer_type(data, opts.type);
+  if constexpr (kHasBackend) opts.device = opts.requested->device();
+  if (error == Error::Ok) error = borrow(data, shape, opts, release, draft);
   if constexpr (kHasBackend) {
-    if (error == Error::Ok) error = attach_backend(*plan.requested, draft);
+    if (error == Error::Ok) error = attach_backend(*opts.requested, draft);
   } else if constexpr (count_of<Options...>(Option::Device) != 0) {
     if (error == Error::Ok) error = check_borrowed(fields(draft));
   }
@@ -117,8 +120,8 @@ Out make_over(const char* function, const DataPtr& data, const Shape& shape, Del
 
 /// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
 /// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
-TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t storage_offset,
-                             ImplFields& made) noexcept {
+TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type,
+                                        int64_t storage_offset, ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
   TENON_TRY(check_not_deallocated(from, "the source tensor"));  // by a backend's code, meanwhile
   const OffsetRange& old = from.layout.offsets;
@@ -149,25 +152,25 @@ TENON_LAZY Error attach_view(const TensorArg& source, ScalarType type, int64_t s
 
 /// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
 /// source's, else the thread's default; null for the heap.
-TENON_LAZY BackendState* keeper_like(const TensorArg& source) noexcept {
-  BackendState* const own = keeper_beside(fields(source));
-  return own != nullptr ? own : keeper_in(current_backend());
+TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
+  BackendState* const own = metadata_backend_beside(fields(source));
+  return own != nullptr ? own : metadata_backend_in(current_backend());
 }
 /// Whether that may call a backend.
 inline bool asks_for_metadata(const TensorArg& source) noexcept {
-  return fields(source).keeper != nullptr || current_backend() != nullptr;
+  return fields(source).metadata_backend != nullptr || current_backend() != nullptr;
 }
 
 /// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
-                                    int64_t storage_offset, Draft& draft) noexcept {
+                                    int64_t storage_offset, NewTensor& draft) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
-  const KeptSource kept(source, asks_for_metadata(source));
-  TENON_TRY(make_impl(draft, keeper_like(kept.arg)));
+  const SourceGuard kept(source, asks_for_metadata(source));
+  TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
   const TensorFields& from = fields(kept.arg);
   const Layout& old = from.layout;
   Layout& layout = fields(draft).layout;

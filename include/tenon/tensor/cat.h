@@ -126,7 +126,7 @@ struct Batch {
 };
 
 /// The list with `value` inserted before `at`.
-TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
+TENON_TEMPLATE_INLINE Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
   Dims out(list.begin(), list.begin() + at);
   out.push_back(value);
   for (size_t d = at; d < list.size(); ++d) out.push_back(list[d]);
@@ -134,7 +134,8 @@ TENON_LAZY Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
 }
 
 /// find_source() of tensor i.
-TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_piece(const TensorArg& tensor, size_t i,
+                                       MemoryLocation& location) noexcept {
   const Error error = find_source(tensor, "", location);
   if (error == Error::Ok || error == Error::OutOfMemory) return error;
   char role[32];
@@ -144,7 +145,8 @@ TENON_LAZY Error find_piece(const TensorArg& tensor, size_t i, MemoryLocation& l
 }
 
 /// Says that tensor i does not have the sizes of tensor `like`.
-TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error fail_sizes(const Batch& batch, size_t i,
+                                                  size_t like) noexcept {
   const ConstTensorArg tensor = batch.tensors[i];
   const ConstTensorArg other = batch.tensors[like];
   const auto say = [&](const auto&... more) noexcept {
@@ -156,7 +158,7 @@ TENON_LAZY TENON_COLD Error fail_sizes(const Batch& batch, size_t i, size_t like
 }
 
 /// Checks the tensors, and computes the sizes of the result.
-TENON_LAZY Error plan_batch(int64_t dim, Batch& batch) noexcept {
+TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
   if (count == 0) return fail(Error::InvalidArgument, "the list has no tensors");
   Device device;
@@ -267,7 +269,7 @@ inline Error copy_slices(const Batch& batch, const MemoryLocation& out, int64_t 
 
 /// Copies the tensors to `out`, which has the batch's sizes and shares no memory with them. Threads
 /// share them by indices of the dimension, unless one index has enough bytes for all threads.
-TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
+TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
   const int64_t count = batch.sizes[batch.dim];
   size_t nbytes = elementSize(batch.type);
   for (const int64_t size : batch.sizes) {
@@ -286,7 +288,7 @@ TENON_LAZY Error copy_batch(const Batch& batch, const MemoryLocation& out) noexc
   return error;
 }
 
-TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
+TENON_TEMPLATE_INLINE Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
   MemoryLocation to;
   TENON_TRY(find_destination(out, "the output", to));
   const TensorFields& result = fields(out);
@@ -315,15 +317,15 @@ TENON_LAZY Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexce
 template <class Out>
 Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
   Batch batch{tensors, is_stack};
-  Draft draft;
+  NewTensor draft;
   Error error = plan_batch(dim, batch);
-  Plan plan(batch.type);
-  if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, plan.backend);
-  if (error == Error::Ok) error = make_row_major(batch.sizes, plan, false, draft);
+  CreateOptions opts(batch.type);
+  if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, opts.backend);
+  if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, draft);
   MemoryLocation out;
   if (error == Error::Ok) error = locate_new(fields(draft), out);
   if (error == Error::Ok) error = copy_batch(batch, out);
-  return finish_new<Out>(function, error, draft, plan.backend);
+  return finish_new<Out>(function, error, draft, opts.backend);
 }
 
 }  // namespace detail
@@ -340,20 +342,20 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
 /// template; memory that nobody can reach), OutOfMemory.
 /// Cost: one pass over the elements, as copy_()'s.
 /// Source: at::cat, which promotes dtypes and keeps a memory format.
-TENON_LAZY TensorPtr cat(TensorArgs tensors, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE TensorPtr cat(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<TensorPtr>("cat", tensors, false, dim);
 }
-TENON_LAZY Result<TensorPtr> try_cat(TensorArgs tensors, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_cat(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<Result<TensorPtr>>("try_cat", tensors, false, dim);
 }
 
 /// The tensors, of equal sizes, along a new dimension: the result's dimension `dim`. Else as cat().
 ///
 /// Source: at::stack.
-TENON_LAZY TensorPtr stack(TensorArgs tensors, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE TensorPtr stack(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<TensorPtr>("stack", tensors, true, dim);
 }
-TENON_LAZY Result<TensorPtr> try_stack(TensorArgs tensors, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_stack(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
 }
 

@@ -9,8 +9,9 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Copies the elements of `from` to a new tensor like it.
-TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const TensorFields& from,
-                                            CastMode mode, CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error copy_to_new(const TensorFields& made,
+                                                       const TensorFields& from, CastMode mode,
+                                                       CastFunction cast) noexcept {
   if (made.is_meta()) return Error::Ok;
   MemoryLocation source;
   MemoryLocation out;
@@ -22,8 +23,8 @@ TENON_LAZY TENON_NOINLINE Error copy_to_new(const TensorFields& made, const Tens
   return copy(out, source, mode, cast);
 }
 /// copy_to_new() for host memory; one block if the source is dense and of the same type.
-TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from, CastMode mode,
-                              CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy_on_heap(const TensorFields& made, const TensorFields& from,
+                                         CastMode mode, CastFunction cast) noexcept {
   if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
     return copy_to_new(made, from, mode, cast);
   }
@@ -33,12 +34,13 @@ TENON_LAZY Error copy_on_heap(const TensorFields& made, const TensorFields& from
 
 /// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
 /// deallocate the source while it allocates, not while it copies.
-TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan& plan,
-                                                   CastMode mode, CastFunction cast,
-                                                   Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& source,
+                                                              CreateOptions& opts, CastMode mode,
+                                                              CastFunction cast,
+                                                              NewTensor& draft) noexcept {
   // The backend's code may drop the source.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  TENON_TRY(make_like(fields(source), plan, draft));
+  TENON_TRY(make_like(fields(source), opts, draft));
   const ConstTensorArg from(kept);  // as it is now
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
@@ -46,8 +48,9 @@ TENON_LAZY TENON_NOINLINE Error clone_with_backend(const TensorArg& source, Plan
 }
 
 /// Finds the clone's backend when the source or the options involve one.
-TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend* requested,
-                                               bool same_device, Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& from,
+                                                          Backend* requested, bool same_device,
+                                                          Backend*& backend) noexcept {
   if (same_device && requested == nullptr && from.owner == nullptr && from.is_host_accessible() &&
       find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
@@ -62,8 +65,10 @@ TENON_LAZY TENON_COLD Error find_clone_backend(const TensorFields& from, Backend
   return Error::Ok;
 }
 
-/// The plan of a clone in a backend's memory, or on the heap for the host's.
-inline Plan plan_in(Backend& backend) noexcept { return plan_of(ScalarType::Undefined, backend); }
+/// The options of a clone in a backend's memory, or on the heap for the host's.
+inline CreateOptions plan_in(Backend& backend) noexcept {
+  return create_options_of(ScalarType::Undefined, backend);
+}
 
 /// The functions that a clone to another type needs. Null in other clones, which do not link them.
 struct Casting {
@@ -71,19 +76,20 @@ struct Casting {
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
 };
 
-/// Completes the plan of a clone: `is_placeholder` where it has no elements, like the source.
-TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Casting& casting,
-                            bool same_device, Plan& plan, bool& is_placeholder) noexcept {
+/// Completes the options of a clone: `is_placeholder` where it has no elements, like the source.
+TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
+                                       const Casting& casting, bool same_device,
+                                       CreateOptions& opts, bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  if (!plan.has_type) plan.type = from.type;
-  plan.dynamism = from.dynamism;
-  plan.backend = nullptr;  // whatever BackendScope there is
-  if (casting.check != nullptr) TENON_TRY(casting.check(from.type, plan.type, mode));
+  if (!opts.has_type) opts.type = from.type;
+  opts.dynamism = from.dynamism;
+  opts.backend = nullptr;  // whatever BackendScope there is
+  if (casting.check != nullptr) TENON_TRY(casting.check(from.type, opts.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
-  if (plan.requested != nullptr || from.owner != nullptr ||
+  if (opts.requested != nullptr || from.owner != nullptr ||
       !(from.device.is_cpu() || has_nothing)) {
-    return find_clone_backend(from, plan.requested, same_device, plan.backend);
+    return find_clone_backend(from, opts.requested, same_device, opts.backend);
   }
   is_placeholder = has_nothing;
   return Error::Ok;
@@ -93,24 +99,25 @@ TENON_LAZY Error plan_clone(const TensorArg& source, CastMode mode, const Castin
 /// source is; with `same_device`, pinned or managed memory without a backend is an error, not a
 /// clone on cpu. `afterwards` is done once nothing else can fail.
 template <class Out, class Afterwards = Nothing>
-Out clone(const char* function, const TensorArg& source, Plan plan = Plan(ScalarType::Undefined),
+Out clone(const char* function, const TensorArg& source,
+          CreateOptions opts = CreateOptions(ScalarType::Undefined),
           CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,
           const Afterwards& afterwards = {}) {
-  Draft draft;
+  NewTensor draft;
   bool is_placeholder = false;
-  Error error = plan_clone(source, mode, casting, same_device, plan, is_placeholder);
+  Error error = plan_clone(source, mode, casting, same_device, opts, is_placeholder);
   if (error != Error::Ok) return finish_failed<Out>(function, error);
   const TensorFields& from = fields(source);
   if (is_placeholder) {
-    error = make_placeholder(from, plan, draft);
-  } else if (plan.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
-    error = make_like(from, plan, draft);
+    error = make_placeholder(from, opts, draft);
+  } else if (opts.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
+    error = make_like(from, opts, draft);
     if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
     clear_after_baseline();  // with -Og GCC omits this after it copied the layout
   } else {
-    error = clone_with_backend(source, plan, mode, casting.cast, draft);
+    error = clone_with_backend(source, opts, mode, casting.cast, draft);
   }
-  return finish_new<Out>(function, error, draft, plan.backend, afterwards);
+  return finish_new<Out>(function, error, draft, opts.backend, afterwards);
 }
 
 }  // namespace detail
@@ -139,7 +146,7 @@ struct CloneTensor {
       casting = {&detail::cast_elements<>, &detail::check_cast};
     }
     return detail::clone<Out>(function, source,
-                              detail::plan_of(own::ScalarType::Undefined, options...),
+                              detail::create_options_of(own::ScalarType::Undefined, options...),
                               CastMode::Checked, casting, true);
   }
 };

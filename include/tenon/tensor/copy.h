@@ -41,7 +41,7 @@ inline bool copy_block(const TensorFields& to, const TensorFields& from) noexcep
 
 /// Errors: InvalidArgument unless sizes of 1, and dimensions that are missing in front, make `from`
 /// become `to`.
-TENON_LAZY Error check_broadcast(const Dims& from, const Dims& to) noexcept {
+TENON_TEMPLATE_INLINE Error check_broadcast(const Dims& from, const Dims& to) noexcept {
   bool fits = from.size() <= to.size();
   for (size_t d = 0; fits && d < from.size(); ++d) {
     fits = from[d] == 1 || from[d] == to[d + to.size() - from.size()];
@@ -74,8 +74,8 @@ inline bool is_shift(const CopyPlan& plan) noexcept {
 }
 
 /// Plans a copy between locations, which may overlap. Its elements can be copied.
-TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
-                               CopyPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const MemoryLocation& from,
+                                          CastMode mode, CopyPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
   if (!may_touch(to, from)) return;
   if (is_in_place(plan, to.view, from.view)) {
@@ -94,7 +94,7 @@ TENON_LAZY void plan_locations(const MemoryLocation& to, const MemoryLocation& f
 }
 
 /// Copies inside the host's memory through a temporary.
-TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
   CopyPlan part;
@@ -106,8 +106,8 @@ TENON_LAZY Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   return Error::Ok;
 }
 
-TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from,
-                            CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE Error check_copy(const MemoryLocation& to, const MemoryLocation& from,
+                                       CastMode mode) noexcept {
   TENON_TRY(check_cast(own_type(from.view.type), own_type(to.view.type), mode));
   return check_broadcast(from.view.sizes, to.view.sizes);
 }
@@ -121,8 +121,9 @@ TENON_LAZY Error check_copy(const MemoryLocation& to, const MemoryLocation& from
 ///     of the host, overlapping else     through a temporary, which the policy has to allow
 ///     a backend's, overlapping          copy_by_backend(), if the policy allows a temporary
 ///     a backend's, apart                copy_by_backend()
-TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocation& from,
-                                   CastMode mode, CopyPolicy policy, CastFunction cast) noexcept {
+TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLocation& from,
+                                       CastMode mode, CopyPolicy policy,
+                                       CastFunction cast) noexcept {
   TENON_TRY(check_copy(to, from, mode));
   CopyPlan plan;
   plan_locations(to, from, mode, plan);
@@ -147,16 +148,17 @@ TENON_COMPILED_ONCE Error copy_any(const MemoryLocation& to, const MemoryLocatio
 }
 
 /// Finds the locations of two tensors. `holds` keep their memory while a backend's code may run.
-TENON_LAZY Error find_both(const TensorArg& dst, const TensorArg& src, MemoryLocation& to,
-                           MemoryLocation& from, MemoryHold (&holds)[2]) noexcept {
+TENON_TEMPLATE_INLINE Error find_both(const TensorArg& dst, const TensorArg& src,
+                                      MemoryLocation& to, MemoryLocation& from,
+                                      MemoryHold (&holds)[2]) noexcept {
   TENON_TRY(find_destination(dst, "the destination", to));
   TENON_TRY(find_source(src, "the source", from));
   TENON_TRY(hold_while_asking(dst, from.backend != nullptr, holds[0]));
   return hold_while_asking(src, to.backend != nullptr, holds[1]);
 }
 
-TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
-                             CopyPolicy policy, CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
+                                        CopyPolicy policy, CastFunction cast) noexcept {
   TENON_TRY(check_metadata(dst, "the destination"));
   if (!src.defined()) {  // the destination's errors come first
     MemoryLocation to;
@@ -168,12 +170,12 @@ TENON_LAZY Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMod
   MemoryLocation from;
   MemoryHold holds[2];
   TENON_TRY(find_both(dst, src, to, from, holds));
-  return copy_any(to, from, mode, policy, cast);
+  return copy_checked(to, from, mode, policy, cast);
 }
 
 /// Checks the list `name` of a Normalize.
-TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t dim,
-                                int64_t channels) noexcept {
+TENON_TEMPLATE_INLINE Error check_channels(const FloatList& list, const char* name, int64_t dim,
+                                           int64_t channels) noexcept {
   if (list.error() != Error::Ok) {
     return fail(list.error(), TENON_OUT_OF_MEMORY " for the values of ", name);
   }
@@ -183,8 +185,9 @@ TENON_LAZY Error check_channels(const FloatList& list, const char* name, int64_t
 }
 
 /// Checks the arguments of a normalising copy, and finds the dimension of the channels.
-TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
-                                 const Normalize& normalize, CastMode mode, size_t& dim) noexcept {
+TENON_TEMPLATE_INLINE Error check_normalize(const TensorView& dst, const TensorView& src,
+                                            const Normalize& normalize, CastMode mode,
+                                            size_t& dim) noexcept {
   const ScalarType from = own_type(src.type);
   const ScalarType to = own_type(dst.type);
   const bool rounds = isIntegralType(to, false) && !isComplexType(from);
@@ -207,9 +210,10 @@ TENON_LAZY Error check_normalize(const TensorView& dst, const TensorView& src,
 
 /// Copies and normalises memories that overlap or are a backend's, through temporaries for the
 /// source, the result, or both.
-TENON_LAZY TENON_COLD Error normalize_staged(const MemoryLocation& to, const MemoryLocation& from,
-                                             const Normalize& normalize, size_t dim,
-                                             CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error normalize_staged(const MemoryLocation& to,
+                                                        const MemoryLocation& from,
+                                                        const Normalize& normalize, size_t dim,
+                                                        CastMode mode) noexcept {
   const bool stages_to = to.backend != nullptr;
   const bool stages_from = from.backend != nullptr || !stages_to;
   HostBuffer buffers[2];
@@ -245,8 +249,8 @@ TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const Memory
 }
 
 /// Writes the element at `element` to all of the tensor.
-TENON_LAZY Error fill_location(const TensorFields& tensor, const MemoryLocation& out,
-                               const void* element) noexcept {
+TENON_TEMPLATE_INLINE Error fill_location(const TensorFields& tensor, const MemoryLocation& out,
+                                          const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
   return produce(
       tensor, out, "constant",
@@ -258,7 +262,7 @@ TENON_LAZY Error fill_location(const TensorFields& tensor, const MemoryLocation&
       });
 }
 
-TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
+TENON_TEMPLATE_INLINE Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
   MemoryLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   alignas(16) unsigned char element[16] = {};
@@ -268,7 +272,7 @@ TENON_LAZY Error fill_with(const TensorArg& tensor, const Scalar& value) noexcep
   return fill_location(fields(tensor), out, element);
 }
 
-TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
   MemoryLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
@@ -279,12 +283,13 @@ TENON_LAZY Error zero(const TensorArg& tensor) noexcept {
 
 /// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
 /// tensor.
-TENON_LAZY Error make_contiguous(const TensorArg& source, const Plan& plan, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const CreateOptions& opts,
+                                            NewTensor& draft) noexcept {
   MemoryLocation from;
   TENON_TRY(find_location(fields(source), "the source tensor", from));
   MemoryHold hold;
   TENON_TRY(hold.hold(source));
-  TENON_TRY(make_row_major(from.view.sizes, plan, false, draft));
+  TENON_TRY(make_row_major(from.view.sizes, opts, false, draft));
   MemoryLocation to;
   TENON_TRY(locate_new(fields(draft), to));
   return copy(to, from);
@@ -297,16 +302,16 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   }
   const Tensor handle = tensor.defined() ? tensor.tensor() : Tensor();  // the caller's may go
   const TensorArg source(handle);
-  Plan plan(ScalarType::Undefined);
-  Draft draft;
+  CreateOptions opts(ScalarType::Undefined);
+  NewTensor draft;
   bool is_placeholder = false;
-  Error error = plan_like(source, plan, is_placeholder);
+  Error error = plan_like(source, opts, is_placeholder);
   if (error == Error::Ok) {
-    plan.dynamism = fields(source).dynamism;
-    error = is_placeholder ? make_placeholder(fields(source), plan, draft)
-                           : make_contiguous(source, plan, draft);
+    opts.dynamism = fields(source).dynamism;
+    error = is_placeholder ? make_placeholder(fields(source), opts, draft)
+                           : make_contiguous(source, opts, draft);
   }
-  return finish_new<Out>(function, error, draft, plan.backend);
+  return finish_new<Out>(function, error, draft, opts.backend);
 }
 
 template <class Out>
@@ -315,7 +320,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
       fields(tensor).type == type.value_or(ScalarType::Undefined)) {
     return tensor.tensor();
   }
-  return clone<Out>(function, tensor, plan_of(ScalarType::Undefined, type), mode,
+  return clone<Out>(function, tensor, create_options_of(ScalarType::Undefined, type), mode,
                     {&cast_elements<>, &check_cast});
 }
 

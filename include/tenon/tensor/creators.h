@@ -31,30 +31,32 @@ inline Error find_backend_like(const TensorFields& from, Backend* requested,
 }
 
 /// A tensor without data like `from`, on its device.
-TENON_LAZY TENON_COLD Error make_placeholder(const TensorFields& from, const Plan& plan,
-                                             Draft& draft) noexcept {
-  TENON_TRY(check_type(plan.type));
+TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from,
+                                                        const CreateOptions& opts,
+                                                        NewTensor& draft) noexcept {
+  TENON_TRY(check_type(opts.type));
   TENON_TRY(make_impl(draft));
   ImplFields& made = fields(draft);
   made.layout = from.layout;
-  TENON_TRY(made.layout.check(elementSize(plan.type)));
-  made.type = plan.type;
+  TENON_TRY(made.layout.check(elementSize(opts.type)));
+  made.type = opts.type;
   made.device = from.device;
   if (from.is_meta() && from.ownership != Ownership::Borrowed) made.ownership = Ownership::Owned;
-  made.finalize(plan.dynamism);
+  made.finalize(opts.dynamism);
   return Error::Ok;
 }
 
-/// Completes the plan of a tensor like `source`: of its type and in its backend's memory, unless
+/// Completes the options of a tensor like `source`: of its type and in its backend's memory, unless
 /// options say otherwise. `is_placeholder` where the source is on Meta, without a backend.
-TENON_LAZY Error plan_like(const TensorArg& source, Plan& plan, bool& is_placeholder) noexcept {
+TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& opts,
+                                      bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   // An Undefined that an option says means the source's type too, as in ExecuTorch.
-  if (plan.type == ScalarType::Undefined) plan.type = from.type;
-  is_placeholder = from.is_meta() && from.owner == nullptr && plan.requested == nullptr;
-  plan.backend = nullptr;
-  return is_placeholder ? Error::Ok : find_backend_like(from, plan.requested, plan.backend);
+  if (opts.type == ScalarType::Undefined) opts.type = from.type;
+  is_placeholder = from.is_meta() && from.owner == nullptr && opts.requested == nullptr;
+  opts.backend = nullptr;
+  return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
 }
 
 // The elements of a new tensor: make() makes a draft that has them, and no shape. kIsFloat: see
@@ -64,56 +66,57 @@ inline constexpr unsigned char kZeroElement[16] = {};
 
 struct Uninitialized {
   template <bool kIsFloat>
-  static Error make(const Plan& plan, Draft& draft) noexcept {
-    return make_memory(plan, false, draft);
+  static Error make(const CreateOptions& opts, NewTensor& draft) noexcept {
+    return make_memory(opts, false, draft);
   }
 };
-TENON_LAZY Error new_zeros(const Plan& plan, Draft& draft) noexcept {
-  TENON_TRY(make_memory(plan, true, draft));
-  if (plan.backend == nullptr) return Error::Ok;
-  return write_elements(plan, draft, kZeroElement, [&](void* out) noexcept {
-    std::memset(out, 0, plan.nbytes());
+TENON_TEMPLATE_INLINE Error new_zeros(const CreateOptions& opts, NewTensor& draft) noexcept {
+  TENON_TRY(make_memory(opts, true, draft));
+  if (opts.backend == nullptr) return Error::Ok;
+  return write_elements(opts, draft, kZeroElement, [&](void* out) noexcept {
+    std::memset(out, 0, opts.nbytes());
     return Error::Ok;
   });
 }
 /// All elements `value`, which must fit the type.
 template <bool kIsFloat>
-TENON_NOINLINE Error new_full(const Plan& plan, const Scalar& value, Draft& draft) noexcept {
+TENON_NOINLINE Error new_full(const CreateOptions& opts, const Scalar& value,
+                              NewTensor& draft) noexcept {
   unsigned char element[16] = {};
-  TENON_TRY(store_scalar<kIsFloat>(plan.type, value, element));
-  if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(plan, draft);
-  TENON_TRY(make_memory(plan, false, draft));
-  return write_elements(plan, draft, element, [&](void* out) noexcept {
-    fill_elements(out, plan.count, element, elementSize(plan.type));
+  TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
+  if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(opts, draft);
+  TENON_TRY(make_memory(opts, false, draft));
+  return write_elements(opts, draft, element, [&](void* out) noexcept {
+    fill_elements(out, opts.count, element, elementSize(opts.type));
     return Error::Ok;
   });
 }
 template <int64_t kValue>
 struct AllOf {
   template <bool kIsFloat>
-  static Error make(const Plan& plan, Draft& draft) noexcept {
+  static Error make(const CreateOptions& opts, NewTensor& draft) noexcept {
     if constexpr (kValue == 0) {
-      return new_zeros(plan, draft);
+      return new_zeros(opts, draft);
     } else {
-      return new_full<kIsFloat>(plan, kValue, draft);
+      return new_full<kIsFloat>(opts, kValue, draft);
     }
   }
 };
 struct Filled {
   template <bool kIsFloat>
-  static Error make(const Plan& plan, Draft& draft, const Scalar& value) noexcept {
-    return new_full<kIsFloat>(plan, value, draft);
+  static Error make(const CreateOptions& opts, NewTensor& draft, const Scalar& value) noexcept {
+    return new_full<kIsFloat>(opts, value, draft);
   }
 };
 
 /// Makes a tensor of a shape with its elements.
 template <class Elements, bool kIsFloat, class Shape, class... Value>
-Error make_of_elements(const Shape& shape, Plan& plan, Draft& draft,
+Error make_of_elements(const Shape& shape, CreateOptions& opts, NewTensor& draft,
                        const Value&... value) noexcept {
-  if constexpr (!kIsFloat) TENON_TRY(check_type(plan.type));
-  TENON_TRY(shape.check(plan));
-  TENON_TRY(Elements::template make<kIsFloat>(plan, draft, value...));
-  return write_shape(shape, plan, draft);
+  if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
+  TENON_TRY(shape.check(opts));
+  TENON_TRY(Elements::template make<kIsFloat>(opts, draft, value...));
+  return write_shape(shape, opts, draft);
 }
 
 }  // namespace detail
@@ -129,11 +132,11 @@ struct Creator {
 
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
-    detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
-    detail::Draft draft;
+    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
+    detail::NewTensor draft;
     const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
-        detail::RowMajor{sizes}, plan, draft, value...);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+        detail::RowMajor{sizes}, opts, draft, value...);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
   template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
@@ -148,11 +151,11 @@ struct StridedCreator {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
-    detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
-    detail::Draft draft;
+    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
+    detail::NewTensor draft;
     const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
-        detail::Strided{sizes, {}, strides}, plan, draft, value...);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+        detail::Strided{sizes, {}, strides}, opts, draft, value...);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -164,19 +167,19 @@ struct LikeCreator {
 
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
-    detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
-    detail::Draft draft;
+    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
+    detail::NewTensor draft;
     bool is_placeholder = false;
-    Error error = detail::plan_like(source, plan, is_placeholder);
+    Error error = detail::plan_like(source, opts, is_placeholder);
     if (error == Error::Ok) {
       const detail::TensorFields& from = detail::fields(source);
-      const Layout kept = detail::keep_layout(from, plan);
-      const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
+      const Layout kept = detail::keep_layout(from, opts);
+      const detail::Like shape{opts.backend != nullptr ? kept : from.layout};
       error = is_placeholder
-                  ? detail::make_placeholder(from, plan, draft)
-                  : detail::make_of_elements<Elements, false>(shape, plan, draft, value...);
+                  ? detail::make_placeholder(from, opts, draft)
+                  : detail::make_of_elements<Elements, false>(shape, opts, draft, value...);
     }
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -193,10 +196,11 @@ struct ScalarTensor {
   /// Source: at::scalar_tensor.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Scalar& value, Options&&... options) const {
-    const detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
-    detail::Draft draft;
-    const Error error = detail::of_scalar(value, plan, draft);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    const detail::CreateOptions opts =
+        detail::create_options_of(own::ScalarType::Float, options...);
+    detail::NewTensor draft;
+    const Error error = detail::of_scalar(value, opts, draft);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 

@@ -12,7 +12,7 @@
 //   The tensor is deallocated.
 // - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
 //   checked again afterwards.
-// - Views and exports: a backend's allocate, for their metadata. The source as it is; a KeptSource
+// - Views and exports: a backend's allocate, for their metadata. The source as it is; a SourceGuard
 //   keeps it and its memory, and its shape is read afterwards.
 // - Copies, fills, clones and texts: a backend's. A MemoryHold keeps the memory meanwhile.
 // - tell_made(): on_made. The finished tensor, which nobody else has.

@@ -13,8 +13,9 @@ struct DimNames {
   void operator()(void*) const noexcept {}
 };
 
-TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<std::string>&& names,
-                               Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_template(const Dims& sizes, ScalarType type,
+                                          std::vector<std::string>&& names,
+                                          NewTensor& draft) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
   if (!names.empty() && names.size() != sizes.size()) {
     return fail(Error::InvalidArgument, names.size(), " names were given for sizes ", sizes);
@@ -29,9 +30,9 @@ TENON_LAZY Error make_template(const Dims& sizes, ScalarType type, std::vector<s
   }
   Deleter keep;
   if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
-  Plan plan(type, TensorShapeDynamism::STATIC);
-  plan.device = DeviceType::Meta;
-  TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, plan, &keep, draft));
+  CreateOptions opts(type, TensorShapeDynamism::STATIC);
+  opts.device = DeviceType::Meta;
+  TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, opts, &keep, draft));
   fields(draft).ownership = Ownership::Owned;
   return Error::Ok;
 }
@@ -48,7 +49,7 @@ struct MakeTemplate {
   /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error =
         detail::make_template(sizes, detail::own_type(type), std::move(names), draft);
     return detail::finish<Out>(function, error, draft);
@@ -61,7 +62,7 @@ inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_tem
 /// dimensions may be others.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
-TENON_LAZY std::vector<std::string> dim_names(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE std::vector<std::string> dim_names(detail::ConstTensorArg t) {
   detail::raise_if("dim_names", detail::check_metadata(t, "the tensor"));
   Deleter* const kept = detail::deleter_of(t);
   detail::DimNames* const names = kept == nullptr ? nullptr : kept->target<detail::DimNames>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Draft, a tensor in the making, and MemoryHold, which keeps the memory of one.
+// NewTensor, a tensor in the making, and MemoryHold, which keeps the memory of one.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +20,22 @@ inline constexpr size_t kMaxInlineBytes = 1024;
 constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInlineBytes; }
 
 /// A tensor in the making: its impl, which a creator fills in place.
-using Draft = TensorImplPtr;
+using NewTensor = TensorImplPtr;
 
-/// Makes an impl, in the memory of `keeper` if that is not null. `room` more bytes follow in
-/// the block, for elements. `draft` is null before.
-TENON_LAZY Error make_impl(Draft& draft, BackendState* keeper = nullptr, size_t room = 0) noexcept {
-  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, keeper);
+/// Makes an impl, in the memory of `metadata_backend` if that is not null. `room` more bytes follow
+/// in the block, for elements. `draft` is null before.
+TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
+                                      size_t room = 0) noexcept {
+  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata_backend);
   if (block == nullptr) return Error::OutOfMemory;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
   ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
-  fields(draft).keeper = keeper;
+  fields(draft).metadata_backend = metadata_backend;
   return Error::Ok;
 }
 /// The room that `nbytes` bytes need, and where they are in it.
 constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlignment - 1; }
-inline void* inline_data(const Draft& draft) noexcept {
+inline void* inline_data(const NewTensor& draft) noexcept {
   return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
 /// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
@@ -96,7 +97,7 @@ class MemoryHold {
   /// Makes `draft` the tensor whose memory is held if it still matches the description.
   bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
              ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
-             Draft& draft) const noexcept {
+             NewTensor& draft) const noexcept {
     if (!kHasOwnTensors || base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
@@ -145,13 +146,14 @@ struct ReleaseHold {
   void operator()(const void*) noexcept { const MemoryHold released = std::move(hold); }
 };
 /// A hold as a shared_ptr; null if there is nothing to hold.
-TENON_LAZY Error make_owner(const TensorArg& source, std::shared_ptr<const void>& owner) noexcept {
+TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
+                                       std::shared_ptr<const void>& owner) noexcept {
   ReleaseHold release;
   TENON_TRY(release.hold.hold(source));
   const void* const held = release.hold.tensor();
   if (held == nullptr) return Error::Ok;
   constexpr size_t kSize = kControlSize + sizeof(ReleaseHold);
-  void* const block = allocate_metadata(kSize, keeper_beside(fields(source)));
+  void* const block = allocate_metadata(kSize, metadata_backend_beside(fields(source)));
   if (block == nullptr) return Error::OutOfMemory;
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;

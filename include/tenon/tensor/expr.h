@@ -79,7 +79,7 @@ inline constexpr bool kWideAddresses = sizeof(void*) == 8;
 inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
 inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0x7fff0000u;
 
-TENON_LAZY Error plan_random(const Expression& node, RandomPlan& plan) {
+TENON_TEMPLATE_INLINE Error plan_random(const Expression& node, RandomPlan& plan) {
   const ScalarType type = own_type(node.type);
   const double* const p = node.parameters;
   return node.kind == ExpressionKind::Uniform ? plan_uniform(plan, type, p[0], p[1])
@@ -87,8 +87,8 @@ TENON_LAZY Error plan_random(const Expression& node, RandomPlan& plan) {
 }
 
 /// Writes elements [first, first + count) to host memory, bit for bit those of the CPU's creators.
-TENON_LAZY Error evaluate(const Expression& node, int64_t first, int64_t count,
-                          unsigned char* out) {
+TENON_TEMPLATE_INLINE Error evaluate(const Expression& node, int64_t first, int64_t count,
+                                     unsigned char* out) {
   const ScalarType type = own_type(node.type);
   const size_t size = elementSize(type);
   const size_t nbytes = static_cast<size_t>(count) * size;
@@ -140,7 +140,7 @@ constexpr bool is_random(ExpressionKind kind) noexcept {
 }  // namespace detail
 
 /// The expression in a line: "Uniform(0, 1) Float {2, 3}".
-TENON_LAZY std::string to_string(const Expression& expression) {
+TENON_TEMPLATE_INLINE std::string to_string(const Expression& expression) {
   const double* const p = expression.parameters;
   std::string text = toString(expression.kind);
   if (expression.kind == ExpressionKind::Constant) {
@@ -157,14 +157,14 @@ TENON_LAZY std::string to_string(const Expression& expression) {
 namespace detail {
 
 /// Appends a node in the language of Graphviz.
-TENON_LAZY void append_dot(const Expression& node, size_t number, std::string& out) {
+TENON_TEMPLATE_INLINE void append_dot(const Expression& node, size_t number, std::string& out) {
   append_text(out, "  n", number, " [label=\"", to_string(node).c_str());
   if (is_random(node.kind)) {
     append_text(out, "\\nseed ", node.start.seed, ", offset ", node.start.offset);
   }
   out += "\"];\n";
 }
-TENON_LAZY std::string dot_of(const std::string& body) {
+TENON_TEMPLATE_INLINE std::string dot_of(const std::string& body) {
   return "digraph expression {\n  node [shape=box, fontname=\"monospace\"];\n" + body + "}\n";
 }
 
@@ -429,7 +429,8 @@ class TENON_EXPORT ExprBackend : public Backend {
 
 namespace detail {
 
-TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
+TENON_TEMPLATE_INLINE Error find_expression(const TensorArg& tensor,
+                                            ExpressionPtr& found) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   MemoryLocation location;
   TENON_TRY(find_location(fields(tensor), "the tensor", location));
@@ -446,7 +447,7 @@ TENON_LAZY Error find_expression(const TensorArg& tensor, ExpressionPtr& found) 
 
 /// find_expression(), which raises errors under the name of `function` and copies the bytes of
 /// Data.
-TENON_LAZY ExpressionPtr get_expression(const char* function, const TensorArg& tensor) {
+TENON_TEMPLATE_INLINE ExpressionPtr get_expression(const char* function, const TensorArg& tensor) {
   ExpressionPtr found;
   raise_if(function, find_expression(tensor, found));
   if (found->kind != ExpressionKind::Data || found->data != nullptr) return found;
@@ -463,8 +464,8 @@ TENON_LAZY ExpressionPtr get_expression(const char* function, const TensorArg& t
 }
 
 /// Repeats the call that an expression records; copies Data.
-TENON_LAZY Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor,
-                                    Backend& backend) {
+TENON_TEMPLATE_INLINE Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor,
+                                               Backend& backend) {
   const TensorShapeDynamism dynamism = fields(tensor).dynamism;
   Generator generator(e.start.seed, e.start.offset);
   const double* const p = e.parameters;
@@ -483,8 +484,8 @@ TENON_LAZY Result<TensorPtr> repeat(const Expression& e, const TensorArg& tensor
   return try_backend_copy(tensor, backend);
 }
 
-TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& tensor,
-                                         Backend& backend) {
+TENON_TEMPLATE_INLINE Result<TensorPtr> materialize(const char* function, const TensorArg& tensor,
+                                                    Backend& backend) {
   ExpressionPtr found;
   const Error error = find_expression(tensor, found);
   if (error != Error::Ok) return add_context(function, error);
@@ -499,7 +500,7 @@ TENON_LAZY Result<TensorPtr> materialize(const char* function, const TensorArg& 
 /// Ownership: the expression does not change when the tensor does.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (a tensor
 /// of another backend), OutOfMemory.
-TENON_LAZY ExpressionPtr expression(const TensorArg& tensor) {
+TENON_TEMPLATE_INLINE ExpressionPtr expression(const TensorArg& tensor) {
   return detail::get_expression("expression", tensor);
 }
 
@@ -509,15 +510,15 @@ TENON_LAZY ExpressionPtr expression(const TensorArg& tensor) {
 /// Ownership: owns its memory. Type, sizes and dynamism are the source's.
 /// Errors: as expression()'s, and the creator's.
 /// Source: Nx.Defn.jit, for what Nx.Defn.Expr recorded.
-TENON_LAZY TensorPtr materialize(const TensorArg& tensor, Backend& backend) {
+TENON_TEMPLATE_INLINE TensorPtr materialize(const TensorArg& tensor, Backend& backend) {
   return detail::materialize("materialize", tensor, backend).value();
 }
-TENON_LAZY Result<TensorPtr> try_materialize(const TensorArg& tensor, Backend& backend) {
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_materialize(const TensorArg& tensor, Backend& backend) {
   return detail::materialize("try_materialize", tensor, backend);
 }
 
 /// An expression in the language of Graphviz.
-TENON_LAZY std::string to_dot(const Expression& expression) {
+TENON_TEMPLATE_INLINE std::string to_dot(const Expression& expression) {
   std::string body;
   detail::append_dot(expression, 0, body);
   return detail::dot_of(body);
@@ -525,7 +526,7 @@ TENON_LAZY std::string to_dot(const Expression& expression) {
 
 /// Those of tensors, each an ellipse; an expression that several share is drawn once.
 /// Errors: as expression()'s.
-TENON_LAZY std::string to_dot(std::initializer_list<TensorArg> tensors) {
+TENON_TEMPLATE_INLINE std::string to_dot(std::initializer_list<TensorArg> tensors) {
   std::string body;
   std::vector<ExpressionPtr> nodes;
   size_t index = 0;
@@ -543,6 +544,6 @@ TENON_LAZY std::string to_dot(std::initializer_list<TensorArg> tensors) {
   }
   return detail::dot_of(body);
 }
-TENON_LAZY std::string to_dot(const TensorArg& tensor) { return to_dot({tensor}); }
+TENON_TEMPLATE_INLINE std::string to_dot(const TensorArg& tensor) { return to_dot({tensor}); }
 
 TENON_END_NAMESPACE

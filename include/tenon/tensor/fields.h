@@ -45,10 +45,11 @@ struct TensorFields {
   Ownership ownership = Ownership::Borrowed;
   // Bits, so that a TensorImpl takes 160 bytes on bare metal.
   bool readonly : 1;
-  bool opaque : 1;                 // only the backend reaches the memory, whatever the device
-  bool deallocated : 1;            // by backend_deallocate(): the metadata is all that is left
-  BackendState* owner = nullptr;   // whose memory it is, where it is not the host's heap
-  BackendState* keeper = nullptr;  // in whose memory this lies, if not the heap's; counted there
+  bool opaque : 1;                // only the backend reaches the memory, whatever the device
+  bool deallocated : 1;           // by backend_deallocate(): the metadata is all that is left
+  BackendState* owner = nullptr;  // whose memory it is, where it is not the host's heap
+  // In whose memory this lies, if not the heap's; counted there.
+  BackendState* metadata_backend = nullptr;
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false) {}
 
@@ -72,11 +73,12 @@ struct TensorFields {
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// The keeper of more metadata for a tensor, of a view's, say; null for the heap, and when the
-/// keeper is gone.
-inline BackendState* keeper_beside(const TensorFields& tensor) noexcept {
-  BackendState* const keeper = tensor.keeper;
-  return keeper == nullptr || keeper->find() == nullptr ? nullptr : keeper;
+/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and when
+/// that backend is gone.
+inline BackendState* metadata_backend_beside(const TensorFields& tensor) noexcept {
+  BackendState* const metadata_backend = tensor.metadata_backend;
+  return metadata_backend == nullptr || metadata_backend->find() == nullptr ? nullptr
+                                                                            : metadata_backend;
 }
 
 /// The memory described, not owned.

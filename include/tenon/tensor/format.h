@@ -69,7 +69,8 @@ struct TensorText {
   size_t line = 0;        // where the last line begins in `out`
 };
 
-TENON_LAZY void take_float(TensorText& t, FloatColumn& column, double value, const char* unit) {
+TENON_TEMPLATE_INLINE void take_float(TensorText& t, FloatColumn& column, double value,
+                                      const char* unit) {
   switch (t.pass) {
     case TensorText::Pass::LookAt: return look_at(column, value);
     case TensorText::Pass::Measure: return measure(column, value);
@@ -78,7 +79,7 @@ TENON_LAZY void take_float(TensorText& t, FloatColumn& column, double value, con
 }
 
 /// Looks at, measures or writes the element at an offset.
-TENON_LAZY void take_element(TensorText& t, int64_t offset) {
+TENON_TEMPLATE_INLINE void take_element(TensorText& t, int64_t offset) {
   const ScalarType type = t.tensor.type;
   alignas(16) unsigned char exact[16] = {};
   const int64_t at = offset * static_cast<int64_t>(elementSize(type));
@@ -111,7 +112,7 @@ TENON_LAZY void take_element(TensorText& t, int64_t offset) {
 }
 
 /// Writes the separator between two elements of dimension d.
-TENON_LAZY void write_separator(TensorText& t, size_t d) {
+TENON_TEMPLATE_INLINE void write_separator(TensorText& t, size_t d) {
   const size_t rank = t.tensor.layout.rank();
   if (d + 1 == rank) {
     t.out += ' ';
@@ -124,7 +125,7 @@ TENON_LAZY void write_separator(TensorText& t, size_t d) {
 
 /// Moves the text written since `begin` to a new line if the line already has other elements and
 /// becomes too long with it and the closing brackets.
-TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
+TENON_TEMPLATE_INLINE void wrap_row(TensorText& t, size_t begin) {
   const size_t rank = t.tensor.layout.rank();
   const bool fits = t.out.size() - t.line + rank <= static_cast<size_t>(t.options.width);
   if (fits || begin - t.line == rank) return;
@@ -135,7 +136,7 @@ TENON_LAZY void wrap_row(TensorText& t, size_t begin) {
 }
 
 /// Goes through the elements to be shown, from dimension d on.
-TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
+TENON_TEMPLATE_INLINE void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const Layout& layout = t.tensor.layout;
   if (d == layout.rank()) return take_element(t, offset);
   const bool is_writing = t.pass == TensorText::Pass::Write;
@@ -160,8 +161,8 @@ TENON_LAZY void walk_shown(TensorText& t, size_t d, int64_t offset) {
 
 /// Fetches the shown elements from a backend's memory, of a shortened tensor the corners, by one
 /// copy.
-TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuffer& buffer,
-                             Layout& compact) noexcept {
+TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& from,
+                                        HostBuffer& buffer, Layout& compact) noexcept {
   const TensorView& whole = from.view;
   const size_t size = elementSize(own_type(whole.type));
   Dims sizes = whole.sizes;
@@ -195,8 +196,8 @@ TENON_LAZY Error fetch_shown(TensorText& t, const MemoryLocation& from, HostBuff
 }
 
 /// Writes the elements of a tensor that has some.
-TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions& options,
-                                std::string& out) {
+TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const FormatOptions& options,
+                                           std::string& out) {
   TENON_TRY(check_owner(tensor, "the tensor"));
   TensorText t(tensor, options, out);
   HostBuffer buffer;
@@ -254,7 +255,8 @@ TENON_LAZY Error print_elements(const TensorFields& tensor, const FormatOptions&
 /// Source: numpy.array2string, of 2.3 and later. Differences: with 0 edge items a shortened
 /// dimension shows none, where NumPy shows the last; a power of two of Double may have a digit
 /// more, beyond the 15th, where its fewest digits are not the nearest.
-TENON_LAZY std::string to_string(detail::ConstTensorArg t, const FormatOptions& options = {}) {
+TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
+                                            const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
   if (detail::check_metadata(t, "the tensor") != Error::Ok) {
     return std::string("not shown: ") + last_error_message();

@@ -25,7 +25,7 @@ void append_text(std::string& out, const Values&... values) {
 }
 /// Pads `size` characters to `width`. They may be more if another thread wrote to the memory since
 /// it was measured.
-TENON_LAZY void pad(std::string& out, size_t size, size_t width, char with = ' ') {
+TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, size_t width, char with = ' ') {
   if (size < width) out.append(width - size, with);
 }
 
@@ -63,7 +63,7 @@ struct FloatText {
   std::string_view exponent;  // digits, after the sign
 };
 
-TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
+TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
   if (!is_finite(value)) {
     column.has_special = true;
     column.has_minus_infinity |= !is_nan(value) && value < 0;
@@ -90,7 +90,7 @@ TENON_LAZY void look_at(FloatColumn& column, double value) noexcept {
 
 /// Finds the pieces of what snprintf printed with %+e or %+f: between the digits it puts what the C
 /// locale has for a point, which may be several bytes.
-TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
+TENON_TEMPLATE_INLINE void split_digits(FloatText& out, bool plus) noexcept {
   const auto digits_at = [](const char* p) {
     return std::string_view(p, std::strspn(p, "0123456789"));
   };
@@ -104,7 +104,7 @@ TENON_LAZY void split_digits(FloatText& out, bool plus) noexcept {
 }
 
 /// Whether the text, read as a number of this type, is the value.
-TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noexcept {
+TENON_TEMPLATE_INLINE bool reads_back(ScalarType type, const char* text, double value) noexcept {
   const int errno_before = errno;  // which subnormal numbers change
   const double read = type == ScalarType::Float
                           ? static_cast<double>(std::strtof(text, nullptr))  // rounded once
@@ -124,8 +124,8 @@ TENON_LAZY bool reads_back(ScalarType type, const char* text, double value) noex
 }
 
 /// Prints a finite number with so many digits after the point.
-TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t digits,
-                              FloatText& out) noexcept {
+TENON_TEMPLATE_INLINE void print_nearest(const FloatColumn& column, double value, size_t digits,
+                                         FloatText& out) noexcept {
 #if defined(_NANO_FORMATTED_IO) && !TENON_PORTABLE
   __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
 #endif
@@ -143,8 +143,8 @@ TENON_LAZY void print_nearest(const FloatColumn& column, double value, size_t di
 
 /// As print_nearest(), but rounds a power of two up if only that reads back: below a power of two
 /// the spacing is half. Double needs no such step.
-TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t digits,
-                             FloatText& out) noexcept {
+TENON_TEMPLATE_INLINE void print_digits(const FloatColumn& column, double value, size_t digits,
+                                        FloatText& out) noexcept {
   print_nearest(column, value, digits, out);
   const bool is_power_of_two = double_bits(value) << 12 == 0;
   if (!is_power_of_two || column.type == ScalarType::Double || value == 0 ||
@@ -167,7 +167,8 @@ TENON_LAZY void print_digits(const FloatColumn& column, double value, size_t dig
 
 /// Prints a finite number with as few digits as identify it among those of its type, and at most
 /// `precision` after the point.
-TENON_LAZY void print_shortest(const FloatColumn& column, double value, FloatText& out) noexcept {
+TENON_TEMPLATE_INLINE void print_shortest(const FloatColumn& column, double value,
+                                          FloatText& out) noexcept {
   print_digits(column, value, static_cast<size_t>(column.precision), out);
   size_t digits = out.fraction.size();
   const bool is_exact = reads_back(column.type, out.text, value);
@@ -180,7 +181,7 @@ TENON_LAZY void print_shortest(const FloatColumn& column, double value, FloatTex
   print_digits(column, value, digits, out);
 }
 
-TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
+TENON_TEMPLATE_INLINE void measure(FloatColumn& column, double value) noexcept {
   if (!is_finite(value)) return;
   FloatText text;
   print_shortest(column, value, text);
@@ -193,8 +194,8 @@ TENON_LAZY void measure(FloatColumn& column, double value) noexcept {
 }
 
 /// Writes a number with `unit` ("j" or "") right after it, padded to the column's width.
-TENON_LAZY void write_float(const FloatColumn& column, double value, const char* unit,
-                            std::string& out) {
+TENON_TEMPLATE_INLINE void write_float(const FloatColumn& column, double value, const char* unit,
+                                       std::string& out) {
   if (!is_finite(value)) {
     std::string word = !is_nan(value) && value < 0 ? "-" : column.plus ? "+" : "";
     word += is_nan(value) ? "nan" : "inf";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a Draft to a handle, and from a handle to the memory behind it: where the modes differ.
+// From a NewTensor to a handle, and from a handle to the memory behind it: where the modes differ.
 #pragma once
 
 #include "tenon/config.h"
@@ -41,16 +41,16 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
 /// The source of a view or an export while the metadata of that is allocated. If a backend may
 /// allocate it, `arg` is another handle and the memory is held: the backend's code may drop the
 /// source, but neither grow nor deallocate it.
-class KeptSource {
+class SourceGuard {
  public:
-  KeptSource(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
+  SourceGuard(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
     if (!asks_backend) return;
     kept_ = source.tensor();
     arg = kept_;
     hold_.hold(memory_base(arg));
   }
-  KeptSource(const KeptSource&) = delete;
-  KeptSource& operator=(const KeptSource&) = delete;
+  SourceGuard(const SourceGuard&) = delete;
+  SourceGuard& operator=(const SourceGuard&) = delete;
 
   TensorArg arg;
 
@@ -59,12 +59,13 @@ class KeptSource {
   MemoryHold hold_;
 };
 
-/// Moves a draft to the returned handle, which lies in the memory of `keeper` or on the heap. If
-/// memory is out, the draft does not change.
+/// Moves a draft to the returned handle, which lies in the memory of `metadata_backend` or on the
+/// heap. If memory is out, the draft does not change.
 template <class T>
-Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* keeper) noexcept {
+Error finish_draft(NewTensor& draft, T& out,
+                   [[maybe_unused]] BackendState* metadata_backend) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
-    out.reset(new (keeper) Tensor(std::move(draft)));
+    out.reset(new (metadata_backend) Tensor(std::move(draft)));
     // allocate_metadata() left the text.
     if (out == nullptr) return Error::OutOfMemory;
   } else {
@@ -75,8 +76,8 @@ Error finish_draft(Draft& draft, T& out, [[maybe_unused]] BackendState* keeper) 
 
 /// Another handle to a tensor, see finish_draft().
 template <class T>
-Error make_handle(Tensor&& tensor, T& out, BackendState* keeper) noexcept {
-  return finish_draft(impl_of(tensor), out, keeper);
+Error make_handle(Tensor&& tensor, T& out, BackendState* metadata_backend) noexcept {
+  return finish_draft(impl_of(tensor), out, metadata_backend);
 }
 
 /// A tensor whose shape and memory may change.

@@ -26,18 +26,19 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   return Error::Ok;
 }
 /// Sets the backend that copies the elements; learn() was called for it.
-inline void set_mover(BackendState& state, MemoryLocation& location) noexcept {
+inline void set_transfer_backend(BackendState& state, MemoryLocation& location) noexcept {
   location.backend = state.base;
   location.state = &state;
 }
 /// The backend that copies elements on that device.
-inline Error find_mover(Device device, const char* role, MemoryLocation& location) noexcept {
+inline Error find_transfer_backend(Device device, const char* role,
+                                   MemoryLocation& location) noexcept {
   Backend* const backend = find_backend(device);
   BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
   if (state == nullptr || state->find() == nullptr) {  // or what it wraps is gone
     return fail_reach(role, device, "; no backend is registered for it");
   }
-  set_mover(*state, location);
+  set_transfer_backend(*state, location);
   return Error::Ok;
 }
 
@@ -62,9 +63,9 @@ inline Error find_location(const TensorFields& tensor, const char* role,
   TENON_TRY(check_owner(tensor, role));
   if (!tensor.is_host_accessible()) {
     if (tensor.owner != nullptr) {
-      set_mover(*tensor.owner, location);
+      set_transfer_backend(*tensor.owner, location);
     } else {
-      TENON_TRY(find_mover(tensor.device, role, location));
+      TENON_TRY(find_transfer_backend(tensor.device, role, location));
     }
   }
   if (!tensor.has_data()) {
@@ -74,15 +75,15 @@ inline Error find_location(const TensorFields& tensor, const char* role,
 }
 
 /// The location of elements to be read.
-TENON_LAZY Error find_source(const TensorArg& tensor, const char* role,
-                             MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_source(const TensorArg& tensor, const char* role,
+                                        MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return find_location(fields(tensor), role, location);
 }
 
 /// The location of elements to be written. Refuses read-only memory and elements that share memory.
-TENON_LAZY Error find_destination(const TensorArg& tensor, const char* role,
-                                  MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char* role,
+                                             MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   const TensorFields& to = fields(tensor);
   if (to.readonly) return fail(Error::InvalidState, role, " is read-only");
@@ -105,8 +106,8 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
 
 /// Lets the backend that is registered for a device check memory that came as a pointer. Without a
 /// backend it is not checked.
-TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
-                              const Layout& layout) noexcept {
+TENON_TEMPLATE_INLINE Error check_memory(Device device, const void* data, ScalarType type,
+                                         const Layout& layout) noexcept {
   Backend* const backend = find_backend(device);
   BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
   return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
@@ -115,7 +116,7 @@ TENON_LAZY Error check_memory(Device device, const void* data, ScalarType type,
 /// The location of a tensor that was just made.
 /// Errors: OutOfMemory.
 inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
-  if (!made.is_host_accessible()) set_mover(*made.owner, location);
+  if (!made.is_host_accessible()) set_transfer_backend(*made.owner, location);
   return set_view(made, location.view);
 }
 
@@ -132,8 +133,9 @@ Error produce(const TensorFields& tensor, const MemoryLocation& out, const char*
 inline constexpr std::nullptr_t kNotAsked = nullptr;
 
 /// Gives a new tensor in a backend's memory its values.
-TENON_LAZY TENON_COLD Error produce_in_backend(const TensorFields& made, const char* operation,
-                                               MakeOnBackend ask, MakeRowOnHost make) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error produce_in_backend(const TensorFields& made,
+                                                          const char* operation, MakeOnBackend ask,
+                                                          MakeRowOnHost make) noexcept {
   if (made.layout.numel == 0 || made.is_meta()) return Error::Ok;
   MemoryLocation out;
   TENON_TRY(locate_new(made, out));

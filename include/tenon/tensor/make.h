@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How every tensor is made. An overload reads its options into a Plan. After that two calls, say,
-// go this way:
+// How every tensor is made. An overload reads its options into CreateOptions. After that two calls,
+// say, go this way:
 //
 //   from_blob(data, {2, 3})                    make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6})
 //
 //   make_over                                  of_values
-//     plan_of          the options               plan_of             the options
+//     create_options_of  the options            create_options_of   the options
 //     borrow                                     RowMajor::check     the sizes: 6 elements
 //       make_impl      metadata                  check_values        as many values?
 //       lay_out        the sizes, in place       adopt_or_copy
@@ -14,14 +14,14 @@
 //     check_borrowed   if a device is            write_shape         the sizes, in place
 //     finish           handle or error           finish_new          handle or error
 //
-// In between the tensor is a Draft. A draft that is not finished is dropped like any other tensor.
+// In between the tensor is a NewTensor. One that is not finished is dropped like any other tensor.
 // The deleter runs once: by the overload until set_memory() took it, then by the draft.
 #pragma once
 
 #include "tenon/core/result.h"
+#include "tenon/tensor/create_options.h"
 #include "tenon/tensor/handle.h"
 #include "tenon/tensor/location.h"
-#include "tenon/tensor/plan.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -36,13 +36,13 @@ namespace detail {
 struct RowMajor {
   const Dims& sizes;
 
-  /// Checks the shape; tells the plan how many elements to allocate.
-  Error check(Plan& plan) const noexcept {
+  /// Checks the shape; tells the options how many elements to allocate.
+  Error check(CreateOptions& opts) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
-    return compute_numel(sizes, elementSize(plan.type), plan.count);
+    return compute_numel(sizes, elementSize(opts.type), opts.count);
   }
-  Error write(const Plan& plan, Layout& layout) const noexcept {
-    return layout.set_sizes(sizes, plan.count);
+  Error write(const CreateOptions& opts, Layout& layout) const noexcept {
+    return layout.set_sizes(sizes, opts.count);
   }
   Error lay_out(size_t element_size, Layout& layout) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
@@ -57,19 +57,19 @@ struct Strided {
   const Dims& strides;
 
   /// Refuses negative and overlapping strides.
-  TENON_LAZY Error check(Plan& plan) const noexcept {
+  TENON_TEMPLATE_INLINE Error check(CreateOptions& opts) const noexcept {
     Layout layout;
-    TENON_TRY(lay_out(elementSize(plan.type), layout));
+    TENON_TRY(lay_out(elementSize(opts.type), layout));
     if (!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap())) {
       return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ",
                   layout.sizes(), layout.offsets.min < 0 ? " are negative" : " may overlap",
                   "; a tensor that owns its memory needs distinct elements at positive strides");
     }
-    plan.count = layout.required_span_size();
+    opts.count = layout.required_span_size();
     return Error::Ok;
   }
-  Error write(const Plan& plan, Layout& layout) const noexcept {
-    return lay_out(elementSize(plan.type), layout);
+  Error write(const CreateOptions& opts, Layout& layout) const noexcept {
+    return lay_out(elementSize(opts.type), layout);
   }
   Error lay_out(size_t element_size, Layout& layout) const noexcept {
     return make_layout(sizes, dim_order, strides, element_size, layout);
@@ -80,15 +80,15 @@ struct Strided {
 struct Like {
   const Layout& source;
 
-  TENON_LAZY Error check(Plan& plan) const noexcept {
-    const size_t element_size = elementSize(plan.type);
+  TENON_TEMPLATE_INLINE Error check(CreateOptions& opts) const noexcept {
+    const size_t element_size = elementSize(opts.type);
     TENON_TRY(source.check(element_size));
-    plan.count = source.numel;
+    opts.count = source.numel;
     size_t nbytes = 0;  // more than the source has, where strides are 0
     return compute_nbytes(source.numel, element_size, nbytes);
   }
-  TENON_LAZY Error write(const Plan& plan, Layout& layout) const noexcept {
-    const size_t element_size = elementSize(plan.type);
+  TENON_TEMPLATE_INLINE Error write(const CreateOptions& opts, Layout& layout) const noexcept {
+    const size_t element_size = elementSize(opts.type);
     if (!source.is_dense()) {
       return Layout::dense(source.sizes(), source.dim_order().data(), element_size, layout);
     }
@@ -99,10 +99,10 @@ struct Like {
 
 /// Gives a draft with memory its shape.
 template <class Shape>
-Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
+Error write_shape(const Shape& shape, const CreateOptions& opts, NewTensor& draft) noexcept {
   ImplFields& made = fields(draft);
-  TENON_TRY(shape.write(plan, made.layout));
-  made.finalize(plan.dynamism);
+  TENON_TRY(shape.write(opts, made.layout));
+  made.finalize(opts.dynamism);
   return Error::Ok;
 }
 
@@ -110,8 +110,8 @@ Error write_shape(const Shape& shape, const Plan& plan, Draft& draft) noexcept {
 
 /// Where tensors in a backend's memory keep their metadata; null for the heap, as always in ATen
 /// mode.
-inline BackendState* keeper_in(Backend* backend) noexcept {
-  return kHasOwnTensors ? find_keeper(backend) : nullptr;
+inline BackendState* metadata_backend_in(Backend* backend) noexcept {
+  return kHasOwnTensors ? find_metadata_backend(backend) : nullptr;
 }
 /// Says that memory is a backend's.
 inline void set_owner(BackendState& state, TensorFields& made) noexcept {
@@ -121,18 +121,19 @@ inline void set_owner(BackendState& state, TensorFields& made) noexcept {
 }
 
 /// make_memory() of a backend.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan,
-                                                                Draft& draft) noexcept {
-  Backend& backend = *plan.backend;
-  const size_t nbytes = plan.nbytes();
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const CreateOptions& opts,
+                                                                NewTensor& draft) noexcept {
+  Backend& backend = *opts.backend;
+  const size_t nbytes = opts.nbytes();
   BackendState* const state = BackendAccess::state(backend);
   if (state == nullptr) return fail_stateless(backend, nbytes);
-  BackendState* const known = state->find_keeper();
-  BackendState* const keeper = kHasOwnTensors ? known : nullptr;
-  const bool is_small = keeper != nullptr && keeper == state && is_inline_size(nbytes);
-  TENON_TRY(make_impl(draft, keeper, is_small ? inline_room(nbytes) : 0));
+  BackendState* const known = state->find_metadata_backend();
+  BackendState* const metadata_backend = kHasOwnTensors ? known : nullptr;
+  const bool is_small =
+      metadata_backend != nullptr && metadata_backend == state && is_inline_size(nbytes);
+  TENON_TRY(make_impl(draft, metadata_backend, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
-  made.type = plan.type;
+  made.type = opts.type;
   if (is_small) {
     made.data = inline_data(draft);
   } else {
@@ -145,12 +146,12 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const Plan& plan
   return Error::Ok;
 }
 
-/// A draft with memory for the plan's elements, without a shape. Few bytes lie in one block with
+/// A draft with memory for the options' elements, without a shape. Few bytes lie in one block with
 /// the metadata. Only the heap's memory can be `zeroed`.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zeroed,
-                                                     Draft& draft) noexcept {
-  if (plan.backend != nullptr) return make_memory_in_backend(plan, draft);
-  const size_t nbytes = plan.nbytes();
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const CreateOptions& opts, bool zeroed,
+                                                     NewTensor& draft) noexcept {
+  if (opts.backend != nullptr) return make_memory_in_backend(opts, draft);
+  const size_t nbytes = opts.nbytes();
   const bool is_small = is_inline_size(nbytes);
   Allocation memory{nullptr, nullptr};
   if (!is_small) {
@@ -163,7 +164,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zero
     return error;
   }
   ImplFields& made = fields(draft);
-  made.type = plan.type;
+  made.type = opts.type;
   if (is_small) {
     made.data = inline_data(draft);
     made.ownership = Ownership::Owned;
@@ -176,46 +177,50 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const Plan& plan, bool zero
 
 /// A tensor that owns its memory, uninitialised or `zeroed` as make_memory()'s.
 template <class Shape>
-Error make_owned(const Shape& shape, Plan& plan, bool zeroed, Draft& draft) noexcept {
-  TENON_TRY(shape.check(plan));
-  TENON_TRY(make_memory(plan, zeroed, draft));
-  return write_shape(shape, plan, draft);
+Error make_owned(const Shape& shape, CreateOptions& opts, bool zeroed, NewTensor& draft) noexcept {
+  TENON_TRY(shape.check(opts));
+  TENON_TRY(make_memory(opts, zeroed, draft));
+  return write_shape(shape, opts, draft);
 }
-/// make_owned() of sizes alone, for a plan whose type is not checked yet.
-TENON_LAZY Error make_row_major(const Dims& sizes, Plan plan, bool zeroed, Draft& draft) noexcept {
-  TENON_TRY(check_type(plan.type));
-  return make_owned(RowMajor{sizes}, plan, zeroed, draft);
+/// make_owned() of sizes alone, for options whose type is not checked yet.
+TENON_TEMPLATE_INLINE Error make_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
+                                           NewTensor& draft) noexcept {
+  TENON_TRY(check_type(opts.type));
+  return make_owned(RowMajor{sizes}, opts, zeroed, draft);
 }
 /// A copy of a tensor's layout where a backend gives the memory for one like it: the backend's code
 /// may change or drop that tensor. Else none is needed.
-inline Layout keep_layout(const TensorFields& source, const Plan& plan) noexcept {
-  return plan.backend != nullptr ? source.layout : Layout();
+inline Layout keep_layout(const TensorFields& source, const CreateOptions& opts) noexcept {
+  return opts.backend != nullptr ? source.layout : Layout();
 }
 /// A new tensor like `source`, uninitialised: of its layout, or where that is not dense, of a dense
-/// one in its dim order; of the plan's type, dynamism and backend.
-TENON_LAZY Error make_like(const TensorFields& source, Plan& plan, Draft& draft) noexcept {
-  const Layout kept = keep_layout(source, plan);
-  return make_owned(Like{plan.backend != nullptr ? kept : source.layout}, plan, false, draft);
+/// one in its dim order; of the options' type, dynamism and backend.
+TENON_TEMPLATE_INLINE Error make_like(const TensorFields& source, CreateOptions& opts,
+                                      NewTensor& draft) noexcept {
+  const Layout kept = keep_layout(source, opts);
+  return make_owned(Like{opts.backend != nullptr ? kept : source.layout}, opts, false, draft);
 }
 
 // --- Elements -----------------------------------------------------------------------------------
 
-TENON_LAZY TENON_COLD Error write_to_backend(const Plan& plan, const TensorFields& made,
-                                             const void* element, MakeRowOnHost write) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD Error write_to_backend(const CreateOptions& opts,
+                                                        const TensorFields& made,
+                                                        const void* element,
+                                                        MakeRowOnHost write) noexcept {
   if (made.is_meta()) return Error::Ok;
-  BackendState* const mover = made.is_host_accessible() ? nullptr : made.owner;
+  BackendState* const transfer_backend = made.is_host_accessible() ? nullptr : made.owner;
   return made.owner->produce_row({{made.data, public_type(made.type), made.device, {}, {}},
-                                  mover == nullptr ? nullptr : mover->base,
-                                  mover},
-                                 plan.count, element, write);
+                                  transfer_backend == nullptr ? nullptr : transfer_backend->base,
+                                  transfer_backend},
+                                 opts.count, element, write);
 }
 /// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
 /// one `element`, unless that is null, a backend may do it itself.
 template <class Write>
-Error write_elements(const Plan& plan, Draft& draft, const void* element,
+Error write_elements(const CreateOptions& opts, NewTensor& draft, const void* element,
                      const Write& write) noexcept {
   const TensorFields& made = fields(draft);
-  if (plan.backend != nullptr) return write_to_backend(plan, made, element, write);
+  if (opts.backend != nullptr) return write_to_backend(opts, made, element, write);
   return write(made.data);
 }
 
@@ -243,29 +248,31 @@ Out finish_value(const char* function, Error error, T&& value) {
 
 /// Turns a draft over existing memory into what a creator returns.
 template <class Out>
-TENON_NOINLINE Out finish(const char* function, Error error, Draft& draft) {
+TENON_NOINLINE Out finish(const char* function, Error error, NewTensor& draft) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).keeper);
+  if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).metadata_backend);
   return finish_value<Out>(function, error, std::move(value));
 }
 /// finish() of a draft that may be the impl of an existing tensor. The handle lies in the memory of
-/// `keeper`, or on the heap.
+/// `metadata_backend`, or on the heap.
 template <class Out>
-Out finish_shared(const char* function, Error error, Draft& draft, BackendState* keeper) {
+Out finish_shared(const char* function, Error error, NewTensor& draft,
+                  BackendState* metadata_backend) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, keeper);
+  if (error == Error::Ok) error = finish_draft(draft, value, metadata_backend);
   return finish_value<Out>(function, error, std::move(value));
 }
 /// finish_shared() of another handle to a tensor.
 template <class Out>
-Out finish_shared(const char* function, Error error, Tensor&& shared, BackendState* keeper) {
+Out finish_shared(const char* function, Error error, Tensor&& shared,
+                  BackendState* metadata_backend) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = make_handle(std::move(shared), value, keeper);
+  if (error == Error::Ok) error = make_handle(std::move(shared), value, metadata_backend);
   return finish_value<Out>(function, error, std::move(value));
 }
 
-TENON_LAZY TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
-                                         const char* function) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
+                                                    const char* function) noexcept {
   backend.on_made(
       {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
 }
@@ -278,12 +285,12 @@ struct Nothing {
 /// finish() of a draft that owns its memory. Tells `backend`, unless that is null, of the tensor.
 /// `afterwards(value)` is done once all memory is there.
 template <class Out, class Afterwards = Nothing>
-TENON_NOINLINE Out finish_new(const char* function, Error error, Draft& draft, Backend* backend,
+TENON_NOINLINE Out finish_new(const char* function, Error error, NewTensor& draft, Backend* backend,
                               const Afterwards& afterwards = {}) {
   typename ReturnedValue<Out>::type value;
   if (error == Error::Ok) {
     const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
-    error = finish_draft(draft, value, made.keeper);
+    error = finish_draft(draft, value, made.metadata_backend);
     if (error == Error::Ok) error = afterwards(value);
     if (backend != nullptr && error == Error::Ok) {
       tell_made(*backend, made, function);

@@ -64,9 +64,8 @@ inline Error random_to(const RandomPlan& plan, const Generator::State& start, in
 }
 
 /// For memory that the host does not reach, or whose backend is asked first.
-TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tensor,
-                                                       const RandomPlan& plan,
-                                                       const Generator::State& start) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
+    const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
   MemoryLocation out;
   TENON_TRY(find_location(tensor, "the tensor", out));
   const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
@@ -88,8 +87,8 @@ TENON_LAZY TENON_NOINLINE Error fill_random_in_backend(const TensorFields& tenso
 }
 
 /// Fills a tensor as a plan for its type says. The generator advances unless that fails.
-TENON_LAZY Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
-                                    Generator& generator) noexcept {
+TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
+                                               Generator& generator) noexcept {
   const Layout& layout = tensor.layout;
   const int64_t numel = layout.numel;
   if (numel == 0 || tensor.is_meta()) return Error::Ok;
@@ -145,7 +144,7 @@ struct IntegersKind {
   using Plain = IntegersKind;
   static constexpr ScalarType kType = ScalarType::Int;
   template <class = void>
-  static Error plan(RandomPlan& plan, ScalarType type, AnyInteger low, AnyInteger high) noexcept {
+  static Error plan(RandomPlan& plan, ScalarType type, DimArg low, DimArg high) noexcept {
     if (!low.fits || !high.fits) {
       return fail(Error::InvalidArgument, "an unsigned bound is above int64_t's largest");
     }
@@ -159,15 +158,15 @@ struct IntegersKind {
 
 /// Makes a tensor of a shape and its elements. The generator advances once all memory is there.
 template <class Out, class Kind, class Shape, class... Arguments>
-Out make_random(const char* function, const Shape& shape, bool zeroed, Plan& plan,
+Out make_random(const char* function, const Shape& shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
   RandomPlan random;
-  Draft draft;
-  Error error = Kind::plan(random, plan.type, arguments...);
-  if (error == Error::Ok) error = make_owned(shape, plan, zeroed, draft);
-  return finish_new<Out>(function, error, draft, plan.backend, [&](const TensorArg& made) noexcept {
+  NewTensor draft;
+  Error error = Kind::plan(random, opts.type, arguments...);
+  if (error == Error::Ok) error = make_owned(shape, opts, zeroed, draft);
+  return finish_new<Out>(function, error, draft, opts.backend, [&](const TensorArg& made) noexcept {
     return fill_random(made, random,
-                       plan.generator != nullptr ? *plan.generator : default_generator());
+                       opts.generator != nullptr ? *opts.generator : default_generator());
   });
 }
 
@@ -196,8 +195,8 @@ struct Random {
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
     constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
     using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
-    detail::Plan plan = detail::plan_of(Kind::kType, options...);
-    return detail::make_random<Out, Planned>(function, detail::RowMajor{sizes}, false, plan,
+    detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
+    return detail::make_random<Out, Planned>(function, detail::RowMajor{sizes}, false, opts,
                                              arguments...);
   }
   template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
@@ -210,10 +209,10 @@ struct RandomStrided {
   template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    detail::Plan plan = detail::plan_of(Kind::kType, options...);
+    detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
     // Gaps hold no elements: on the host's heap they are zeros.
     return detail::make_random<Out, Kind>(function, detail::Strided{sizes, {}, strides},
-                                          !strides.empty(), plan, arguments...);
+                                          !strides.empty(), opts, arguments...);
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -222,18 +221,18 @@ struct RandomLike {
   template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
-    detail::Plan plan = detail::plan_of(own::ScalarType::Undefined, options...);
+    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
     bool is_placeholder = false;
-    const Error error = detail::plan_like(source, plan, is_placeholder);
+    const Error error = detail::plan_like(source, opts, is_placeholder);
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
     const detail::TensorFields& from = detail::fields(source);
     if (is_placeholder) {
-      detail::Draft draft;
-      return detail::finish<Out>(function, detail::make_placeholder(from, plan, draft), draft);
+      detail::NewTensor draft;
+      return detail::finish<Out>(function, detail::make_placeholder(from, opts, draft), draft);
     }
-    const Layout kept = detail::keep_layout(from, plan);
-    const detail::Like shape{plan.backend != nullptr ? kept : from.layout};
-    return detail::make_random<Out, Kind>(function, shape, false, plan, arguments...);
+    const Layout kept = detail::keep_layout(from, opts);
+    const detail::Like shape{opts.backend != nullptr ? kept : from.layout};
+    return detail::make_random<Out, Kind>(function, shape, false, opts, arguments...);
   }
 };
 
@@ -283,11 +282,9 @@ TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
-TENON_RANDOM(randint, Random, detail::IntegersKind, detail::AnyInteger, detail::AnyInteger);
-TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::AnyInteger,
-             detail::AnyInteger);
-TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::AnyInteger,
-             detail::AnyInteger);
+TENON_RANDOM(randint, Random, detail::IntegersKind, detail::DimArg, detail::DimArg);
+TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::DimArg, detail::DimArg);
+TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimArg, detail::DimArg);
 
 /// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
 /// uniform in [low, high), of which the width too must be finite.
@@ -339,7 +336,7 @@ template <class = void>
 /// Fills a tensor with what randint() makes.
 /// Errors: as randint()'s and uniform_()'s. Source: at::Tensor::random_(from, to).
 template <class = void>
-[[nodiscard]] Error random_(TensorArg tensor, detail::AnyInteger low, detail::AnyInteger high,
+[[nodiscard]] Error random_(TensorArg tensor, detail::DimArg low, detail::DimArg high,
                             Generator& generator = default_generator()) noexcept {
   return detail::fill_tensor_randomly<detail::IntegersKind>("random_", tensor, generator, low,
                                                             high);

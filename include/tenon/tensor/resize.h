@@ -29,8 +29,8 @@ TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count)
   return fail(error, "room for ", tensor.capacity, " elements cannot grow to ", count, ": ", why);
 }
 
-TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t nbytes,
-                               Replacement& memory) noexcept {
+TENON_TEMPLATE_INLINE Error allocate_room(const Resizable& tensor, Backend* backend, size_t nbytes,
+                                          Replacement& memory) noexcept {
   if (backend != nullptr) {
     if (tensor.is_meta()) nbytes = 0;
     BackendState* const state = tensor.owner;
@@ -46,7 +46,8 @@ TENON_LAZY Error allocate_room(const Resizable& tensor, Backend* backend, size_t
 }
 
 /// Copies the first elements to memory of the same kind.
-TENON_LAZY Error keep_elements(const Resizable& tensor, ptrdiff_t kept, void* data) noexcept {
+TENON_TEMPLATE_INLINE Error keep_elements(const Resizable& tensor, ptrdiff_t kept,
+                                          void* data) noexcept {
   const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
   if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a template
   if (tensor.is_host_accessible()) {
@@ -118,7 +119,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
 }
 
 /// `sizes` must not be a tensor's own: a backend's code may change those meanwhile.
-TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
+TENON_TEMPLATE_INLINE Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
   // On bare metal code size matters more than the pass over the sizes that this saves.
@@ -126,12 +127,12 @@ TENON_LAZY Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexce
   return resize_slowly(handle.tensor(), tensor, sizes);
 }
 
-TENON_LAZY Error resize_to(const TensorArg& handle, const Dims& sizes) noexcept {
+TENON_TEMPLATE_INLINE Error resize_to(const TensorArg& handle, const Dims& sizes) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
   return resize(handle, sizes);
 }
 
-TENON_LAZY Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
+TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
   const size_t element_size = elementSize(tensor.type);

@@ -102,8 +102,9 @@ void store_range(ScalarType type, void* out, Number start, Number step, int64_t 
 }
 
 template <class Number>
-Error make_range(Number start, Number end, Number step, const Plan& plan, Draft& draft) noexcept {
-  const ScalarType type = plan.type;
+Error make_range(Number start, Number end, Number step, const CreateOptions& opts,
+                 NewTensor& draft) noexcept {
+  const ScalarType type = opts.type;
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
   TENON_TRY(check_type(type));
@@ -113,7 +114,7 @@ Error make_range(Number start, Number end, Number step, const Plan& plan, Draft&
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_row_major({count}, plan, false, draft));
+  TENON_TRY(make_row_major({count}, opts, false, draft));
   return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
     store_range(type, out, start, step, count);
     return Error::Ok;
@@ -125,8 +126,8 @@ inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scal
   return start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
 }
 
-TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
-                             const Plan& plan, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
+                                        const CreateOptions& opts, NewTensor& draft) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (argument->isComplex()) {
       return fail(Error::InvalidType, "the complex value ", *argument, " has no order");
@@ -138,15 +139,15 @@ TENON_LAZY Error make_arange(const Scalar& start, const Scalar& end, const Scala
         return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
-    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), plan, draft);
+    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), opts, draft);
   }
-  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), plan, draft);
+  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), opts, draft);
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
-TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& plan,
-                           Draft& draft) noexcept {
-  const ScalarType type = plan.type;
+TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
+                                      const CreateOptions& opts, NewTensor& draft) noexcept {
+  const ScalarType type = opts.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
   ptrdiff_t numel = 0;
@@ -171,7 +172,7 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_row_major(sizes, plan, false, draft));
+  TENON_TRY(make_row_major(sizes, opts, false, draft));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return produce_new(
       fields(draft), "iota",
@@ -192,18 +193,19 @@ TENON_LAZY Error make_iota(const Dims& sizes, OptionalIndex axis, const Plan& pl
       });
 }
 
-TENON_LAZY Error make_eye(const Dims& sizes, const Plan& plan, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opts,
+                                     NewTensor& draft) noexcept {
   alignas(16) unsigned char one[16] = {};
-  TENON_TRY(store_scalar(plan.type, 1, one));
-  TENON_TRY(make_row_major(sizes, plan, true, draft));
+  TENON_TRY(store_scalar(opts.type, 1, one));
+  TENON_TRY(make_row_major(sizes, opts, true, draft));
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
-  const bool is_zero = plan.backend == nullptr;
+  const bool is_zero = opts.backend == nullptr;
   return produce_new(
       fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);
-        const size_t size = elementSize(plan.type);
+        const size_t size = elementSize(opts.type);
         if (!is_zero) std::memset(out, 0, static_cast<size_t>(n * m) * size);
         for (int64_t i = 0; i < n && i < m; ++i) {
           std::memcpy(out + (i * m + i) * static_cast<int64_t>(size), one, size);
@@ -237,10 +239,10 @@ struct Arange {
                  Options&&... options) const {
     const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
                                                                        : own::ScalarType::Float;
-    const detail::Plan plan = detail::plan_of(otherwise, options...);
-    detail::Draft draft;
-    const Error error = detail::make_arange(start, end, step, plan, draft);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    const detail::CreateOptions opts = detail::create_options_of(otherwise, options...);
+    detail::NewTensor draft;
+    const Error error = detail::make_arange(start, end, step, opts, draft);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -259,10 +261,10 @@ struct Iota {
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
-    const detail::Plan plan = detail::plan_of(own::ScalarType::Long, options...);
-    detail::Draft draft;
-    const Error error = detail::make_iota(sizes, axis, plan, draft);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    const detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Long, options...);
+    detail::NewTensor draft;
+    const Error error = detail::make_iota(sizes, axis, opts, draft);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -273,19 +275,20 @@ struct Eye {
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
   /// at::eye, Nx.eye.
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::AnyInteger n, Options&&... options) const {
+  Out operator()(detail::DimArg n, Options&&... options) const {
     return (*this)(n, n, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::AnyInteger n, None, Options&&... options) const {
+  Out operator()(detail::DimArg n, None, Options&&... options) const {
     return (*this)(n, n, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::AnyInteger n, detail::AnyInteger m, Options&&... options) const {
-    const detail::Plan plan = detail::plan_of(own::ScalarType::Float, options...);
-    detail::Draft draft;
-    const Error error = detail::make_eye({n, m}, plan, draft);
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+  Out operator()(detail::DimArg n, detail::DimArg m, Options&&... options) const {
+    const detail::CreateOptions opts =
+        detail::create_options_of(own::ScalarType::Float, options...);
+    detail::NewTensor draft;
+    const Error error = detail::make_eye({n, m}, opts, draft);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 };
 

@@ -18,7 +18,7 @@ struct Cut {
 /// Computes the cut of a dimension of `size` from the size or count that was `asked` for.
 using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
 
-TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
+TENON_TEMPLATE_INLINE Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept {
   if (length < 0 || (length == 0 && size != 0)) {
     return fail(Error::InvalidArgument, "parts of size ", length,
                 " cannot make a dimension of size ", size);
@@ -26,22 +26,22 @@ TENON_LAZY Error cut_by_length(int64_t size, int64_t length, Cut& cut) noexcept 
   cut = {size == 0 ? 1 : (size - 1) / length + 1, length};
   return Error::Ok;
 }
-TENON_LAZY Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
+TENON_TEMPLATE_INLINE Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
   if (count < 1) {
     return fail(Error::InvalidArgument, count, " chunks were asked for; there is 1 at least");
   }
   cut = {count, 0};
   return size == 0 ? Error::Ok : cut_by_length(size, (size - 1) / count + 1, cut);
 }
-TENON_LAZY Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
+TENON_TEMPLATE_INLINE Error cut_by_index(int64_t size, int64_t, Cut& cut) noexcept {
   cut = {size, -1};
   return Error::Ok;
 }
 
-TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan, int64_t asked,
-                            std::vector<Tensor>& parts) noexcept {
+TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, CutFunction plan,
+                                       int64_t asked, std::vector<Tensor>& parts) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
-  const KeptSource kept(source, asks_for_metadata(source));
+  const SourceGuard kept(source, asks_for_metadata(source));
   const TensorFields& from = fields(kept.arg);
   size_t d = 0;
   TENON_TRY(wrap_dim(dim, from.layout.rank(), d));
@@ -59,7 +59,7 @@ TENON_LAZY Error make_parts(const TensorArg& source, int64_t dim, CutFunction pl
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
-    Draft draft;
+    NewTensor draft;
     Tensor part;
     TENON_TRY(make_view(kept.arg, shape, draft));
     TENON_TRY(finish_draft(draft, part, nullptr));
@@ -86,11 +86,12 @@ Out split_views(const char* function, const TensorArg& source, int64_t dim, CutF
 ///
 /// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
 /// Source: at::split.
-TENON_LAZY std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size,
+                                                int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
 }
-TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
-                                                 int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
+                                                            int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_split", t, dim,
                                                           &detail::cut_by_length<>, size);
 }
@@ -100,11 +101,12 @@ TENON_LAZY Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64
 ///
 /// Errors: InvalidArgument unless chunks >= 1.
 /// Source: at::chunk.
-TENON_LAZY std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks,
+                                                int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
 }
-TENON_LAZY Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t, int64_t chunks,
-                                                 int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t,
+                                                            int64_t chunks, int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_chunk", t, dim,
                                                           &detail::cut_by_count<>, chunks);
 }
@@ -112,10 +114,11 @@ TENON_LAZY Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t, int64
 /// The views that select() makes of each index of a dimension.
 ///
 /// Source: at::unbind.
-TENON_LAZY std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
 }
-TENON_LAZY Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t,
+                                                             int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_unbind", t, dim,
                                                           &detail::cut_by_index<>, 0);
 }

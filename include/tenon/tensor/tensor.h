@@ -172,8 +172,8 @@ class Tensor : public TensorMetadata<Tensor> {
       detail::raise(Error::OutOfMemory, "Tensor: " TENON_OUT_OF_MEMORY " for a handle");
     return p;
   }
-  static void* operator new(size_t size, detail::BackendState* keeper) noexcept {
-    return detail::allocate_metadata(size, keeper);
+  static void* operator new(size_t size, detail::BackendState* metadata_backend) noexcept {
+    return detail::allocate_metadata(size, metadata_backend);
   }
   static void* operator new(size_t, void* place) noexcept { return place; }
   static void operator delete(void* p) noexcept { detail::release_metadata(p); }

@@ -34,18 +34,18 @@ struct MakeTensor {
             detail::IfOptions<Options...> = 0>
   Out operator()(T value, Options&&... options) const {
     constexpr auto type = detail::scalar_type_of<T>();
-    const detail::Plan plan = detail::plan_of(type, options...);
-    detail::Draft draft;
+    const detail::CreateOptions opts = detail::create_options_of(type, options...);
+    detail::NewTensor draft;
     Error error = Error::Ok;
     if constexpr (detail::has_type_v<Options...>) {
-      error = detail::check_cast(type, plan.type);
-      if (error == Error::Ok) error = detail::of_scalar(value, plan, draft);
+      error = detail::check_cast(type, opts.type);
+      if (error == Error::Ok) error = detail::of_scalar(value, opts, draft);
     } else {
       alignas(16) unsigned char element[16] = {};
       std::memcpy(element, &value, sizeof value);
-      error = detail::of_element(element, plan, draft);
+      error = detail::of_element(element, opts, draft);
     }
-    return detail::finish_new<Out>(function, error, draft, plan.backend);
+    return detail::finish_new<Out>(function, error, draft, opts.backend);
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
@@ -194,7 +194,7 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = detail::make_view(source, sizes, dim_order, strides, storage_offset, draft);
     return detail::finish<Out>(function, error, draft);
   }
@@ -219,9 +219,10 @@ struct MakeTensor {
                                   is_flat, options...);
   }
   Out share(Tensor shared, Error error) const {
-    detail::BackendState* keeper = nullptr;
-    if (error == Error::Ok) keeper = detail::keeper_like(detail::ConstTensorArg(shared));
-    return detail::finish_shared<Out>(function, error, std::move(shared), keeper);
+    detail::BackendState* metadata_backend = nullptr;
+    if (error == Error::Ok)
+      metadata_backend = detail::metadata_backend_like(detail::ConstTensorArg(shared));
+    return detail::finish_shared<Out>(function, error, std::move(shared), metadata_backend);
   }
 };
 

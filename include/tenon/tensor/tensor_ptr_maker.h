@@ -50,13 +50,13 @@ class TensorPtrMaker {
   TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
-  TENON_LAZY TensorPtrMaker&& device(Device device) {
+  TENON_TEMPLATE_INLINE TensorPtrMaker&& device(Device device) {
     plan_.take(device);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
-  TENON_LAZY TensorPtrMaker&& backend(Backend& backend) {
+  TENON_TEMPLATE_INLINE TensorPtrMaker&& backend(Backend& backend) {
     plan_.take(backend);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
@@ -82,16 +82,20 @@ class TensorPtrMaker {
   }
 
   /// Errors: those of make_tensor_ptr.
-  TENON_LAZY TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
-  TENON_LAZY TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>("for_blob"); }
-  TENON_LAZY Tensor make_tensor() && { return make<Tensor>("for_blob"); }
-  TENON_LAZY Result<TensorPtr> try_make_tensor_ptr() && {
+  TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
+  TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && {
+    return make<TensorImplPtr>("for_blob");
+  }
+  TENON_TEMPLATE_INLINE Tensor make_tensor() && { return make<Tensor>("for_blob"); }
+  TENON_TEMPLATE_INLINE Result<TensorPtr> try_make_tensor_ptr() && {
     return make<Result<TensorPtr>>("for_blob");
   }
-  TENON_LAZY Result<TensorImplPtr> try_make_tensor_impl_ptr() && {
+  TENON_TEMPLATE_INLINE Result<TensorImplPtr> try_make_tensor_impl_ptr() && {
     return make<Result<TensorImplPtr>>("for_blob");
   }
-  TENON_LAZY Result<Tensor> try_make_tensor() && { return make<Result<Tensor>>("for_blob"); }
+  TENON_TEMPLATE_INLINE Result<Tensor> try_make_tensor() && {
+    return make<Result<Tensor>>("for_blob");
+  }
   template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
   operator Out() && {
     return make<Out>("for_blob");
@@ -112,11 +116,11 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::Draft draft;
+    detail::NewTensor draft;
     const Error error = make(draft);
     return detail::finish<Out>(function, error, draft);
   }
-  TENON_LAZY Error make(detail::Draft& draft) noexcept {
+  TENON_TEMPLATE_INLINE Error make(detail::NewTensor& draft) noexcept {
     if (deleters_ > 1) {
       return detail::fail(Error::InvalidArgument, "deleter() was called ", deleters_,
                           " times; memory is released once");
@@ -132,12 +136,12 @@ class TensorPtrMaker {
   }
 
   DataPtr data_;
-  detail::Plan plan_;
+  detail::CreateOptions plan_;
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
   // check_and_attach_backend() once there is a device: 5 KB that others do not link.
-  Error (*check_)(Backend* requested, detail::Draft&) noexcept = nullptr;
+  Error (*check_)(Backend* requested, detail::NewTensor&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
   Deleter release_;

@@ -23,7 +23,7 @@ constexpr const char* toString(Deallocation outcome) noexcept {
 namespace detail {
 
 /// The backend of a tensor's memory: the host's for the heap and for memory that the host reaches.
-TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_backend_of(const TensorArg& tensor, Backend*& backend) noexcept {
   TENON_TRY(check_metadata(tensor, "the tensor"));
   const TensorFields& t = fields(tensor);
   TENON_TRY(check_not_deallocated(t, "the tensor"));
@@ -41,7 +41,7 @@ TENON_LAZY Error find_backend_of(const TensorArg& tensor, Backend*& backend) noe
 }
 
 /// Whether a tensor lives in `backend`'s memory.
-TENON_LAZY bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
+TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
   if (tensor.owner != nullptr) return tensor.owner->backend == &backend;
   return tensor.device.is_cpu()
              ? BackendAccess::is_host_heap(backend)
@@ -54,7 +54,7 @@ TENON_LAZY bool lives_in(const TensorFields& tensor, Backend& backend) noexcept 
 /// device, for the CPU always the one of the host's heap.
 /// Errors: InvalidState for an undefined or deallocated tensor, and when the backend is gone;
 /// NotFound when none is registered.
-TENON_LAZY Backend& backend_of(TensorArg t) {
+TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
   Backend* backend = nullptr;
   detail::raise_if("backend_of", detail::find_backend_of(t, backend));
   return *backend;
@@ -118,7 +118,8 @@ struct BackendTransfer {
     const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
     const TensorArg source(held);
     if (detail::lives_in(detail::fields(source), backend)) {
-      return detail::finish_shared<Out>(function, error, Tensor(held), detail::keeper_like(source));
+      return detail::finish_shared<Out>(function, error, Tensor(held),
+                                        detail::metadata_backend_like(source));
     }
     error = check_unshared(source);
     if (error != Error::Ok) return detail::finish_failed<Out>(function, error);

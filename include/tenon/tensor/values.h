@@ -48,7 +48,7 @@ struct Number {
 };
 
 /// Number i of those that load_exact() gave.
-TENON_LAZY Number number_at(ScalarType type, const void* exact, int64_t i) noexcept {
+TENON_TEMPLATE_INLINE Number number_at(ScalarType type, const void* exact, int64_t i) noexcept {
   const ScalarType kind = exact_type(type);
   if (kind == ScalarType::Long) {
     const auto value = load_element<int64_t>(exact, i);
@@ -107,8 +107,8 @@ struct Tolerance {
 };
 
 /// Whether all elements are the same, or within `tolerance`, unless that is null.
-TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance* tolerance,
-                         bool& result) noexcept {
+TENON_TEMPLATE_INLINE Error compare(const TensorArg& a, const TensorArg& b,
+                                    const Tolerance* tolerance, bool& result) noexcept {
   HostValues values[2];
   TENON_TRY(values[0].open(a, "the first tensor"));
   TENON_TRY(values[1].open(b, "the second tensor"));
@@ -134,8 +134,8 @@ TENON_LAZY Error compare(const TensorArg& a, const TensorArg& b, const Tolerance
   return Error::Ok;
 }
 
-TENON_LAZY Error compare_closely(const TensorArg& a, const TensorArg& b, const Tolerance& tolerance,
-                                 bool& result) noexcept {
+TENON_TEMPLATE_INLINE Error compare_closely(const TensorArg& a, const TensorArg& b,
+                                            const Tolerance& tolerance, bool& result) noexcept {
   const auto is_valid = [](double value) { return !is_nan(value) && value >= 0; };
   if (!is_valid(tolerance.rtol) || !is_valid(tolerance.atol)) {
     return fail(Error::InvalidArgument, "rtol ", tolerance.rtol, " and atol ", tolerance.atol,
@@ -145,7 +145,7 @@ TENON_LAZY Error compare_closely(const TensorArg& a, const TensorArg& b, const T
 }
 
 /// Adds a tensor's values to what was found.
-TENON_LAZY Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept {
+TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept {
   HostValues values;
   TENON_TRY(values.open(tensor, "the tensor"));
   const TensorView& view = values.location.view;
@@ -170,8 +170,9 @@ TENON_LAZY Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept
 }
 
 /// Prepares a copy of all elements to host memory as elements of `type`; there are `numel`.
-TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLocation& to,
-                             MemoryLocation& from, MemoryHold& hold, size_t& numel) noexcept {
+TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type,
+                                        MemoryLocation& to, MemoryLocation& from, MemoryHold& hold,
+                                        size_t& numel) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", from));
   TENON_TRY(hold_while_asking(tensor, false, hold));
   Layout dense;
@@ -190,12 +191,13 @@ TENON_LAZY Error find_values(const TensorArg& tensor, ScalarType type, MemoryLoc
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
 /// that nobody can reach), OutOfMemory (for a copy of fetched elements), and the backend's.
 /// Source: torch.equal.
-TENON_LAZY bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {
+TENON_TEMPLATE_INLINE bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {
   bool result = false;
   detail::raise_if("equal", detail::compare(a, b, nullptr, result));
   return result;
 }
-TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorArg b) noexcept {
+TENON_TEMPLATE_INLINE Result<bool> try_equal(detail::ConstTensorArg a,
+                                             detail::ConstTensorArg b) noexcept {
   bool result = false;
   const Error error = detail::compare(a, b, nullptr, result);
   return detail::finish_value<Result<bool>>("try_equal", error, std::move(result));
@@ -208,15 +210,16 @@ TENON_LAZY Result<bool> try_equal(detail::ConstTensorArg a, detail::ConstTensorA
 ///
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
 /// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
-TENON_LAZY bool allclose(detail::ConstTensorArg a, detail::ConstTensorArg b, double rtol = 1e-5,
-                         double atol = 1e-8, bool equal_nan = false) {
+TENON_TEMPLATE_INLINE bool allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
+                                    double rtol = 1e-5, double atol = 1e-8,
+                                    bool equal_nan = false) {
   bool result = false;
   detail::raise_if("allclose", detail::compare_closely(a, b, {rtol, atol, equal_nan}, result));
   return result;
 }
-TENON_LAZY Result<bool> try_allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
-                                     double rtol = 1e-5, double atol = 1e-8,
-                                     bool equal_nan = false) noexcept {
+TENON_TEMPLATE_INLINE Result<bool> try_allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
+                                                double rtol = 1e-5, double atol = 1e-8,
+                                                bool equal_nan = false) noexcept {
   bool result = false;
   const Error error = detail::compare_closely(a, b, {rtol, atol, equal_nan}, result);
   return detail::finish_value<Result<bool>>("try_allclose", error, std::move(result));
@@ -274,7 +277,7 @@ class Summary {
 
 namespace detail {
 
-TENON_LAZY Error find_min_max(const TensorArg& t, MinMax& result) noexcept {
+TENON_TEMPLATE_INLINE Error find_min_max(const TensorArg& t, MinMax& result) noexcept {
   RunningSummary found;
   TENON_TRY(sum_up(t, found));
   if (found.numel == 0) {
@@ -299,7 +302,7 @@ TENON_LAZY Error find_min_max(const TensorArg& t, MinMax& result) noexcept {
   return Error::Ok;
 }
 
-TENON_LAZY Error find_mean_std(const TensorArg& t, MeanStd& result) noexcept {
+TENON_TEMPLATE_INLINE Error find_mean_std(const TensorArg& t, MeanStd& result) noexcept {
   RunningSummary found;
   TENON_TRY(sum_up(t, found));
   const Moments all = found.moments();
@@ -319,12 +322,12 @@ TENON_LAZY Error find_mean_std(const TensorArg& t, MeanStd& result) noexcept {
 ///
 /// Errors: those of Summary::add(); InvalidArgument without elements.
 /// Source: numpy.min and numpy.max, torch.aminmax.
-TENON_LAZY MinMax min_max(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE MinMax min_max(detail::ConstTensorArg t) {
   MinMax result;
   detail::raise_if("min_max", detail::find_min_max(t, result));
   return result;
 }
-TENON_LAZY Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
+TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
   MinMax result;
   const Error error = detail::find_min_max(t, result);
   return detail::finish_value<Result<MinMax>>("try_min_max", error, std::move(result));
@@ -336,12 +339,12 @@ TENON_LAZY Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
 ///
 /// Errors: those of Summary::add().
 /// Source: numpy.mean and numpy.std with dtype=float64; torch.std(correction=0).
-TENON_LAZY MeanStd mean_std(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE MeanStd mean_std(detail::ConstTensorArg t) {
   MeanStd result{};
   detail::raise_if("mean_std", detail::find_mean_std(t, result));
   return result;
 }
-TENON_LAZY Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noexcept {
+TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noexcept {
   MeanStd result{};
   const Error error = detail::find_mean_std(t, result);
   return detail::finish_value<Result<MeanStd>>("try_mean_std", error, std::move(result));

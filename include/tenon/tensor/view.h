@@ -22,9 +22,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draft& draft) noexcept {
-  const KeptSource kept(source, asks_for_metadata(source));
-  TENON_TRY(make_impl(draft, keeper_like(kept.arg)));
+TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& shape,
+                                      NewTensor& draft) noexcept {
+  const SourceGuard kept(source, asks_for_metadata(source));
+  TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
   Layout& layout = fields(draft).layout;
   const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
   TENON_TRY(
@@ -46,7 +47,7 @@ TENON_LAZY Error make_view(const TensorArg& source, const ViewShape& shape, Draf
 /// Makes a view of `source`; `edit` turns the source's shape into the view's.
 template <class Out, class Edit>
 Out edited_view(const char* function, const TensorArg& source, const Edit& edit) {
-  Draft draft;
+  NewTensor draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the source tensor"));
     ViewShape shape(fields(source));
@@ -62,10 +63,10 @@ Out edited_view(const char* function, const TensorArg& source, const Edit& edit)
 // A view of `t` and its try_ form, by the call that edits the ViewShape. These are functions, not
 // objects as the creators are: users' variables called `view` or `slice` would shadow objects.
 #define TENON_VIEW(name, parameters, edit)                                                      \
-  TENON_LAZY Tensor name parameters {                                                           \
+  TENON_TEMPLATE_INLINE Tensor name parameters {                                                \
     return detail::edited_view<Tensor>(#name, t, [&](detail::ViewShape& s) { return s.edit; }); \
   }                                                                                             \
-  TENON_LAZY Result<Tensor> try_##name parameters {                                             \
+  TENON_TEMPLATE_INLINE Result<Tensor> try_##name parameters {                                  \
     return detail::edited_view<Result<Tensor>>("try_" #name, t,                                 \
                                                [&](detail::ViewShape& s) { return s.edit; });   \
   }

@@ -98,7 +98,7 @@ inline void any_strides_are_copied(Trial& trial) {
 }
 
 /// Values at the ends of types, halves to be rounded, and those that no integer has.
-TENON_LAZY TensorPtr values_to_convert(ScalarType type) {
+TENON_TEMPLATE_INLINE TensorPtr values_to_convert(ScalarType type) {
   const double huge = 1e300;
   const TensorPtr values = make_tensor_ptr(
       {0.0,    -0.0,    1.0,     -1.0,         0.5,           1.5,

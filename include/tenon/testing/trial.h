@@ -158,8 +158,8 @@ inline bool same_elements(ScalarType type, const unsigned char* a, const unsigne
 
 /// A tensor's elements, in row-major order; false, with a failure in the report, when they cannot
 /// be read.
-TENON_LAZY bool read_elements(Trial& trial, const std::string& what, const TensorArg& t,
-                              std::vector<unsigned char>& bytes) {
+TENON_TEMPLATE_INLINE bool read_elements(Trial& trial, const std::string& what, const TensorArg& t,
+                                         std::vector<unsigned char>& bytes) {
   const TensorPtr here =
       trial.check_made(what + ", brought to the host", try_backend_copy(t, host_backend()));
   if (here == nullptr) return false;
@@ -233,14 +233,15 @@ struct Twin {
 };
 
 /// The twin of a host tensor.
-TENON_LAZY Twin twin_of(Trial& trial, TensorPtr here) {
+TENON_TEMPLATE_INLINE Twin twin_of(Trial& trial, TensorPtr here) {
   if (here == nullptr) return {};
   TensorPtr there = trial.check_made("backend_copy", try_backend_copy(here, trial.backend()));
   return {std::move(here), std::move(there)};
 }
 
 /// Whole numbers of a few bits, which every type holds, others for each `seed`.
-TENON_LAZY Twin random_twin(Trial& trial, const Dims& sizes, ScalarType type, uint64_t seed = 0) {
+TENON_TEMPLATE_INLINE Twin random_twin(Trial& trial, const Dims& sizes, ScalarType type,
+                                       uint64_t seed = 0) {
   const int64_t end = type == ScalarType::Bool ? 2 : 128;
   return twin_of(trial, trial.check_made("randint", try_randint(0, end, sizes, type,
                                                                 Generator(seed), host_backend())));

@@ -25,7 +25,7 @@ class Functions(unittest.TestCase):
         self.assertEqual(names("TENON_BEGIN_NAMESPACE\n"
                                "inline Error fill_(Tensor t) noexcept { if (t) { return x; } }\n"
                                "template <class T = void>\n"
-                               "TENON_LAZY [[nodiscard]] std::vector<int> split(A a, int n = 0);\n"
+                               "TENON_TEMPLATE_INLINE [[nodiscard]] std::vector<int> split(A a, int n = 0);\n"
                                "Tensor* both(int (*f)(int)) { return {}; }\n"
                                "#define MACRO(name) Error name() {\n"
                                "// Error commented() {\n"

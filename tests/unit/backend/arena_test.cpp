@@ -346,24 +346,24 @@ TEST_CASE("metadata: all of it is given back, in whatever order tensors are drop
 
 TEST_CASE("metadata: whichever block is refused, the error says so, and all is released once") {
   struct Keeper : HostMemoryBackend {
-    const char* name() const noexcept override { return "keeper"; }
+    const char* name() const noexcept override { return "metadata_backend"; }
     Backend* metadata_backend() noexcept override { return this; }
     void* allocate(size_t nbytes, size_t) noexcept override {
       return --until == 0 ? nullptr : std::malloc(nbytes);
     }
     void deallocate(void* p, size_t) noexcept override { std::free(p); }
     int until = 0;
-  } keeper;
+  } metadata_backend;
   float data[6] = {};
   Calls calls;
-  const TensorPtr t = from_blob(data, {2, 3}, keeper);
-  const BackendScope scope(keeper);
+  const TensorPtr t = from_blob(data, {2, 3}, metadata_backend);
+  const BackendScope scope(metadata_backend);
   const std::function<Result<TensorPtr>()> makers[] = {
       [&] {
         return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter());
       },
       [&] {
-        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), keeper);
+        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), metadata_backend);
       },
       [&] { return for_blob(data, {6}).deleter(calls.deleter()).try_make_tensor_ptr(); },
       [&] {
@@ -376,18 +376,18 @@ TEST_CASE("metadata: whichever block is refused, the error says so, and all is r
     const bool shares = &make - makers > 3;
     for (int n = 1; n < 4; ++n) {
       calls = Calls();
-      keeper.until = n;
+      metadata_backend.until = n;
       const Result<TensorPtr> made = make();
       INFO("maker " << &make - makers << ", block " << n << ", " << made.message());
       CHECK(made.ok() == (n > (shares ? 1 : 2)));
       if (made.ok()) continue;
       CHECK(made.error() == Error::OutOfMemory);
-      CHECK(contains(made.message(), ": backend keeper has no memory for "));
+      CHECK(contains(made.message(), ": backend metadata_backend has no memory for "));
       CHECK(calls.count == (&make - makers < 3 ? 1 : 0));
-      CHECK(keeper.live_blocks() == 2);
+      CHECK(metadata_backend.live_blocks() == 2);
     }
   }
-  keeper.until = 0;
+  metadata_backend.until = 0;
 }
 
 TEST_CASE("metadata: a wrapper counts none of it, but the memory that is said to be its own") {

@@ -223,7 +223,7 @@ TEST_CASE("dims: making them from a list, copying and moving them never throws")
   STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Dims>);
   STATIC_REQUIRE(std::is_nothrow_copy_assignable_v<Dims>);
   STATIC_REQUIRE(std::is_nothrow_move_assignable_v<Dims>);
-  STATIC_REQUIRE(std::is_nothrow_constructible_v<Dims, std::initializer_list<detail::AnyInteger>>);
+  STATIC_REQUIRE(std::is_nothrow_constructible_v<Dims, std::initializer_list<detail::DimArg>>);
 }
 
 TEST_CASE("dims: enumerators of C's kind and integral constants are sizes, scoped ones are not") {
@@ -236,10 +236,10 @@ TEST_CASE("dims: enumerators of C's kind and integral constants are sizes, scope
   CHECK(Dims(std::vector<Channels>{kGreen, kBlue}) == Dims{1, 2});
   enum : uint64_t { kHuge = UINT64_MAX };
   CHECK(Dims{kHuge}.error() == Error::OutOfBounds);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, Axis>);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, Flag>);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, std::true_type>);
-  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::AnyInteger, ScalarType>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::DimArg, Axis>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::DimArg, Flag>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::DimArg, std::true_type>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::DimArg, ScalarType>);
 }
 
 TEST_CASE("dims: messages show them in braces") {

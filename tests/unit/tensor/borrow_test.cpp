@@ -17,8 +17,8 @@ TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still 
     float data[1] = {};
     Deleter deleter(data, calls.deleter());
     const Dims sizes{size};
-    tenon::detail::Draft impl;
-    const detail::Plan plan(own::ScalarType::Float);
+    tenon::detail::NewTensor impl;
+    const detail::CreateOptions plan(own::ScalarType::Float);
     const Error error = detail::borrow(data, detail::RowMajor{sizes}, plan, &deleter, impl);
     CHECK(error == (size < 0 ? Error::InvalidArgument : Error::Ok));
     CHECK(static_cast<bool>(deleter) == (size < 0));
@@ -29,8 +29,8 @@ TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still 
 
 TEST_CASE("borrow_checked: an importer's type must be the pointer's, unless that is to bytes") {
   float data[1] = {};
-  tenon::detail::Draft impl;
-  const detail::Plan plan(own::ScalarType::Int);
+  tenon::detail::NewTensor impl;
+  const detail::CreateOptions plan(own::ScalarType::Int);
   RETURNS(InvalidType, "the data pointer is to Float, the type given is Int",
           detail::borrow_checked(data, {1}, {}, {}, plan, nullptr, impl));
   void* const bytes = data;

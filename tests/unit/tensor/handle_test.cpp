@@ -20,8 +20,8 @@ constexpr auto DYNAMIC = TensorShapeDynamism::DYNAMIC;
 }  // namespace
 
 TEST_CASE("handle: a draft that is finished is the handle's, with its memory") {
-  detail::Draft draft;
-  const detail::Plan plan(own::ScalarType::Float, DYNAMIC);
+  detail::NewTensor draft;
+  const detail::CreateOptions plan(own::ScalarType::Float, DYNAMIC);
   REQUIRE(detail::make_row_major({2, 3}, plan, true, draft) == Error::Ok);
   const void* const memory = detail::fields(draft).data;
   TensorPtr t;

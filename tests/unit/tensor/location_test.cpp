@@ -21,7 +21,7 @@ Error find(const TensorPtr& t, detail::MemoryLocation& location) {
   return detail::find_location(detail::fields(TensorArg(t)), "the tensor", location);
 }
 /// Who moves a tensor's memory; null for the host.
-Backend* mover(const TensorPtr& t) {
+Backend* transfer_backend(const TensorPtr& t) {
   detail::MemoryLocation location;
   REQUIRE(find(t, location) == Error::Ok);
   CHECK(location.view.data == const_data_ptr(t));
@@ -62,22 +62,23 @@ TensorPtr on(const char* device) {
 
 }  // namespace
 
-TEST_CASE("find_location: host memory has no mover, a backend's what it wraps in the end") {
+TEST_CASE(
+    "find_location: host memory has no transfer_backend, a backend's what it wraps in the end") {
   HostBackend near;
   MinimalBackend inner;
   Wrapper wrapper(inner);
-  CHECK(mover(zeros({2, 3})) == nullptr);
-  CHECK(mover(zeros({2, 3}, near)) == nullptr);
-  CHECK(mover(empty({2, 3}, inner)) == &inner);
-  CHECK(mover(empty({2, 3}, wrapper)) == &inner);
+  CHECK(transfer_backend(zeros({2, 3})) == nullptr);
+  CHECK(transfer_backend(zeros({2, 3}, near)) == nullptr);
+  CHECK(transfer_backend(empty({2, 3}, inner)) == &inner);
+  CHECK(transfer_backend(empty({2, 3}, wrapper)) == &inner);
   register_backend(wrapper);
-  CHECK(mover(on("ext_dev:0")) == &inner);
+  CHECK(transfer_backend(on("ext_dev:0")) == &inner);
 }
 
 TEST_CASE("find_location: opaque memory is not the host's, even on the CPU") {
   MinimalBackend opaque("opaque", Device());
   const TensorPtr t = full({2}, 3, opaque);
-  CHECK(mover(t) == &opaque);
+  CHECK(transfer_backend(t) == &opaque);
   CHECK(opaque.get<float>(const_data_ptr(t), 1) == 3.f);
   RAISES(NotSupported, "const_data_ptr: ", const_data_ptr<float>(t));
   CHECK(values<float>(backend_copy(t, host_backend())) == Floats{3, 3});

@@ -141,17 +141,17 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
   if (target != nullptr) {
     made = *target;
   } else {
-    Plan plan(shape.type, TensorShapeDynamism::STATIC);
-    plan.choose_backend();
-    Draft draft;
+    CreateOptions opts(shape.type, TensorShapeDynamism::STATIC);
+    opts.choose_backend();
+    NewTensor draft;
     if (tenon::is_contiguous(shape.sizes, shape.strides)) {
-      TENON_TRY(make_owned(RowMajor{shape.sizes}, plan, false, draft));
+      TENON_TRY(make_owned(RowMajor{shape.sizes}, opts, false, draft));
     } else {
-      TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, plan, false, draft));
+      TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, opts, false, draft));
     }
     if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
     TENON_TRY(finish_draft(draft, made, nullptr));
-    if (plan.backend != nullptr) tell_made(*plan.backend, fields(TensorArg(made)), "empty");
+    if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(made)), "empty");
   }
   if (call == nullptr || call->made == nullptr) return Error::Ok;
   const void* const impl = made.unsafeGetTensorImpl();
@@ -166,8 +166,8 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
                 shape.element_size());
   }
   const Tensor storage = aoti_storage(source);
-  Draft draft;
-  TENON_TRY(make_impl(draft, keeper_like(storage)));
+  NewTensor draft;
+  TENON_TRY(make_impl(draft, metadata_backend_like(storage)));
   TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
                             fields(draft).layout));
   TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(draft)));

@@ -79,8 +79,9 @@ struct ArrowLayout {
   ArrowTensorShape tensor;
 };
 
-TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
-                                    ArrowPermutation meaning, ArrowLayout& made) noexcept {
+TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowForm form,
+                                               ArrowPermutation meaning,
+                                               ArrowLayout& made) noexcept {
   const Layout& layout = from.layout;
   const size_t rank = layout.rank();
   if (arrow_format_of(from.type) == '\0') {
@@ -150,8 +151,9 @@ TENON_LAZY Error describe_for_arrow(const TensorFields& from, ArrowForm form,
   return Error::Ok;
 }
 
-TENON_LAZY Error make_arrow(const TensorArg& tensor, ArrowForm form, ArrowPermutation meaning,
-                            ArrowArray* array, ArrowSchema* schema) noexcept {
+TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
+                                       ArrowPermutation meaning, ArrowArray* array,
+                                       ArrowSchema* schema) noexcept {
   if (array == nullptr || schema == nullptr) {
     return fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
   }

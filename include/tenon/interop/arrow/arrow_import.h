@@ -114,8 +114,8 @@ inline int64_t arrow_list_width(const char* format) noexcept {
   return width;
 }
 
-TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
-                            ArrowPermutation meaning, ArrowPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
+                                       ArrowPermutation meaning, ArrowPlan& plan) noexcept {
   int64_t begin = array->offset;
   int64_t count = array->length;
   plan.sizes.push_back(count);
@@ -159,8 +159,8 @@ TENON_LAZY Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
   return Error::Ok;
 }
 
-TENON_LAZY Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
-                                 ArrowPermutation meaning, Draft& draft) noexcept {
+TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
+                                            ArrowPermutation meaning, NewTensor& draft) noexcept {
   ArrowPlan from;
   TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
   const auto size = static_cast<int64_t>(elementSize(from.type));
@@ -171,7 +171,7 @@ TENON_LAZY Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray
     sizes.push_back(dense.sizes()[static_cast<size_t>(d)]);
     strides.push_back(dense.strides()[static_cast<size_t>(d)]);
   }
-  Plan plan(from.type);
+  CreateOptions plan(from.type);
   if (from.type == ScalarType::Bool) {
     TENON_TRY(make_owned(Strided{sizes, {}, strides}, plan, false, draft));
     bool* const out = static_cast<bool*>(fields(draft).data);
@@ -217,7 +217,7 @@ struct FromArrow {
                  ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {
     detail::ArrowHold<ArrowArray> values(array);
     const detail::ArrowHold<ArrowSchema> type(schema);
-    detail::Draft draft;
+    detail::NewTensor draft;
     Error error = Error::Ok;
     if (array == nullptr || schema == nullptr) {
       error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");

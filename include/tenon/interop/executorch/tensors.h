@@ -116,8 +116,8 @@ struct ExecutorchLayout {
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (strides that are not
 /// dense in some dim order; more dimensions than kMaxRank; a size or stride of more than 32 bits;
 /// another device, a template).
-TENON_LAZY Error make_executorch_layout(const TensorArg& source,
-                                        ExecutorchLayout& layout) noexcept {
+TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
+                                                   ExecutorchLayout& layout) noexcept {
   using Theirs = ::executorch::aten::DeviceType;
   TENON_TRY(check_defined(source, "the tensor"));
   const TensorFields& from = fields(source);
@@ -180,7 +180,8 @@ struct ExecutorchExport {
 };
 
 /// One block for all of it, where the tensor's backend keeps metadata.
-TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
+                                            ExecutorchTensorPtr& tensor) noexcept {
   ExecutorchLayout layout;
   TENON_TRY(make_executorch_layout(source, layout));
   if (fields(source).readonly) {
@@ -190,7 +191,8 @@ TENON_LAZY Error make_executorch(const TensorArg& source, ExecutorchTensorPtr& t
   }
   MemoryHold memory;  // first: the backend's code may drop the source
   TENON_TRY(memory.hold(source));
-  void* const block = allocate_metadata(kNodeSize<ExecutorchExport>, keeper_beside(fields(source)));
+  void* const block =
+      allocate_metadata(kNodeSize<ExecutorchExport>, metadata_backend_beside(fields(source)));
   if (block == nullptr) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
@@ -221,11 +223,11 @@ Error make_from_executorch(const TheirTensor* source, Release release,
     return fail(Error::InvalidState, "ExecuTorch's tensor has no memory yet");
   }
   const int32_t index = source->device().index();
-  Plan plan(type, static_cast<TensorShapeDynamism>(source->shape_dynamism()));
-  if (!source->device().is_cpu()) plan.device = Device(DeviceType::CUDA, index < 0 ? -1 : index);
-  Draft draft;
+  CreateOptions opts(type, static_cast<TensorShapeDynamism>(source->shape_dynamism()));
+  if (!source->device().is_cpu()) opts.device = Device(DeviceType::CUDA, index < 0 ? -1 : index);
+  NewTensor draft;
   TENON_TRY(borrow_checked(data, Dims(source->sizes()), dims_of(source->dim_order()),
-                           dims_of(source->strides()), plan, &deleter, draft));
+                           dims_of(source->strides()), opts, &deleter, draft));
   return finish_draft(draft, tensor, nullptr);
 }
 

@@ -196,12 +196,12 @@ inline Error describe_npy(NpySource& source, NpyDescription& out) {
 
 /// Reads the array that begins at source.begin, and says where it ends.
 inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested, size_t& end,
-                      Draft& draft) noexcept {
+                      NewTensor& draft) noexcept {
   NpyArray array;
   TENON_TRY(read_npy_header(source, requested, array));
   const NpyHeader& header = array.header;
   const size_t nbytes = array.nbytes;
-  Plan plan(header.type);
+  CreateOptions opts(header.type);
   end = array.begin + nbytes;
   if (memory == NpyMemory::Map && array.is_usable()) {
     Deleter release;
@@ -209,10 +209,10 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
     if (base.get() != nullptr) {
       const DataPtr data(static_cast<void*>(static_cast<char*>(base.get()) + array.begin),
                          base.is_readonly());
-      return borrow_checked(data, header.sizes, array.order, {}, plan, &release, draft);
+      return borrow_checked(data, header.sizes, array.order, {}, opts, &release, draft);
     }
   }
-  TENON_TRY(make_owned(Strided{header.sizes, array.order, {}}, plan, false, draft));
+  TENON_TRY(make_owned(Strided{header.sizes, array.order, {}}, opts, false, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);

@@ -210,8 +210,8 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   // Releases the value before the environment.
   Deleter release(data, [environment = std::move(environment),
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
-  Draft draft;
-  TENON_TRY(borrow_checked(data, sizes, {}, {}, Plan(type), &release, draft));
+  NewTensor draft;
+  TENON_TRY(borrow_checked(data, sizes, {}, {}, CreateOptions(type), &release, draft));
   return finish_draft(draft, tensor, nullptr);
 }
 

@@ -156,11 +156,11 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
     return import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
   }
-  Plan plan(from.type, args.dynamism);
-  plan.device = from.device;
-  Draft draft;
+  CreateOptions opts(from.type, args.dynamism);
+  opts.device = from.device;
+  NewTensor draft;
   const Error error = borrow_checked(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
-                                     plan, &release, draft);
+                                     opts, &release, draft);
   return finish<Result<TensorPtr>>(args.function, error, draft);
 }
 

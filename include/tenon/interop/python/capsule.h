@@ -78,14 +78,14 @@ Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) n
   const bool was_copied =
       args.copy.value_or(false) && (contents.flags & kDLPackIsCopied) != 0;  // for this consumer
   const Optional<bool> copy = was_copied ? Optional<bool>(none) : args.copy;
-  DLPackPlan plan;
-  Error error = plan_import(contents, copy, args.device, plan);
+  DLPackPlan opts;
+  Error error = plan_import(contents, copy, args.device, opts);
   if (error == Error::Ok && PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) {
     error = fail_as_python();
   }
   if (error != Error::Ok) return add_context(args.function, error);
   Deleter release(nullptr, ReleaseFromPython<Managed>{managed});
-  return import_planned<Result<TensorPtr>>(args.function, contents, plan, args.dynamism, release);
+  return import_planned<Result<TensorPtr>>(args.function, contents, opts, args.dynamism, release);
 }
 
 inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& args) noexcept {
@@ -195,8 +195,9 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
       version[0] < 1 && copy_asked == Py_None && fields(TensorArg(tensor)).readonly;
   const bool copies = moves || copy == 1 || copies_read_only;
   if (copies) {
-    const Plan plan = moves ? plan_in(host_backend()) : Plan(ScalarType::Undefined);
-    Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), plan);
+    const CreateOptions opts =
+        moves ? plan_in(host_backend()) : CreateOptions(ScalarType::Undefined);
+    Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), opts);
     if (!made.ok()) return made.error();
     copied = *std::move(made);
   }

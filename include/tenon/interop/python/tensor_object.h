@@ -102,12 +102,13 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
 /// A view of all of `source`. Its layout is copied: make_view() would compute it again.
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
-  BackendState* const keeper = source.defined() ? keeper_beside(fields(source)) : nullptr;
-  Draft draft;
+  BackendState* const metadata_backend =
+      source.defined() ? metadata_backend_beside(fields(source)) : nullptr;
+  NewTensor draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
-    const KeptSource kept(source, keeper != nullptr);
-    TENON_TRY(make_impl(draft, keeper));
+    const SourceGuard kept(source, metadata_backend != nullptr);
+    TENON_TRY(make_impl(draft, metadata_backend));
     const TensorFields& from = fields(kept.arg);
     ImplFields& view = fields(draft);
     view.layout = from.layout;

@@ -36,7 +36,7 @@ struct ShmLayout {
   Error set(ScalarType new_type, const Dims& sizes, const Dims& strides) noexcept {
     type = new_type;
     TENON_TRY(check_type(type));
-    Plan plan(type);
+    CreateOptions plan(type);
     const Strided shape{sizes, {}, strides};
     TENON_TRY(shape.check(plan));
     TENON_TRY(shape.lay_out(elementSize(type), layout));

@@ -50,7 +50,7 @@ TEST_CASE("npy reader: elements at odd offsets, in the other byte order or none 
 TEST_CASE("npy reader: memory is not lent where its owner is not known") {
   const std::vector<uint8_t> bytes = to_npy(ones({4}));
   NpyBytesSource source(bytes.data(), bytes.size(), 0);
-  detail::Draft draft;
+  detail::NewTensor draft;
   size_t end = 0;
   REQUIRE(detail::read_npy(source, NpyMemory::Map, own::ScalarType::Undefined, end, draft) ==
           Error::Ok);

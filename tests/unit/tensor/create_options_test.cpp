@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/plan.h"
+#include "tenon/tensor/create_options.h"
 
 #include "backend/helpers.h"
 #include "support/catch.h"
@@ -9,7 +9,7 @@ namespace plan_test {
 
 using namespace tenon;
 using namespace tests;
-using detail::plan_of;
+using detail::create_options_of;
 
 namespace {
 
@@ -22,33 +22,33 @@ constexpr bool empty_takes = std::is_invocable_v<decltype(empty), Dims, Options.
 }  // namespace
 
 TEST_CASE("plan: each option may be given, in any order") {
-  const detail::Plan nothing = plan_of(kFloat);
+  const detail::CreateOptions nothing = create_options_of(kFloat);
   CHECK(nothing.type == kFloat);
   CHECK_FALSE(nothing.has_type);
   CHECK(nothing.dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(nothing.requested == nullptr);
   MinimalBackend backend;
   const ScalarType type = ScalarType::Int;
-  for (const detail::Plan& plan :
-       {plan_of(kFloat, type, kStatic, backend), plan_of(kFloat, backend, kStatic, type),
-        plan_of(kFloat, kStatic, backend, type)}) {
+  for (const detail::CreateOptions& plan : {create_options_of(kFloat, type, kStatic, backend),
+                                            create_options_of(kFloat, backend, kStatic, type),
+                                            create_options_of(kFloat, kStatic, backend, type)}) {
     CHECK(plan.type == detail::ScalarType::Int);
     CHECK(plan.has_type);
     CHECK(plan.dynamism == kStatic);
     CHECK(plan.requested == &backend);
   }
-  CHECK(plan_of(kFloat, type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
+  CHECK(create_options_of(kFloat, type, backend).dynamism == TensorShapeDynamism::DYNAMIC_BOUND);
 }
 
 TEST_CASE("plan: the backend given comes before the thread's, the host's heap too") {
   MinimalBackend backend;
   MinimalBackend current;
   const BackendScope scope(current);
-  CHECK(plan_of(kFloat, backend).backend == &backend);
-  CHECK(plan_of(kFloat).backend == &current);
-  CHECK(plan_of(kFloat).requested == nullptr);
-  CHECK(plan_of(kFloat, host_backend()).backend == nullptr);
-  CHECK(detail::Plan(kFloat).backend == nullptr);
+  CHECK(create_options_of(kFloat, backend).backend == &backend);
+  CHECK(create_options_of(kFloat).backend == &current);
+  CHECK(create_options_of(kFloat).requested == nullptr);
+  CHECK(create_options_of(kFloat, host_backend()).backend == nullptr);
+  CHECK(detail::CreateOptions(kFloat).backend == nullptr);
 }
 
 TEST_CASE("plan: a creator takes each option, a backend only when it can be kept") {
@@ -68,10 +68,10 @@ TEST_CASE("plan: a generator besides, else the thread's own") {
   MinimalBackend backend;
   Generator generator(4);
   const ScalarType type = ScalarType::Int;
-  const detail::Plan plan = plan_of(kFloat, type, generator, backend);
+  const detail::CreateOptions plan = create_options_of(kFloat, type, generator, backend);
   CHECK(plan.generator == &generator);
   CHECK(plan.requested == &backend);
-  CHECK(plan_of(kFloat).generator == nullptr);
+  CHECK(create_options_of(kFloat).generator == nullptr);
 }
 
 }  // namespace plan_test

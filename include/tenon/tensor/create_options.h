@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plan: a creator's options in one struct, and the types of options.
+// CreateOptions: a creator's options in one struct, and the types of options.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ template <class Number>
 using IfInteger = std::enable_if_t<std::is_integral_v<Number>, int>;
 
 /// A tensor to make: the options that were given, and how much memory it takes.
-struct Plan {
+struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option says the type
@@ -104,7 +104,8 @@ struct Plan {
   ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::check()
 
   /// Without options: on the heap, whatever BackendScope there is.
-  explicit Plan(ScalarType t, TensorShapeDynamism d = TensorShapeDynamism::DYNAMIC_BOUND) noexcept
+  explicit CreateOptions(ScalarType t,
+                         TensorShapeDynamism d = TensorShapeDynamism::DYNAMIC_BOUND) noexcept
       : type(t), dynamism(d) {}
 
   size_t nbytes() const noexcept { return static_cast<size_t>(count) * elementSize(type); }
@@ -125,13 +126,13 @@ struct Plan {
 /// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
 /// that of the thread's innermost BackendScope, else the host's heap.
 template <class... Options>
-Plan plan_of(ScalarType type, Options&... options) noexcept {
+CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),
                 "an option is given twice");
-  Plan plan(type);
-  (plan.take(options), ...);
-  plan.choose_backend();
-  return plan;
+  CreateOptions opts(type);
+  (opts.take(options), ...);
+  opts.choose_backend();
+  return opts;
 }
 
 }  // namespace detail
