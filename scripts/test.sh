@@ -111,12 +111,18 @@ skipped=0
 started=$SECONDS
 spent=0
 
-# took WHAT: says how long it took since the last time this was said, and in processor time.
+# What each stage took, for the limits of tests/tools/budgets.
+stages=$root/build/stages.txt
+mkdir -p "$root/build"
+: >"$stages"
+
+# took STAGE [RESULT]: says how long it took since the last time this was said, and in processor time.
 took() {
   local fields now
   read -r -a fields <"/proc/$$/stat"
   now=$(((fields[15] + fields[16]) / $(getconf CLK_TCK))) # of the children that ended, system time included
-  step "$1: $((SECONDS - started)) s, $((now - spent)) s of processor time"
+  step "$1: ${2:+$2: }$((SECONDS - started)) s, $((now - spent)) s of processor time"
+  echo "${1// /_} $((now - spent))" >>"$stages"
   started=$SECONDS spent=$now
 }
 
@@ -157,7 +163,7 @@ run() {
     sed -n '/^The following tests FAILED:/,$p' "$output" >&2
     step "all of it is in $output"
   fi
-  took "tested $what: $summary, $left skipped"
+  took "tested $what" "$summary, $left skipped"
   passed=$((passed + total - bad - left))
   failed=$((failed + bad))
   skipped=$((skipped + left))
@@ -273,7 +279,7 @@ else
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|clang|compile|consumer|cross|cxx_module|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
+    sanitized=".;$(folders_but_for 'accessor|budgets|clang|compile|consumer|cross|cxx_module|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${more[@]}"
@@ -323,6 +329,11 @@ if [ -n "$nightly" ]; then
   # With --fair-sched threads take turns: else one that waits for another may keep it from running for minutes.
   check "valgrind" valgrind --quiet --fair-sched=yes --error-exitcode=1 --leak-check=full \
     --errors-for-leak-kinds=definite --child-silent-after-fork=yes build/gcc-11/tests/unit/tenon_tests '~[slow]'
+fi
+
+# Nightly stages have more tests.
+if [ -n "$all" ] && [ -z "$nightly" ]; then
+  python3 -B tests/tools/budgets/budgets.py check stages --stages "$stages" | grep '^warning: ' >&2 || true
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
