@@ -10,7 +10,8 @@ usage: budgets.py COMMAND [-v] [OPTION...] [NAME...]
   --compiler  g++ by default: the limits but for lines/ and headers/ are for GCC 12 on x86-64, skipped with another one
   --include   the folder of the headers
   --partners  where ExecuTorch was fetched to
-  --stages    a file of lines "stage seconds", which scripts/test.sh writes; needed for the figures of stages/
+  --stages    build/stages.txt, which scripts/test.sh writes: lines "stage seconds". With it the figures of stages/ are
+              measured; after a run of CI, `update stages --stages build/stages.txt` adds those that have no limit
 
 lines/    lines of code: what has more than white space once comments are taken away. Of a folder of include/tenon with
           all folders below it, except APART; "." are the files beside the folders. In lines/tests the code of tests/:
@@ -373,6 +374,8 @@ def main(arguments):
     options.limits, head = read_table(TABLE.read_text(encoding="utf-8"))
 
     groups = {group_of(name) for name in options.names} or {*MEASURES} - ({"stages"} if not options.stages else set())
+    if "stages" in groups and not options.stages:
+        parser.error("stages needs --stages build/stages.txt, which scripts/test.sh writes")
     if any(group in FOR_ONE_COMPILER for group in groups) and not weigh.is_the_compiler(options.compiler):
         print("tenon: skipped: the limits of ways, weight and times are for GCC 12 on x86-64")
         groups -= {*FOR_ONE_COMPILER}
