@@ -140,6 +140,8 @@ struct ShmSegment {
     std::free(path);
   }
 };
+template <>
+inline constexpr const char* deleter_name_v<ShmSegment> = "ShmSegment";
 
 /// Opens the file of a name and becomes one of its owners, by `deleter`. NotFound for
 /// a name that was abandoned, which is removed.

@@ -70,17 +70,10 @@ bool is_empty_callable(const F& f) noexcept {
   return false;
 }
 
-struct DimNames;
-struct PythonHold;
-struct ShmSegment;
-
-/// The callables that target() recognises, by a number: in another shared library the same type's
-/// table has another address.
+/// A name for a callable that target() recognises, given where its type is defined; else null.
+/// Not an address: in another shared library the same type's table has another one.
 template <class F>
-inline constexpr int deleter_kind_v = std::is_same_v<F, DimNames>     ? 1
-                                      : std::is_same_v<F, ShmSegment> ? 2
-                                      : std::is_same_v<F, PythonHold> ? 3
-                                                                      : 0;
+inline constexpr const char* deleter_name_v = nullptr;
 
 }  // namespace detail
 
@@ -182,13 +175,13 @@ class Deleter {
     return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }
 
-  /// The callable, where it is an F, one of those with a number; else null.
+  /// The callable, where it is an F, one of those with a name; else null.
   /// Source: std::get_deleter.
   template <class F>
   F* target() noexcept {
-    static_assert(detail::deleter_kind_v<F> != 0);
-    if (!has_code() || ops_->kind != detail::deleter_kind_v<F>) return nullptr;
-    return stored<F>();
+    static_assert(detail::deleter_name_v<F> != nullptr);
+    if (!has_code() || ops_->name == nullptr) return nullptr;
+    return std::strcmp(ops_->name, detail::deleter_name_v<F>) == 0 ? stored<F>() : nullptr;
   }
   /// The callable, which is an F.
   template <class F>
@@ -205,7 +198,7 @@ class Deleter {
   struct Ops {
     void (*run_and_destroy)(void* storage, void* argument) noexcept;
     void (*relocate)(void* to, void* from) noexcept;
-    int kind;
+    const char* name;
   };
 
   template <class F>
@@ -244,7 +237,7 @@ class Deleter {
     f.~Stored();  // NOLINT(bugprone-use-after-move): the moved-from object
   }
   template <class F, class Stored>
-  static constexpr Ops kOps{&run_and_destroy<Stored>, &relocate<Stored>, detail::deleter_kind_v<F>};
+  static constexpr Ops kOps{&run_and_destroy<Stored>, &relocate<Stored>, detail::deleter_name_v<F>};
   template <class F, class Stored>
   void store(Stored&& f) noexcept(std::is_nothrow_move_constructible_v<Stored>) {
     ::new (static_cast<void*>(storage_)) Stored(std::forward<Stored>(f));

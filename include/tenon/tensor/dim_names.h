@@ -12,6 +12,8 @@ struct DimNames {
   std::vector<std::string> names;
   void operator()(void*) const noexcept {}
 };
+template <>
+inline constexpr const char* deleter_name_v<DimNames> = "DimNames";
 
 TENON_TEMPLATE_INLINE Error make_template(const Dims& sizes, ScalarType type,
                                           std::vector<std::string>&& names,

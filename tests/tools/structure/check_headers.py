@@ -5,7 +5,8 @@
 usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
           exchange, module, compiled.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
-          "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of
+          "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of; nothing below
+          interop declares a type that interop defines
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
           backend/cuda are tested in tests/unit/cuda, by what they do together
   form    every header begins with the licence line and has #pragma once before any code; no line is
@@ -56,6 +57,8 @@ INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
 # What "static" or "inline" and a type without a parenthesis lead up to: a variable's name.
 VARIABLE = re.compile(r"(?:\bstatic|^\s*(?:TENON_EXPORT )?inline)\s+(?!constexpr\b|namespace\b)"
                       r"(?:[\w:<>,*&]+\s+)+[*&]*(\w+)\s*[=;{\[]")
+DEFINED = re.compile(r"^\s*(?:struct|class)\s+(?:TENON_EXPORT\s+)?(\w+)(?:\s+final)?\s*(?::[^:]|\{)")
+DECLARED = re.compile(r"^\s*(?:struct|class)\s+(\w+);")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -114,6 +117,21 @@ def check_layers(headers):
                 yield (f"{where}: {LAYERS[own]} must not include {included}, "
                        f"{LAYERS[other]} is above it")
     yield from find_cycles(graph)
+    yield from declarations_of_interop(headers)
+
+
+def declarations_of_interop(headers):
+    """Yields types of interop that a header below it names, so that it knows of them without an include."""
+    interop = LAYERS.index("interop")
+    defined = {match.group(1): header for header, text in headers.items() if layer(header) == interop
+               for match in map(DEFINED.match, without_comments(text).splitlines()) if match}
+    for header, text in headers.items():
+        if layer(header) is None or layer(header) >= interop:
+            continue
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            match = DECLARED.match(line)
+            if match and match.group(1) in defined:
+                yield f"{header}:{number}: {match.group(1)} is defined in {defined[match.group(1)]}, above it"
 
 
 def find_cycles(graph):

@@ -51,6 +51,14 @@ class Layers(unittest.TestCase):
                  "tenon/tensor/t.h": ""}
         self.assertEqual(list(check_headers.check_layers(texts)), [])
 
+    def test_a_declaration_of_a_type_of_interop_below_it_is_a_fault(self):
+        texts = {"tenon/tensor/t.h": "struct Hold;\nclass Own;\n// struct Other;\n",
+                 "tenon/tensor/u.h": "class Own : Base {\n};\n",
+                 "tenon/interop/i.h": "struct Hold {\n};\nstruct Other {};\n",
+                 "tenon/interop/j.h": "struct Hold;\n"}
+        self.assertEqual(list(check_headers.check_layers(texts)),
+                         ["tenon/tensor/t.h:1: Hold is defined in tenon/interop/i.h, above it"])
+
     def test_cycles_are_faults(self):
         faults = layer_faults(core__a='"tenon/core/b.h"', core__b='"tenon/core/c.h"',
                               core__c='"tenon/core/a.h"')

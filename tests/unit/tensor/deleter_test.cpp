@@ -243,6 +243,43 @@ TEST_CASE("deleter: a callable of more than the heap's alignment keeps it") {
   CHECK(ok);
 }
 
+// Named callables, one that fits inline and one that does not.
+struct NamedA {
+  int value;
+  void operator()(void*) const noexcept {}
+};
+struct NamedB {
+  int value;
+  void* padding[8];
+  void operator()(void*) const noexcept {}
+};
+
+}  // namespace deleter_test
+TENON_BEGIN_NAMESPACE
+namespace detail {
+template <>
+inline constexpr const char* deleter_name_v<deleter_test::NamedA> = "NamedA";
+template <>
+inline constexpr const char* deleter_name_v<deleter_test::NamedB> = "NamedB";
+}  // namespace detail
+TENON_END_NAMESPACE
+namespace deleter_test {
+
+TEST_CASE("deleter: target() gives a named callable back by its type, and nothing else") {
+  Deleter a(nullptr, NamedA{1});
+  Deleter b(nullptr, NamedB{2, {}});
+  const Deleter moved(std::move(a));
+  a = Deleter(nullptr, NamedA{3});
+  REQUIRE(a.target<NamedA>() != nullptr);
+  CHECK(a.target<NamedA>()->value == 3);
+  CHECK(a.target<NamedB>() == nullptr);
+  REQUIRE(b.target<NamedB>() != nullptr);
+  CHECK(b.target<NamedB>()->value == 2);
+  CHECK(b.target<NamedA>() == nullptr);
+  CHECK(Deleter().target<NamedA>() == nullptr);
+  CHECK(Deleter(nullptr, [](void*) {}).target<NamedA>() == nullptr);
+}
+
 TEST_CASE("deleter: what it calls sees a deleter that holds what was assigned") {
   Calls calls;
   bool held = false;

@@ -108,6 +108,8 @@ struct PythonHold {
     return current != nullptr && is_of_main(current) && Py_REFCNT(object) > 1;
   }
 };
+template <>
+inline constexpr const char* deleter_name_v<PythonHold> = "PythonHold";
 
 /// Memory that a Python object lends.
 struct LentBuffer {
