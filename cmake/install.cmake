@@ -6,14 +6,14 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY include/tenon testing/include/tenon DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(FILES debug/tenon_gdb.py debug/tenon_lldb.py debug/tenon_memory.py debug/tenon_stacks.py
         DESTINATION "${CMAKE_INSTALL_DATADIR}/tenon/debug")
 
 # The CMake package. In share/, not lib/: the headers alone do not depend on the architecture.
 set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
-install(TARGETS tenon EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS tenon tenon_testing EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TENON_COMPILED)
   install(TARGETS tenon_compiled EXPORT tenonTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()

@@ -29,14 +29,14 @@ import re
 import subprocess
 import sys
 
-from mutate import mask
+from mutate import check_headers, mask
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "docs" / "pictures"))
 
 import dark  # noqa: E402
 
-INCLUDE = ROOT / "include" / "tenon"
+INCLUDES = [ROOT / folder / "tenon" for folder in check_headers.INCLUDE_FOLDERS]
 REVIEWED = ROOT / "scripts" / "coverage_missing.txt"
 FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation aten "
            "cuda environment fuzz no_error_text no_exceptions no_heap opencl openmp threads interop/aten "
@@ -88,10 +88,14 @@ def programs(build):
 
 # --- What LLVM exports, by place ------------------------------------------------------------------
 
+def text_of(header):
+    return next(folder / header for folder in INCLUDES if (folder / header).exists()).read_text(encoding="utf-8")
+
+
 @functools.lru_cache(maxsize=None)
 def code_of(header):
     """A header's lines, without what is no code."""
-    return mask((INCLUDE / header).read_text(encoding="utf-8")).splitlines()
+    return mask(text_of(header)).splitlines()
 
 
 def add_lines(functions, function):
@@ -131,7 +135,7 @@ def lines_of(functions):
 def header_name(filename):
     """tensor/make.h for that header's path, None for other files."""
     path = pathlib.Path(filename)
-    return path.relative_to(INCLUDE).as_posix() if path.is_relative_to(INCLUDE) else None
+    return next((path.relative_to(folder).as_posix() for folder in INCLUDES if path.is_relative_to(folder)), None)
 
 
 def add_branches(branches, function):
@@ -179,7 +183,7 @@ def measure(build):
 
 def by_line(header, lines, branches):
     """The lines that have code, with their branches: those that the compiler decides are left out."""
-    text = (INCLUDE / header).read_text(encoding="utf-8").splitlines()
+    text = text_of(header).splitlines()
     found = {line: [count, {}] for line, count in sorted(lines.items())}
     for place, (true, false, reached) in sorted(branches.items()):
         is_constant = (reached and true + false == 0) or "if constexpr" in text[place[0] - 1]
@@ -205,7 +209,7 @@ def read_reviewed(text):
 def judge(measured, rules):
     """Yields (header, line number, its text, what is missing, why or None, the rule) of each line with a gap."""
     for header, lines in measured.items():
-        text = (INCLUDE / header).read_text(encoding="utf-8").splitlines()
+        text = text_of(header).splitlines()
         for number, (count, branches) in lines.items():
             outcomes = {outcome for (_, outcome), taken in branches.items() if not taken}
             if count and not outcomes:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Mutation testing: makes small faults in include/tenon and counts how many the matching tests find.
+"""Mutation testing: makes small faults in tenon's headers and counts how many the matching tests find.
 
 usage: mutate.py [--count N] [--seed TEXT] [--jobs N] [--only TEXT] [--build FOLDER] [--fresh]
   --count   how many mutants that compile (215), spread over the headers by their lines of code
@@ -266,7 +266,7 @@ def matching_tests(header):
         path = UNIT / "cuda" / path.name
         more = sorted(file for file in (UNIT / "cuda").glob("*_test.cpp") if not file.name.startswith("simulated"))
     else:
-        folder, stem = (ROOT / "include" / header).parent, path.name.removesuffix("_test")
+        folder, stem = check_headers.header_path(ROOT, header).parent, path.name.removesuffix("_test")
         longer = [other.stem for other in folder.glob(f"{stem}_*.h")]  # tensor_ptr_values is tensor_ptr.h's
         more = [file for file in sorted(path.parent.glob(f"{stem}_*_test.cpp"))
                 if not any(f"{file.stem}_".startswith(f"{other}_") for other in longer)]

@@ -9,11 +9,12 @@ import pathlib
 import re
 import sys
 
-INCLUDE_DIR = pathlib.Path(__file__).resolve().parent.parent / "include"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE_DIRS = (ROOT / "include", ROOT / "testing/include")
 SPDX = "// SPDX-License-Identifier: MIT"
 # Those of aten/ are ATen mode's, or are included by others.
-NAMES = sorted(path.relative_to(INCLUDE_DIR / "tenon").with_suffix("").as_posix()
-               for path in (INCLUDE_DIR / "tenon").rglob("*.h") if path.parent.name != "aten")
+NAMES = sorted(path.relative_to(folder / "tenon").with_suffix("").as_posix() for folder in INCLUDE_DIRS
+               for path in (folder / "tenon").rglob("*.h") if path.parent.name != "aten")
 DIRECTIVE = re.compile(r"\s*#\s*(if|else|endif)")
 MODE = re.compile(r"#if (!?)TENON_ATEN_MODE\b(?!\s*&&)")
 OWN = re.compile(r'\s*#\s*include\s+"(tenon/[^"]+)"')
@@ -33,8 +34,12 @@ END = """
 """
 
 
+def read(name):
+    return next(folder / name for folder in INCLUDE_DIRS if (folder / name).exists()).read_text(encoding="utf-8")
+
+
 def version():
-    text = (INCLUDE_DIR / "tenon/config.h").read_text(encoding="utf-8")
+    text = read("tenon/config.h")
     return ".".join(re.search(rf"^#define TENON_VERSION_{part} (\d+)$", text, re.MULTILINE).group(1)
                     for part in ("MAJOR", "MINOR", "PATCH"))
 
@@ -53,8 +58,7 @@ class Writer:
         self.lines += ["", f"// ---- {header} ----", ""]
         # For each #if around the line: whether plain mode has it, or None if that is not its question.
         conditions = []
-        for number, line in enumerate(
-                (INCLUDE_DIR / header).read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(read(header).splitlines(), 1):
             directive, own, other = DIRECTIVE.match(line), OWN.match(line), OTHER.match(line)
             word = directive.group(1) if directive else None
             if word == "if":
@@ -106,7 +110,7 @@ def main():
             writer.insert(find(name))
     except ValueError as error:
         parser.error(str(error))
-    licence = (INCLUDE_DIR / "tenon/LICENSE").read_text(encoding="utf-8")
+    licence = read("tenon/LICENSE")
     text = "\n".join([SPDX,
                       f"// tenon {version()} in one file, made by scripts/single_header.py from",
                       "// include/tenon: change that.",

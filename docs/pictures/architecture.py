@@ -7,7 +7,7 @@ import dark
 # Storeys from top to bottom: title, description, height.
 STOREYS = [
     ("your program", "", 44),
-    ("interop/  compat/  testing/", "one header for each partner", 52),
+    ("interop/  compat/", "one header for each partner", 52),
     ("module/", "EValue, Module", 52),
     ("exchange/", "Blob, DLPack, bytes", 52),
     ("tensor/: the calls", "overloads, options, results", 80),

@@ -20,6 +20,8 @@ FOLDERS = {
     "testing": "testing: suites for your own backend",
 }
 
+ROOTS = ("include", "testing/include")
+
 # The branches of the headers that the reference shows, and the macros that say nothing to a reader.
 PREDEFINED = """
 TENON_BEGIN_NAMESPACE=namespace\\ tenon{ TENON_END_NAMESPACE=} TENON_TEMPLATE_INLINE= TENON_COMPILED_ONCE= TENON_EXPORT=
@@ -42,11 +44,15 @@ OF_MACROS = re.compile(rf"///? {NAME.pattern}(?:, {NAME.pattern})*: ")
 COMMENTS = re.compile(r"(?:^///?(?: .*)?\n)+", re.MULTILINE)
 
 
+def header_files(repository):
+    return sorted(path for root in ROOTS for path in (repository / root).rglob("*.h"))
+
+
 def run_doxygen(repository, work):
     """The headers' XML, in a folder below `work`."""
     headers = work / "headers"
-    for path in sorted((repository / "include").rglob("*.h")):
-        name = path.relative_to(repository / "include")
+    for path in header_files(repository):
+        name = path.relative_to(next(repository / root for root in ROOTS if path.is_relative_to(repository / root)))
         if name.parts[1] in FOLDERS:
             copy = headers / name
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -385,7 +391,8 @@ def write_pages(repository, pages, work):
         headers = sorted((h for h in entries if h.split("/")[0] == folder), key=lambda h: (h.count("/"), h))
         rows = []
         for header in headers:
-            text = (repository / "include/tenon" / header).read_text(encoding="utf-8")
+            root = "testing/include" if folder == "testing" else "include"
+            text = (repository / root / "tenon" / header).read_text(encoding="utf-8")
             about, more = header_comment(text)
             name = header.removesuffix(".h").partition("/")[2]
             lines = [name + ".h", "=" * (len(name) + 2), "", prose(about), "",
@@ -401,7 +408,7 @@ def write_pages(repository, pages, work):
             page = pages / "reference" / (header.removesuffix(".h") + ".rst")
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text("\n".join(lines), encoding="utf-8")
-            made["include/tenon/" + header] = page
+            made[f"{root}/tenon/{header}"] = page
             rows += [f"   * - :doc:`{name}.h <{header.removesuffix('.h')}>`", f"     - {prose(about)}"]
         index = pages / "reference" / f"{folder}.rst"
         index.write_text("\n".join([

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tensors in memory: making, copying, viewing, resizing and exchanging them, and three backends.
-// The other backends, expressions, values.h, module/, interop/, testing/, compat/ and ostream.h are
+// The other backends, expressions, values.h, module/, interop/, compat/ and ostream.h are
 // included by name.
 #pragma once
 

@@ -26,7 +26,7 @@ class TenonConan(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "../..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "packaging/cpack.cmake", "src/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "cmake/*", "debug/*", "include/*", "packaging/cpack.cmake", "src/*", "testing/*"):
             copy(self, pattern, root, self.export_sources_folder, excludes=("*/__pycache__/*", "*.pyc"))
 
     def layout(self):

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Checks what TENON_PORTABLE=1 makes of the headers that need no other library.
 
-  check_portable.py words COMPILER INCLUDE HEADER...   no extension of a compiler is left in them, by its name or by what
+  check_portable.py words COMPILER FOLDERS HEADER...   no extension of a compiler is left in them, by its name or by what
                                                        -pedantic-errors says
-  check_portable.py msvc CLANG INCLUDE HEADER...       they compile by MSVC's rules: for its target, with the
+  check_portable.py msvc CLANG FOLDERS HEADER...       they compile by MSVC's rules: for its target, with the
                                                        standard library and the Windows headers of MinGW-w64, and
                                                        without the macros of GCC and Clang
 
-Exits with 77 where MinGW-w64 is missing.
+FOLDERS, with : between them, are those of the include path. Exits with 77 where MinGW-w64 is missing.
 """
 
 import pathlib
@@ -34,8 +34,12 @@ def includes(headers):
     return "".join(f"#include <{header}>\n" for header in headers)
 
 
-def extensions(text, include):
-    """The extensions in preprocessed text, on lines that come from the folder `include`: name and place."""
+def include_options(folders):
+    return [f"-I{folder}" for folder in folders]
+
+
+def extensions(text, folders):
+    """The extensions in preprocessed text, on lines that come from the folders: name and place."""
     found = {}
     place = ""
     line = 0
@@ -45,24 +49,25 @@ def extensions(text, include):
             place, line = marker[2], int(marker[1]) - 1
             continue
         line += 1
-        if place.startswith(include):
+        if place.startswith(tuple(folders)):
             for name in EXTENSION.findall(read):
                 if name not in ALLOWED:
                     found.setdefault(name, f"{place}:{line}")
     return found
 
 
-def check_words(compiler, include, headers):
+def check_words(compiler, folders, headers):
     """Returns faults."""
 
     def left(portable):
-        command = [compiler, "-std=c++17", f"-DTENON_PORTABLE={portable}", "-I", include, "-E", "-x", "c++", "-"]
+        command = [compiler, "-std=c++17", f"-DTENON_PORTABLE={portable}", *include_options(folders), "-E", "-x", "c++",
+                   "-"]
         text = subprocess.run(command, input=includes(headers), text=True, check=True, stdout=subprocess.PIPE).stdout
-        return extensions(text, include)
+        return extensions(text, folders)
 
     faults = [f"{place}: {name}" for name, place in sorted(left(1).items())]
-    command = [compiler, "-std=c++17", "-DTENON_PORTABLE=1", "-I", include, "-pedantic-errors", "-fsyntax-only", "-x",
-               "c++", "-"]
+    command = [compiler, "-std=c++17", "-DTENON_PORTABLE=1", *include_options(folders), "-pedantic-errors", "-fsyntax-only",
+               "-x", "c++", "-"]
     said = subprocess.run(command, input=includes(headers), text=True, capture_output=True).stderr
     faults += [line for line in said.splitlines() if ": error: " in line]
     unseen = {"__attribute__", "__builtin_expect"} - left(0).keys()
@@ -81,15 +86,15 @@ def mingw_folders(clang):
             if not folder.endswith("/include-fixed")]
 
 
-def check_msvc(clang, include, headers):
+def check_msvc(clang, folders, headers):
     """Returns faults; None without MinGW-w64."""
     try:
-        folders = mingw_folders(clang)
+        system_folders = mingw_folders(clang)
     except FileNotFoundError:
         return None
     headers = [header for header in headers if header != LINUX]
     standard = set()
-    for path in pathlib.Path(include).glob("tenon/**/*.h"):
+    for path in (path for folder in folders for path in pathlib.Path(folder).glob("tenon/**/*.h")):
         standard |= set(re.findall(r"^#include <([a-z_]+(?:\.h)?)>", path.read_text(), re.M))
     # What the standard library needs of the macros is behind it.
     source = "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n" for name in sorted(standard))
@@ -102,8 +107,8 @@ def check_msvc(clang, include, headers):
         command = [clang, "--target=x86_64-pc-windows-msvc", "-fms-compatibility", "-fms-extensions",
                    "-fms-compatibility-version=19.38", "-fdelayed-template-parsing", "-fgnuc-version=12.2",
                    "-D__declspec=__declspec", "-fexceptions", "-fcxx-exceptions", "-fsyntax-only", "-nostdinc",
-                   "-std=c++17", "-I", include, "-Wall", "-Wextra", "-Wno-#warnings", "-Wno-builtin-macro-redefined"]
-        for folder in folders:
+                   "-std=c++17", *include_options(folders), "-Wall", "-Wextra", "-Wno-#warnings", "-Wno-builtin-macro-redefined"]
+        for folder in system_folders:
             command += ["-isystem", folder]
         done = subprocess.run([*command, file.name], text=True, capture_output=True)
     faults = [line for line in done.stderr.splitlines() if re.search(r": (fatal )?(error|warning): ", line)]
@@ -111,8 +116,8 @@ def check_msvc(clang, include, headers):
 
 
 def main():
-    kind, compiler, include, *headers = sys.argv[1:]
-    faults = {"words": check_words, "msvc": check_msvc}[kind](compiler, include, headers)
+    kind, compiler, folders, *headers = sys.argv[1:]
+    faults = {"words": check_words, "msvc": check_msvc}[kind](compiler, folders.split(":"), headers)
     if faults is None:
         print(f"tenon: skipped: MinGW-w64's compiler, {MINGW}, was not found")
         return 77

@@ -21,6 +21,7 @@ import pathlib
 import re
 import sys
 
+INCLUDE_FOLDERS = ("include", "testing/include")
 # Lowest first. A header may include its own layer and those below it.
 LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
           "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
@@ -62,11 +63,17 @@ DECLARED = re.compile(r"^\s*(?:struct|class)\s+(\w+);")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
+def header_path(repository, header):
+    """The file that "tenon/core/dims.h" names."""
+    paths = [pathlib.Path(repository, folder, header) for folder in INCLUDE_FOLDERS]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
 def read_headers(repository):
     """Maps the name in an include directive, "tenon/core/dims.h", to the file's text."""
-    root = pathlib.Path(repository) / "include"
+    roots = [pathlib.Path(repository, folder) for folder in INCLUDE_FOLDERS]
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-            for path in sorted((root / "tenon").rglob("*"))
+            for root in roots for path in sorted((root / "tenon").rglob("*"))
             if path.is_file() and path.name != "LICENSE" and path.suffix != ".pyi"}
 
 

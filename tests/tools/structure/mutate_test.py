@@ -84,13 +84,13 @@ class Mutants(unittest.TestCase):
 
     def test_every_judged_mutant_is_one_of_its_header(self):
         for header, old, new in mutate.read_judged(mutate.JUDGED.read_text(encoding="utf-8")):
-            text = (ROOT / "include" / "tenon" / header).read_text(encoding="utf-8")
+            text = mutate.check_headers.header_path(ROOT, f"tenon/{header}").read_text(encoding="utf-8")
             self.assertTrue((old, new) in changes(text),
                             f"{mutate.JUDGED.name}: {header} has no such mutant anymore, judge it again: {old}")
 
     def test_the_further_tests_exist(self):
         for header, tests in mutate.MORE_TESTS.items():
-            self.assertTrue((ROOT / "include" / "tenon" / header).exists(), header)
+            self.assertTrue(mutate.check_headers.header_path(ROOT, f"tenon/{header}").exists(), header)
             for test in tests:
                 self.assertTrue((mutate.UNIT / test).exists(), test)
 
@@ -103,7 +103,7 @@ class Mutants(unittest.TestCase):
 
 
 class Coverage(unittest.TestCase):
-    HEADER = str(coverage.INCLUDE / "core" / "a.h")
+    HEADER = str(coverage.INCLUDES[0] / "core" / "a.h")
 
     def test_a_macro_s_condition_counts_where_it_is_used(self):
         # Line 5 uses a macro, which has a condition at 2:4; line 6 has a condition itself.
@@ -117,7 +117,7 @@ class Coverage(unittest.TestCase):
 
     def lines(self, *functions):
         """The counts of the lines of these functions of a header."""
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(coverage, "INCLUDE", pathlib.Path(folder)):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(coverage, "INCLUDES", [pathlib.Path(folder)]):
             coverage.code_of.cache_clear()
             header = pathlib.Path(folder, "a.h")
             header.write_text("void f() {\n  a();\n  // words\n#if B\n  c();\n#endif\n  [] {\n    d();\n  }();\n}\n",
@@ -146,7 +146,7 @@ class Coverage(unittest.TestCase):
         self.assertEqual(self.lines(around, inside), {1: 5, 2: 5, 7: 5, 8: 0, 9: 5, 10: 5})
 
     def test_what_is_missing_has_a_reason_or_none(self):
-        text = (coverage.INCLUDE / "config.h").read_text(encoding="utf-8").splitlines()
+        text = (coverage.INCLUDES[0] / "config.h").read_text(encoding="utf-8").splitlines()
         at = next(number for number, line in enumerate(text, 1) if "pragma once" in line)
         measured = {"config.h": {at: [0, {}], at + 1: [3, {((at + 1, 1), True): 3, ((at + 1, 1), False): 0}]}}
         rules = coverage.read_reviewed("# words\nWhy not.\n  conf*.h  pragma (once|twice)\n")
@@ -157,9 +157,9 @@ class Coverage(unittest.TestCase):
     def test_every_reviewed_line_is_in_a_header(self):
         for why, header, pattern in coverage.read_reviewed(coverage.REVIEWED.read_text(encoding="utf-8")):
             self.assertTrue(why, pattern.pattern)
-            lines = [line.strip() for path in coverage.INCLUDE.rglob("*.*h")
+            lines = [line.strip() for folder in coverage.INCLUDES for path in folder.rglob("*.*h")
                      if re.fullmatch(header.replace(".", r"\.").replace("*", ".*").replace("?", "."),
-                                     path.relative_to(coverage.INCLUDE).as_posix())
+                                     path.relative_to(folder).as_posix())
                      for line in path.read_text(encoding="utf-8").splitlines()]
             self.assertTrue(any(map(pattern.search, lines)), f"{header}: {pattern.pattern}")
 
