@@ -48,10 +48,12 @@ sys.path.append(str(ROOT / "docs" / "pictures"))
 import dark  # noqa: E402
 import check_headers  # noqa: E402  (which test file belongs to a header)
 
-FOLDERS = (". core kernels tensor backend exchange module interop interop/npy interop/shm compat testing allocation cuda "
-           "interop/arrow interop/eigen interop/executorch interop/mdspan interop/npz interop/onnxruntime interop/opencv interop/python interop/safetensors interop/xtensor")
+FOLDERS = (". core kernels tensor backend exchange module interop interop/files interop/libraries "
+           "interop/processes compat testing allocation cuda interop/libraries/arrow interop/libraries/eigen "
+           "interop/runtimes/executorch interop/libraries/mdspan interop/files/npz interop/runtimes/onnxruntime "
+           "interop/libraries/opencv interop/python interop/files/safetensors interop/libraries/xtensor")
 # What needs libtorch's headers, which take 20 s for each mutant, and what mpirun has to start.
-LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten\.h|torchscript|mpi))")
+LEFT_OUT = re.compile(r"^tenon/(aten/|interop/(aten\.h|([a-z]+/)?(torchscript|mpi)))")
 GOAL = 90  # % caught
 TIMEOUT = 120  # of a test, in seconds; the slowest takes 20
 # What a mutant may take, in bytes. Simulated GPUs reserve addresses of 16 GiB.
@@ -71,12 +73,12 @@ MORE_TESTS = {
     "exchange/dlpack_export.h": ["exchange/dlpack_test.cpp", "exchange/dlpack_foreign_test.cpp"],
     "exchange/dlpack_import.h": ["exchange/dlpack_test.cpp", "exchange/dlpack_foreign_test.cpp"],
     "exchange/dlpack_types.h": ["exchange/dlpack_import_test.cpp"],
-    "interop/npy/header.h": ["interop/npy_test.cpp"],
-    "interop/npy/npy_dtype.h": ["interop/npy/header_test.cpp", "interop/npy_test.cpp"],
-    "interop/file_kind.h": ["interop/npy_test.cpp"],
-    "interop/file.h": ["interop/npy_test.cpp"],
+    "interop/files/npy_header.h": ["interop/npy_test.cpp"],
+    "interop/files/npy_dtype.h": ["interop/files/npy_header_test.cpp", "interop/npy_test.cpp"],
+    "interop/files/file_kind.h": ["interop/npy_test.cpp"],
+    "interop/files/file.h": ["interop/npy_test.cpp"],
     "interop/npy.h": ["tensor/kept_test.cpp"],
-    "interop/shm/shm_header.h": ["interop/shm_test.cpp"],
+    "interop/processes/shm_header.h": ["interop/shm_test.cpp"],
     "interop/pybind11.h": ["interop/python/test_pybind11.py"],
     "interop/nanobind.h": ["interop/python/test_nanobind.py"],
     "interop/python/import.h": ["interop/python_test.py", "interop/python/test_numpy.py",
@@ -92,7 +94,7 @@ MORE_TESTS = {
     "module/outputs.h": ["tensor/kept_test.cpp"],
     "module/evalue.h": ["module/outputs_test.cpp", "module/module_test.cpp", "module/function_module_test.cpp"],
     "module/value_kind.h": ["module/evalue_test.cpp"],
-    "interop/onnxruntime/onnx_values.h": ["interop/onnxruntime_test.cpp"],
+    "interop/runtimes/onnxruntime_values.h": ["interop/onnxruntime_test.cpp"],
     "kernels/copy_plan.h": ["tensor/copy_test.cpp", "tensor/copy_overlap_test.cpp"],
     "kernels/philox.h": ["kernels/random_elements_test.cpp"],
     "kernels/random_plan.h": ["kernels/random_bounds_test.cpp", "tensor/random_test.cpp"],

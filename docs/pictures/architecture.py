@@ -7,7 +7,7 @@ import dark
 # Storeys from top to bottom: title, description, height.
 STOREYS = [
     ("your program", "", 44),
-    ("interop/  compat/", "one header for each partner", 52),
+    ("interop/  compat/", "python, runtimes, files,\nlibraries, processes", 66),
     ("module/", "EValue, Module", 52),
     ("exchange/", "Blob, DLPack, bytes", 52),
     ("tensor/: the calls", "overloads, options, results", 80),
@@ -36,9 +36,9 @@ WAYS = [
         (CALL, 0, 1, "6  returns\nthe handle")]),
     ("copy_(to, from)", "#2f7031", [
         (2, "outputs that were set"), (3, "assign, copy_to, to_binary")], [
-        (CALL, 0, 0, "1  copy_tensor(): two blocks of\nthe host are moved at once"),
+        (CALL, 0, 0, "1  copy_tensor(): two host\nblocks are moved at once"),
         (MAKE, 0, 0, "2  find_location() checks and\ndescribes each side"),
-        (MAKE, 1, 0, "3  copy_checked() checks cast and\nsizes, and plans the copy"),
+        (MAKE, 1, 0, "3  copy_checked() checks cast\nand sizes, plans the copy"),
         (KERNEL, 0, 0, "4  the host reaches both:\nrun_plan(), memcpy or loops"),
         (BACKEND, 0, 0, "4  else: the backend copies,\nor moves whole ranges"),
         (CALL, 0, 1, "5  returns\nan Error")]),

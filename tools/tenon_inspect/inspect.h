@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/file_writer.h"
+#include "tenon/interop/files/file_writer.h"
 #include "tenon/tenon.h"
 #include "tenon/tensor/values.h"
 

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "inspect.h"
-#include "tenon/interop/named_tensor.h"
+#include "tenon/interop/files/named_tensor.h"
 
 namespace inspect {
 

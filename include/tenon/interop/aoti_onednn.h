@@ -8,8 +8,8 @@
 // else OMP_NUM_THREADS.
 #pragma once
 
-#include "tenon/interop/aoti_onednn/convolution.h"
-#include "tenon/interop/aoti_onednn/matrix_product.h"
+#include "tenon/interop/runtimes/aoti_onednn_convolution.h"
+#include "tenon/interop/runtimes/aoti_onednn_matrix_product.h"
 
 extern "C" {
 

@@ -12,7 +12,7 @@
 
 #include <cstdio>
 
-#include "tenon/interop/aoti/answers.h"
+#include "tenon/interop/runtimes/aoti_shim_functions.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -3,5 +3,5 @@
 // memory. Needs no Arrow.
 #pragma once
 
-#include "tenon/interop/arrow/arrow_export.h"
-#include "tenon/interop/arrow/arrow_import.h"
+#include "tenon/interop/libraries/arrow_export.h"
+#include "tenon/interop/libraries/arrow_import.h"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "tenon/interop/eigen/eigen_map.h"
+#include "tenon/interop/libraries/eigen_map.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 

@@ -6,9 +6,9 @@
 // memory that MPI cannot reach from a copy on the host; see Communicator.
 #pragma once
 
-#include "tenon/interop/mpi/collective.h"
-#include "tenon/interop/mpi/request.h"
-#include "tenon/interop/mpi/window.h"
+#include "tenon/interop/processes/mpi_collective.h"
+#include "tenon/interop/processes/mpi_request.h"
+#include "tenon/interop/processes/mpi_window.h"
 
 TENON_BEGIN_NAMESPACE
 namespace mpi {

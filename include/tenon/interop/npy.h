@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/file_writer.h"
-#include "tenon/interop/named_tensor.h"
-#include "tenon/interop/npy/npy_reader.h"
+#include "tenon/interop/files/file_writer.h"
+#include "tenon/interop/files/named_tensor.h"
+#include "tenon/interop/files/npy_reader.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/location.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tenon/interop/npy.h"
-#include "tenon/interop/npz/zip_reader.h"
-#include "tenon/interop/npz/zip_source.h"
-#include "tenon/interop/npz/zip_writer.h"
+#include "tenon/interop/files/npz_reader.h"
+#include "tenon/interop/files/npz_source.h"
+#include "tenon/interop/files/npz_writer.h"
 
 TENON_BEGIN_NAMESPACE
 

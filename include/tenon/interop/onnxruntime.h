@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/file.h"
-#include "tenon/interop/onnxruntime/onnx_values.h"
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/runtimes/onnxruntime_values.h"
 #include "tenon/module/module.h"
 
 TENON_BEGIN_NAMESPACE

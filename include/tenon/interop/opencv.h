@@ -11,7 +11,7 @@
 
 #include <climits>
 
-#include "tenon/interop/host_access.h"
+#include "tenon/interop/libraries/host_access.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

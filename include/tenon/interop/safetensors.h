@@ -6,11 +6,11 @@
 #include <memory>
 #include <set>
 
-#include "tenon/interop/file_writer.h"
-#include "tenon/interop/named_tensor.h"
-#include "tenon/interop/safetensors/safetensors_header.h"
-#include "tenon/interop/safetensors/safetensors_shards.h"
-#include "tenon/interop/safetensors/safetensors_writer.h"
+#include "tenon/interop/files/file_writer.h"
+#include "tenon/interop/files/named_tensor.h"
+#include "tenon/interop/files/safetensors_header.h"
+#include "tenon/interop/files/safetensors_shards.h"
+#include "tenon/interop/files/safetensors_writer.h"
 #include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE

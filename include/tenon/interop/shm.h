@@ -44,8 +44,8 @@
 #include <string_view>
 
 #include "tenon/core/result.h"
-#include "tenon/interop/file.h"
-#include "tenon/interop/shm/shm_header.h"
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/processes/shm_header.h"
 #include "tenon/tensor/borrow.h"
 
 TENON_BEGIN_NAMESPACE

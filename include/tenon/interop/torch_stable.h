@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "tenon/interop/element_types.h"
+#include "tenon/interop/libraries/element_types.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

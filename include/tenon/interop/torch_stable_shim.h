@@ -10,7 +10,7 @@
 // names are narrow, fill_, new_empty and new_zeros.
 #pragma once
 
-#include "tenon/interop/torch_stable/dispatcher.h"
+#include "tenon/interop/runtimes/torch_stable_dispatcher.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -2,7 +2,7 @@
 // TorchScriptModule: a .pt file as a module, run by libtorch.
 #pragma once
 
-#include "tenon/interop/torchscript/ivalue.h"
+#include "tenon/interop/runtimes/torchscript_values.h"
 
 #include <c10/core/GradMode.h>
 // Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/file.h"
+#include "tenon/interop/files/file.h"
 #include "tenon/module/module.h"
 
 TENON_BEGIN_NAMESPACE

@@ -14,7 +14,7 @@
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xstrided_view.hpp>
 
-#include "tenon/interop/host_access.h"
+#include "tenon/interop/libraries/host_access.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE

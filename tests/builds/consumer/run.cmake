@@ -312,7 +312,7 @@ function(mode_aoti)
   set(aoti -DCONSUMER_SOURCE=aoti.cpp -DCONSUMER_TARGET=tenon::aoti "-DCONSUMER_COMPONENTS=COMPONENTS,aoti")
   set(model "${SCRATCH}/aoti/model.so")
   file(MAKE_DIRECTORY "${SCRATCH}/aoti")
-  run("${CXX}" -std=c++17 -shared -fPIC "${TENON_SOURCE_DIR}/tests/unit/interop/aoti/fake_model.cpp" -o "${model}")
+  run("${CXX}" -std=c++17 -shared -fPIC "${TENON_SOURCE_DIR}/tests/unit/interop/runtimes/aoti/fake_model.cpp" -o "${model}")
   build_consumer(${installed} ${aoti} "-DCONSUMER_ARGUMENT=${model}")
   configure_only(${inside} ${aoti} -DTENON_AOTI=ON)
 endfunction()
@@ -399,7 +399,7 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/([a-z]+/)?(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
   list_files(testing "${TENON_SOURCE_DIR}/testing/include/tenon" "^$")
   list(APPEND headers ${testing})
   list(TRANSFORM headers REPLACE "\\.h$" "")

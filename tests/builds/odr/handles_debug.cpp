@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A handle of a file that is built with NDEBUG, in one without, which looks for handles in a list
 // if they are listed.
-#include <tenon/interop/aoti/handles.h>
+#include <tenon/interop/runtimes/aoti_handles.h>
 
 #include "check.h"
 

@@ -9,7 +9,8 @@ The page lists promises, `- A sentence.`, and below each the tests that hold it,
 line above the test: a TEST_CASE, a function, a Python test, add_test(NAME …), a CMake function
 tenon_add_…(NAME …), or a `#if defined(NAME)` of tests/builds/compile/cases.cpp. It is not in a comment or under
 `#if 0`, Catch2 or unittest does not leave it out, and a CMakeLists.txt of its folder or of one above
-names the file, or the pattern that it meets. Prints one line for each fault and exits with 1 if
+names the file, or the pattern that it meets; or that of a folder with the name that the file's begins with, beside
+it. Prints one line for each fault and exits with 1 if
 there is one.
 """
 
@@ -73,6 +74,13 @@ def is_built(path, tests):
         words += [rf"(?<![\w/]){inner}(?![\w/])"] * (inner != ".")
         if outer in tests and is_built(outer, tests) and all(
                 re.search(word, tests[outer]) for word in words):
+            return True
+    words = path.stem.split("_")
+    for count in range(1, 0 if is_list else len(words)):
+        name = "_".join(words[:count])
+        beside = (path.parent / name / "CMakeLists.txt").as_posix()
+        if beside in tests and is_built(beside, tests) and re.search(
+                rf"\.\./(?:{path.stem}|{name}_\*_test)\.", tests[beside]):
             return True
     return False
 

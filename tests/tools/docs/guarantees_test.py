@@ -77,10 +77,11 @@ class Guarantees(unittest.TestCase):
 
     def test_a_file_that_is_not_built_is_a_fault(self):
         lists = {"tests/CMakeLists.txt": "foreach(folder a b/c e)\n*_test.cpp", "tests/e/CMakeLists.txt": "main.cpp d",
-                 "tests/f/CMakeLists.txt": "*_test.cpp"}
+                 "tests/f/CMakeLists.txt": "*_test.cpp", "tests/b/c/CMakeLists.txt": "../c_*_test.cpp"}
         for path, built in [("a/x_test.cpp", True), ("b/c/x_test.cpp", True), ("x_test.cpp", True),
                             ("e/main.cpp", True), ("e/d.cpp", True), ("e/CMakeLists.txt", True),
                             ("c/x_test.cpp", False), ("a/x.cpp", False), ("e/maine.cpp", False),
+                            ("b/c_x_test.cpp", True), ("b/d_x_test.cpp", False), ("c/c_x_test.cpp", False),
                             ("f/x_test.cpp", False), ("f/CMakeLists.txt", False)]:
             self.assertEqual(guarantees.is_built("tests/" + path, lists), built, path)
 

@@ -23,7 +23,8 @@ import check_headers
 from parse_headers import (MACRO, WORD, declarations, declarator, end_of, function_name, tokens_of,
                            without_brackets)
 
-# Headers whose functions need no cases here, with why.
+# Headers whose functions need no cases here, with why. Those in the folders of interop/ are named as if they lay beside
+# their partner's.
 OTHER_HEADERS = {
     "tenon/aten/": "ATen mode's own form of what has cases: its memory is libtorch's",
     "tenon/testing/": "the conformance suite calls what has cases; a failure is a failed trial",
@@ -33,7 +34,7 @@ OTHER_HEADERS = {
     "tenon/interop/arrow": "tests/unit/interop/arrow_test.cpp lets each of their allocations fail",
     "tenon/interop/aten.h": "tests/unit/interop/aten_from_test.cpp lets each of their allocations fail",
     "tenon/interop/eigen": "tests/unit/interop/eigen_test.cpp lets each of their allocations fail",
-    "tenon/interop/executorch": "tests/unit/interop/executorch lets each of their allocations fail",
+    "tenon/interop/executorch": "tests/unit/interop/executorch_test.cpp lets each of their allocations fail",
     "tenon/interop/mpi": "their allocations are among those of MPI, which does not survive when its own fail",
     "tenon/interop/nanobind.h": "registers a translator once, when a module is imported",
     "tenon/interop/onnxruntime.h": "ONNX Runtime ends the program where its allocations fail",
@@ -244,7 +245,8 @@ def main(arguments):
     if not arguments or arguments[1:] not in ([], ["list"]):
         print(__doc__, file=sys.stderr)
         return 2
-    headers = check_headers.read_headers(arguments[0])
+    headers = {re.sub(r"^tenon/interop/(?:files|libraries|processes|runtimes)/", "tenon/interop/", header): text
+               for header, text in check_headers.read_headers(arguments[0]).items()}
     functions = public_functions(headers)
     tests = pathlib.Path(arguments[0], "tests")
     covered = set()

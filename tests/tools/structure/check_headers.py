@@ -6,7 +6,7 @@ usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
           exchange, module, compiled.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of; nothing below
-          interop declares a type that interop defines
+          interop declares a type that interop defines; the folders of interop in ALONE include nothing else of interop
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
           backend/cuda are tested in tests/unit/cuda, by what they do together
   form    every header begins with the licence line and has #pragma once before any code; no line is
@@ -22,6 +22,8 @@ import re
 import sys
 
 INCLUDE_FOLDERS = ("include", "testing/include")
+ALONE = ("files", "libraries", "processes")
+
 # Lowest first. A header may include its own layer and those below it.
 LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
           "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
@@ -119,6 +121,10 @@ def check_layers(headers):
                 yield f"{where}: there is no {included}"
                 continue
             graph[header].append(included)
+            folder = header.rpartition("/")[0]
+            if folder in [f"tenon/interop/{name}" for name in ALONE] and (
+                    included.startswith("tenon/interop/") and not included.startswith(folder)):
+                yield f"{where}: {folder} must not include {included}"
             other = layer(included)
             if other is not None and other > own:
                 yield (f"{where}: {LAYERS[own]} must not include {included}, "

@@ -51,6 +51,14 @@ class Layers(unittest.TestCase):
                  "tenon/tensor/t.h": ""}
         self.assertEqual(list(check_headers.check_layers(texts)), [])
 
+    def test_some_folders_of_interop_include_nothing_else_of_it(self):
+        files = '"tenon/interop/files/f.h"'
+        self.assertEqual(layer_faults(interop__files__f="<vector>", interop__files__g=files, interop__python__p=files,
+                                      interop__i=files), [])
+        self.assertEqual(layer_faults(interop__files__f="<vector>", interop__libraries__l=files),
+                         ["tenon/interop/libraries/l.h:1: tenon/interop/libraries must not include "
+                          "tenon/interop/files/f.h"])
+
     def test_a_declaration_of_a_type_of_interop_below_it_is_a_fault(self):
         texts = {"tenon/tensor/t.h": "struct Hold;\nclass Own;\n// struct Other;\n",
                  "tenon/tensor/u.h": "class Own : Base {\n};\n",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
+// Needs libtorch, and is built with it by interop/libraries/aten/CMakeLists.txt.
 #include "tenon/aten/device.h"
 
 #include "support/catch.h"

@@ -9,7 +9,7 @@
 
 #include "allocation/counting_malloc.h"
 #include "backend/helpers.h"
-#include "interop/aoti/models.h"
+#include "interop/runtimes/aoti/models.h"
 
 #include "tenon/backend/arena.h"
 #include "tenon/backend/pool.h"

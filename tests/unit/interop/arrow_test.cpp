@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Both directions. Built by interop/arrow/CMakeLists.txt.
+// Both directions. Built by interop/libraries/arrow/CMakeLists.txt.
 #include "tenon/interop/arrow.h"
 
 #include "allocation/counting_malloc.h"

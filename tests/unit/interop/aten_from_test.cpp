@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // from_aten, and both directions when operator new fails, which this file replaces for its whole
-// program, libtorch included. Built by interop/aten/CMakeLists.txt.
+// program, libtorch included. Built by interop/libraries/aten/CMakeLists.txt.
 #include <ATen/ops/_empty_affine_quantized.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>

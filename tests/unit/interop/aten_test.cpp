@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_aten. Needs libtorch, and is built with it by interop/aten/CMakeLists.txt.
+// to_aten. Needs libtorch, and is built with it by interop/libraries/aten/CMakeLists.txt.
 #include "tenon/interop/aten.h"
 
 #include "support/catch.h"

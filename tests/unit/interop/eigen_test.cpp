@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Built by interop/eigen/CMakeLists.txt.
+// Built by interop/libraries/eigen/CMakeLists.txt.
 #include "tenon/interop/eigen.h"
 
 #include <unsupported/Eigen/CXX11/Tensor>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Needs ExecuTorch, and is built with it by interop/executorch/CMakeLists.txt.
+// Needs ExecuTorch, and is built with it by interop/runtimes/executorch/CMakeLists.txt.
 #include "tenon/interop/executorch.h"
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Built with an mdspan in the include path by interop/mdspan/CMakeLists.txt; without one there is
+// Built with an mdspan in the include path by interop/libraries/mdspan/CMakeLists.txt; without one there is
 // nothing in it.
 #include "tenon/interop/mdspan.h"
 

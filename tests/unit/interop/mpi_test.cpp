@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "backend/helpers.h"
-#include "interop/mpi/ranks.h"
+#include "interop/processes/mpi/ranks.h"
 
 namespace mpi_test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Built by interop/opencv/CMakeLists.txt.
+// Built by interop/libraries/opencv/CMakeLists.txt.
 #include "tenon/interop/opencv.h"
 
 #include <opencv2/imgproc.hpp>

@@ -8,7 +8,7 @@
 
 #include "allocation/failures.h"
 #include "interop/files.h"
-#include "interop/safetensors/headers.h"
+#include "interop/files/safetensors/headers.h"
 #include "tenon/tenon.h"
 
 namespace safetensors_test {

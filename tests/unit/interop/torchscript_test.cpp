@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Needs libtorch, and is built with it by interop/torchscript/CMakeLists.txt, in both modes.
+// Needs libtorch, and is built with it by interop/runtimes/torchscript/CMakeLists.txt, in both modes.
 #include "tenon/interop/torchscript.h"
 
 #include <ATen/Functions.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Built by interop/xtensor/CMakeLists.txt.
+// Built by interop/libraries/xtensor/CMakeLists.txt.
 #include "tenon/interop/xtensor.h"
 
 #include <xtensor/xarray.hpp>

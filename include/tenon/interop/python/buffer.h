@@ -10,7 +10,7 @@
 #include <cstring>
 #include <new>
 
-#include "tenon/interop/element_types.h"
+#include "tenon/interop/libraries/element_types.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/borrow.h"
 

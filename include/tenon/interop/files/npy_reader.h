@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Reads an array in NumPy's .npy format, from a file, from memory or from an archive.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/files/npy_header.h"
+#include "tenon/kernels/byte_order.h"
+#include "tenon/tensor/borrow.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// How read_npy() reads a file's elements.
+enum class NpyMemory : uint8_t {
+  Copy,  ///< into the tensor's own memory
+  /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
+  /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
+  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither, unless
+  /// it writes in place. No element is read, so the bytes of a Bool stay as they are: casts and
+  /// texts take any but 0 as true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
+  /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
+  Map,
+};
+
+namespace detail {
+
+/// Where the bytes of a .npy file come from.
+class NpySource {
+ public:
+  /// `total` is the bytes of the whole; the array begins at `start`.
+  NpySource(uint64_t total, size_t start) noexcept : size(total), begin(start) {}
+  /// Reads bytes of the array. From one call to the next the offset grows, but for the first
+  /// kNpyPreamble bytes.
+  virtual Error read(size_t offset, void* out, size_t count) noexcept = 0;
+  /// Lends the bytes up to `end` of the whole as memory; null where that is not possible.
+  virtual DataPtr map(size_t end, Deleter& release) noexcept = 0;
+
+  uint64_t size;
+  size_t begin;
+  size_t most_text = kNpyMaxText;  // of a header
+
+ protected:
+  ~NpySource() = default;
+};
+
+/// An open file.
+class NpyFileSource final : public NpySource {
+ public:
+  NpyFileSource(InputFile& file, size_t start) noexcept
+      : NpySource(file.size(), start), file_(file) {}
+  Error read(size_t offset, void* out, size_t count) noexcept override {
+    return file_.read(begin + offset, out, count);
+  }
+  DataPtr map(size_t end, Deleter& release) noexcept override { return file_.map(end, release); }
+
+ private:
+  InputFile& file_;
+};
+
+/// Bytes in memory.
+class NpyBytesSource final : public NpySource {
+ public:
+  NpyBytesSource(const void* bytes, uint64_t total, size_t start) noexcept
+      : NpySource(total, start), bytes_(static_cast<const unsigned char*>(bytes)) {}
+  Error read(size_t offset, void* out, size_t count) noexcept override {
+    if (count != 0) std::memcpy(out, bytes_ + begin + offset, count);
+    return Error::Ok;
+  }
+  DataPtr map(size_t, Deleter&) noexcept override { return static_cast<void*>(nullptr); }
+
+ private:
+  const unsigned char* bytes_;
+};
+
+/// The header of an array that begins at source.begin.
+struct NpyArray {
+  NpyHeader header;
+  NpyRange text;     // from the array's begin
+  Dims order;        // in which the elements are dense; empty for row-major
+  size_t begin = 0;  // of the elements, in the whole
+  size_t nbytes = 0;
+  /// Whether the elements may be used where they are, if that is memory.
+  bool is_usable() const noexcept {
+    return !header.swapped && begin % number_size(header.type) == 0 && nbytes != 0;
+  }
+};
+
+/// Reads the text of the header that begins at source.begin. `freer` keeps it.
+inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view& text,
+                           Deleter& freer) noexcept {
+  if (source.begin > source.size) {
+    return fail(Error::InvalidArgument, "the offset ", source.begin, " lies beyond the ",
+                source.size, " bytes");
+  }
+  if (source.begin == source.size && source.begin != 0) {
+    return fail(Error::InvalidArgument, "there is no array at offset ", source.begin,
+                ", where the bytes end");
+  }
+  const uint64_t size = source.size - source.begin;
+  unsigned char preamble[kFileKindBytes];
+  auto count = static_cast<size_t>(size < kNpyPreamble ? size : kNpyPreamble);
+  TENON_TRY(source.read(0, preamble, count));
+  if (!begins_as_npy(preamble, count)) {  // as many as tell what it is
+    count = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
+    TENON_TRY(source.read(0, preamble, count));
+  }
+  TENON_TRY(parse_npy_preamble(preamble, count, size, range));
+  if (range.size > source.most_text) {
+    return fail(Error::InvalidArgument, "a header of ", range.size,
+                " bytes, more than its packed bytes may hold, ", source.most_text);
+  }
+  auto* const characters = static_cast<char*>(std::malloc(range.size + 1));
+  freer = Deleter(characters, &std::free);
+  if (characters == nullptr) return fail(Error::OutOfMemory, "out of memory for the header");
+  TENON_TRY(source.read(range.begin, characters, range.size));
+  text = {characters, range.size};
+  return Error::Ok;
+}
+
+/// Checks the sizes in array.header, and finds the elements, which follow the text.
+inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcept {
+  const uint64_t size = source.size - source.begin;
+  const NpyRange& text = array.text;
+  NpyHeader& header = array.header;
+  const size_t rank = header.sizes.size();
+  if (header.per_item != 1) {
+    header.sizes.push_back(static_cast<int64_t>(header.per_item));
+    TENON_TRY(check_dims("the shape with its elements' bytes", header.sizes));
+  }
+
+  ptrdiff_t numel = 0;
+  TENON_TRY(compute_numel(header.sizes, elementSize(header.type), numel));
+  const size_t nbytes = static_cast<size_t>(numel) * elementSize(header.type);
+  if (nbytes > size - text.end()) {
+    return fail(Error::InvalidArgument, "sizes ", header.sizes, " of ", header.type, " need ",
+                nbytes, " bytes of data, but only ", size - text.end(), " follow the header");
+  }
+  for (size_t d = rank; header.fortran_order && d-- > 0;) {
+    array.order.push_back(static_cast<int64_t>(d));
+  }
+  if (!array.order.empty() && rank != header.sizes.size()) {
+    array.order.push_back(static_cast<int64_t>(rank));
+  }
+  array.begin = source.begin + text.end();
+  array.nbytes = nbytes;
+  return Error::Ok;
+}
+
+/// Reads the header. A given type, unless Undefined, is what the bytes are taken as.
+inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& array) noexcept {
+  Deleter freer;
+  std::string_view text;
+  TENON_TRY(read_npy_text(source, array.text, text, freer));
+  TENON_TRY(NpyParser(text, requested).parse(array.header));
+  return find_npy_elements(source, array);
+}
+
+/// What the header of an array says, of any dtype.
+struct NpyDescription {
+  std::string dtype;
+  ScalarType type = ScalarType::Undefined;  // where the array is read without one
+  Dims sizes;
+  uint64_t nbytes = 0;     // of the elements; 0 where that is not known
+  bool is_usable = false;  // as NpyArray's, of the elements' bytes if tenon has no such type
+};
+
+/// Reads the header of an array that a type may be needed for.
+inline Error describe_npy(NpySource& source, NpyDescription& out) {
+  NpyArray array;
+  NpyHeader written;
+  Deleter freer;
+  std::string_view text;
+  std::string_view descr;
+  TENON_TRY(read_npy_text(source, array.text, text, freer));
+  TENON_TRY(NpyParser(text).parse(written, &descr));
+  out.dtype = descr;
+  out.sizes = written.sizes;
+  Error error = NpyParser(text).parse(array.header);
+  if (error == Error::Ok) {
+    out.type = array.header.type;
+  } else if (error == Error::NotSupported) {
+    array.header = {};
+    error = NpyParser(text, ScalarType::Byte).parse(array.header);
+    if (error == Error::NotSupported) return Error::Ok;  // objects, whose bytes nobody can use
+  }
+  TENON_TRY(error);
+  TENON_TRY(find_npy_elements(source, array));
+  out.nbytes = array.nbytes;
+  out.is_usable = array.is_usable();
+  return Error::Ok;
+}
+
+/// Reads the array that begins at source.begin, and says where it ends.
+inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested, size_t& end,
+                      NewTensor& draft) noexcept {
+  NpyArray array;
+  TENON_TRY(read_npy_header(source, requested, array));
+  const NpyHeader& header = array.header;
+  const size_t nbytes = array.nbytes;
+  CreateOptions opts(header.type);
+  end = array.begin + nbytes;
+  if (memory == NpyMemory::Map && array.is_usable()) {
+    Deleter release;
+    const DataPtr base = source.map(end, release);
+    if (base.get() != nullptr) {
+      const DataPtr data(static_cast<void*>(static_cast<char*>(base.get()) + array.begin),
+                         base.is_readonly());
+      return borrow_checked(data, header.sizes, array.order, {}, opts, &release, draft);
+    }
+  }
+  TENON_TRY(make_owned(Strided{header.sizes, array.order, {}}, opts, false, draft));
+  void* const data = fields(draft).data;
+  TENON_TRY(source.read(array.text.end(), data, nbytes));
+  auto* const bytes = static_cast<unsigned char*>(data);
+  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
+    if (bytes[i] > 1) bytes[i] = 1;  // a C++ bool of another value is undefined behaviour
+  }
+  if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

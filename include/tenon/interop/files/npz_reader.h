@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// The entries of a zip archive in memory: minizip finds and walks the directory.
+#pragma once
+
+#if !__has_include(<minizip/unzip.h>)
+#error "tenon: interop/npz.h needs <minizip/unzip.h> (Debian: libminizip-dev)"
+#endif
+#include <minizip/unzip.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/files/file.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What an archive says of an entry.
+struct ZipEntry {
+  std::string name;
+  uint64_t local = 0;  // where its local header is in the archive
+  uint64_t end = 0;    // where the next one's is, or the directory
+  uint64_t data = 0;   // where its bytes are, once locate_zip_entry() has found them
+  uint64_t packed = 0;
+  uint64_t size = 0;
+  uLong crc = 0;
+  uLong method = 0;  // 0 stored, 8 deflated
+  bool is_encrypted = false;
+};
+
+inline Error fail_zip(const char* what) noexcept {
+  return fail(Error::InvalidArgument, "the zip archive is cut or broken: ", what);
+}
+
+/// A number in the archive, of `count` bytes.
+inline uint64_t read_zip_number(const unsigned char* bytes, size_t count) noexcept {
+  uint64_t number = 0;
+  while (count-- > 0) number = number << 8 | bytes[count];
+  return number;
+}
+
+/// Checks an entry, and finds where its bytes are: they are in no other entry, and their own header
+/// has its name, so that what an archive unpacks to is bounded by its size.
+/// Errors: InvalidArgument; NotSupported. Source: Python's zipfile.
+inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntry& entry) noexcept {
+  if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
+  if (entry.method != 0 && entry.method != Z_DEFLATED) {
+    return fail(Error::NotSupported, "it is packed by method ", entry.method,
+                ", expected 0 (stored) or 8 (deflated)");
+  }
+  // Before memory is asked for: deflate makes no more than 1032 bytes of one.
+  const bool is_possible =
+      entry.method == 0 ? entry.size == entry.packed : entry.size / 1032 <= entry.packed;
+  if (!is_possible || entry.packed > size) {
+    return fail(Error::InvalidArgument, "it cannot have ", entry.size, " bytes in ", entry.packed,
+                " of an archive of ", size);
+  }
+  constexpr uint64_t kHeader = 30;
+  if (entry.local > size || size - entry.local < kHeader ||
+      std::memcmp(bytes + entry.local, "PK\3\4", 4) != 0) {
+    return fail(Error::InvalidArgument, "it has no header at offset ", entry.local);
+  }
+  const unsigned char* const header = bytes + entry.local;
+  const uint64_t name_size = read_zip_number(header + 26, 2);
+  entry.data = entry.local + kHeader + name_size + read_zip_number(header + 28, 2);
+  if (entry.data > size || name_size != entry.name.size() ||
+      std::memcmp(header + kHeader, entry.name.data(), entry.name.size()) != 0) {
+    return fail(Error::InvalidArgument, "its header, at offset ", entry.local,
+                ", has another file's name");
+  }
+  if (entry.data > size || entry.packed > size - entry.data) {
+    return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
+                ", reach beyond the archive's ", size);
+  }
+  if (entry.data + entry.packed > entry.end) {
+    return fail(Error::InvalidArgument, "its ", entry.packed, " bytes, at offset ", entry.data,
+                ", overlap the next file of the archive, or its directory, at ", entry.end);
+  }
+  return Error::Ok;
+}
+
+/// Reads the directory of an archive.
+class ZipReader {
+ public:
+  ZipReader() noexcept = default;
+  ZipReader(const ZipReader&) = delete;
+  ZipReader& operator=(const ZipReader&) = delete;
+  ~ZipReader() {
+    if (zip_ != nullptr) ::unzClose(zip_);
+  }
+
+  /// The bytes stay while this lives.
+  Error open(const unsigned char* bytes, uint64_t size) noexcept {
+    const KeepErrno keep;
+    errno = 0;
+    bytes_ = bytes;
+    size_ = size;
+    // minizip does not find the end of an archive without entries, which is all there is of it.
+    if (size >= 22 && std::memcmp(bytes, "PK\5\6", 4) == 0) return Error::Ok;
+    zlib_filefunc64_def calls{};
+    calls.opaque = this;
+    calls.zopen64_file = [](void* self, const void*, int) -> void* { return self; };
+    calls.zread_file = [](void* self, void*, void* out, uLong count) -> uLong {
+      return static_cast<ZipReader*>(self)->take(out, count);
+    };
+    calls.zwrite_file = [](void*, void*, const void*, uLong) -> uLong { return 0; };
+    calls.ztell64_file = [](void* self, void*) -> ZPOS64_T {
+      return static_cast<ZipReader*>(self)->at_;
+    };
+    calls.zseek64_file = [](void* self, void*, ZPOS64_T offset, int origin) -> long {
+      return static_cast<ZipReader*>(self)->seek(offset, origin);
+    };
+    calls.zclose_file = [](void*, void*) -> int { return 0; };
+    calls.zerror_file = [](void*, void*) -> int { return 0; };
+    zip_ = ::unzOpen2_64("", &calls);
+    return zip_ != nullptr ? Error::Ok : failed("there is no end of its directory");
+  }
+
+  /// Reads the directory.
+  Error list(std::vector<ZipEntry>& entries) {
+    const KeepErrno keep;
+    errno = 0;
+    if (zip_ == nullptr) return Error::Ok;
+    // As long as they can be, and a zero.
+    std::string name(size_t{1} << 16, '\0');
+    std::vector<unsigned char> extra(name.size());
+    uint64_t directory = size_;
+    int code = ::unzGoToFirstFile(zip_);
+    if (code == UNZ_OK) directory = ::unzGetOffset64(zip_);
+    for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
+      unz_file_info64 info;
+      ZipEntry entry;
+      const uint64_t at = ::unzGetOffset64(zip_);
+      if (::unzGetCurrentFileInfo64(zip_, &info, name.data(), name.size(), extra.data(),
+                                    extra.size(), nullptr, 0) != UNZ_OK ||
+          at > size_ || size_ - at < 46 || std::memcmp(bytes_ + at, "PK\1\2", 4) != 0) {
+        return failed("its directory");
+      }
+      entry.name.assign(name, 0, info.size_filename);
+      entry.crc = info.crc;
+      entry.method = info.compression_method;
+      entry.is_encrypted = (info.flag & 1) != 0;
+      entry.packed = read_zip_number(bytes_ + at + 20, 4);
+      entry.size = read_zip_number(bytes_ + at + 24, 4);
+      entry.local = read_zip_number(bytes_ + at + 42, 4);
+      widen(extra.data(), info.size_file_extra, entry);
+      entries.push_back(std::move(entry));
+    }
+    if (code != UNZ_END_OF_LIST_OF_FILE) return failed("its directory");
+    std::vector<ZipEntry*> by_place;
+    for (ZipEntry& entry : entries) by_place.push_back(&entry);
+    std::sort(by_place.begin(), by_place.end(), [](const ZipEntry* a, const ZipEntry* b) {
+      return a->local != b->local ? a->local > b->local : a > b;
+    });
+    uint64_t next = directory;
+    for (ZipEntry* const entry : by_place) {  // the last first
+      entry->end = next;
+      next = entry->local;
+    }
+    return Error::Ok;
+  }
+
+ private:
+  /// minizip does not say when there was no memory; malloc() does. `errno` was 0 before.
+  static Error failed(const char* what) noexcept {
+    return errno == ENOMEM ? file_error("cannot read the zip archive", ENOMEM) : fail_zip(what);
+  }
+  /// Takes numbers of 64 bits from where they are if 32 are not enough: minizip 1.1, which Debian
+  /// has, leaves them where `long` has 64 bits.
+  static void widen(const unsigned char* extra, size_t size, ZipEntry& entry) noexcept {
+    while (size >= 4) {
+      const uint64_t id = read_zip_number(extra, 2);
+      const uint64_t length = read_zip_number(extra + 2, 2);
+      auto count = static_cast<size_t>(length);
+      extra += 4;
+      size -= 4;
+      if (count > size) return;
+      const unsigned char* field = extra;
+      extra += count;
+      size -= count;
+      if (id != 1) continue;
+      for (uint64_t* const number : {&entry.size, &entry.packed, &entry.local}) {
+        if (*number != UINT32_MAX || count < 8) continue;
+        *number = read_zip_number(field, 8);
+        field += 8;
+        count -= 8;
+      }
+    }
+  }
+  uLong take(void* out, uLong count) noexcept {
+    const uint64_t left = size_ - at_;
+    if (count > left) count = static_cast<uLong>(left);
+    if (count != 0) std::memcpy(out, bytes_ + at_, count);
+    at_ += count;
+    return count;
+  }
+  long seek(uint64_t offset, int origin) noexcept {
+    const uint64_t from = origin == ZLIB_FILEFUNC_SEEK_SET   ? 0
+                          : origin == ZLIB_FILEFUNC_SEEK_CUR ? at_
+                                                             : size_;
+    const uint64_t to = from + offset;  // modulo 2^64: minizip also goes back
+    if (to > size_) return -1;
+    at_ = to;
+    return 0;
+  }
+
+  const unsigned char* bytes_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t at_ = 0;
+  unzFile zip_ = nullptr;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// The header of a safetensors file, and a reader of it that trusts nothing.
+//
+// A file is the length of a JSON text in 8 bytes, the text, and the elements of all tensors,
+// without gaps:
+// {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}.
+// Source: huggingface/safetensors, README.md and src/tensor.rs.
+#pragma once
+
+#include <algorithm>
+
+#include "tenon/interop/files/file_kind.h"
+#include "tenon/interop/files/safetensors_json.h"
+#include "tenon/interop/files/safetensors_info.h"
+#include "tenon/kernels/byte_order.h"
+
+TENON_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// Reads the JSON text. A tensor's `offset` and `nbytes` are what data_offsets says, as they are.
+class SafeTensorsReader final : public JsonReader {
+ public:
+  SafeTensorsReader(SafeTensorsHeader& header, uint64_t begin) noexcept
+      : JsonReader(begin), header_(header) {}
+
+  bool start_object(size_t) override {
+    if (depth_ >= 2) return refuse("expected another value, found an object");
+    ++depth_;
+    return true;
+  }
+  bool key(std::string& text) override {
+    if (depth_ == 1) {
+      in_metadata_ = text == "__metadata__";
+      if (in_metadata_ && std::exchange(has_metadata_, true)) return refuse("it is there twice");
+      fields_ = 0;
+      field_ = kNone;
+      if (!in_metadata_) header_.infos.emplace_back().name = std::move(text);
+      return true;
+    }
+    if (in_metadata_) {
+      entry_ = header_.metadata.emplace(std::move(text), "").first;
+      return ++entries_ == header_.metadata.size() || refuse("the key is there twice");
+    }
+    for (field_ = 0; field_ < 3 && text != kFields[field_]; ++field_) {
+    }
+    if (field_ == 3) return refuse("expected dtype, shape and data_offsets, found", text);
+    if ((fields_ & 1u << field_) != 0) return refuse("it is there twice");
+    fields_ |= 1u << field_;
+    return true;
+  }
+  bool string(std::string& text) override {
+    if (depth_ == 2 && in_metadata_) {
+      entry_->second = std::move(text);
+      return true;
+    }
+    if (depth_ != 2 || field_ != 0) return refuse("expected another value, found a text", text);
+    for (const SafeTensorsDtype& dtype : kSafeTensorsDtypes) {
+      if (text != dtype.name) continue;
+      header_.infos.back().dtype = dtype.name;
+      header_.infos.back().type = public_type(dtype.type);
+      return true;
+    }
+    return refuse("this version of the format has no such type:", text);
+  }
+  bool start_array(size_t) override {
+    if (depth_ == 1) return refuse("expected an object, found an array");
+    if (depth_ == 3) return refuse("expected a number, found an array");
+    if (in_metadata_ || field_ == 0) return refuse("expected a text, found an array");
+    depth_ = 3;
+    count_ = 0;
+    return true;
+  }
+  bool number_unsigned(uint64_t value) override {
+    if (depth_ != 3) return refuse("expected another value, found a number");
+    SafeTensorInfo& info = header_.infos.back();
+    if (field_ == 1) {
+      if (value > INT64_MAX) return refuse("a size does not fit 64 bits with a sign");
+      if (info.sizes.size() == kMaxDims) return refuse("there are more than 64 sizes");
+      info.sizes.push_back(static_cast<int64_t>(value));
+      return true;
+    }
+    if (count_ == 2) return refuse("expected two offsets, found more");
+    (count_++ == 0 ? info.offset : info.nbytes) = value;
+    return true;
+  }
+  bool end_array() override {
+    depth_ = 2;
+    return field_ == 1 || count_ == 2 || refuse("expected two offsets, found fewer");
+  }
+  bool end_object() override {
+    if (depth_ == 2 && !in_metadata_ && fields_ != 7) {
+      field_ = 0;
+      while ((fields_ & 1u << field_) != 0) ++field_;
+      return refuse("it is missing");
+    }
+    --depth_;
+    return true;
+  }
+
+ private:
+  static constexpr const char* kFields[] = {"dtype", "shape", "data_offsets", "its keys"};
+  static constexpr size_t kNone = 4;
+
+  void describe(Message& where) const noexcept override {
+    if (depth_ == 0) return append(where, "the header");
+    if (in_metadata_) {
+      append(where, "__metadata__");
+      if (depth_ < 2 || entries_ == 0) return;
+      append(where, ", \"");
+      append(where, ShownText(entry_->first).text);
+      return append(where, "\"");
+    }
+    if (header_.infos.empty()) return append(where, "the header");
+    append(where, "tensor \"");
+    append(where, ShownText(header_.infos.back().name).text);
+    append(where, "\"");
+    if (depth_ < 2 || field_ == kNone) return;
+    append(where, ", ");
+    append(where, kFields[field_]);
+  }
+
+  SafeTensorsHeader& header_;
+  int depth_ = 0;  // 1 in the header, 2 in a tensor or the metadata, 3 in a list of numbers
+  bool has_metadata_ = false;
+  bool in_metadata_ = false;
+  std::map<std::string, std::string>::iterator entry_;
+  size_t entries_ = 0;
+  unsigned fields_ = 0;  // the tensor's, a bit each
+  size_t field_ = kNone;
+  size_t count_ = 0;  // of offsets
+};
+
+/// Checks a tensor's bytes, which follow those of the tensor before it, against its shape.
+inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t expected,
+                              uint64_t room) noexcept {
+  const uint64_t begin = info.offset;
+  if (begin != expected) {
+    return fail(Error::InvalidArgument, "begins at ", begin, ", ",
+                begin < expected ? "in the bytes of another tensor, which end at "
+                                 : "which leaves a gap: the bytes of the one before it end at ",
+                expected);
+  }
+  if (end < begin)
+    return fail(Error::InvalidArgument, "ends at ", end, ", before its begin, ", begin);
+  if (end > room) {
+    return fail(Error::InvalidArgument, "ends at ", end, ", but only ", room,
+                " bytes follow the header");
+  }
+  const SafeTensorsDtype* dtype = kSafeTensorsDtypes;
+  while (dtype->name != info.dtype) ++dtype;
+  ptrdiff_t numel = 0;
+  TENON_TRY(check_dims("the shape", info.sizes));
+  TENON_TRY(compute_numel(info.sizes, dtype->bits < 8 ? 1 : dtype->bits / 8, numel));
+  const auto count = static_cast<uint64_t>(numel);
+  if (count % 8 * dtype->bits % 8 != 0) {
+    return fail(Error::InvalidArgument, "sizes ", info.sizes, " of ", info.dtype,
+                " are not a number of whole bytes");
+  }
+  // Without overflow: with 8 bits or more the bytes fit, with fewer the elements do.
+  const uint64_t needed = count / 8 * dtype->bits + count % 8 * dtype->bits / 8;
+  if (needed == end - begin) return Error::Ok;
+  return fail(Error::InvalidArgument, "holds ", end - begin, " bytes from ", begin, ", but sizes ",
+              info.sizes, " of ", info.dtype, " are ", needed);
+}
+
+/// Reads the header of a file of these bytes. Afterwards offsets count from the file's begin.
+/// Errors: InvalidArgument, with the tensor, the field and the offset; OutOfMemory.
+inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
+                                     SafeTensorsHeader& header) {
+  constexpr uint64_t kBegin = 8;
+  const auto known = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
+  if (size < kBegin) {
+    TENON_TRY(fail_for_kind(bytes, known, "a safetensors file"));
+    return fail(Error::InvalidArgument, "not a safetensors file: ", size, " bytes, fewer than 8");
+  }
+  uint64_t read = 0;
+  for (size_t i = kBegin; i-- > 0;) read = read << 8 | bytes[i];
+  const uint64_t length = read;
+  if (size == kBegin || bytes[kBegin] != '{') {
+    TENON_TRY(fail_for_kind(bytes, known, "a safetensors file"));
+  }
+  if (length > kSafeTensorsMaxHeader || length > size - kBegin) {
+    return fail(Error::InvalidArgument, "the header's length, at offset 0, is ", length,
+                ", expected at most ", (std::min)(kSafeTensorsMaxHeader, size - kBegin));
+  }
+  const std::string_view text(reinterpret_cast<const char*>(bytes) + kBegin,
+                              static_cast<size_t>(length));
+  if (text.empty() || text[0] != '{') {
+    return fail(Error::InvalidArgument, "the header, at offset 8, does not begin with '{'");
+  }
+  TENON_TRY(SafeTensorsReader(header, kBegin).read(text));
+  std::vector<SafeTensorInfo>& infos = header.infos;
+  // Empty tensors begin and end where another begins. `nbytes` is still the end.
+  std::sort(infos.begin(), infos.end(), [](const SafeTensorInfo& a, const SafeTensorInfo& b) {
+    if (a.offset != b.offset) return a.offset < b.offset;
+    return a.nbytes != b.nbytes ? a.nbytes < b.nbytes : a.name < b.name;
+  });
+  const uint64_t data = kBegin + length;
+  uint64_t expected = 0;
+  for (SafeTensorInfo& info : infos) {
+    if (&info != infos.data() && (&info)[-1].name == info.name) {
+      return fail(Error::InvalidArgument, "tensor \"", ShownText(info.name).text,
+                  "\" is there twice");
+    }
+    const uint64_t end = info.nbytes;
+    const Error error = check_safetensor(info, end, expected, size - data);
+    if (error != Error::Ok) {
+      return fail(error, "tensor \"", ShownText(info.name).text,
+                  "\", data_offsets: ", last_error_message(), " (of the data, which is at offset ",
+                  data, ")");
+    }
+    expected = end;
+    info.nbytes = end - info.offset;
+    info.offset += data;
+    const size_t number = number_size(own_type(info.type));
+    info.is_copied = number != 0 && info.nbytes != 0 &&
+                     (info.offset % number != 0 || (host_is_big_endian() && number > 1));
+  }
+  if (expected != size - data) {
+    return fail(Error::InvalidArgument, "the tensors' bytes end at ", expected,
+                " of the data, but ", size - data, " bytes follow the header");
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// from_arrow: an array of Arrow's C data interface as a tensor.
+#pragma once
+
+#include <string_view>
+
+#include "tenon/interop/libraries/arrow_tensor_type.h"
+#include "tenon/interop/libraries/arrow_types.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/borrow.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What an array's nested types add up to. `sizes` are in the order in memory; dimension d of the
+/// tensor is number order[d] of them.
+struct ArrowPlan {
+  Dims sizes;
+  Dims order;
+  ScalarType type = ScalarType::Undefined;
+  const void* values = nullptr;
+  int64_t begin = 0;  // of the elements, in `values`
+};
+
+/// Whether bit i of an array's bitmap is set.
+inline bool arrow_bit(const void* bits, int64_t i) noexcept {
+  return (static_cast<const uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0;
+}
+
+/// Checks an array of that many buffers and children, of which the `count` values from `begin` are
+/// used, and that none of these is null.
+inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t count,
+                               int64_t buffers, int64_t children) noexcept {
+  int64_t end = 0;
+  int64_t needed = 0;
+  if (array.n_buffers != buffers || array.buffers == nullptr || array.n_children != children) {
+    return fail(Error::InvalidArgument, "the ArrowArray has ", array.n_buffers, " buffers and ",
+                array.n_children, " children, its format ", buffers, " and ", children);
+  }
+  if (array.length < 0 || array.offset < 0 || !add(array.offset, array.length, end) ||
+      !add(begin, count, needed) || needed > end) {
+    return fail(Error::InvalidArgument, "the ArrowArray has offset ", array.offset, " and length ",
+                array.length, ", but ", count, " values from ", begin, " are needed");
+  }
+  if (array.dictionary != nullptr) {
+    return fail(Error::NotSupported, "the array is dictionary-encoded; decode it");
+  }
+  if (array.null_count == 0 || count == 0) return Error::Ok;
+  const auto* const valid = static_cast<const uint8_t*>(array.buffers[0]);
+  if (valid == nullptr && array.null_count < 0) return Error::Ok;
+  int64_t nulls = valid == nullptr ? array.null_count : 0;
+  for (int64_t i = begin; valid != nullptr && i < needed;) {
+    if (i % 8 == 0 && needed - i >= 8 && valid[i / 8] == 0xff) {
+      i += 8;
+    } else {
+      nulls += !arrow_bit(valid, i++);
+    }
+  }
+  if (nulls == 0) return Error::Ok;
+  return fail(Error::NotSupported, nulls, " of the array's ", count,
+              " values are null, which tensors do not have; fill or drop them");
+}
+
+/// Adds the dimensions of a fixed-size list of `width` values, which the schema may call a tensor.
+inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermutation meaning,
+                            ArrowPlan& plan) noexcept {
+  ArrowTensorShape list;
+  bool found = false;
+  std::string_view text;
+  TENON_TRY(find_arrow_metadata(schema.metadata, kArrowExtensionName, found, text));
+  if (found && text == kArrowTensorName) {
+    TENON_TRY(find_arrow_metadata(schema.metadata, kArrowExtensionMetadata, found, text));
+    TENON_TRY(parse_arrow_tensor(found ? text : std::string_view(), list));
+    int64_t numel = 1;
+    bool fits = true;
+    for (const int64_t size : list.shape) fits = multiply(numel, size, numel) && fits;
+    if (!fits || numel != width) {
+      return fail(Error::InvalidArgument, "arrow.fixed_shape_tensor of shape ", list.shape,
+                  " is stored in lists of ", width);
+    }
+    if (meaning != ArrowPermutation::Specification && !is_own_inverse(list.permutation)) {
+      if (meaning == ArrowPermutation::Unambiguous) {
+        return fail(Error::NotSupported,
+                    "Arrow's specification and pyarrow mean different tensors by the permutation ",
+                    list.permutation,
+                    "; say whose it is: ArrowPermutation::Specification or ::Pyarrow");
+      }
+      Dims inverse = list.permutation;
+      TENON_TRY(check_dims("permutation", inverse));
+      invert(list.permutation, inverse);
+      list.permutation = std::move(inverse);
+    }
+  } else {
+    list.shape.push_back(width);
+  }
+  const auto first = static_cast<int64_t>(plan.sizes.size());
+  for (size_t d = 0; d < list.shape.size(); ++d) {
+    plan.sizes.push_back(list.shape[d]);
+    plan.order.push_back(
+        first + (list.permutation.empty() ? static_cast<int64_t>(d) : list.permutation[d]));
+  }
+  TENON_TRY(check_dims("sizes", plan.order));
+  return check_dims("sizes", plan.sizes);
+}
+
+/// The number behind "+w:", the format of a fixed-size list; -1 for other formats.
+inline int64_t arrow_list_width(const char* format) noexcept {
+  if (std::strncmp(format, "+w:", 3) != 0 || format[3] == '\0') return -1;
+  int64_t width = 0;
+  for (const char* at = format + 3; *at != '\0'; ++at) {
+    if (*at < '0' || *at > '9' || width > INT32_MAX) return -1;
+    width = width * 10 + (*at - '0');
+  }
+  return width;
+}
+
+TENON_TEMPLATE_INLINE Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
+                                       ArrowPermutation meaning, ArrowPlan& plan) noexcept {
+  int64_t begin = array->offset;
+  int64_t count = array->length;
+  plan.sizes.push_back(count);
+  plan.order.push_back(0);
+  for (;;) {
+    if (schema->format == nullptr) {
+      return fail(Error::InvalidArgument, "the ArrowSchema has no format");
+    }
+    const int64_t width = arrow_list_width(schema->format);
+    if (width < 0) break;
+    TENON_TRY(check_arrow_array(*array, begin, count, 1, 1));
+    if (schema->n_children != 1 || schema->children == nullptr || schema->children[0] == nullptr ||
+        array->children == nullptr || array->children[0] == nullptr) {
+      return fail(Error::InvalidArgument,
+                  "a list of the ArrowSchema or the ArrowArray has no child");
+    }
+    if (schema->children[0]->release == nullptr || array->children[0]->release == nullptr) {
+      return fail(Error::InvalidState,
+                  "a child of the ArrowSchema or the ArrowArray was moved out "
+                  "or released: its memory is another owner's");
+    }
+    TENON_TRY(add_arrow_dims(*schema, width, meaning, plan));
+    schema = schema->children[0];
+    array = array->children[0];
+    if (!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
+        !multiply(count, width, count)) {
+      return fail(Error::InvalidArgument, "lists of ", width, " overflow the address space");
+    }
+  }
+  plan.type = type_of_arrow_format(schema->format);
+  if (plan.type == ScalarType::Undefined) {
+    return fail(Error::NotSupported, "Arrow's format \"", schema->format,
+                "\" is not one of numbers, Booleans, and fixed-size lists of them");
+  }
+  TENON_TRY(check_arrow_array(*array, begin, count, 2, 0));
+  plan.values = array->buffers[1];
+  plan.begin = begin;
+  if (plan.values == nullptr && count != 0) {
+    return fail(Error::InvalidArgument, "the ArrowArray has no buffer of values");
+  }
+  return Error::Ok;
+}
+
+TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
+                                            ArrowPermutation meaning, NewTensor& draft) noexcept {
+  ArrowPlan from;
+  TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
+  const auto size = static_cast<int64_t>(elementSize(from.type));
+  Layout dense;
+  TENON_TRY(Layout::dense(from.sizes, nullptr, static_cast<size_t>(size), dense));
+  Dims sizes, strides;
+  for (const int64_t d : from.order) {
+    sizes.push_back(dense.sizes()[static_cast<size_t>(d)]);
+    strides.push_back(dense.strides()[static_cast<size_t>(d)]);
+  }
+  CreateOptions plan(from.type);
+  if (from.type == ScalarType::Bool) {
+    TENON_TRY(make_owned(Strided{sizes, {}, strides}, plan, false, draft));
+    bool* const out = static_cast<bool*>(fields(draft).data);
+    for (int64_t i = 0; i < dense.numel; ++i) out[i] = arrow_bit(from.values, from.begin + i);
+    return Error::Ok;
+  }
+  int64_t offset = 0;
+  if (!multiply(from.begin, size, offset)) {
+    return fail(Error::InvalidArgument, "offset ", from.begin, " overflows the address space");
+  }
+  // An empty array's buffer may be null.
+  const char* const data =
+      from.values == nullptr ? nullptr : static_cast<const char*>(from.values) + offset;
+  if (dense.numel != 0) TENON_TRY(check_aligned(data, from.type));
+  Deleter keep(nullptr, std::move(array));
+  return borrow(DataPtr(const_cast<char*>(data), true), Strided{sizes, {}, strides}, plan, &keep,
+                draft);
+}
+
+}  // namespace detail
+
+template <class Out>
+struct FromArrow {
+  const char* function;
+
+  /// An array of numbers or Booleans, of fixed-size lists of them, or of the extension type
+  /// arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists' sizes or the
+  /// tensors' shape; a permutation becomes strides, by the given meaning. Other extension types are
+  /// taken as what stores them.
+  ///
+  /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
+  /// has it. The tensor keeps the array's memory, which others may share, and is read-only.
+  /// Booleans are copied, since Arrow has eight in a byte.
+  /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
+  /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
+  /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such
+  /// as dates, texts and dictionaries; a permutation that is not its own inverse, unless `meaning`
+  /// says whose it is), OutOfMemory.
+  /// Threads: the array's release callback runs on the thread that drops the last user.
+  /// Cost: three allocations; reads the bitmap where nulls are counted or may be there.
+  /// Source: arrow::ImportArray.
+  Out operator()(ArrowArray* array, ArrowSchema* schema,
+                 ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {
+    detail::ArrowHold<ArrowArray> values(array);
+    const detail::ArrowHold<ArrowSchema> type(schema);
+    detail::NewTensor draft;
+    Error error = Error::Ok;
+    if (array == nullptr || schema == nullptr) {
+      error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
+    } else if (values.value.release == nullptr || type.value.release == nullptr) {
+      error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
+    } else {
+      error = detail::make_from_arrow(type.value, values, meaning, draft);
+    }
+    return detail::finish<Out>(function, error, draft);
+  }
+};
+
+inline constexpr FromArrow<TensorPtr> from_arrow{"from_arrow"};
+inline constexpr FromArrow<Result<TensorPtr>> try_from_arrow{"try_from_arrow"};
+
+TENON_END_NAMESPACE

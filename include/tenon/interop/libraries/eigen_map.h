@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// as_eigen, as_eigen_map, try_as_eigen_map: a tensor's memory as Eigen's maps.
+// <unsupported/Eigen/CXX11/Tensor> need not be included.
+#pragma once
+
+#include "tenon/config.h"
+
+#if !__has_include(<Eigen/Core>)
+#error "tenon: interop/eigen.h needs Eigen's <Eigen/Core> in the include path"
+#endif
+
+#include <Eigen/Core>
+
+#include "tenon/core/result.h"
+#include "tenon/interop/libraries/host_access.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+template <class P, int kOptions, class S>
+inline constexpr bool is_nothrow_movable_v<Eigen::Map<P, kOptions, S>> = true;
+
+/// The dtype of Eigen's elements. half and bfloat16 have the bits of tenon's.
+template <class Scalar>
+constexpr ScalarType eigen_type() noexcept {
+  using T = std::remove_const_t<Scalar>;
+  constexpr ScalarType type = std::is_same_v<T, Eigen::half>       ? ScalarType::Half
+                              : std::is_same_v<T, Eigen::bfloat16> ? ScalarType::BFloat16
+                                                                   : scalar_type_of<T>();
+  static_assert(type != ScalarType::Undefined, "tenon has no dtype of such elements");
+  return type;
+}
+
+/// What a Map is made of.
+template <class M>
+struct EigenMap : std::false_type {};
+template <class P, int kMapOptions, class S>
+struct EigenMap<Eigen::Map<P, kMapOptions, S>> : std::true_type {
+  using Stride = S;
+  static constexpr int kAlignment = kMapOptions & Eigen::AlignedMask;
+};
+
+/// Whether E, or what it derives from, as a segment does from a Block, is dense; is a Matrix or an
+/// Array.
+template <class D>
+std::true_type is_eigen_dense(const Eigen::DenseBase<D>*);
+std::false_type is_eigen_dense(const void*);
+template <class D>
+std::true_type is_eigen_plain(const Eigen::PlainObjectBase<D>*);
+std::false_type is_eigen_plain(const void*);
+/// Whether it is a Ref to const, which may hold a copy of what it was made of.
+template <class P, int kOptions, class S>
+std::true_type is_eigen_const_ref(const Eigen::Ref<const P, kOptions, S>*);
+std::false_type is_eigen_const_ref(const void*);
+
+/// Whether E is a Matrix, Array, Map, Block or another dense expression.
+template <class E>
+inline constexpr bool is_eigen_dense_v =
+    decltype(is_eigen_dense(static_cast<std::remove_reference_t<E>*>(nullptr)))::value;
+/// Whether E is one of these, or a Tensor, TensorFixedSize or TensorMap.
+template <class E, class = void>
+inline constexpr bool is_eigen_v = is_eigen_dense_v<E>;
+template <class E>
+inline constexpr bool
+    is_eigen_v<E, std::void_t<decltype(std::declval<E&>().data(), int{E::Layout}, E::NumIndices)>> =
+        true;
+
+/// Whether a dense expression has memory with strides.
+template <class E, class = void>
+inline constexpr bool has_eigen_memory_v = false;
+template <class E>
+inline constexpr bool has_eigen_memory_v<E, std::void_t<decltype(std::declval<E&>().data())>> =
+    (int{E::Flags} & Eigen::DirectAccessBit) != 0;
+
+/// Whether an object of type E owns its elements.
+template <class E>
+constexpr bool owns_elements() noexcept {
+  if constexpr (is_eigen_dense_v<E>) {
+    return decltype(is_eigen_plain(static_cast<E*>(nullptr)))::value;
+  } else {  // a TensorMap is made of a pointer
+    return !std::is_constructible_v<E, typename E::Scalar*, typename E::Dimensions>;
+  }
+}
+/// A size of a Tensor. Those that are fixed by the type have no addresses and a signed index.
+template <class Dimensions>
+decltype(auto) eigen_size(Dimensions& dimensions, size_t d) noexcept {
+  using Fixed = std::ptrdiff_t;
+  if constexpr (std::is_same_v<decltype(dimensions[0]), Fixed>) {
+    return dimensions[static_cast<Fixed>(d)];
+  } else {
+    return (dimensions[d]);
+  }
+}
+
+template <class E>
+void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
+  if constexpr (!is_eigen_dense_v<E>) {
+    constexpr size_t rank = E::NumIndices;
+    for (size_t d = 0; d < rank; ++d) sizes.push_back(eigen_size(from.dimensions(), d));
+    strides = sizes;
+    if (strides.size() != rank) return;  // out of memory, which the sizes say
+    int64_t stride = 1;
+    for (size_t i = 0; i < rank; ++i) {
+      const size_t d = int{E::Layout} == Eigen::ColMajor ? i : rank - 1 - i;
+      strides[d] = stride;
+      stride *= sizes[d];
+    }
+  } else if constexpr (E::IsVectorAtCompileTime) {
+    sizes = {from.size()};
+    strides = {from.innerStride()};
+  } else {
+    sizes = {from.rows(), from.cols()};
+    strides = {from.rowStride(), from.colStride()};
+  }
+}
+
+/// A Stride object with the given values where its type leaves them open.
+template <class S>
+S eigen_stride(Eigen::Index outer, Eigen::Index inner) {
+  constexpr int kOuter = S::OuterStrideAtCompileTime, kInner = S::InnerStrideAtCompileTime;
+  if (kOuter != Eigen::Dynamic) outer = kOuter;
+  if (kInner != Eigen::Dynamic) inner = kInner;
+  if constexpr (std::is_constructible_v<S, Eigen::Index, Eigen::Index>) {
+    return S(outer, inner);
+  } else {  // OuterStride or InnerStride, whose other one is 0
+    return S(kOuter == 0 ? inner : outer);
+  }
+}
+
+/// Whether elements of type `Scalar`, which is const for reading only, may be mapped.
+template <class Scalar>
+Error check_for_eigen(const TensorArg& tensor, size_t rank, int alignment) noexcept {
+  TENON_TRY(check_host_access(tensor));
+  const TensorFields& from = fields(tensor);
+  TENON_TRY(check_access("tensor", view_of(from), eigen_type<Scalar>(), rank));
+  if (from.readonly && !std::is_const_v<Scalar>) {
+    return fail(Error::InvalidState, "the tensor is read-only; its map has const elements");
+  }
+  if (!std::is_const_v<Scalar> && from.layout.may_overlap()) {
+    return fail(Error::NotSupported, "strides ", from.layout.strides(), " of sizes ",
+                from.layout.sizes(), " let elements share memory; a map of const ones takes them");
+  }
+  const auto address = reinterpret_cast<uintptr_t>(from.data);
+  if (alignment != 0 && address % static_cast<uintptr_t>(alignment) != 0) {
+    return fail(Error::InvalidArgument, "the data is not at a multiple of ", alignment,
+                " bytes, as the map's type says; Eigen::Unaligned takes any");
+  }
+  return Error::Ok;
+}
+/// `fixed` is the size that the map's type has.
+inline Error check_eigen_size(const Layout& layout, size_t d, int64_t fixed) noexcept {
+  if (fixed == layout.sizes()[d]) return Error::Ok;
+  return fail(Error::InvalidArgument, "size ", layout.sizes()[d], " of dimension ", d,
+              " is not that of the map's type, ", fixed);
+}
+/// Checks that a map has the tensor's strides; those of size 1 may be anything.
+template <class M>
+Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
+  Dims sizes, strides;
+  describe_eigen(map, sizes, strides);
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("strides", strides));
+  for (size_t d = 0; d < strides.size() && layout.numel != 0; ++d) {
+    if (sizes[d] != 1 && strides[d] != layout.strides()[d]) {
+      return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
+                  " are not those of the map's type, which are ", strides,
+                  "; as_eigen_map() takes any, contiguous(t) makes a copy in rows");
+    }
+  }
+  return Error::Ok;
+}
+
+template <class M>
+M make_eigen_map(const char* function, const TensorArg& tensor) {
+  using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
+  constexpr bool kVector = M::IsVectorAtCompileTime;
+  constexpr int kRows = M::RowsAtCompileTime, kColumns = M::ColsAtCompileTime;
+  raise_if(function, check_for_eigen<Element>(tensor, kVector ? 1 : 2, EigenMap<M>::kAlignment));
+  const TensorFields& from = fields(tensor);
+  const Layout& layout = from.layout;
+  const size_t rows = 0, columns = kVector ? 0 : 1;  // dimensions
+  const bool has_rows = !kVector || kColumns == 1, has_columns = !kVector || kRows == 1;
+  if (kRows != Eigen::Dynamic && has_rows)
+    raise_if(function, check_eigen_size(layout, rows, kRows));
+  if (kColumns != Eigen::Dynamic && has_columns) {
+    raise_if(function, check_eigen_size(layout, columns, kColumns));
+  }
+  const size_t d = M::IsRowMajor ? columns : rows;  // the inner dimension
+  const int64_t inner_size = layout.sizes()[d];
+  const int64_t inner = inner_size > 1 ? layout.strides()[d] : 1;
+  const int64_t outer =
+      kVector || layout.sizes()[1 - d] <= 1 ? inner * inner_size : layout.strides()[1 - d];
+  M map(static_cast<Element*>(from.data), has_rows ? layout.sizes()[rows] : 1,
+        has_columns ? layout.sizes()[columns] : 1,
+        eigen_stride<typename EigenMap<M>::Stride>(outer, inner));
+  raise_if(function, check_eigen_strides(map, layout));
+  return map;
+}
+
+template <class M>
+M make_eigen_tensor_map(const char* function, const TensorArg& tensor) {
+  using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
+  constexpr int kAlignment = M::IsAligned ? EIGEN_MAX_ALIGN_BYTES : 0;
+  raise_if(function, check_for_eigen<Element>(tensor, M::NumIndices, kAlignment));
+  const Layout& layout = fields(tensor).layout;
+  typename M::Dimensions dimensions;
+  for (size_t d = 0; d < layout.rank(); ++d) {
+    using Index = typename M::Index;
+    if constexpr (std::is_lvalue_reference_v<decltype(eigen_size(dimensions, d))>) {
+      dimensions[d] = static_cast<Index>(layout.sizes()[d]);
+    }
+    raise_if(function, check_eigen_size(layout, d, eigen_size(dimensions, d)));
+  }
+  M map(static_cast<Element*>(fields(tensor).data), dimensions);
+  raise_if(function, check_eigen_strides(map, layout));
+  return map;
+}
+
+}  // namespace detail
+
+/// The tensor's memory as an Eigen::Map or Eigen::TensorMap, whose type is named:
+/// `as_eigen<Eigen::Map<Eigen::Matrix3f>>(t)`. A vector has one dimension, other Maps have two, a
+/// TensorMap its own number. The strides must be the type's.
+///
+/// Ownership: none; valid until the tensor is resized or dropped.
+/// Errors: InvalidState (undefined; a placeholder; read-only, but elements are not const),
+/// InvalidType (another dtype), InvalidArgument (another rank or fixed size; data that is not
+/// aligned as the type says), NotSupported (other strides; elements that share memory and are not
+/// const; memory that the host cannot reach), OutOfMemory (more dimensions than TENON_INLINE_DIMS).
+template <class M>
+M as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) {
+  if constexpr (detail::EigenMap<M>::value) {
+    return detail::make_eigen_map<M>("as_eigen", tensor);
+  } else {
+    static_assert(detail::is_eigen_v<M> && !detail::owns_elements<M>(),
+                  "as_eigen<M>() makes an Eigen::Map or an Eigen::TensorMap");
+    return detail::make_eigen_tensor_map<M>("as_eigen", tensor);
+  }
+}
+
+/// What as_eigen_map() makes.
+template <class T, int kOrder,
+          class Matrix =
+              Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic, kOrder>>
+using EigenMapOf = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Matrix, Matrix>,
+                              Eigen::Unaligned, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>>;
+
+namespace detail {
+
+/// A tensor as rows and columns; one dimension is a column.
+struct EigenGrid {
+  void* data;
+  Eigen::Index rows, columns, row_stride, column_stride;
+};
+
+/// `Scalar` is const for reading only.
+template <class Scalar>
+Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
+  TENON_TRY(check_host_access(tensor));
+  const TensorFields& from = fields(tensor);
+  const size_t rank = from.layout.rank();
+  if (rank != 1 && rank != 2) {
+    return fail(Error::InvalidArgument, "the tensor has ", rank,
+                " dimensions, a matrix two and a column one; reshape(t, {rows, columns}) may view "
+                "it so, as_eigen<Eigen::TensorMap<...>>() takes any number");
+  }
+  TENON_TRY(check_for_eigen<Scalar>(tensor, rank, 0));
+  const ArrayRef<int64_t> sizes = from.layout.sizes(), strides = from.layout.strides();
+  made = {from.data, sizes[0], 1, strides[0], 1};
+  if (rank == 2) {
+    made.columns = sizes[1];
+    made.column_stride = strides[1];
+  }
+  // Those of size 1 may be anything.
+  if (made.columns <= 1) made.column_stride = 1;
+  if (made.rows <= 1) made.row_stride = 1;
+  return Error::Ok;
+}
+
+template <class Map>
+Map make_eigen_map(const EigenGrid& from) {
+  const bool is_row_major = Map::IsRowMajor;
+  using Stride = typename EigenMap<Map>::Stride;
+  return Map(static_cast<decltype(std::declval<Map&>().data())>(from.data), from.rows, from.columns,
+             is_row_major ? Stride(from.row_stride, from.column_stride)
+                          : Stride(from.column_stride, from.row_stride));
+}
+
+}  // namespace detail
+
+/// A tensor of two dimensions and any strides, as a Map of a matrix: `as_eigen_map<float>(t)`. One
+/// dimension is a column. (Where Eigen asks for a vector, as rowwise() does, it is
+/// `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) T is const for a read-only tensor. Eigen does not
+/// vectorise such Maps: where rows are contiguous, as_eigen() with Eigen::OuterStride<> is faster.
+/// Ownership and errors: as_eigen()'s, but for strides.
+template <class T, int kOrder = Eigen::RowMajor>
+EigenMapOf<T, kOrder> as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) {
+  detail::EigenGrid grid{};
+  detail::raise_if("as_eigen_map", detail::make_eigen_grid<T>(tensor, grid));
+  return detail::make_eigen_map<EigenMapOf<T, kOrder>>(grid);
+}
+template <class T, int kOrder = Eigen::RowMajor>
+Result<EigenMapOf<T, kOrder>> try_as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
+  detail::EigenGrid grid{};
+  const Error error = detail::make_eigen_grid<T>(tensor, grid);
+  if (error != Error::Ok) return detail::add_context("try_as_eigen_map", error);
+  return detail::make_eigen_map<EigenMapOf<T, kOrder>>(grid);
+}
+
+TENON_END_NAMESPACE

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Tensors as the handles of torch's C functions, and what AotiModule tells those functions about
+// the call that they are part of.
+#pragma once
+
+#include "tenon/interop/libraries/element_types.h"
+#include "tenon/tensor/creators.h"
+
+#if TENON_ATEN_MODE
+#error "tenon: in ATen mode libtorch has these functions; use its AOTIModelPackageLoader"
+#endif
+#include <map>
+#include <mutex>
+#include <vector>
+
+// As in torch/csrc/inductor/aoti_torch/c/macros.h.
+extern "C" {
+struct AtenTensorOpaque;
+using AtenTensorHandle = AtenTensorOpaque*;
+using AOTITorchError = int32_t;  // 0 or 1
+}
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Where AotiModule finds torch's functions, which interop/aoti_shim.h defines. Undefined when
+/// linking: no file of the program includes that header, or the one that does is built with other
+/// switches.
+struct TenonAotiShim {
+  AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
+  bool lists_handles;  // whether that file is checked; decided there alone, as functions are shared
+};
+TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
+
+/// A tensor where the model is to make an output.
+struct AotiPlacement {
+  size_t allocation;  // which of the last run's allocations it was; kUnknownAllocation at first
+  Tensor* target;     // null where none was set
+};
+inline constexpr size_t kUnknownAllocation = SIZE_MAX;
+
+/// A call into a model's library, as the C functions see it.
+struct AotiCall {
+  const void* owner = nullptr;  // of the handles that it makes
+  size_t allocations = 0;       // so far
+  int threads = 0;              // for kernels; 0 for OpenMP's
+  Span<AotiPlacement> placements;
+  std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
+
+  /// The tensor that takes the place of the next allocation, if it has just that shape.
+  const Tensor* next_target(ScalarType type, const Dims& sizes, const Dims& strides) noexcept {
+    const size_t number = allocations++;
+    for (const AotiPlacement& placement : placements) {
+      if (placement.allocation != number || placement.target == nullptr) continue;
+      const TensorFields& to = fields(TensorArg(*placement.target));
+      if (to.is_host_accessible() && to.type == type && to.layout.sizes() == sizes &&
+          to.layout.strides() == strides) {
+        return placement.target;
+      }
+    }
+    return nullptr;
+  }
+};
+
+/// The thread's innermost call; null outside.
+TENON_EXPORT inline AotiCall*& aoti_call() noexcept {
+  static thread_local AotiCall* call = nullptr;
+  return call;
+}
+class AotiCallScope {
+ public:
+  explicit AotiCallScope(AotiCall& call) noexcept : before_(std::exchange(aoti_call(), &call)) {}
+  AotiCallScope(const AotiCallScope&) = delete;
+  AotiCallScope& operator=(const AotiCallScope&) = delete;
+  ~AotiCallScope() { aoti_call() = before_; }
+
+ private:
+  AotiCall* before_;
+};
+
+/// In checked builds, the handles that are alive, with the owner of the call that made each.
+struct AotiHandles {
+  std::mutex mutex;
+  std::map<const void*, const void*> owners;
+
+  bool has(const void* handle) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return owners.count(handle) != 0;
+  }
+  size_t count(const void* owner) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    size_t found = 0;
+    for (const auto& entry : owners) found += entry.second == owner ? 1 : 0;
+    return found;
+  }
+};
+TENON_EXPORT inline AotiHandles& aoti_handles() {
+  static AotiHandles& handles = *new AotiHandles;  // handles may outlive static objects
+  return handles;
+}
+
+/// Makes a handle, which owns a Tensor as a TensorPtr does.
+/// Errors: OutOfMemory.
+inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
+  TensorPtr handle;
+  TENON_TRY(make_handle(std::move(tensor), handle, metadata_backend_in(current_backend())));
+  const bool has_memory = !tenon_aoti_shim.lists_handles || has_memory_for([&] {
+    AotiHandles& handles = aoti_handles();
+    const std::lock_guard<std::mutex> lock(handles.mutex);
+    handles.owners[handle.get()] = aoti_call() == nullptr ? nullptr : aoti_call()->owner;
+  });
+  if (!has_memory) return fail_no_memory("the list of handles");
+  made = reinterpret_cast<AtenTensorHandle>(handle.release());
+  return Error::Ok;
+}
+/// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or
+/// was deleted.
+inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
+  if (handle == nullptr) return fail(Error::InvalidArgument, "the handle is null");
+  if (tenon_aoti_shim.lists_handles && !aoti_handles().has(handle)) {
+    return fail(Error::InvalidState, "the handle was deleted, or never made");
+  }
+  tensor = reinterpret_cast<Tensor*>(handle);
+  return Error::Ok;
+}
+/// Takes the tensor out of a handle, which is deleted.
+inline Error take_aoti_tensor(AtenTensorHandle handle, Tensor& tensor) noexcept {
+  Tensor* found = nullptr;
+  TENON_TRY(find_aoti_tensor(handle, found));
+  if (tenon_aoti_shim.lists_handles) {
+    AotiHandles& handles = aoti_handles();
+    const std::lock_guard<std::mutex> lock(handles.mutex);
+    handles.owners.erase(handle);
+  }
+  const TensorPtr owner(found);
+  tensor = std::move(*owner);
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

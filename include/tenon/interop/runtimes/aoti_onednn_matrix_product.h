@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices and of batches of them: of Float by oneDNN's dnnl_sgemm, of BFloat16 and
+// Half by its matmul, which has what the processor has.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include "tenon/interop/runtimes/aoti_shim_functions.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+TENON_EXPORT inline const dnnl::engine& onednn_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+TENON_EXPORT inline dnnl::stream& onednn_stream() {
+  static thread_local dnnl::stream stream(onednn_engine());
+  return stream;
+}
+
+/// Has oneDNN compute on as many of OpenMP's threads as the model has, in a scope. OpenMP's
+/// functions are looked up, since programs need not be linked to it.
+class OnednnThreads {
+ public:
+  OnednnThreads() noexcept {
+    const AotiCall* const call = aoti_call();
+    if (call == nullptr || call->threads == 0) return;
+    int (*get)() = nullptr;
+    find("omp_get_max_threads", get);
+    find("omp_set_num_threads", set_);
+    if (get != nullptr) before_ = get();
+    change(call->threads);
+  }
+  OnednnThreads(const OnednnThreads&) = delete;
+  OnednnThreads& operator=(const OnednnThreads&) = delete;
+  ~OnednnThreads() { change(before_); }
+
+ private:
+  template <class F>
+  static void find(const char* name, F& function) noexcept {
+    void* const found = ::dlsym(RTLD_DEFAULT, name);
+    std::memcpy(&function, &found, sizeof found);  // POSIX has both of one size
+  }
+  void change(int count) const noexcept {
+    if (before_ != 0 && set_ != nullptr) set_(count);
+  }
+
+  int before_ = 0;  // 0 where it is not changed
+  void (*set_)(int) = nullptr;
+};
+
+inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
+  using Type = dnnl::memory::data_type;
+  return type == ScalarType::Float      ? Type::f32
+         : type == ScalarType::BFloat16 ? Type::bf16
+         : type == ScalarType::Half     ? Type::f16
+                                        : Type::undef;
+}
+
+/// What a kernel returns. An exception of oneDNN's is an error of the kind that its status says.
+template <class Call>
+AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
+  return aoti_answer(function, [&] {
+    const OnednnThreads threads;
+#if TENON_HAS_EXCEPTIONS
+    try {
+      return call();
+    } catch (const dnnl::error& e) {
+      return fail(e.status == dnnl_out_of_memory   ? Error::OutOfMemory
+                  : e.status == dnnl_unimplemented ? Error::NotSupported
+                                                   : Error::InvalidArgument,
+                  "oneDNN: ", e.what());
+    }
+#else
+    return call();
+#endif
+  });
+}
+
+/// A tensor whose elements the host reads.
+inline Error find_onednn(AtenTensorHandle handle, const char* role, Tensor*& tensor) noexcept {
+  TENON_TRY(add_context_if(role, find_aoti_tensor(handle, tensor)));
+  TENON_TRY(check_defined(*tensor, role));
+  const TensorFields& found = fields(TensorArg(*tensor));
+  TENON_TRY(add_context_if(role, check_has_data(found)));
+  if (found.is_host_accessible()) return Error::Ok;
+  return fail(Error::NotSupported, role, " lies on ", found.device,
+              ", whose memory oneDNN does not read");
+}
+
+/// The matrix of a tensor's last two dimensions as oneDNN takes it.
+struct OnednnMatrix {
+  char order = 0;        // 'N': the elements of a row are next to each other; 'T': of a column
+  int64_t distance = 0;  // between rows, or columns
+
+  /// False where neither is so.
+  bool read(const Layout& layout) noexcept {
+    const size_t rank = layout.rank();
+    const int64_t rows = layout.sizes()[rank - 2];
+    const int64_t columns = layout.sizes()[rank - 1];
+    const int64_t row = rows <= 1 ? std::max<int64_t>(columns, 1) : layout.strides()[rank - 2];
+    const int64_t column = columns <= 1 ? 1 : layout.strides()[rank - 1];
+    if (column == 1 && row >= std::max<int64_t>(columns, 1)) {
+      order = 'N';
+      distance = row;
+      return true;
+    }
+    const int64_t next = columns <= 1 ? std::max<int64_t>(rows, 1) : layout.strides()[rank - 1];
+    order = 'T';
+    distance = next;
+    return (rows <= 1 || layout.strides()[rank - 2] == 1) && next >= std::max<int64_t>(rows, 1);
+  }
+  char turned() const noexcept { return order == 'N' ? 'T' : 'N'; }
+  dnnl::memory::desc describe(ScalarType type, int64_t rows, int64_t columns) const {
+    const bool has_rows = order == 'N';
+    return {{rows, columns}, onednn_type(type), {has_rows ? distance : 1, has_rows ? 1 : distance}};
+  }
+};
+
+/// Finds out = a x b, of matrices or of batches of them, and checks types and sizes.
+struct OnednnProduct {
+  Tensor* out = nullptr;
+  Tensor* a = nullptr;
+  Tensor* b = nullptr;
+
+  Error find(AtenTensorHandle out_handle, AtenTensorHandle a_handle, AtenTensorHandle b_handle,
+             size_t rank) noexcept {
+    TENON_TRY(find_onednn(out_handle, "out", out));
+    TENON_TRY(find_onednn(a_handle, "the left matrix", a));
+    TENON_TRY(find_onednn(b_handle, "the right matrix", b));
+    const ScalarType type = fields(TensorArg(*out)).type;
+    for (const Tensor* tensor : {out, a, b}) {
+      const TensorFields& t = fields(TensorArg(*tensor));
+      if (onednn_type(t.type) == dnnl::memory::data_type::undef) {
+        return fail(Error::NotSupported, "the product of ", t.type,
+                    " tensors; oneDNN's are of Float, BFloat16 or Half ones, others need a kernel "
+                    "of the program's");
+      }
+      if (t.type != type) {
+        return fail(Error::InvalidType, "a product of ", t.type, " matrices as a ", type, " one");
+      }
+      if (t.layout.rank() != rank) {
+        return fail(Error::InvalidArgument, "a tensor of sizes ", t.layout.sizes(),
+                    ", expected rank ", rank);
+      }
+    }
+    const Dims& to = fields(TensorArg(*out)).layout.sizes();
+    const Dims& left = fields(TensorArg(*a)).layout.sizes();
+    const Dims& right = fields(TensorArg(*b)).layout.sizes();
+    const size_t row = rank - 2;
+    const size_t column = rank - 1;
+    const bool batches_match = rank == 2 || (left[0] == right[0] && to[0] == left[0]);
+    if (batches_match && left[column] == right[row] && to[row] == left[row] &&
+        to[column] == right[column]) {
+      return Error::Ok;
+    }
+    return fail(Error::InvalidArgument, "sizes ", left, " and ", right,
+                " give no product of sizes ", to);
+  }
+
+  /// out = beta self + alpha a b; without a self, alpha a b.
+  Error run(const Tensor* self, double beta, double alpha) const {
+    OnednnMatrix to;
+    OnednnMatrix left;
+    OnednnMatrix right;
+    Tensor x = *a;
+    Tensor y = *b;
+    Tensor target = *out;
+    TENON_TRY(make_readable(x, left));
+    TENON_TRY(make_readable(y, right));
+    TENON_TRY(make_readable(target, to));
+    const TensorFields& c = fields(TensorArg(target));
+    const size_t rank = c.layout.rank();
+    const int64_t m = c.layout.sizes()[rank - 2];
+    const int64_t n = c.layout.sizes()[rank - 1];
+    const int64_t k = fields(TensorArg(x)).layout.sizes()[rank - 1];
+    const bool has_work = c.layout.numel != 0 && k != 0;
+    dnnl::matmul::primitive_desc plan;
+    if (has_work && c.type != ScalarType::Float) {
+      plan = plan_matmul(left.describe(c.type, m, k), right.describe(c.type, k, n),
+                         to.describe(c.type, m, n), self != nullptr ? beta : 0, alpha);
+      if (!plan) {
+        return fail(Error::NotSupported, "oneDNN has no product of ", c.type,
+                    " matrices on this processor");
+      }
+    }
+    if (self != nullptr && beta != 1 && k == 0 && c.layout.numel != 0) {
+      return fail(Error::NotSupported, "a product without elements, plus ", beta,
+                  " times a tensor");
+    }
+    if (self != nullptr) {
+      TENON_TRY(tenon::copy_(target, *self));  // and broadcasts it
+    } else if (!has_work) {
+      TENON_TRY(tenon::zero_(target));
+    }
+    const int64_t batches = !has_work ? 0 : rank == 2 ? 1 : c.layout.sizes()[0];
+    for (int64_t i = 0; i < batches; ++i) {
+      void* const r = matrix_of(target, i);
+      void* const p = matrix_of(x, i);
+      void* const q = matrix_of(y, i);
+      if (plan) {
+        run_matmul(plan, r, p, q);
+      } else {
+        TENON_TRY(
+            run_sgemm(to, left, right, {m, n, k}, r, p, q, self != nullptr ? beta : 0, alpha));
+      }
+    }
+    return target.unsafeGetTensorImpl() == out->unsafeGetTensorImpl() ? Error::Ok
+                                                                      : tenon::copy_(*out, target);
+  }
+
+ private:
+  /// Replaces a tensor of other strides by a row-major copy.
+  static Error make_readable(Tensor& tensor, OnednnMatrix& matrix) noexcept {
+    if (matrix.read(fields(TensorArg(tensor)).layout)) return Error::Ok;
+    Result<Tensor> rows = try_contiguous(tensor);
+    TENON_TRY(rows.error());
+    tensor = *rows;
+    matrix.read(fields(TensorArg(tensor)).layout);
+    return Error::Ok;
+  }
+  static void* matrix_of(const Tensor& tensor, int64_t i) noexcept {
+    const TensorFields& t = fields(TensorArg(tensor));
+    const int64_t offset = t.layout.rank() == 2 ? 0 : i * t.layout.strides()[0];
+    return static_cast<char*>(t.data) + offset * static_cast<int64_t>(elementSize(t.type));
+  }
+  /// r = beta r + alpha p q, of m x k and k x n elements.
+  static Error run_sgemm(const OnednnMatrix& to, const OnednnMatrix& left,
+                         const OnednnMatrix& right, const std::array<int64_t, 3>& mnk, void* r,
+                         const void* p, const void* q, double beta, double alpha) noexcept {
+    const auto [m, n, k] = mnk;
+    const auto* const x = static_cast<const float*>(p);
+    const auto* const y = static_cast<const float*>(q);
+    auto* const c = static_cast<float*>(r);
+    const auto u = static_cast<float>(alpha);
+    const auto v = static_cast<float>(beta);
+    // Of an output with columns the transpose has rows: bT aT.
+    const dnnl_status_t status =
+        to.order == 'N' ? dnnl_sgemm(left.order, right.order, m, n, k, u, x, left.distance, y,
+                                     right.distance, v, c, to.distance)
+                        : dnnl_sgemm(right.turned(), left.turned(), n, m, k, u, y, right.distance,
+                                     x, left.distance, v, c, to.distance);
+    if (status == dnnl_success) return Error::Ok;
+    return fail(status == dnnl_out_of_memory ? Error::OutOfMemory : Error::Internal,
+                "dnnl_sgemm failed with status ", static_cast<int>(status));
+  }
+  /// Empty where oneDNN cannot.
+  static dnnl::matmul::primitive_desc plan_matmul(const dnnl::memory::desc& left,
+                                                  const dnnl::memory::desc& right,
+                                                  const dnnl::memory::desc& to, double beta,
+                                                  double alpha) {
+    dnnl::post_ops after;
+    const auto linear = dnnl::algorithm::eltwise_linear;
+#if DNNL_VERSION_MAJOR >= 3
+    if (alpha != 1) after.append_eltwise(linear, static_cast<float>(alpha), 0);
+#else
+    if (alpha != 1) after.append_eltwise(1, linear, static_cast<float>(alpha), 0);
+#endif
+    if (beta != 0) after.append_sum(static_cast<float>(beta));
+    dnnl::primitive_attr options;
+    options.set_post_ops(after);
+#if DNNL_VERSION_MAJOR >= 3
+    return {onednn_engine(), left, right, to, options, true};
+#else
+    return {dnnl::matmul::desc(left, right, to), options, onednn_engine(), true};
+#endif
+  }
+  static void run_matmul(const dnnl::matmul::primitive_desc& plan, void* out, void* left,
+                         void* right) {
+    const dnnl::engine& engine = onednn_engine();
+    dnnl::matmul(plan).execute(onednn_stream(),
+                               {{DNNL_ARG_SRC, {plan.src_desc(), engine, left}},
+                                {DNNL_ARG_WEIGHTS, {plan.weights_desc(), engine, right}},
+                                {DNNL_ARG_DST, {plan.dst_desc(), engine, out}}});
+    onednn_stream().wait();
+  }
+};
+
+/// out = beta self + alpha a b; without a self, alpha a b.
+inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTensorHandle out,
+                                      const AtenTensorHandle* self, AtenTensorHandle a,
+                                      AtenTensorHandle b, double beta, double alpha) noexcept {
+  return onednn_answer(function, [&] {
+    OnednnProduct product;
+    TENON_TRY(product.find(out, a, b, rank));
+    Tensor* summand = nullptr;
+    if (self != nullptr && beta != 0) {  // with 0, what self has does not count, NaN neither
+      TENON_TRY(find_onednn(*self, "self", summand));
+    }
+    return product.run(summand, beta, alpha);
+  });
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

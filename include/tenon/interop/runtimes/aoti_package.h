@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+// A .pt2 package: the library of one of its models, unpacked to a temporary file, with what lies
+// beside it.
+#pragma once
+
+#include <fcntl.h>
+
+#include "tenon/interop/files/file.h"
+
+/// TENON_AOTI_ZIP=0: interop/aoti.h opens .so files alone, and does not need minizip.
+#if !defined(TENON_AOTI_ZIP)
+#define TENON_AOTI_ZIP 1
+#endif
+#if TENON_AOTI_ZIP
+#if !__has_include(<minizip/unzip.h>)
+#error "tenon: interop/aoti.h needs <minizip/unzip.h>; TENON_AOTI_ZIP=0 is for .so files alone"
+#endif
+#include <minizip/unzip.h>
+#endif
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A file that goes with this object. On Linux it has no name, so that nothing is left of it,
+/// however the process ends; where the folder's file system has no such files, or there is no
+/// /proc, it has one until it is removed.
+class TemporaryFile {
+ public:
+  TemporaryFile() noexcept = default;
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { remove(); }
+
+  const char* path() const noexcept { return path_.c_str(); }
+  /// Where it was made: $TMPDIR or /tmp.
+  const std::string& folder() const noexcept { return folder_; }
+  void remove() noexcept {
+    if (is_named_) static_cast<void>(::unlink(path_.c_str()));
+    if (descriptor_ >= 0) static_cast<void>(::close(descriptor_));
+    is_named_ = false;
+    descriptor_ = -1;
+    path_.clear();
+  }
+  /// Makes it in $TMPDIR or /tmp, readable by this user alone. `may_be_nameless` is for tests.
+  Error create([[maybe_unused]] bool may_be_nameless = true) {
+    const char* const variable = std::getenv("TMPDIR");
+    folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+#if defined(O_TMPFILE)
+    if (may_be_nameless) {
+      descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    }
+    if (descriptor_ >= 0) {
+      path_ = path_in_proc(descriptor_);
+      if (::access(path_.c_str(), R_OK) == 0) return Error::Ok;
+      remove();
+    }
+#endif
+    std::string name = folder_ + "/tenon-aoti-XXXXXX";
+    descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor_ < 0) return file_error("cannot create a temporary file", errno);
+    path_.swap(name);
+    is_named_ = true;
+    return Error::Ok;
+  }
+  Error write(const char* data, size_t count) noexcept {
+    while (count > 0) {
+      const ssize_t written = ::write(descriptor_, data, count);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return file_error("cannot write the temporary file", errno);
+      data += written;
+      count -= static_cast<size_t>(written);
+    }
+    return Error::Ok;
+  }
+
+ private:
+  /// "/proc/self/fd/../fd/./././/./7": a path of this file alone, since the dots and slashes spell
+  /// its device and number. dlopen() compares paths first: for "/proc/self/fd/7" it gives the older
+  /// library whose descriptor that was.
+  static std::string path_in_proc(int descriptor) {
+    struct stat status {};
+    static_cast<void>(::fstat(descriptor, &status));
+    std::string path = "/proc/self/fd";
+    for (uint64_t number : {uint64_t{status.st_dev}, uint64_t{status.st_ino}}) {
+      path += "/../fd";
+      for (; number != 0; number >>= 1) path += number % 2 != 0 ? "/." : "/";
+    }
+    return path + '/' + std::to_string(descriptor);
+  }
+
+  std::string folder_;
+  std::string path_;
+  int descriptor_ = -1;
+  bool is_named_ = false;
+};
+
+/// What a package has of one model.
+struct AotiPackage {
+  TemporaryFile library;
+  std::vector<uint8_t> weights;  // if they lie beside the library
+  std::string metadata = "{}";   // JSON: texts by names
+  std::string source;            // of the library
+};
+
+#if TENON_AOTI_ZIP
+
+/// An archive open for reading.
+class PackageReader {
+ public:
+  explicit PackageReader(const char* path) noexcept : zip_(::unzOpen64(path)) {
+    struct stat status {};
+    if (::stat(path, &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
+  }
+  PackageReader(const PackageReader&) = delete;
+  PackageReader& operator=(const PackageReader&) = delete;
+  ~PackageReader() {
+    if (zip_ != nullptr) ::unzClose(zip_);
+  }
+
+  Error check() const noexcept { return zip_ != nullptr ? Error::Ok : fail_broken(); }
+  /// Calls f(name) for each entry; `f` may read that entry.
+  /// Errors: InvalidArgument if the entries cannot be in the file, as when they overlap, or if they
+  /// unpack to more than kMostUnpacked times its size.
+  template <class F>
+  Error each(const F& f) {
+    std::string name;
+    uint64_t packed_room = size_;
+    uint64_t unpacked_room = size_ * kMostUnpacked;
+    int code = ::unzGoToFirstFile(zip_);
+    for (; code == UNZ_OK; code = ::unzGoToNextFile(zip_)) {
+      unz_file_info64 info;
+      name.resize(4096);
+      if (::unzGetCurrentFileInfo64(zip_, &info, name.data(), name.size(), nullptr, 0, nullptr,
+                                    0) != UNZ_OK ||
+          info.size_filename >= name.size()) {
+        return fail_broken();
+      }
+      const bool is_stored = info.compression_method == 0;
+      if (info.compressed_size > packed_room ||
+          (is_stored && info.compressed_size != info.uncompressed_size)) {
+        return fail_broken();
+      }
+      if (info.uncompressed_size > unpacked_room) {
+        return fail(Error::InvalidArgument, "the package unpacks to more than ", kMostUnpacked,
+                    " times its ", size_, " bytes");
+      }
+      packed_room -= info.compressed_size;
+      unpacked_room -= info.uncompressed_size;
+      entry_size_ = info.uncompressed_size;
+      name.resize(info.size_filename);
+      TENON_TRY(f(name));
+    }
+    return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : fail_broken();
+  }
+  /// Passes the current entry's bytes to write(data, count), in parts.
+  /// Errors: InvalidArgument for a broken one, by its checksum too.
+  template <class F>
+  Error read(const F& write) {
+    if (::unzOpenCurrentFile(zip_) != UNZ_OK) return fail_broken();
+    std::vector<char> part(size_t{1} << 16);
+    Error error = Error::Ok;
+    uint64_t total = 0;
+    int count = 1;
+    while (count > 0 && error == Error::Ok) {
+      count = ::unzReadCurrentFile(zip_, part.data(), static_cast<unsigned>(part.size()));
+      total += count > 0 ? static_cast<uint64_t>(count) : 0;
+      if (count > 0) error = write(part.data(), static_cast<size_t>(count));
+    }
+    const int code = ::unzCloseCurrentFile(zip_);
+    TENON_TRY(error);
+    return count == 0 && code == UNZ_OK && total == entry_size_ ? Error::Ok : fail_broken();
+  }
+
+ private:
+  static constexpr uint64_t kMostUnpacked = 100;  // weights and code pack by less than 10
+
+  static Error fail_broken() noexcept {
+    return fail(Error::InvalidArgument, "the package is cut or broken");
+  }
+
+  unzFile zip_;
+  uint64_t size_ = 0;
+  uint64_t entry_size_ = 0;  // of the current entry, unpacked
+};
+
+inline bool ends_with(const std::string& text, const char* end) noexcept {
+  const size_t size = std::strlen(end);
+  return text.size() >= size && text.compare(text.size() - size, size, end) == 0;
+}
+
+/// Unpacks the model of that name.
+/// Errors: InvalidArgument for a broken package; NotFound for an unknown model, which names one;
+/// AccessFailed for the temporary file.
+inline Error read_aoti_package(const char* path, const std::string& model, AotiPackage& package) {
+  PackageReader zip(path);
+  TENON_TRY(zip.check());
+  const std::string root = "/data/aotinductor/";
+  std::string another;
+  bool has_library = false;
+  bool has_metadata = false;
+  bool has_source = false;
+  bool has_weights = false;
+  const auto once = [](bool& has, const std::string& name) {
+    if (!std::exchange(has, true)) return Error::Ok;
+    return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
+  };
+  TENON_TRY(zip.each([&](const std::string& name) {
+    // <archive>/data/aotinductor/<model>/<file>; only a model's name may have slashes.
+    const size_t at = (std::min)(name.find('/'), name.size());
+    if (name.compare(at, root.size(), root) != 0) return Error::Ok;
+    const size_t begin = at + root.size();
+    const size_t end = name.rfind('/');
+    if (end < begin) return Error::Ok;
+    const std::string owner = name.substr(begin, end - begin);
+    const bool is_library = ends_with(name, ".so");
+    if (is_library && owner != model) another = owner;
+    if (owner != model) return Error::Ok;
+    const auto append_to = [&](std::string& text) {
+      return zip.read([&](const char* data, size_t count) {
+        text.append(data, count);
+        return Error::Ok;
+      });
+    };
+    if (ends_with(name, "wrapper_metadata.json")) {
+      TENON_TRY(once(has_metadata, name));
+      package.metadata.clear();
+      return append_to(package.metadata);
+    }
+    if (ends_with(name, "wrapper.cpp")) {
+      TENON_TRY(once(has_source, name));
+      return append_to(package.source);
+    }
+    if (ends_with(name, "_weights.blob")) {
+      TENON_TRY(once(has_weights, name));
+      return zip.read([&](const char* data, size_t count) {
+        package.weights.insert(package.weights.end(), data, data + count);
+        return Error::Ok;
+      });
+    }
+    if (!is_library) return Error::Ok;
+    TENON_TRY(once(has_library, name));
+    TENON_TRY(package.library.create());
+    return zip.read(
+        [&](const char* data, size_t count) { return package.library.write(data, count); });
+  }));
+  if (has_library) return Error::Ok;
+  return fail(Error::NotFound, "the package has no library of a model \"", model.c_str(),
+              another.empty() ? "\"" : "\"; it has one of ", another.c_str());
+}
+
+#else
+
+inline Error read_aoti_package(const char*, const std::string&, AotiPackage&) {
+  return fail(Error::NotSupported, "it is a package, and TENON_AOTI_ZIP is 0");
+}
+
+#endif
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// What torch's C functions do with tenon's tensors, behind the functions themselves.
+#pragma once
+
+#include <cstring>
+
+#include "tenon/interop/runtimes/aoti_handles.h"
+#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/copy.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+// Of torch's header, where that is included: they have the same bytes.
+#if defined(AOTI_TORCH_SHIM)
+using AotiHalf = c10::Half;
+using AotiBFloat16 = c10::BFloat16;
+template <class T>
+using AotiComplex = c10::complex<T>;
+#else
+using AotiHalf = Half;
+using AotiBFloat16 = BFloat16;
+template <class T>
+using AotiComplex = complex<T>;
+#endif
+
+/// What a C function returns. The text of an error is the thread's last; AotiModule adds it to the
+/// model's.
+template <class Call>
+AOTITorchError aoti_answer(const char* function, const Call& call) noexcept {
+  return add_context_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
+}
+/// Answers with the Error of call(tensor), for a tensor that may be undefined.
+template <class Call>
+AOTITorchError aoti_on(const char* function, AtenTensorHandle handle, const Call& call) noexcept {
+  return aoti_answer(function, [&] {
+    Tensor* tensor = nullptr;
+    TENON_TRY(find_aoti_tensor(handle, tensor));
+    return call(*tensor);
+  });
+}
+/// Answers with what `read(tensor, fields)` gives of a defined tensor.
+template <class T, class Read>
+AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
+                        const Read& read) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    *out = static_cast<T>(read(tensor, fields(TensorArg(tensor))));
+    return Error::Ok;
+  });
+}
+/// Answers with the address of element 0; null for a placeholder.
+template <class T>
+AOTITorchError aoti_data(const char* function, AtenTensorHandle handle, T** out) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const TensorFields& from = fields(TensorArg(tensor));
+    TENON_TRY(check_owner(from, "the tensor"));
+    *out = from.data;
+    return Error::Ok;
+  });
+}
+/// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts
+/// from the end.
+template <class Read>
+AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t d, int64_t* out,
+                          const Read& read) noexcept {
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const ArrayRef<int64_t> dims = read(fields(TensorArg(tensor)));
+    const auto rank = static_cast<int64_t>(dims.size());
+    if (d < -rank || d >= rank) {
+      return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
+    }
+    *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
+    return Error::Ok;
+  });
+}
+
+/// The tensor whose memory it is: its storage, as torch calls that.
+inline Tensor aoti_storage(const Tensor& tensor) noexcept {
+  const TensorImplPtr& base = memory_base(TensorArg(tensor));
+  return base != nullptr ? Tensor(base) : tensor;
+}
+/// In bytes, as its begin.
+inline int64_t aoti_storage_size(const Tensor& tensor) noexcept {
+  const Tensor storage = aoti_storage(tensor);
+  const TensorFields& all = fields(TensorArg(storage));
+  return int64_t{all.layout.required_span_size()} * static_cast<int64_t>(elementSize(all.type));
+}
+inline int64_t aoti_storage_begin(const Tensor& tensor) noexcept {
+  const Tensor storage = aoti_storage(tensor);
+  const auto* const data = static_cast<const char*>(fields(TensorArg(tensor)).data);
+  return data == nullptr ? 0 : data - static_cast<const char*>(fields(TensorArg(storage)).data);
+}
+
+/// A tensor to make, as the functions describe it.
+struct AotiShape {
+  Dims sizes;
+  Dims strides;
+  ScalarType type = ScalarType::Undefined;
+
+  int64_t element_size() const noexcept { return static_cast<int64_t>(elementSize(type)); }
+  Error read(int64_t rank, const int64_t* sizes_, const int64_t* strides_, int32_t dtype,
+             int32_t device_type = 0) noexcept {
+    if (device_type != 0) {
+      return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
+                  device_type, "; tenon runs models for the CPU, 0");
+    }
+    type = type_of_torch_number(dtype);
+    if (type == ScalarType::Undefined) {
+      return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
+    }
+    if (rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr))) {
+      return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
+    }
+    sizes = ArrayRef<int64_t>(sizes_, static_cast<size_t>(rank));
+    strides = ArrayRef<int64_t>(strides_, static_cast<size_t>(rank));
+    TENON_TRY(check_dims("sizes", sizes));
+    return check_dims("strides", strides);
+  }
+  /// Moves `data` by `offset` elements.
+  /// Errors: OutOfBounds if that overflows.
+  Error add_offset(int64_t offset, void*& data) const noexcept {
+    int64_t begin = 0;
+    if (!multiply(offset, element_size(), begin)) {
+      return fail(Error::OutOfBounds, "offset ", offset, " overflows");
+    }
+    if (data != nullptr) data = static_cast<char*>(data) + begin;
+    return Error::Ok;
+  }
+};
+
+/// A new tensor in the memory of the thread's BackendScope, or in that of the output that the model
+/// is making.
+/// Errors: NotSupported for a scope's memory that the host, and so the model, cannot reach.
+inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
+  AotiCall* const call = aoti_call();
+  const Tensor* const target =
+      call == nullptr ? nullptr : call->next_target(shape.type, shape.sizes, shape.strides);
+  if (target != nullptr) {
+    made = *target;
+  } else {
+    CreateOptions opts(shape.type, TensorShapeDynamism::STATIC);
+    opts.choose_backend();
+    NewTensor draft;
+    if (tenon::is_contiguous(shape.sizes, shape.strides)) {
+      TENON_TRY(make_owned(RowMajor{shape.sizes}, opts, false, draft));
+    } else {
+      TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, opts, false, draft));
+    }
+    if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
+    TENON_TRY(finish_draft(draft, made, nullptr));
+    if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(made)), "empty");
+  }
+  if (call == nullptr || call->made == nullptr) return Error::Ok;
+  const void* const impl = made.unsafeGetTensorImpl();
+  return has_memory_for([&] { call->made->push_back(impl); }) ? Error::Ok
+                                                              : fail_no_memory("a list");
+}
+/// A view of the storage of `source`, from byte `begin` on.
+inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t begin,
+                       AtenTensorHandle* out) noexcept {
+  if (begin % shape.element_size() != 0) {
+    return fail(Error::InvalidArgument, "offset ", begin, " is not a multiple of ",
+                shape.element_size());
+  }
+  const Tensor storage = aoti_storage(source);
+  NewTensor draft;
+  TENON_TRY(make_impl(draft, metadata_backend_like(storage)));
+  TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
+                            fields(draft).layout));
+  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(draft)));
+  return make_aoti_handle(Tensor(std::move(draft)), *out);
+}
+/// The same from `offset` elements behind its own first on.
+inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t* sizes,
+                              const int64_t* strides, int64_t offset,
+                              AtenTensorHandle* out) noexcept {
+  TENON_TRY(check_defined(source, "the tensor"));
+  AotiShape shape;
+  TENON_TRY(shape.read(rank, sizes, strides, static_cast<int32_t>(source.scalar_type())));
+  int64_t begin = 0;
+  if (!multiply(offset, shape.element_size(), begin) ||
+      !add(begin, aoti_storage_begin(source), begin)) {
+    return fail(Error::OutOfBounds, "offset ", offset, " overflows");
+  }
+  return aoti_view(source, shape, begin, out);
+}
+
+/// The one element of a tensor, as T.
+template <class T, class Out>
+AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out) noexcept {
+  static_assert(sizeof(T) == sizeof(Out));
+  return aoti_on(function, handle, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const TensorFields& from = fields(TensorArg(tensor));
+    TENON_TRY(check_has_data(from));
+    if (from.layout.numel != 1) {
+      return fail(Error::InvalidArgument, "a tensor of sizes ", from.layout.sizes(), " has ",
+                  from.layout.numel, " elements, expected 1");
+    }
+    const Scalar value = load_scalar(from.type, from.data);
+    if (!value.fits<T>()) {
+      return fail(Error::InvalidArgument, value, " does not fit ", CppTypeToScalarType<T>::value);
+    }
+    const T item = value.to<T>();
+    std::memcpy(static_cast<void*>(out), &item, sizeof item);
+    return Error::Ok;
+  });
+}
+/// A tensor of rank 0, of a value that has the bytes of a T.
+template <class T, class Value>
+AOTITorchError aoti_scalar(const char* function, const Value& value,
+                           AtenTensorHandle* out) noexcept {
+  static_assert(sizeof(T) == sizeof(Value));
+  return aoti_answer(function, [&] {
+    AotiShape shape;
+    shape.type = CppTypeToScalarType<T>::value;
+    Tensor made;
+    TENON_TRY(aoti_empty(shape, made));
+    std::memcpy(fields(TensorArg(made)).data, static_cast<const void*>(&value), sizeof value);
+    return make_aoti_handle(std::move(made), *out);
+  });
+}
+inline AOTITorchError aoti_copy(const char* function, AtenTensorHandle to,
+                                AtenTensorHandle from) noexcept {
+  return aoti_on(function, to, [&](const Tensor& target) {
+    Tensor* source = nullptr;
+    TENON_TRY(find_aoti_tensor(from, source));
+    return copy_(target, *source, CastMode::Truncate);
+  });
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// What a package says of a model's tensors, in words such as
+// "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 batch": name, dtype, and each
+// dimension's size, or its name with the greatest size. "*" is a dimension without a name. The
+// strides, "*" for any, stand last, or where they depend on sizes "order=0,2,3,1": the dimensions
+// of a dense tensor, outermost first.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/libraries/element_types.h"
+#include "tenon/module/tensor_spec.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The number that a word is; -1 for none.
+inline int64_t aoti_number(std::string_view word) noexcept {
+  if (word.empty()) return -1;
+  int64_t value = 0;
+  for (const char c : word) {
+    if (c < '0' || c > '9') return -1;
+    if (value > (INT64_MAX - (c - '0')) / 10) return -1;
+    value = 10 * value + (c - '0');
+  }
+  return value;
+}
+
+/// Takes the text up to the next separator off `text`.
+inline std::string_view next_word(std::string_view& text, char separator) noexcept {
+  const size_t end = text.find(separator);
+  const std::string_view word = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return word;
+}
+
+/// Whether a dimension may have this name: a Python identifier, perhaps with JSON's escapes.
+inline bool is_aoti_name(std::string_view word) noexcept {
+  for (size_t i = 0; i < word.size(); ++i) {
+    const char c = word[i];
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_other = c == '_' || c == '\\' || static_cast<unsigned char>(c) >= 0x80;
+    if (!is_letter && !is_other && !(is_digit && i > 0)) return false;
+  }
+  return !word.empty();
+}
+
+/// Reads "strides=64,*,8,1" or "order=0,2,3,1"; false if the word is another one.
+inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_valid) {
+  const bool has_strides = word.substr(0, 8) == "strides=";
+  if (!has_strides && word.substr(0, 6) != "order=") return false;
+  word.remove_prefix(has_strides ? 8 : 6);
+  std::vector<int64_t> values;
+  while (!word.empty()) {
+    const std::string_view value = next_word(word, ',');
+    values.push_back(aoti_number(value));
+    is_valid = is_valid && (values.back() >= 0 || (has_strides && value == "*"));
+  }
+  (has_strides ? spec.strides : spec.dim_order) = Dims(values);
+  return true;
+}
+
+/// Reads one tensor's description.
+/// Errors: InvalidArgument.
+inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  const std::string all(text);
+  TensorSpec made;
+  made.name = next_word(text, ' ');
+  if (text == "none" && !made.name.empty()) {  // an output that is None
+    spec = ValueSpec(std::move(made.name), ValueKind::None);
+    return Error::Ok;
+  }
+  made.type = public_type(type_of_python_name(next_word(text, ' ')));
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> most;
+  std::vector<std::string> names;
+  bool is_valid = !made.name.empty() && made.type != tenon::ScalarType::Undefined;
+  while (!text.empty() && is_valid) {
+    std::string_view word = next_word(text, ' ');
+    if (read_aoti_layout(word, made, is_valid)) {
+      is_valid = is_valid && text.empty();
+      continue;
+    }
+    const int64_t size = aoti_number(word);
+    const size_t bound = word.find("<=");
+    sizes.push_back(size);
+    most.push_back(bound != std::string_view::npos ? aoti_number(word.substr(bound + 2)) : -1);
+    word = word.substr(0, bound);
+    // "2*batch", as a torch.export.Dim that is derived from another calls itself, is not a name.
+    const size_t star = word.find('*');
+    const bool is_derived = star != std::string_view::npos &&
+                            aoti_number(word.substr(0, star)) >= 0 &&
+                            is_aoti_name(word.substr(star + 1));
+    const bool has_name = size < 0 && word != "*" && !is_derived;
+    is_valid =
+        (bound == std::string_view::npos || most.back() >= 0) && (!has_name || is_aoti_name(word));
+    names.emplace_back(has_name ? word : std::string_view());
+  }
+  if (!is_valid) {
+    return fail(Error::InvalidArgument, "the package describes a tensor as \"", all.c_str(), '"');
+  }
+  made.sizes = Dims(sizes);
+  made.max_sizes = Dims(most);
+  made.names = NameList(names);
+  TENON_TRY(check_spec(made));
+  spec = ValueSpec(std::move(made));
+  return Error::Ok;
+}
+
+/// Finds the text of that name in JSON of texts, {"name": "text", ...}. Escapes stay as they are.
+/// Errors: InvalidArgument for other JSON, with the field.
+inline Error find_aoti_text(std::string_view json, std::string_view name,
+                            std::optional<std::string_view>& found) {
+  size_t at = 0;
+  const auto take = [&](char c) noexcept {
+    at = (std::min)(json.find_first_not_of(" \t\r\n", at), json.size());
+    const bool is_there = at < json.size() && json[at] == c;
+    at += is_there ? 1 : 0;
+    return is_there;
+  };
+  const auto take_text = [&](std::string_view& text) noexcept {
+    if (!take('"')) return false;
+    const size_t begin = at;
+    while (at < json.size() && json[at] != '"') at += json[at] == '\\' ? size_t{2} : 1;
+    if (at >= json.size()) return false;
+    text = json.substr(begin, at++ - begin);
+    return true;
+  };
+  found.reset();
+  std::string_view key;
+  std::string_view value;
+  bool is_valid = take('{');
+  if (is_valid && !take('}')) {
+    do {
+      key = {};
+      is_valid = take_text(key) && take(':') && take_text(value) && !(key == name && found);
+      if (key == name) found = value;
+    } while (is_valid && take(','));
+    is_valid = is_valid && take('}');
+  }
+  take(' ');  // and all other blanks
+  if (is_valid && at == json.size()) return Error::Ok;
+  return fail(Error::InvalidArgument, "the package's metadata is not JSON of texts, from byte ",
+              (std::min)(at, json.size()), " on, in the field \"", std::string(key).c_str(), '"');
+}
+
+/// Reads descriptions with a ';' between them, as many as there are specs.
+inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs) {
+  std::vector<ValueSpec> made;
+  for (bool is_last = text.empty(); !is_last;) {
+    is_last = text.find(';') == std::string_view::npos;
+    TENON_TRY(read_aoti_spec(next_word(text, ';'), made.emplace_back()));
+  }
+  if (made.size() != specs.size()) {
+    return fail(Error::InvalidArgument, "the package describes ", made.size(),
+                " tensors, the model has ", specs.size());
+  }
+  specs.swap(made);
+  return Error::Ok;
+}
+/// Describes tensors by the field of that name in a package's metadata, if it has one.
+inline Error read_aoti_specs(std::string_view json, const char* name,
+                             std::vector<ValueSpec>& specs) {
+  std::optional<std::string_view> found;
+  TENON_TRY(find_aoti_text(json, name, found));
+  return found ? add_context_if(name, read_aoti_list(*found, specs)) : Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

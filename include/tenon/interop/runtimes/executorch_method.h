@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+// A method of a program, loaded with the memory that it needs: an ExecuTorchModule's method.
+#pragma once
+
+#include "tenon/interop/runtimes/executorch_tensors.h"
+#include "tenon/module/outputs.h"
+
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/program.h>
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Hands memory out in a row, from blocks that are tensors in a backend's memory.
+///
+/// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
+/// Cost: reset() makes one block of several, so that kernels, which take as much in each run, soon
+/// take it without an allocation.
+class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
+ public:
+  explicit ExecutorchMemory(Backend& memory) noexcept
+      : MemoryAllocator(0, nullptr), memory_(memory) {}
+
+  /// Null, with the thread's text, when there is none.
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
+    if (!isPowerOf2(alignment)) return nullptr;
+    void* const found = take(size, alignment);
+    if (found != nullptr || !add_block(size, alignment)) return found;
+    return take(size, alignment);
+  }
+  void reset() override {
+    if (blocks_.size() > 1) {
+      static_cast<void>(blocks_.resize(0));
+      next_ = end_ = nullptr;
+    } else if (blocks_.size() == 1) {
+      next_ = end_ - capacity_;
+    }
+  }
+
+ private:
+  static constexpr size_t kBlock = 4096;
+
+  void* take(size_t size, size_t alignment) noexcept {
+    if (next_ == nullptr) return nullptr;
+    const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(next_)) % alignment;
+    const auto room = static_cast<size_t>(end_ - next_);
+    if (padding > room || size > room - padding) return nullptr;
+    void* const taken = next_ + padding;
+    next_ += padding + size;
+    return taken;
+  }
+  bool add_block(size_t size, size_t alignment) noexcept {
+    if (size > PTRDIFF_MAX - alignment) return false;
+    size_t nbytes = size + alignment;
+    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;  // what the last run took
+    if (nbytes < kBlock) nbytes = kBlock;
+    constexpr Empty<Result<Tensor>> make{"empty"};
+    Result<Tensor> block = make({static_cast<int64_t>(nbytes)}, ScalarType::Byte,
+                                TensorShapeDynamism::STATIC, memory_);
+    if (!block.ok()) return false;
+    auto* const begin = static_cast<unsigned char*>(fields(TensorArg(*block)).data);
+    if (blocks_.push_back(std::move(*block)) != Error::Ok) return false;
+    next_ = begin;
+    end_ = begin + nbytes;
+    capacity_ = blocks_.size() == 1 ? nbytes : capacity_ + nbytes;
+    return true;
+  }
+
+  Backend& memory_;
+  StoredArray<Tensor> blocks_{find_metadata_backend(&memory_)};
+  unsigned char* next_ = nullptr;  // in the last block
+  unsigned char* end_ = nullptr;
+  size_t capacity_ = 0;  // of all blocks
+};
+
+/// The kind of a value; None for any other, such as a list of tensors.
+inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
+  using ::executorch::runtime::Tag;
+  switch (number_of(tag)) {
+    case number_of(Tag::Tensor): return ValueKind::Tensor;
+    case number_of(Tag::Int): return ValueKind::Int;
+    case number_of(Tag::Double): return ValueKind::Double;
+    case number_of(Tag::Bool): return ValueKind::Bool;
+    case number_of(Tag::String): return ValueKind::String;
+    case number_of(Tag::ListInt): return ValueKind::IntList;
+    case number_of(Tag::ListDouble): return ValueKind::DoubleList;
+    case number_of(Tag::ListBool): return ValueKind::BoolList;
+    default: return ValueKind::None;
+  }
+}
+
+/// Describes an input or output as it is before anything was run.
+///
+/// Which dimensions of a dynamic shape may vary is not recorded: here any may, each up to what it
+/// is now.
+/// Errors: NotSupported for lists of tensors, which exported methods neither take nor give, a dtype
+/// that tenon lacks, and memory that is not the host's.
+inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
+  spec = ValueSpec(kind_of(value.tag));
+  if (spec.kind == ValueKind::None && !value.isNone()) {
+    return fail(Error::NotSupported, "a list of tensors, tag number ",
+                static_cast<uint32_t>(value.tag), ", is not supported");
+  }
+  if (spec.kind != ValueKind::Tensor) return Error::Ok;
+  const ::executorch::aten::TensorImpl& tensor = *value.toTensor().unsafeGetTensorImpl();
+  TENON_TRY(own_dtype(tensor.scalar_type(), spec.tensor.type));
+  if (tensor.device_type() != ::executorch::aten::DeviceType::CPU) {
+    return fail(Error::NotSupported, "its memory is not the host's");
+  }
+  spec.is_described = true;
+  spec.tensor.sizes = Dims(tensor.sizes());
+  if (tensor.shape_dynamism() != ::executorch::aten::TensorShapeDynamism::STATIC) {
+    spec.tensor.max_sizes = spec.tensor.sizes;
+    for (int64_t& size : spec.tensor.sizes) size = -1;
+  }
+  return check_spec(spec.tensor);
+}
+
+/// Whether two dim orders lay a shape's elements alike: where a dimension of size 1 stands means
+/// nothing.
+inline bool is_same_order(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> a,
+                          ArrayRef<DimOrderType> b) noexcept {
+  if (a == b) return true;
+  const size_t rank = a.size();
+  size_t i = 0;
+  size_t j = 0;
+  while (true) {
+    while (i < rank && sizes[a[i]] == 1) ++i;
+    while (j < rank && sizes[b[j]] == 1) ++j;
+    if (i == rank || j == rank) return i == j;
+    if (a[i++] != b[j++]) return false;
+  }
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing past set_input()
+/// The runtime's value for an input.
+inline const TheirValue& input_of(const ::executorch::runtime::Method& method, size_t i) noexcept {
+  return method.get_input(i);
+}
+#pragma GCC diagnostic pop
+
+/// A run binds every input to the caller's memory, and every output that has none by plan to the
+/// caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
+/// Afterwards an output may be elsewhere nevertheless: where it was planned, in an input, in a
+/// constant. Then it is copied.
+///
+/// Ownership: the program outlives it.
+class ExecutorchMethod {
+ public:
+  explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
+
+  Error load(const ::executorch::runtime::Program& program, const char* name) {
+    const auto meta = program.method_meta(name);
+    TENON_TRY(check_executorch(meta.error(), "method ", name));
+    TENON_TRY(plan(*meta));
+    auto loaded = program.load_method(name, &*manager_);
+    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
+    method_.emplace(std::move(*loaded));
+    TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
+    for (size_t i = 0; i < method_->inputs_size(); ++i) {
+      TENON_TRY(check_is_there(meta->input_tag(i).error(), "input ", i));
+      const TheirValue& value = input_of(*method_, i);
+      ValueSpec& spec = specs_.inputs[i];
+      TENON_TRY(describe(meta->input_tag(i).error(), meta->input_tensor_meta(i), "input", i, value,
+                         spec));
+      spec.is_supported = spec.kind != ValueKind::None || value.isNone();
+    }
+    TENON_TRY(specs_.outputs.resize(method_->outputs_size()));
+    TENON_TRY(outputs_.resize(method_->outputs_size()));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      TENON_TRY(check_is_there(meta->output_tag(i).error(), "output ", i));
+      const auto info = meta->output_tensor_meta(i);
+      const TheirValue& value = method_->get_output(i);
+      TENON_TRY(describe(meta->output_tag(i).error(), info, "output", i, value, specs_.outputs[i]));
+      if (specs_.outputs[i].kind != ValueKind::Tensor) continue;
+      TheirImpl* const impl = value.toTensor().unsafeGetTensorImpl();
+      outputs_[i] = {impl, info->nbytes(), !info->is_memory_planned() && !is_input(impl)};
+    }
+    return Error::Ok;
+  }
+  void describe(MethodMeta& meta) const noexcept { specs_.describe(meta); }
+  /// Why output i is of kind None; Ok where None is its value.
+  Error explain_none(size_t i) const noexcept {
+    ValueSpec spec;
+    return describe_value(method_->get_output(i), spec);
+  }
+
+  /// Inputs have been checked by their specs.
+  Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      TENON_TRY(add_context_if("input", i, specs_.inputs[i].name(), set_input(i, inputs[i])));
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i].impl != nullptr) TENON_TRY(bind_output(i, outputs));
+    }
+    TENON_TRY(check_executorch(method_->execute(), "method ", name));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      TENON_TRY(add_context_if("output", i, specs_.outputs[i].name(),
+                               take_output(i, outputs.values()[i])));
+    }
+    return Error::Ok;
+  }
+
+ private:
+  using TheirImpl = ::executorch::aten::TensorImpl;
+
+  /// An output that is a tensor.
+  struct Output {
+    TheirImpl* impl = nullptr;
+    size_t nbytes = 0;     // the most that it takes
+    bool is_free = false;  // has no planned memory: it must be given some
+    ArrayRef<DimOrderType> dim_order() const noexcept {
+      return {impl->dim_order().data(), impl->dim_order().size()};
+    }
+  };
+
+  /// Allocates the planned memory, zeroed: a mutable buffer without a value starts with zeros.
+  /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
+  Error plan(const ::executorch::runtime::MethodMeta& meta) {
+    const size_t count = meta.num_memory_planned_buffers();
+    TENON_TRY(planned_.reserve(count));
+    TENON_TRY(spans_.reserve(count));
+    for (size_t i = 0; i < count; ++i) {
+      const auto nbytes = meta.memory_planned_buffer_size(i);
+      const auto device = meta.memory_planned_buffer_device(i);
+      TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
+      TENON_TRY(check_executorch(device.error(), "planned memory ", i));
+      if (device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0) {
+        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
+      }
+      constexpr Constant<Result<Tensor>, 0> make{"zeros"};
+      Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
+      if (!made.ok()) return fail(made.error(), made.message());
+      TENON_TRY(spans_.push_back(
+          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
+      TENON_TRY(planned_.push_back(std::move(*made)));
+    }
+    hierarchy_.emplace(
+        ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
+    manager_.emplace(&kept_, &*hierarchy_, &temporary_);
+    return Error::Ok;
+  }
+  /// For a broken program: the runtime aborts when it is asked for a value that is not there. For a
+  /// value that is there and has no tag, such as a list of tensors, the tag's error is Internal.
+  static Error check_is_there(::executorch::runtime::Error tag, const char* role, size_t i) {
+    return tag == ::executorch::runtime::Error::Internal ? Error::Ok
+                                                         : check_executorch(tag, role, i);
+  }
+  /// A value that EValue cannot hold is of kind None.
+  static Error describe(
+      ::executorch::runtime::Error tag,
+      const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
+      const char* role, size_t i, const TheirValue& value, ValueSpec& spec) {
+    const Error error = describe_value(value, spec);
+    if (error == Error::NotSupported) {
+      spec = ValueKind::None;
+      return Error::Ok;
+    }
+    TENON_TRY(add_context_if(role, i, "", error));
+    TENON_TRY(check_executorch(tag, role, ' ', i));
+    if (spec.kind != ValueKind::Tensor) return Error::Ok;
+    TENON_TRY(check_executorch(info.error(), role, ' ', i));
+    spec.tensor.name = Text(info->name());
+    return Error::Ok;
+  }
+  bool is_input(const TheirImpl* impl) const noexcept {
+    for (size_t i = 0; i < specs_.inputs.size(); ++i) {
+      const TheirValue& value = input_of(*method_, i);
+      if (value.isTensor() && value.toTensor().unsafeGetTensorImpl() == impl) return true;
+    }
+    return false;
+  }
+
+  Error set_input(size_t i, const EValue& value) {
+    if (specs_.inputs[i].kind == ValueKind::None) {
+      ValueSpec spec;
+      TENON_TRY(describe_value(input_of(*method_, i), spec));
+    }
+    switch (value.kind()) {
+      case ValueKind::Tensor: return set_tensor(i, value.toTensor());
+      case ValueKind::None: return set_constant(i, value, {});
+      case ValueKind::Int: return set_constant(i, value, value.toInt());
+      case ValueKind::Double: return set_constant(i, value, value.toDouble());
+      case ValueKind::Bool: return set_constant(i, value, value.toBool());
+      case ValueKind::String: {
+        const auto text = value.toString();
+        ::executorch::aten::ArrayRef<char> characters(text.data(), text.size());
+        return set_constant(i, value, &characters);
+      }
+      case ValueKind::TensorList:
+      case ValueKind::OptionalTensorList:
+      case ValueKind::IntList:
+      case ValueKind::DoubleList:
+      case ValueKind::BoolList: break;
+    }
+    return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
+  }
+  /// The runtime takes no other than the value that was there at export.
+  Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
+    if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
+    EValue expected;
+    TENON_TRY(read_value(input_of(*method_, i), nullptr, expected));
+    return fail(Error::InvalidArgument, "it is ", value, ", expected ", expected,
+                ", as when the program was exported");
+  }
+  Error set_tensor(size_t i, const Tensor& tensor) noexcept {
+    const Layout& shape = fields(TensorArg(tensor)).layout;
+    ExecutorchLayout layout;
+    TENON_TRY(make_executorch_layout(tensor, layout));
+    const auto order = input_of(*method_, i).toTensor().dim_order();
+    const ArrayRef<DimOrderType> wanted(order.data(), order.size());
+    if (shape.numel != 0 && !is_same_order(shape.sizes(), wanted, shape.dim_order())) {
+      return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order()),
+                  ", the program was exported for ", Dims(wanted),
+                  "; copy_() into a tensor of that order rearranges it");
+    }
+    TheirImpl impl = layout.make_impl();
+    return check_executorch(method_->set_input(TheirValue(TheirTensor(&impl)), i), "sizes ",
+                            shape.sizes());
+  }
+
+  /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that
+  /// takes any.
+  Error bind_output(size_t i, Outputs& outputs) {
+    const Output& output = outputs_[i];
+    Tensor* const target = outputs.target(i);
+    // A branch may have moved another tensor there, which has memory.
+    const TheirValue& value = method_->get_output(i);
+    const bool takes_memory =
+        output.is_free && value.isTensor() && value.toTensor().unsafeGetTensorImpl() == output.impl;
+    if (target == nullptr || (takes_memory && !has_room(i, *target))) {
+      TENON_TRY(outputs.make(i, specs_.outputs[i], output.dim_order()));
+    }
+    // As set_output_data_ptr() does, which asks the program again how much there has to be.
+    if (takes_memory) output.impl->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
+    return Error::Ok;
+  }
+  /// Whether the runtime may write an output right into the tensor that was set for it, whatever
+  /// its size will be.
+  bool has_room(size_t i, const Tensor& target) const noexcept {
+    const TensorFields& to = fields(TensorArg(target));
+    const size_t element_size = elementSize(to.type);
+    const TensorSpec& spec = specs_.outputs[i].tensor;
+    return static_cast<size_t>(to.capacity) >= outputs_[i].nbytes / element_size &&
+           reinterpret_cast<uintptr_t>(to.data) % element_size == 0 && to.layout.is_dense() &&
+           is_same_order(spec.max_sizes.empty() ? spec.sizes : spec.max_sizes,
+                         outputs_[i].dim_order(), to.layout.dim_order());
+  }
+
+  Error take_output(size_t i, EValue& output) {
+    if (specs_.outputs[i].kind == ValueKind::None) return Error::Ok;
+    const TheirValue& value = method_->get_output(i);
+    const ValueKind kind = kind_of(value.tag);
+    if (kind != specs_.outputs[i].kind) {
+      return fail(Error::Internal, "the runtime made it ", kind, ", not ", specs_.outputs[i].kind);
+    }
+    if (kind == ValueKind::Tensor) return take_tensor(value.toTensor(), output.toTensor());
+    return read_value(value, nullptr, output);
+  }
+  static Error take_tensor(const TheirTensor& from, Tensor& to) {
+    const Dims sizes(from.sizes());
+    const ArrayRef<DimOrderType> dim_order(from.dim_order().data(), sizes.size());
+    const TensorFields& made = fields(TensorArg(to));
+    if (made.layout.sizes() != sizes) TENON_TRY(resize_tensor(to, sizes));
+    if (made.layout.numel == 0) return Error::Ok;
+    if (from.const_data_ptr() == made.data && made.layout.is_dense() &&
+        is_same_order(sizes, dim_order, made.layout.dim_order())) {
+      return Error::Ok;  // it was written there
+    }
+    TensorImpl source(static_cast<ScalarType>(from.scalar_type()), from.dim(), sizes.data(),
+                      from.mutable_data_ptr(), dim_order.data());
+    return deliver(Tensor(&source), to);
+  }
+
+  Backend& memory_;
+  MethodSpecs specs_{find_metadata_backend(&memory_)};
+  StoredArray<Output> outputs_{find_metadata_backend(&memory_)};
+  // The method's memory: planned at export, kept by the runtime, and for kernels during a run.
+  StoredArray<Tensor> planned_{find_metadata_backend(&memory_)};
+  StoredArray<::executorch::runtime::Span<uint8_t>> spans_{find_metadata_backend(&memory_)};
+  ExecutorchMemory kept_{memory_};
+  ExecutorchMemory temporary_{memory_};
+  std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
+  std::optional<::executorch::runtime::MemoryManager> manager_;
+  std::optional<::executorch::runtime::Method> method_;
+};
+
+}  // namespace detail
+
+TENON_END_NAMESPACE

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/files/file_writer.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/xattr.h>
+#endif
+#include <unistd.h>
+
+#include "interop/files.h"
+#include "support/catch.h"
+
+namespace file_writer_test {
+
+using namespace tenon;
+using namespace tests;
+using tenon::detail::FileBlock;
+using tenon::detail::OutputFile;
+using tenon::detail::Progress;
+
+namespace {
+
+Error write_text(const std::string& path, const std::string& text,
+                 FileWrite how = FileWrite::Replace) {
+  const FileBlock blocks[] = {{text.data(), text.size()}};
+  return detail::write_file(path.c_str(), blocks, how);
+}
+
+struct stat status_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status;
+}
+
+constexpr uid_t kOther = 65534;  // nobody
+
+/// For its lifetime this process, which is root's, is somebody else's.
+struct AsOther {
+  AsOther() {
+    REQUIRE(::setegid(kOther) == 0);
+    REQUIRE(::seteuid(kOther) == 0);
+  }
+  ~AsOther() {
+    CHECK(::seteuid(0) == 0);
+    CHECK(::setegid(0) == 0);
+  }
+};
+
+std::string text_of(const std::string& path) {
+  const std::vector<uint8_t> bytes = file_bytes(path);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+TEST_CASE("file: blocks are written one after the other, empty ones too") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  const FileBlock blocks[] = {{"ab", 2}, {nullptr, 0}, {"cde", 3}};
+  REQUIRE(detail::write_file(path.c_str(), blocks) == Error::Ok);
+  CHECK(text_of(path) == "abcde");
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("file: a written file has the permissions of a new one, a replaced one keeps its own") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  const mode_t mask = ::umask(027);
+  REQUIRE(write_text(path, "1") == Error::Ok);
+  ::umask(mask);
+  struct stat status;
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0640);
+  REQUIRE(::chmod(path.c_str(), 0604) == 0);
+  REQUIRE(write_text(path, "2") == Error::Ok);
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0604);
+}
+
+TEST_CASE("file: a symbolic link stays, and is followed, also to a file that is not there yet") {
+  const TempFolder folder;
+  std::filesystem::create_symlink("real", folder / "link");
+  for (const char* text : {"first", "second"}) {
+    REQUIRE(write_text(folder / "link", text) == Error::Ok);
+    CHECK(std::filesystem::is_symlink(folder / "link"));
+    CHECK(text_of(folder / "real") == text);
+  }
+  std::filesystem::create_symlink("none/file", folder / "broken");
+  RETURNS(AccessFailed, "cannot open: No such file or directory",
+          write_text(folder / "broken", "new"));
+  CHECK(std::filesystem::is_symlink(folder / "broken"));
+  std::filesystem::create_symlink("loop", folder / "loop");
+  RETURNS(AccessFailed, "Too many levels of symbolic links", write_text(folder / "loop", "new"));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("file: a replaced file keeps its owner and group where the system lets") {
+  if (::geteuid() != 0) return;  // nobody else may give files away
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  put_file(path, {'1'});
+  REQUIRE(::chown(path.c_str(), kOther, 100) == 0);
+  REQUIRE(::chmod(path.c_str(), 0640) == 0);
+  REQUIRE(write_text(path, "2") == Error::Ok);
+  const struct stat kept = status_of(path);
+  CHECK(kept.st_uid == kOther);
+  CHECK(kept.st_gid == 100);
+  CHECK((kept.st_mode & 07777) == 0640);
+  CHECK(text_of(path) == "2");
+
+  // Who may not give it away becomes its owner. A group that cannot be kept loses what it could do.
+  REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+  REQUIRE(::chmod(path.c_str(), 0664) == 0);
+  REQUIRE(::chmod((folder / "").c_str(), 0777) == 0);
+  {
+    const AsOther other;
+    REQUIRE(write_text(path, "3") == Error::Ok);
+  }
+  const struct stat lost = status_of(path);
+  CHECK(lost.st_uid == kOther);
+  CHECK(lost.st_gid == kOther);
+  CHECK((lost.st_mode & 07777) == 0644);
+  CHECK(text_of(path) == "3");
+
+  // Nor does anybody who was in a group that might do less than everybody.
+  REQUIRE(::chown(path.c_str(), 0, 0) == 0);
+  REQUIRE(::chmod(path.c_str(), 0604) == 0);
+  {
+    const AsOther other;
+    REQUIRE(write_text(path, "4") == Error::Ok);
+  }
+  CHECK((status_of(path).st_mode & 07777) == 0600);
+}
+
+TEST_CASE("file: nobody else may open the new file before it has the old one's permissions") {
+  const TempFolder folder;
+  put_file(folder / "out", {'1'});
+  REQUIRE(::chmod((folder / "out").c_str(), 0600) == 0);
+  OutputFile file;
+  REQUIRE(file.open((folder / "out").c_str()) == Error::Ok);
+  for (const std::string& name : folder.names()) {
+    CHECK((status_of(folder / name).st_mode & 0777) == 0600);
+  }
+}
+
+#if defined(__linux__)
+TEST_CASE("file: a replaced file keeps its access control list, and gets none of the folder's") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  put_file(path, {'1'});
+  constexpr const char* kList = "system.posix_acl_access";
+  // The version, and of each entry its kind, permissions and user: the owner, user 1, the group,
+  // the mask, others.
+  const uint32_t kinds[] = {0x01, 0x02, 0x04, 0x10, 0x20};
+  const uint32_t rights[] = {6, 4, 0, 4, 0};
+  std::vector<uint8_t> list = {2, 0, 0, 0};
+  for (size_t i = 0; i < 5; ++i) {
+    for (const uint32_t field : {kinds[i] | rights[i] << 16, i == 1 ? 1u : 0xffffffffu}) {
+      for (int shift = 0; shift < 32; shift += 8) {
+        list.push_back(static_cast<uint8_t>(field >> shift));
+      }
+    }
+  }
+  if (::setxattr(path.c_str(), kList, list.data(), list.size(), 0) != 0) return;  // ENOTSUP
+  CHECK((status_of(path).st_mode & 0777) == 0640);
+  REQUIRE(write_text(path, "2") == Error::Ok);
+  std::vector<uint8_t> found(list.size());
+  CHECK(::getxattr(path.c_str(), kList, found.data(), found.size()) ==
+        static_cast<ssize_t>(list.size()));
+  CHECK(found == list);
+  CHECK((status_of(path).st_mode & 0777) == 0640);
+
+  REQUIRE(::setxattr((folder / "").c_str(), "system.posix_acl_default", list.data(), list.size(),
+                     0) == 0);
+  put_file(folder / "plain", {'1'});
+  REQUIRE(::removexattr((folder / "plain").c_str(), kList) == 0);
+  REQUIRE(write_text(folder / "plain", "2") == Error::Ok);
+  CHECK(::getxattr((folder / "plain").c_str(), kList, nullptr, 0) == -1);
+}
+#endif
+
+// A promise of docs/guarantees.md.
+TEST_CASE("file: written in place it stays the same file, with its other names") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  put_file(path, {'l', 'o', 'n', 'g', 'e', 'r'});
+  REQUIRE(::chmod(path.c_str(), 0604) == 0);
+  std::filesystem::create_hard_link(path, folder / "name");
+  std::filesystem::create_symlink("out", folder / "link");
+  const struct stat before = status_of(path);
+  for (const std::string& to : {path, folder / "link"}) {
+    const std::string text = to == path ? "1" : "2";
+    REQUIRE(write_text(to, text, FileWrite::InPlace) == Error::Ok);
+    CHECK(text_of(folder / "name") == text);
+    CHECK(status_of(path).st_ino == before.st_ino);
+    CHECK(status_of(path).st_mode == before.st_mode);
+  }
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  REQUIRE(write_text(folder / "new", "3", FileWrite::InPlace) == Error::Ok);
+  CHECK(text_of(folder / "new") == "3");
+  REQUIRE(write_text(path, "4") == Error::Ok);  // replaced: the other name keeps the old one
+  CHECK(text_of(folder / "name") == "2");
+  CHECK(folder.names().size() == 4);
+}
+
+TEST_CASE("file: where it cannot be replaced the error names writing in place, which can be done") {
+  if (::geteuid() != 0) return;
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  put_file(path, {'1'});
+  REQUIRE(::chmod(path.c_str(), 0666) == 0);
+  for (const mode_t mode : {mode_t{0755}, mode_t{01777}}) {  // the latter as /tmp
+    REQUIRE(::chmod((folder / "").c_str(), mode) == 0);
+    const AsOther other;
+    RETURNS(AccessFailed,
+            mode == 0755
+                ? "cannot create a file in its folder: Permission denied; FileWrite::InPlace"
+                : "cannot replace it: Operation not permitted; FileWrite::InPlace",
+            write_text(path, "no"));
+    CHECK(text_of(path) == (mode == 0755 ? "1" : "2"));
+    CHECK(write_text(path, "2", FileWrite::InPlace) == Error::Ok);
+  }
+  CHECK(text_of(path) == "2");
+  CHECK(folder.names().size() == 1);
+}
+
+TEST_CASE("file: a name that the file system cannot have fails before anything is written") {
+  const TempFolder folder;
+  OutputFile file;
+  RETURNS(AccessFailed, "cannot open: File name too long",
+          file.open((folder / std::string(256, 'x')).c_str()));
+  CHECK(folder.names().empty());
+  CHECK(write_text(folder / std::string(255, 'x'), "1") == Error::Ok);
+  CHECK(write_text(folder / std::string(255, 'x'), "2") == Error::Ok);
+  CHECK(folder.names().size() == 1);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("file: a write that fails halfway leaves the old file whole and no other behind") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  REQUIRE(write_text(path, "old") == Error::Ok);
+  rlimit before;
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {4096, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string texts[2];
+  Error errors[2];
+  for (int i = 0; i < 2; ++i) {  // in the middle; at the end, of what the C library keeps back
+    errors[i] = write_text(path, std::string(i == 0 ? 100000 : 4097, 'x'));
+    texts[i] = last_error_message();
+  }
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
+  ::signal(SIGXFSZ, handler);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(errors[i] == Error::AccessFailed);
+    CHECK(texts[i] == "cannot write: File too large");
+  }
+  CHECK(text_of(path) == "old");
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("file: names left by a process that died are passed over") {
+  const TempFolder folder;
+  for (int i = 0; i < 3; ++i) {
+    put_file(folder / (".tenon-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp"),
+             {'x'});
+  }
+  REQUIRE(write_text(folder / "out", "new") == Error::Ok);
+  CHECK(text_of(folder / "out") == "new");
+  CHECK(folder.names().size() == 4);
+}
+
+TEST_CASE("file: a device, and a file without a name, are written in place") {
+  CHECK(write_text("/dev/null", "gone") == Error::Ok);
+#if defined(__linux__)
+  RETURNS(AccessFailed, "cannot write: No space left on device", write_text("/dev/full", "x"));
+#endif
+  if (::access("/proc/self/fd", X_OK) != 0) return;
+  const TempFolder folder;
+  const std::string gone = folder / "gone";
+  const int descriptor = ::open(gone.c_str(), O_CREAT | O_RDWR, 0600);
+  REQUIRE(descriptor >= 0);
+  REQUIRE(::unlink(gone.c_str()) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  CHECK(write_text(path, "new") == Error::Ok);
+  CHECK(text_of(path) == "new");
+  CHECK(folder.names().empty());
+  CHECK(::close(descriptor) == 0);
+}
+
+TEST_CASE("file: where no file can be made the error says why") {
+  const TempFolder folder;
+  put_file(folder / "file", {'x'});
+  RETURNS(AccessFailed, "cannot create a file in its folder: No such file or directory",
+          write_text(folder / "none/out", "x"));
+  RETURNS(AccessFailed, "Not a directory", write_text(folder / "file/out", "x"));
+  RETURNS(AccessFailed, "cannot open: Is a directory", write_text(folder / "", "x"));
+}
+
+TEST_CASE("file: what is not committed changes nothing, and leaves nothing behind") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  put_file(folder / "out", {'o', 'l', 'd'});
+  Progress silent;
+  {
+    OutputFile file;
+    REQUIRE(file.open(path.c_str()) == Error::Ok);
+    REQUIRE(file.write("new text", 8, silent) == Error::Ok);
+    CHECK(folder.names().size() == 2);
+  }
+  CHECK(text_of(folder / "out") == "old");
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+  for (const bool durable : {false, true}) {
+    OutputFile file;
+    REQUIRE(file.open(path.c_str()) == Error::Ok);
+    REQUIRE(file.write("new", 3, silent) == Error::Ok);
+    REQUIRE(file.commit(durable) == Error::Ok);
+    CHECK(text_of(folder / "out") == "new");
+  }
+  CHECK(folder.names() == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("file: progress is told after each part, and what it throws is an error") {
+  const TempFolder folder;
+  const std::string path = folder / "out";
+  const std::string text(2 * Progress::kPart + 5, 'x');
+  std::vector<std::pair<uint64_t, uint64_t>> calls;
+  const tenon::ProgressFunction note = [&](uint64_t done, uint64_t total) {
+    calls.emplace_back(done, total);
+  };
+  OutputFile file;
+  Progress progress(note, text.size());
+  REQUIRE(file.open(path.c_str()) == Error::Ok);
+  REQUIRE(file.write(text.data(), text.size(), progress) == Error::Ok);
+  REQUIRE(file.commit(false) == Error::Ok);
+  CHECK(calls == std::vector<std::pair<uint64_t, uint64_t>>{{Progress::kPart, text.size()},
+                                                            {2 * Progress::kPart, text.size()},
+                                                            {text.size(), text.size()}});
+  CHECK(text_of(folder / "out") == text);
+
+  const tenon::ProgressFunction stop = [](uint64_t, uint64_t) { throw std::runtime_error("stop"); };
+  OutputFile other;
+  Progress stopped(stop, 1);
+  REQUIRE(other.open(path.c_str()) == Error::Ok);
+  RETURNS(Internal, "on_progress: stop", other.write("x", 1, stopped));
+}
+
+}  // namespace file_writer_test

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// <unsupported/Eigen/CXX11/Tensor> after tenon's header, which does not need it.
+#include "tenon/interop/libraries/eigen_map.h"
+
+#include <complex>
+#include <unsupported/Eigen/CXX11/Tensor>
+
+#include "support/catch.h"
+#include "tenon/tensor/creators.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
+#include "tensor/helpers.h"
+
+namespace eigen_map_test {
+
+using namespace tenon;
+using namespace tests;
+using Eigen::Dynamic;
+using Eigen::RowMajor;
+
+using RowMatrix = Eigen::Matrix<float, Dynamic, Dynamic, RowMajor>;
+
+TEST_CASE("as_eigen_map: has the tensor's memory, at any strides and in both orders") {
+  Floats data(24);
+  std::iota(data.begin(), data.end(), 0.0f);
+  const struct {
+    int offset;
+    Vector strides;
+  } rows[] = {{0, {3, 1}}, {0, {1, 2}}, {0, {8, 2}}, {23, {-5, -2}}, {2, {7, -1}}};
+  for (const auto& row : rows) {
+    CAPTURE(row.strides);
+    const TensorPtr t = from_blob(data.data() + row.offset, {2, 3}, row.strides);
+    const auto in_rows = as_eigen_map<float>(t);
+    const auto in_columns = as_eigen_map<float, Eigen::ColMajor>(t);
+    static_assert(decltype(in_rows)::IsRowMajor && !decltype(in_columns)::IsRowMajor);
+    CHECK(in_rows.data() == t->const_data_ptr());
+    CHECK(in_rows.rows() == 2);
+    CHECK(in_rows.cols() == 3);
+    for (int i = 0; i < 2; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        const float expected = const_data_ptr<float>(*t)[i * row.strides[0] + j * row.strides[1]];
+        CHECK(in_rows(i, j) == expected);
+        CHECK(in_columns(i, j) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("as_eigen_map: Eigen computes in the tensor's memory") {
+  TensorPtr a = make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0});
+  const TensorPtr b = make_tensor_ptr({2, 2}, {0.0, 1.0, 1.0, 0.0});
+  as_eigen_map<double>(a) *= as_eigen_map<const double>(b);
+  CHECK(tests::values<double>(a) == Doubles{2, 1, 4, 3});
+  as_eigen_map<double>(transpose(a, 0, 1)).row(0).setZero();
+  CHECK(tests::values<double>(a) == Doubles{0, 1, 0, 3});
+}
+
+TEST_CASE("as_eigen: takes the strides that the type has, and says which it does not") {
+  Floats data(24);
+  std::iota(data.begin(), data.end(), 0.0f);
+  const TensorPtr rows = from_blob(data.data(), {2, 3});
+  const TensorPtr columns = from_blob(data.data(), {2, 3}, {1, 2});
+  const TensorPtr padded = from_blob(data.data(), {2, 3}, {8, 1});
+  using OfRows = Eigen::Map<RowMatrix>;
+  using OfColumns = Eigen::Map<Eigen::MatrixXf>;
+  using Padded = Eigen::Map<RowMatrix, Eigen::Unaligned, Eigen::OuterStride<>>;
+  using Stepped = Eigen::Map<RowMatrix, Eigen::Unaligned, Eigen::InnerStride<2>>;
+  using PaddedTo8 = Eigen::Map<RowMatrix, Eigen::Unaligned, Eigen::Stride<8, 1>>;
+  CHECK(as_eigen<OfRows>(rows)(1, 2) == 5);
+  CHECK(as_eigen<OfColumns>(columns)(1, 2) == 5);
+  CHECK(as_eigen<Padded>(padded)(1, 2) == 10);
+  CHECK(as_eigen<Padded>(rows)(1, 2) == 5);
+  CHECK(as_eigen<PaddedTo8>(padded)(1, 2) == 10);
+  CHECK(as_eigen<Stepped>(from_blob(data.data(), {2, 3}, {6, 2}))(1, 2) == 10);
+  RAISES(
+      NotSupported,
+      "as_eigen: strides {8, 1} of sizes {2, 3} are not those of the map's type, which are {3, 1}; "
+      "as_eigen_map() takes any, contiguous(t) makes a copy in rows",
+      as_eigen<OfRows>(padded));
+  RAISES(NotSupported, "which are {3, 1}", as_eigen<OfRows>(columns));
+  RAISES(NotSupported, "which are {1, 2}", as_eigen<OfColumns>(rows));
+  RAISES(NotSupported, "which are {6, 2}", as_eigen<Stepped>(rows));
+  RAISES(NotSupported, "which are {8, 1}", as_eigen<PaddedTo8>(rows));
+}
+
+TEST_CASE("as_eigen: vectors have one dimension") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  using Stepped = Eigen::Map<Eigen::VectorXf, Eigen::Unaligned, Eigen::InnerStride<>>;
+  CHECK(as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {6})).sum() == 15);
+  CHECK(as_eigen<Eigen::Map<Eigen::RowVectorXf>>(from_blob(data, {6})).cols() == 6);
+  CHECK(as_eigen<Stepped>(from_blob(data + 5, {3}, {-2}))(2) == 1);
+  CHECK(as_eigen<Eigen::Map<Eigen::ArrayXf>>(from_blob(data, {0})).size() == 0);
+  RAISES(NotSupported, "which are {1}",
+         as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {3}, {2})));
+  RAISES(InvalidArgument, "as_eigen: asked for 1 dimensions, the tensor has 2",
+         as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {6, 1})));
+}
+
+TEST_CASE("as_eigen_map: one dimension is a column, of any stride") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr line = from_blob(data + 5, {3}, {-2});
+  const auto rows = as_eigen_map<const float>(line);
+  const auto columns = as_eigen_map<float, Eigen::ColMajor>(line);
+  CHECK((rows.rows() == 3 && rows.cols() == 1 && columns.rows() == 3 && columns.cols() == 1));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(rows(i, 0) == static_cast<float>(5 - 2 * i));
+    CHECK(&columns(i, 0) == data + 5 - 2 * i);
+  }
+  CHECK(as_eigen_map<float>(from_blob(data, {0})).size() == 0);
+  CHECK(as_eigen_map<float>(from_blob(data, {1})).sum() == 0);
+  // A layer of a network: x W^T + b, with a file's read-only tensors.
+  const float weights[] = {1, 2, 3, 4}, bias[] = {10, 20}, input[] = {1, 1};
+  const TensorPtr w = from_blob(weights, {2, 2}), b = from_blob(bias, {2}),
+                  x = from_blob(input, {1, 2});
+  const Eigen::MatrixXf y =
+      as_eigen_map<const float>(w) * as_eigen_map<const float>(x).transpose() +
+      as_eigen_map<const float>(b);
+  CHECK((y(0) == 13 && y(1) == 27));
+  RAISES(
+      InvalidArgument,
+      "as_eigen_map: the tensor has 3 dimensions, a matrix two and a column one; reshape(t, {rows,"
+      " columns}) may view it so, as_eigen<Eigen::TensorMap<...>>() takes any number",
+      as_eigen_map<float>(from_blob(data, {1, 2, 3})));
+  RAISES(InvalidArgument, "the tensor has 0 dimensions",
+         as_eigen_map<float>(make_tensor_ptr(1.0f)));
+}
+
+TEST_CASE("try_as_eigen_map: the map, or the error by its own name") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr t = from_blob(data, {2, 3});
+  auto made = try_as_eigen_map<float>(t);
+  REQUIRE(made.ok());
+  CHECK((*made)(1, 2) == 5);
+  (*made)(1, 2) = 7;
+  CHECK(data[5] == 7);
+  auto moved = std::move(made);  // moves the map, not the elements
+  CHECK(moved->data() == data);
+  CHECK((*try_as_eigen_map<const float, Eigen::ColMajor>(t))(0, 1) == 1);
+  const auto refused = try_as_eigen_map<double>(t);
+  CHECK(refused.error() == Error::InvalidType);
+  CHECK(std::string(refused.message()) ==
+        "try_as_eigen_map: asked for Double, but the tensor's dtype is Float");
+  CHECK(try_as_eigen_map<float>(TensorPtr()).error() == Error::InvalidState);
+}
+
+TEST_CASE("as_eigen: fixed sizes are checked") {
+  float data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  using Fixed = Eigen::Map<Eigen::Matrix<float, 2, 3, RowMajor>>;
+  CHECK(as_eigen<Fixed>(from_blob(data, {2, 3}))(1, 2) == 5);
+  CHECK(as_eigen<Eigen::Map<Eigen::Vector3f>>(from_blob(data, {3}))(2) == 2);
+  CHECK(as_eigen<Eigen::Map<Eigen::RowVector3f>>(from_blob(data, {3}))(2) == 2);
+  CHECK(as_eigen<Eigen::Map<Eigen::Matrix<float, 1, 1>>>(from_blob(data, {1}))(0) == 0);
+  CHECK(as_eigen<Eigen::Map<Eigen::Matrix<float, Dynamic, 3, RowMajor>>>(from_blob(data, {4, 3}))
+            .rows() == 4);
+  RAISES(InvalidArgument, "as_eigen: size 3 of dimension 0 is not that of the map's type, 2",
+         as_eigen<Fixed>(from_blob(data, {3, 2})));
+  RAISES(InvalidArgument, "size 4 of dimension 1", as_eigen<Fixed>(from_blob(data, {2, 4})));
+  RAISES(InvalidArgument, "size 4 of dimension 0",
+         as_eigen<Eigen::Map<Eigen::Vector3f>>(from_blob(data, {4})));
+  RAISES(InvalidArgument, "size 4 of dimension 0",
+         as_eigen<Eigen::Map<Eigen::RowVector3f>>(from_blob(data, {4})));
+}
+
+TEST_CASE("as_eigen: strides of sizes 0 and 1 may be anything") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  for (int64_t stride : {0, -5, 1, 100}) {
+    CHECK(as_eigen<Eigen::Map<RowMatrix>>(from_blob(data, {1, 3}, {stride, 1}))(0, 2) == 2);
+    CHECK(as_eigen<Eigen::Map<RowMatrix>>(from_blob(data, {3, 1}, {1, stride}))(2, 0) == 2);
+    CHECK(as_eigen<Eigen::Map<Eigen::MatrixXf>>(from_blob(data, {3, 1}, {1, stride}))(2, 0) == 2);
+    CHECK(as_eigen<Eigen::Map<Eigen::MatrixXf>>(from_blob(data, {1, 1}, {stride, stride})).sum() ==
+          0);
+    float* const null = nullptr;
+    CHECK(as_eigen<Eigen::Map<RowMatrix>>(from_blob(null, {3, 0}, {stride, stride})).rows() == 3);
+  }
+}
+
+TEST_CASE("as_eigen: dtypes, complex and 16-bit ones too") {
+  CHECK(as_eigen_map<std::complex<float>>(zeros({2, 2}, ScalarType::ComplexFloat)).sum() ==
+        std::complex<float>(0, 0));
+  CHECK(as_eigen_map<bool>(ones({2, 2}, ScalarType::Bool)).all());
+  CHECK(as_eigen_map<int64_t>(ones({2, 2}, ScalarType::Long)).sum() == 4);
+  const TensorPtr half = full({2, 2}, 1.5, ScalarType::Half);
+  CHECK(static_cast<float>(as_eigen_map<Eigen::half>(half)(1, 1)) == 1.5f);
+  const TensorPtr brain = full({2, 2}, -2.0, ScalarType::BFloat16);
+  CHECK(static_cast<float>(as_eigen_map<Eigen::bfloat16>(brain)(1, 1)) == -2.0f);
+  RAISES(InvalidType, "as_eigen_map: asked for Float, but the tensor's dtype is Half",
+         as_eigen_map<float>(half));
+}
+
+TEST_CASE("as_eigen: memory that a map cannot have") {
+  const float constant[4] = {1, 2, 3, 4};
+  const TensorPtr readonly = from_blob(constant, {2, 2});
+  CHECK(as_eigen_map<const float>(readonly)(1, 0) == 3);
+  CHECK(as_eigen<Eigen::Map<const RowMatrix>>(readonly)(1, 0) == 3);
+  RAISES(InvalidState, "as_eigen_map: the tensor is read-only", as_eigen_map<float>(readonly));
+  float one = 7;
+  const TensorPtr repeated = from_blob(&one, {2, 2}, {0, 0});
+  CHECK(as_eigen_map<const float>(repeated).sum() == 28);
+  RAISES(NotSupported, "let elements share memory", as_eigen_map<float>(repeated));
+  RAISES(InvalidState, "the tensor is undefined", as_eigen_map<float>(TensorPtr()));
+  RAISES(InvalidState, "placeholder", as_eigen_map<float>(make_tensor_ptr({2, 2}, nullptr)));
+  alignas(64) float aligned[8] = {};
+  using Aligned = Eigen::Map<RowMatrix, Eigen::Aligned16>;
+  CHECK(as_eigen<Aligned>(from_blob(aligned, {2, 2})).data() == aligned);
+  RAISES(InvalidArgument, "as_eigen: the data is not at a multiple of 16 bytes",
+         as_eigen<Aligned>(from_blob(aligned + 1, {2, 2})));
+  RAISES(NotSupported, "the tensor is on cuda:0",
+         as_eigen_map<float>(for_blob(aligned, {2, 2}).device("cuda").make_tensor_ptr()));
+}
+
+TEST_CASE("as_eigen: a TensorMap is contiguous in its own order") {
+  Floats data(24);
+  std::iota(data.begin(), data.end(), 0.0f);
+  using Rows = Eigen::TensorMap<Eigen::Tensor<float, 3, RowMajor>>;
+  using Columns = Eigen::TensorMap<Eigen::Tensor<float, 3>>;
+  const TensorPtr rows = from_blob(data.data(), {2, 3, 4});
+  const TensorPtr columns = from_blob(data.data(), {2, 3, 4}, {1, 2, 6});
+  CHECK(as_eigen<Rows>(rows)(1, 2, 3) == 23);
+  CHECK(as_eigen<Rows>(rows)(1, 0, 0) == 12);
+  CHECK(as_eigen<Columns>(columns)(1, 0, 0) == 1);
+  CHECK(as_eigen<Columns>(columns).dimension(2) == 4);
+  as_eigen<Rows>(rows)(0, 0, 1) = 50;
+  CHECK(data[1] == 50);
+  RAISES(NotSupported, "which are {1, 2, 6}", as_eigen<Columns>(rows));
+  RAISES(NotSupported, "which are {12, 4, 1}", as_eigen<Rows>(columns));
+  RAISES(InvalidArgument, "asked for 3 dimensions", as_eigen<Rows>(from_blob(data.data(), {24})));
+  using Scalar = Eigen::TensorMap<Eigen::Tensor<float, 0, RowMajor>>;
+  CHECK(as_eigen<Scalar>(make_tensor_ptr(2.5f))() == 2.5f);
+  CHECK(as_eigen<Rows>(zeros({2, 0, 4}, ScalarType::Float)).size() == 0);
+}
+
+TEST_CASE("as_eigen: a TensorMap of const, of fixed sizes, of small indices") {
+  const float constant[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr readonly = from_blob(constant, {2, 3});
+  CHECK(as_eigen<Eigen::TensorMap<const Eigen::Tensor<float, 2, RowMajor>>>(readonly)(1, 2) == 5);
+  CHECK(as_eigen<Eigen::TensorMap<Eigen::Tensor<const float, 2, RowMajor>>>(readonly)(1, 2) == 5);
+  RAISES(InvalidState, "read-only",
+         as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 2, RowMajor>>>(readonly));
+  using Fixed =
+      Eigen::TensorMap<Eigen::TensorFixedSize<float, Eigen::Sizes<2, 3>, Eigen::RowMajor>>;
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  CHECK(as_eigen<Fixed>(from_blob(data, {2, 3}))(1, 2) == 5);
+  RAISES(InvalidArgument, "size 3 of dimension 0 is not that of the map's type, 2",
+         as_eigen<Fixed>(from_blob(data, {3, 2})));
+  using Small = Eigen::TensorMap<Eigen::Tensor<const float, 1, RowMajor, int8_t>>;
+  CHECK(as_eigen<Small>(from_blob(data, {6}))(5) == 5);
+  RAISES(InvalidArgument, "size 200 of dimension 0",
+         as_eigen<Small>(zeros({200}, ScalarType::Float)));
+}
+
+}  // namespace eigen_map_test

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/runtimes/aoti_package.h"
+
+#include "allocation/counting_malloc.h"
+#include "interop/runtimes/aoti/models.h"
+
+namespace aoti_package_test {
+
+using namespace tenon;
+using namespace tests;
+using tenon::detail::AotiPackage;
+
+namespace {
+
+// $TMPDIR for a scope, and what is left there.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() { ::setenv("TMPDIR", (folder_ / "").c_str(), 1); }
+  ~TemporaryFolder() { ::unsetenv("TMPDIR"); }
+  size_t files() const { return folder_.names().size(); }
+
+ private:
+  TempFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("aoti package: the model's library lies in a private file, of which nothing is left") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const TemporaryFolder temporary;
+  {
+    AotiPackage package;
+    REQUIRE(detail::read_aoti_package(path.c_str(), "model", package) == Error::Ok);
+    const bool has_name = !contains(package.library.path(), "/proc/self/fd/");
+    CHECK(temporary.files() == (has_name ? 1 : 0));
+    CHECK(file_bytes(package.library.path()) == file_bytes(model_path("fake_model")));
+    struct stat status;
+    REQUIRE(::stat(package.library.path(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    CHECK(contains(package.metadata, "\"AOTI_DEVICE_KEY\": \"cpu\""));
+    CHECK(package.weights.empty());
+  }
+  CHECK(temporary.files() == 0);
+  CHECK(AotiModel::load(path).error() == Error::Ok);
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: a file without a name is not taken for an older one") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  std::vector<Entry> entries = fake_package();
+  write_package(path, entries);
+  AotiModule first(AotiModel::load(path).value());
+  give_bias(first);
+  // Another library, whose descriptor has the first one's number.
+  const std::string name = "output1";
+  std::vector<uint8_t>& library = entries[2].bytes;
+  const auto at = std::search(library.begin(), library.end(), name.begin(), name.end());
+  REQUIRE(at != library.end());
+  at[6] = '2';
+  entries[1].bytes = bytes_of("{}");
+  write_package(path, entries);
+  AotiModule second(AotiModel::load(path).value());
+  CHECK(second.method_meta()->outputs[1].tensor.name == "output2");
+  CHECK(first.forward(*input_for(Does::NoSecondOutput)).ok());
+}
+
+TEST_CASE("aoti package: a temporary file with a name is removed") {
+  const TemporaryFolder temporary;
+  {
+    detail::TemporaryFile file;
+    REQUIRE(file.create(false) == Error::Ok);
+    CHECK(temporary.files() == 1);
+    REQUIRE(file.write("abc", 3) == Error::Ok);
+    CHECK(file_bytes(file.path()) == bytes_of("abc"));
+    struct stat status;
+    REQUIRE(::stat(file.path(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+  }
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: what cannot be in the file is refused before it is unpacked") {
+  TempFolder folder;
+  const std::string path = folder / "bomb.pt2";
+  const TemporaryFolder temporary;
+  const auto broken = "the package is cut or broken";
+  const std::vector<Entry> zeros = {
+      {"a/data/aotinductor/model/a_weights.blob", std::vector<uint8_t>(size_t{1} << 22)}};
+  write_package(path, zeros, 9);
+  std::vector<uint8_t> bytes = file_bytes(path);
+  REQUIRE(bytes.size() * 500 < zeros[0].bytes.size());
+  RETURNS(InvalidArgument,
+          "the package unpacks to more than 100 times its " + std::to_string(bytes.size()),
+          AotiModel::load(path).error());
+  CHECK(AotiModel::missing_functions(path).error() == Error::InvalidArgument);
+  // Of the entry in the directory: 10 its method, 20 its size in the file, 24 unpacked.
+  const std::string mark = "PK\1\2";
+  const auto entry = [&] {
+    return std::search(bytes.begin(), bytes.end(), mark.begin(), mark.end());
+  };
+  SECTION("more bytes than the file has") {
+    std::fill_n(entry() + 20, 4, uint8_t{0x7f});
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a stored entry of another size") {
+    write_package(path, {{"a/data/aotinductor/model/a_weights.blob", bytes_of("weights")}});
+    bytes = file_bytes(path);
+    entry()[24] += 1;
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a packed entry that has less than it says") {
+    write_package(path, {{"a/data/aotinductor/model/a_weights.blob", bytes_of("weights")}}, 9);
+    bytes = file_bytes(path);
+    entry()[24] += 1;
+    put_file(path, bytes);
+    RETURNS(InvalidArgument, broken, AotiModel::load(path).error());
+  }
+  SECTION("a second of what there is once") {
+    std::vector<Entry> entries = fake_package();
+    entries.push_back(entries[2]);
+    entries.back().name = "fake/data/aotinductor/model/b.wrapper.so";
+    write_package(path, entries);
+    RETURNS(InvalidArgument, "the package has a second fake/data/aotinductor/model/b.wrapper.so",
+            AotiModel::load(path).error());
+    entries.pop_back();
+    entries.push_back(entries[2]);
+    entries.back().name = "fake/data/aotinductor/model/b.wrapper.cpp";
+    write_package(path, entries);
+    RETURNS(InvalidArgument, "the package has a second fake/data/aotinductor/model/b.wrapper.cpp",
+            AotiModel::load(path).error());
+  }
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: weights beside the library are loaded") {
+  const float scale[] = {3, 3, 3, 3};
+  std::vector<uint8_t> weights(32);  // and the bias, which it does not read
+  std::memcpy(weights.data(), scale, sizeof scale);
+  TempFolder folder;
+  std::string path = folder / "fake.pt2";
+  std::vector<Entry> entries = fake_package();
+  SECTION("in a package") {
+    entries.push_back({"fake/data/aotinductor/model/a.wrapper_weights.blob", weights});
+    write_package(path, entries);
+  }
+  SECTION("in a compressed package") {
+    entries.push_back({"fake/data/aotinductor/model/a.wrapper_weights.blob", weights});
+    write_package(path, entries, 6);
+  }
+  SECTION("in a file") {
+    path = folder / "a.wrapper.so";
+    put_file(path, entries[2].bytes);
+    put_file(folder / "a.wrapper_weights.blob", weights);
+    put_file(folder / "a.wrapper.cpp", entries[0].bytes);
+  }
+  AotiModel model = AotiModel::load(path).value();
+  give_bias(model);
+  AotiModule module(model);
+  CHECK(module.forward(*ones({1, 4}))->at(0).toTensor().const_data_ptr<float>()[1] == 3);
+}
+
+TEST_CASE("aoti package: weights that are too few are refused before the library reads them") {
+  TempFolder folder;
+  const std::string path = folder / "a.wrapper.so";
+  put_file(path, file_bytes(model_path("fake_model")));
+  put_file(folder / "a.wrapper_weights.blob", std::vector<uint8_t>(31));
+  RETURNS(InvalidArgument, "the weights have 31 bytes, the model's constants 32",
+          AotiModel::load(path).error());
+}
+
+TEST_CASE("aoti package: a model is chosen by its name") {
+  TempFolder folder;
+  const std::string path = folder / "two.pt2";
+  std::vector<Entry> entries = fake_package();
+  for (Entry& entry : entries) {
+    const size_t at = entry.name.find("/model/");
+    if (at != std::string::npos) entry.name.replace(at, 7, "/encoder/");
+  }
+  write_package(path, entries);
+  RETURNS(NotFound, "the package has no library of a model \"model\"; it has one of encoder",
+          AotiModel::load(path).error());
+  AotiOptions options;
+  options.model = "encoder";
+  CHECK(AotiModel::load(path, options).error() == Error::Ok);
+  write_package(path, {{"readme.txt", bytes_of("hello")}});
+  RETURNS(NotFound, "no library of a model \"model\"", AotiModel::load(path).error());
+}
+
+TEST_CASE("aoti package: a model's files are those right in its folder") {
+  TempFolder folder;
+  const std::string path = folder / "nested.pt2";
+  std::vector<Entry> entries = fake_package();
+  entries.push_back(entries[2]);
+  entries.back().name = "fake/data/aotinductor/model/b/a.wrapper.so";
+  entries.push_back({"fake/extra/data/aotinductor/model/mine.so", bytes_of("text")});
+  write_package(path, entries);
+  const std::vector<uint8_t> library = entries[2].bytes;
+  for (const char* const model : {"model", "model/b"}) {
+    AotiPackage package;
+    REQUIRE(detail::read_aoti_package(path.c_str(), model, package) == Error::Ok);
+    CHECK(file_bytes(package.library.path()) == library);
+  }
+}
+
+TEST_CASE("aoti package: wherever it is cut or broken, that is an error, and no file is left") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const std::vector<uint8_t> whole = file_bytes(path);
+  const TemporaryFolder temporary;
+  for (size_t size = 2; size < whole.size(); size += 1 + whole.size() / 61) {
+    put_file(path,
+             std::vector<uint8_t>(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
+    CHECK(AotiModel::load(path).error() == Error::InvalidArgument);
+  }
+  size_t refused = 0;
+  for (size_t at = 4; at < whole.size(); at += 1 + whole.size() / 211) {
+    std::vector<uint8_t> bytes = whole;
+    bytes[at] = static_cast<uint8_t>(bytes[at] + 1);
+    put_file(path, bytes);
+    refused += AotiModel::load(path).error() != Error::Ok ? 1 : 0;
+  }
+  CHECK(refused > 150);  // the checksum finds what is wrong in the library
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: no folder for the temporary file is an error") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  ::setenv("TMPDIR", "/nowhere/at/all", 1);
+  RETURNS(AccessFailed,
+          "fake.pt2: cannot create a temporary file: ", AotiModel::load(path).error());
+  ::unsetenv("TMPDIR");
+}
+
+TEST_CASE("aoti package: whichever allocation fails, unpacking is an error and leaves no file") {
+  if (!heap_is_counted()) return;
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package());
+  const TemporaryFolder temporary;
+  int failed = 0;
+  for (int64_t n = 1;; ++n) {
+    AotiPackage package;
+    const std::string name = "model";
+    start_counting(n);
+    const Error error =
+        detail::call_safely([&] { return detail::read_aoti_package(path.c_str(), name, package); });
+    stop_counting();
+    if (failures() == 0) break;
+    // The C library reads without a buffer where it has no memory for one.
+    if (error == Error::Ok) {
+      CHECK(file_bytes(package.library.path()) == file_bytes(model_path("fake_model")));
+    }
+    failed += error != Error::Ok ? 1 : 0;
+  }
+  CHECK(failed > 5);
+  CHECK(temporary.files() == 0);
+}
+
+TEST_CASE("aoti package: a description that is not one is an error") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  write_package(path, fake_package("x float33 4"));
+  RETURNS(InvalidArgument, "tenon_inputs: the package describes a tensor as \"x float33 4\"",
+          AotiModel::load(path).error());
+  write_package(path, fake_package("x float32 4; y float32 4"));
+  RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 1",
+          AotiModel::load(path).error());
+}
+
+}  // namespace aoti_package_test

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/runtimes/aoti_specs.h"
+
+#include "support/catch.h"
+
+namespace aoti_specs_test {
+
+using namespace tenon;
+using namespace tests;
+
+TEST_CASE("aoti specs: a tensor is described by its name, its dtype and its dimensions") {
+  ValueSpec spec;
+  REQUIRE(detail::read_aoti_spec("  image float32 batch<=64 1 rows *", spec) == Error::Ok);
+  CHECK(spec.tensor.name == "image");
+  CHECK(spec.tensor.type == ScalarType::Float);
+  CHECK(spec.tensor.sizes == Dims{-1, 1, -1, -1});
+  CHECK(spec.tensor.max_sizes == Dims{64, -1, -1, -1});
+  CHECK(std::string(spec.tensor.names[0]) == "batch");
+  CHECK(std::string(spec.tensor.names[1]).empty());
+  CHECK(std::string(spec.tensor.names[2]) == "rows");
+  CHECK(std::string(spec.tensor.names[3]).empty());
+  REQUIRE(detail::read_aoti_spec("scale bfloat16", spec) == Error::Ok);
+  CHECK(spec.tensor.sizes.empty());
+  CHECK(spec.is_described);
+}
+
+TEST_CASE("aoti specs: a dimension derived from another one has no name") {
+  ValueSpec spec;
+  const char* const text = "y float32 2*gr\\u00f6\\u00dfe<=128 3*n 4";
+  REQUIRE(detail::read_aoti_spec(text, spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, -1, 4});
+  CHECK(spec.tensor.max_sizes == Dims{128, -1, -1});
+  CHECK(std::string(spec.tensor.names[0]).empty());
+  CHECK(std::string(spec.tensor.names[1]).empty());
+}
+
+TEST_CASE("aoti specs: a layout stands last, as strides or as the order of a dense tensor") {
+  ValueSpec spec;
+  REQUIRE(detail::read_aoti_spec("image float32 batch<=64 3 8 strides=24,1,3", spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, 3, 8});
+  CHECK(spec.tensor.strides == Dims{24, 1, 3});
+  CHECK(spec.tensor.dim_order.empty());
+  REQUIRE(detail::read_aoti_spec("rows int64 n 3 strides=*,1", spec) == Error::Ok);
+  CHECK(spec.tensor.strides == Dims{-1, 1});
+  REQUIRE(detail::read_aoti_spec("image float32 n 3 h w order=0,2,3,1", spec) == Error::Ok);
+  CHECK(spec.tensor.strides.empty());
+  CHECK(spec.tensor.dim_order == Dims{0, 2, 3, 1});
+  REQUIRE(detail::read_aoti_spec("left none", spec) == Error::Ok);
+  CHECK(spec.kind == ValueKind::None);
+  CHECK(spec.name() == std::string("left"));
+}
+
+TEST_CASE("aoti specs: numbers have up to 63 bits") {
+  CHECK(detail::aoti_number("4611686018427387904") == int64_t{1} << 62);
+  CHECK(detail::aoti_number("9223372036854775807") == INT64_MAX);
+  CHECK(detail::aoti_number("9223372036854775808") == -1);
+}
+
+TEST_CASE("aoti specs: texts that describe nothing are refused") {
+  for (const char* text : {"",
+                           "x",
+                           "x float33 4",
+                           "x float32 <=",
+                           "x float32 n<=m",
+                           "x float32  4",
+                           "x float32 -4",
+                           "x float32 3<=4",
+                           "x float32 n=4",
+                           "x float32 *n",
+                           "x float32 9999999999999999999",
+                           "x float32 999999999999999999 999999999999999999",
+                           "x float32 2 3 strides=3",
+                           "x float32 2 3 strides=3,-1",
+                           "x float32 2 3 strides=3,x",
+                           "x float32 2 3 strides=3,1 4",
+                           "x float32 2 3 order=0,0",
+                           "x float32 2 3 order=0,*",
+                           "x float32 2 3 order=0,2",
+                           "x float32 2 strides=1 order=0",
+                           "x none 2",
+                           "none"}) {
+    ValueSpec spec;
+    CHECK(detail::read_aoti_spec(text, spec) == Error::InvalidArgument);
+  }
+}
+
+TEST_CASE("aoti specs: several are read from the package's JSON, if it has them") {
+  const char* const json = R"({"other": "1", "tenon_inputs": "x float32 2; rows int64 n"})";
+  std::vector<ValueSpec> specs(2);
+  REQUIRE(detail::read_aoti_specs(json, "tenon_inputs", specs) == Error::Ok);
+  CHECK(specs[1].tensor.name == "rows");
+  CHECK(specs[1].tensor.type == ScalarType::Long);
+  specs.resize(3);
+  REQUIRE(detail::read_aoti_specs(json, "tenon_outputs", specs) == Error::Ok);
+  CHECK(specs.size() == 3);
+  RETURNS(InvalidArgument, "tenon_inputs: the package describes 2 tensors, the model has 3",
+          detail::read_aoti_specs(json, "tenon_inputs", specs));
+  specs.assign(1, ValueSpec());
+  for (const char* const text : {R"({"tenon_inputs": ""})", R"({"tenon_inputs": "x float32 2;"})",
+                                 R"({"tenon_inputs": "x float32 2; "})"}) {
+    CHECK(detail::read_aoti_specs(text, "tenon_inputs", specs) == Error::InvalidArgument);
+    CHECK(contains(last_error_message(), "tenon_inputs: the package describes "));
+  }
+  CHECK(!specs[0].is_described);
+}
+
+TEST_CASE(
+    "aoti specs: JSON is read with any blanks, and a field's name in another's text is text") {
+  std::vector<ValueSpec> specs(1);
+  for (const char* const json :
+       {R"({"tenon_inputs":"x int64 3"})",
+        "\n{ \"a\" : \"\" ,\t\"tenon_inputs\"\r\n:\"x int64 3\" }\n",
+        R"({"a": "\"tenon_inputs\": \"y int8 1\"", "tenon_inputs": "x int64 3"})"}) {
+    specs.assign(1, ValueSpec());
+    REQUIRE(detail::read_aoti_specs(json, "tenon_inputs", specs) == Error::Ok);
+    CHECK(specs[0].tensor.name == "x");
+    CHECK(specs[0].tensor.sizes == Dims{3});
+  }
+  specs.assign(1, ValueSpec());
+  CHECK(detail::read_aoti_specs(" {} ", "tenon_inputs", specs) == Error::Ok);
+  CHECK(!specs[0].is_described);
+}
+
+TEST_CASE("aoti specs: other JSON is an error that names the field") {
+  struct Case {
+    const char* json;
+    const char* field;
+  };
+  const Case cases[] = {
+      {"", ""},
+      {"[]", ""},
+      {"{", ""},
+      {"{} {}", ""},
+      {R"({"a"})", "a"},
+      {R"({"a": "b",})", ""},
+      {R"({"a": "b" "c": "d"})", "a"},
+      {R"({"a": "b)", "a"},
+      {R"({"a": "b\)", "a"},
+      {R"({"a": 1, "tenon_inputs": "x int64 3"})", "a"},
+      {R"({"tenon_inputs": ["x int64 3"]})", "tenon_inputs"},
+      {R"({"tenon_inputs": "x int8", "tenon_inputs": "x int8"})", "tenon_inputs"}};
+  for (const Case& wrong : cases) {
+    INFO(wrong.json);
+    std::vector<ValueSpec> specs(1);
+    RETURNS(InvalidArgument, " on, in the field \"" + std::string(wrong.field) + '"',
+            detail::read_aoti_specs(wrong.json, "tenon_inputs", specs));
+    CHECK(
+        contains(last_error_message(), "the package's metadata is not JSON of texts, from byte "));
+  }
+}
+
+}  // namespace aoti_specs_test
