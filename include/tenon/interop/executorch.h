@@ -5,8 +5,8 @@
 #pragma once
 
 #include "tenon/backend/cpu.h"
-#include "tenon/interop/runtimes/executorch_method.h"
 #include "tenon/interop/files/file.h"
+#include "tenon/interop/runtimes/executorch_method.h"
 #include "tenon/module/module.h"
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/npy.h"
 #include "tenon/interop/files/npz_reader.h"
 #include "tenon/interop/files/npz_source.h"
 #include "tenon/interop/files/npz_writer.h"
+#include "tenon/interop/npy.h"
 
 TENON_BEGIN_NAMESPACE
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <new>
 
+#include "tenon/interop/processes/mpi_datatype.h"
 #include "tenon/interop/processes/mpi_part.h"
-#include "tenon/interop/processes/mpi_reduction.h"
 #include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "tenon/interop/processes/mpi_datatype.h"
 #include "tenon/interop/processes/mpi_part.h"
-#include "tenon/interop/processes/mpi_reduction.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/view.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/runtimes/aoti_handles.h"
 #include "tenon/interop/files/file.h"
+#include "tenon/interop/runtimes/aoti_handles.h"
 
 // As in torch/csrc/inductor/aoti_runtime/interface.h, which programs do not include.
 extern "C" {

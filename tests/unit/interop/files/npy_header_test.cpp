@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace header_test {
+namespace npy_header_test {
 
 using namespace tenon;
 using tenon::detail::NpyHeader;
@@ -382,4 +382,4 @@ TEST_CASE("npy header: what is written is read again, whatever the shape") {
   }
 }
 
-}  // namespace header_test
+}  // namespace npy_header_test

@@ -5,7 +5,7 @@
 #include "tenon/interop/npz.h"
 #include "tenon/tenon.h"
 
-namespace zip_reader_test {
+namespace npz_reader_test {
 
 using namespace tenon;
 using namespace tests;
@@ -69,4 +69,4 @@ TEST_CASE("zip reader: sizes that cannot be are refused before memory is asked f
           locate(other));
 }
 
-}  // namespace zip_reader_test
+}  // namespace npz_reader_test

@@ -6,7 +6,7 @@
 #include "tenon/interop/npz.h"
 #include "tenon/tenon.h"
 
-namespace zip_source_test {
+namespace npz_source_test {
 
 using namespace tenon;
 using namespace tests;
@@ -39,4 +39,4 @@ TEST_CASE("zip source: reads forward, but the first bytes again") {
   }
 }
 
-}  // namespace zip_source_test
+}  // namespace npz_source_test

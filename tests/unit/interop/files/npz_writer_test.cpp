@@ -4,7 +4,7 @@
 
 #include "interop/files.h"
 
-namespace zip_writer_test {
+namespace npz_writer_test {
 
 using namespace tenon;
 using namespace tests;
@@ -69,4 +69,4 @@ TEST_CASE("zip writer: a pipe is refused before anything is written") {
 }
 #endif
 
-}  // namespace zip_writer_test
+}  // namespace npz_writer_test

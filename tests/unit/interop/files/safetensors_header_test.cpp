@@ -229,4 +229,21 @@ TEST_CASE("safetensors header: mutated ones are errors, or describe the file") {
   CHECK(accepted > TENON_MUTANTS / 200);
 }
 
+TEST_CASE("safetensors header: a dtype of tenon's has its size, and no two rows are of one") {
+  std::vector<own::ScalarType> seen;
+  for (const detail::SafeTensorsDtype& dtype : detail::kSafeTensorsDtypes) {
+    INFO(dtype.name);
+    if (dtype.type == own::ScalarType::Undefined) {
+      CHECK(std::string(detail::kSafeTensorsNames).find(dtype.name) == std::string::npos);
+      continue;
+    }
+    CHECK(elementSize(dtype.type) * 8 == dtype.bits);
+    CHECK(std::count(seen.begin(), seen.end(), dtype.type) == 0);
+    seen.push_back(dtype.type);
+    const std::string names = std::string(" ") + detail::kSafeTensorsNames + " ";
+    CHECK(names.find(std::string(" ") + dtype.name + " ") != std::string::npos);
+  }
+  CHECK(seen.size() == 18);
+}
+
 }  // namespace safetensors_header_test

@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace json_reader_test {
+namespace safetensors_json_test {
 
 using namespace tenon;
 using namespace tests;
@@ -62,4 +62,4 @@ TEST_CASE("JSON reader: depth does not use the stack") {
   RETURNS(InvalidArgument, "depth 10000000: ", Lists(INT32_MAX).read(std::string(count, '[')));
 }
 
-}  // namespace json_reader_test
+}  // namespace safetensors_json_test

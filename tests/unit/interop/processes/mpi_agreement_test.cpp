@@ -3,7 +3,7 @@
 
 #include "interop/processes/mpi/ranks.h"
 
-namespace agreement_test {
+namespace mpi_agreement_test {
 
 using namespace tenon;
 using detail::MpiCall;
@@ -91,4 +91,4 @@ TEST_CASE("mpi records: of 64 dimensions too") {
           detail::compare_records(all, 2));
 }
 
-}  // namespace agreement_test
+}  // namespace mpi_agreement_test

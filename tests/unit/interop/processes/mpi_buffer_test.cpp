@@ -4,7 +4,7 @@
 #include "backend/helpers.h"
 #include "interop/processes/mpi/ranks.h"
 
-namespace tensor_buffer_test {
+namespace mpi_buffer_test {
 
 using namespace tenon;
 using detail::MpiBuffer;
@@ -170,4 +170,4 @@ TEST_CASE(
   RETURNS(InvalidArgument, "share memory", detail::check_apart(whole, piece));
 }
 
-}  // namespace tensor_buffer_test
+}  // namespace mpi_buffer_test

@@ -7,7 +7,7 @@
 #include "backend/helpers.h"
 #include "interop/processes/mpi/ranks.h"
 
-namespace collective_test {
+namespace mpi_collective_test {
 
 using namespace tenon;
 using mpi::Communicator;
@@ -301,4 +301,4 @@ TEST_CASE("allgather: an output that is reversed along the dimension") {
   }
 }
 
-}  // namespace collective_test
+}  // namespace mpi_collective_test

@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace part_test {
+namespace mpi_part_test {
 
 using namespace tenon;
 using tests::Longs;
@@ -45,4 +45,4 @@ TEST_CASE("part: a plain value", "[threads][Part]") {
   CHECK(std::is_trivially_copyable_v<mpi::Part>);
 }
 
-}  // namespace part_test
+}  // namespace mpi_part_test

@@ -7,7 +7,7 @@
 #include "interop/processes/mpi/ranks.h"
 #include "support/calls.h"
 
-namespace request_test {
+namespace mpi_request_test {
 
 using namespace tenon;
 using mpi::Request;
@@ -162,4 +162,4 @@ TEST_CASE("Request: one that was begun on one thread may be waited for on anothe
   CHECK(in->const_data_ptr<float>()[1] == 1.0f);
 }
 
-}  // namespace request_test
+}  // namespace mpi_request_test

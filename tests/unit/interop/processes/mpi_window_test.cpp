@@ -7,7 +7,7 @@
 #include "interop/processes/mpi/ranks.h"
 #include "support/calls.h"
 
-namespace window_test {
+namespace mpi_window_test {
 
 using namespace tenon;
 using mpi::Lock;
@@ -261,4 +261,4 @@ TEST_CASE("Window: where shapes are checked, a rank that makes one and one that 
   CHECK(tests::contains(last_error_message(), "rank 0 called window"));
 }
 
-}  // namespace window_test
+}  // namespace mpi_window_test

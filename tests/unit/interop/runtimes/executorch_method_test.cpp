@@ -14,7 +14,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-namespace loaded_method_test {
+namespace executorch_method_test {
 
 using namespace tenon;
 using executorch::runtime::Tag;
@@ -488,4 +488,4 @@ TEST_CASE(
           module.forward(six()).error());
 }
 
-}  // namespace loaded_method_test
+}  // namespace executorch_method_test

@@ -19,7 +19,7 @@
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-namespace tensors_test {
+namespace executorch_tensors_test {
 
 using namespace tenon;
 using EEValue = executorch::runtime::EValue;
@@ -620,4 +620,4 @@ TEST_CASE("from_executorch: what an EValue cannot give is an error, and the owne
   RAISES(NotSupported, "tag number 10", from_executorch(scalars));
 }
 
-}  // namespace tensors_test
+}  // namespace executorch_tensors_test

@@ -5,7 +5,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-namespace onnx_values_test {
+namespace onnxruntime_values_test {
 
 using namespace tenon;
 using detail::MadeOnnx;
@@ -129,4 +129,4 @@ TEST_CASE("onnxruntime_value: a value that cannot be adopted is released") {
   CHECK_FALSE(tensor.defined());
 }
 
-}  // namespace onnx_values_test
+}  // namespace onnxruntime_values_test

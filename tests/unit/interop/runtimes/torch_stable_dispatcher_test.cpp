@@ -5,7 +5,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-namespace dispatcher_test {
+namespace torch_stable_dispatcher_test {
 
 using namespace tenon;
 using detail::StableList;
@@ -100,4 +100,4 @@ TEST_CASE("dispatcher: an operator that tenon has not is an error that names it"
   CHECK(tests::contains(last_error_message(), "there is no operator nobody::none.out"));
 }
 
-}  // namespace dispatcher_test
+}  // namespace torch_stable_dispatcher_test

@@ -4,7 +4,7 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
-namespace operators_test {
+namespace torch_stable_operators_test {
 
 using namespace tenon;
 using detail::StableSchema;
@@ -78,4 +78,4 @@ TEST_CASE("operators: one handle for several outputs is one tensor, which is tak
   CHECK(call_torch_operator("tests::twice_number", {int64_t{7}}).value()[1].toInt() == 7);
 }
 
-}  // namespace operators_test
+}  // namespace torch_stable_operators_test

@@ -12,7 +12,7 @@
 #include "tenon/tensor/tensor_ptr.h"
 #include "tensor/helpers.h"
 
-namespace ivalue_test {
+namespace torchscript_values_test {
 
 using namespace tenon;
 using tenon::detail::call_torchscript;
@@ -210,4 +210,4 @@ TEST_CASE("to_ivalue: a dtype that an older libtorch lacks is refused by its nam
 
 #endif
 
-}  // namespace ivalue_test
+}  // namespace torchscript_values_test

@@ -4,8 +4,8 @@
 
 #include <minizip/zip.h>
 
-#include "interop/runtimes/aoti/fake_model.h"
 #include "interop/files.h"
+#include "interop/runtimes/aoti/fake_model.h"
 #include "tenon/interop/aoti.h"
 #include "tenon/tenon.h"
 
