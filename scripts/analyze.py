@@ -32,10 +32,14 @@ ANALYZERS = {
 FINDING = re.compile(r"^([^:\n]+):\d+:\d+: (?:warning|error): (.*\[[\w.,-]+\])$", re.MULTILINE)
 
 
-def copy_for_cppcheck(folder):
-    """Copies the headers, with parentheses where cppcheck 2.10 takes the > of `x_v<T> ? a : b` for greater, or ::new for
+def copy_headers(folder):
+    for source in ("include", "testing/include"):
+        shutil.copytree(ROOT / source, folder, dirs_exist_ok=True)
+
+
+def change_for_cppcheck(folder):
+    """Sets parentheses where cppcheck 2.10 takes the > of `x_v<T> ? a : b` for greater, or ::new for
     a name, and gives up."""
-    shutil.copytree(ROOT / "include", folder)
     for path in folder.rglob("*.h"):
         text = re.sub(r"(?<![\w:(])((?:std::)?\w+_v<[^;(){}<>]*>) *\?", r"(\1) ?", path.read_text())
         path.write_text(re.sub(r"= ::new \(", "= new (", text))
@@ -69,10 +73,10 @@ def analyze(source):
     found = set()
     with tempfile.TemporaryDirectory() as scratch:
         for name, command in ANALYZERS.items():
-            include = ROOT / "include"
+            include = pathlib.Path(scratch).resolve() / name
+            copy_headers(include)
             if name == "cppcheck":
-                include = pathlib.Path(scratch).resolve() / "include"
-                copy_for_cppcheck(include)
+                change_for_cppcheck(include)
             done = subprocess.run([*command, f"-I{include}", source], capture_output=True, text=True, check=False,
                                   env={**os.environ, "LC_ALL": "C"})
             output = done.stdout + done.stderr

@@ -294,7 +294,7 @@ if [ -n "$nightly" ]; then
     for standard in 17 20 2b; do
       # shellcheck disable=SC2086 # lists of options
       check "$compiler -std=c++$standard" $compiler -std=c++$standard -fsyntax-only $warnings $kernel_headers -Iinclude \
-        "$headers"
+        -Itesting/include "$headers"
     done
   done
   for suite in bookworm trixie; do
