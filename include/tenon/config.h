@@ -353,13 +353,16 @@
 #endif
 
 // The inline namespace keeps apart what must not be mixed in one program, so that the linker finds
-// it: ABI epochs (the major version; before 1.0 the minor one too), library modes, and switches
-// that change a type or an inline function. A usual value has no name. docs/building.md says which
-// files may differ in what.
+// it: ABI epochs (the major version; before 1.0 the minor one and a count too), library modes, and
+// switches that change a type or an inline function. A usual value has no name. docs/building.md
+// says which files may differ in what.
 #define TENON_DETAIL_PASTE(a, b) a##b
 #define TENON_DETAIL_NUMBERED(name, number) TENON_DETAIL_PASTE(name, number)
 #if TENON_VERSION_MAJOR == 0
-#define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR)
+// Count on when a type or an inline function that others call changes; 2: a tensor's block begins
+// with a handle's seat.
+#define TENON_DETAIL_EPOCH \
+  TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi2)
 #else
 #define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
 #endif

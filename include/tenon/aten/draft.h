@@ -140,16 +140,20 @@ Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
   return Error::Ok;
 }
 
-/// Moves a draft to the returned handle.
+/// Moves a new tensor to its first handle.
 /// Errors: NotSupported for what ATen does not have, OutOfMemory.
 template <class T>
-Error finish_draft(NewTensor& draft, T& out, BackendState*) noexcept {
+Error make_first_handle(NewTensor& draft, T& out) noexcept {
   TENON_TRY(check_for_aten(fields(draft)));
   AtenImplPtr impl;
   TENON_TRY(call_libtorch([&] { return make_aten_impl(draft, impl); }));
   return make_handle(std::move(impl), out);
 }
-/// Another handle to a tensor.
+/// Moves a tensor to another handle.
+template <class T>
+Error make_handle(NewTensor& draft, T& out, BackendState*) noexcept {
+  return make_first_handle(draft, out);
+}
 template <class T>
 Error make_handle(Tensor&& tensor, T& out, BackendState*) noexcept {
   return make_handle(AtenImplPtr(tensor.getIntrusivePtr()), out);

@@ -147,9 +147,9 @@ TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes
   drop_state(&state);
 }
 
-/// Right before each block lies its BackendState*, null for the heap, and before that a backend's
-/// block's size: operator delete gets only the address. The heap's 8 bytes are free: with them a
-/// handle just fills malloc's smallest block.
+/// Right before each piece of metadata lies its origin, since operator delete gets only the address:
+/// null for the heap; the BackendState* of a backend, which has the block's size before that; or,
+/// plus one, the Seat of the block that a tensor and its first handle share.
 inline constexpr size_t kMetadataHeader = 8;
 struct BlockHeader {
   size_t nbytes;
@@ -172,6 +172,49 @@ TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexce
   mark_used(header, header->nbytes);
   release_to(origin, header, header->nbytes);
 }
+void release_metadata(void* p) noexcept;
+
+/// The beginning of a tensor's block: room for a TensorPtr's handle, so that both are one
+/// allocation. Behind it lies the tensor, in a shared_ptr's node. Whichever of the two goes last
+/// releases the block. A handle may outlive the tensor: it may be assigned another one.
+struct alignas(kMetadataHeader) Seat {
+  AtomicCount holders{kNode};
+  uintptr_t handle_origin = origin();
+  unsigned char handle[2 * sizeof(void*)];
+  uintptr_t node_header[kMetadataHeader / sizeof(uintptr_t)];  // the last one is the origin
+
+  // How many hold the block.
+  static constexpr int32_t kNode = 1;
+  static constexpr int32_t kNodeAndHandle = 2;
+
+  Seat() noexcept { node_header[kMetadataHeader / sizeof(uintptr_t) - 1] = origin(); }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+
+  uintptr_t origin() const noexcept { return reinterpret_cast<uintptr_t>(this) + 1; }
+  /// The seat that a piece of metadata belongs to; null for one with a block of its own.
+  static Seat* of(const void* piece) noexcept {
+    uintptr_t origin = 0;
+    std::memcpy(&origin, static_cast<const char*>(piece) - sizeof origin, sizeof origin);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return origin % 2 == 0 ? nullptr : reinterpret_cast<Seat*>(origin - 1);
+  }
+  void* node() noexcept { return this + 1; }
+  /// The handle or the node goes.
+  void leave() noexcept {
+    // Nobody else counts if only one is left: nobody takes the seat of a tensor that is gone.
+    if (holders.get() == 1 || holders.remove() == 0) release_metadata(this);
+  }
+};
+static_assert(offsetof(Seat, handle) == offsetof(Seat, handle_origin) + sizeof(uintptr_t));
+
+/// Releases what is no block of the heap.
+TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
+  if (Seat* const seat = Seat::of(p)) return seat->leave();
+  BackendState* origin = nullptr;
+  std::memcpy(&origin, static_cast<char*>(p) - sizeof origin, sizeof origin);
+  release_metadata_in(*origin, static_cast<char*>(p));
+}
 
 /// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
 inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
@@ -185,9 +228,9 @@ inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
 inline void release_metadata(void* p) noexcept {
   if (p == nullptr) return;
   char* const data = static_cast<char*>(p);
-  BackendState* origin = nullptr;
-  std::memcpy(&origin, data - sizeof(void*), sizeof(void*));
-  if (origin != nullptr) return release_metadata_in(*origin, data);
+  uintptr_t origin = 0;
+  std::memcpy(&origin, data - sizeof origin, sizeof origin);
+  if (origin != 0) return release_elsewhere(p);
   heap_release(data - kMetadataHeader);
 }
 

@@ -31,6 +31,7 @@ inline bool is_single_threaded() noexcept {
 /// Reference count. The last decrement synchronises with all earlier ones.
 class AtomicCount {
  public:
+  explicit AtomicCount(int32_t first = 0) noexcept : count_(first) {}
   void add() noexcept {
     if (is_single_threaded()) return count_.store(read() + 1, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
@@ -43,11 +44,20 @@ class AtomicCount {
   }
   int32_t get() const noexcept { return count_.load(std::memory_order_acquire); }
   bool any() const noexcept { return get() != 0; }
+  /// Where no other thread changes it meanwhile.
+  void set(int32_t count) noexcept { count_.store(count, std::memory_order_release); }
+  /// Sets it to `to` if it is `from`; whether it was.
+  bool change(int32_t from, int32_t to) noexcept {
+    if (!is_single_threaded()) return count_.compare_exchange_strong(from, to);
+    if (read() != from) return false;
+    count_.store(to, std::memory_order_relaxed);
+    return true;
+  }
 
  private:
   int32_t read() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-  std::atomic<int32_t> count_{0};
+  std::atomic<int32_t> count_;
 };
 
 /// A value that one thread sets and others read: they then see what was written before it.
@@ -84,13 +94,20 @@ class SpinLock {
 
 class AtomicCount {
  public:
+  explicit AtomicCount(int32_t first = 0) noexcept : count_(first) {}
   void add() noexcept { ++count_; }
   int32_t remove() noexcept { return --count_; }
   int32_t get() const noexcept { return count_; }
   bool any() const noexcept { return count_ != 0; }
+  void set(int32_t count) noexcept { count_ = count; }
+  bool change(int32_t from, int32_t to) noexcept {
+    if (count_ != from) return false;
+    count_ = to;
+    return true;
+  }
 
  private:
-  int32_t count_ = 0;
+  int32_t count_;
 };
 
 template <class T>

@@ -149,7 +149,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
     TENON_TRY(borrow_checked(DataPtr(from.tensor.data, from.is_readonly()),
                              {offset + plan.shape.layout.required_span_size()}, {}, {}, all,
                              &release, whole));
-    TENON_TRY(finish_draft(whole, memory, nullptr));
+    TENON_TRY(make_first_handle(whole, memory));
     TENON_TRY(make_impl(draft));
     fields(draft).set_layout(std::move(plan.shape.layout));
     return attach_view(memory, plan.shape.type, offset, fields(draft));

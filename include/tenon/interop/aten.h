@@ -184,7 +184,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     NewTensor draft;
     TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), opts,
                              &release, draft));
-    TENON_TRY(finish_draft(draft, tensor, nullptr));
+    TENON_TRY(make_first_handle(draft, tensor));
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
     if (data != nullptr && storage->resizable()) storage->set_resizable(false);

@@ -47,7 +47,7 @@ struct FromEigen {
   /// itself, of a fixed size, move to the heap. Of a Ref to const that is moved in, which may hold
   /// its elements, the tensor owns a copy; one with a name is borrowed.
   /// Errors: OutOfMemory.
-  /// Cost: two allocations; three for a Tensor or a matrix of fixed size that is moved in.
+  /// Cost: one allocation; two for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>
   Out operator()(E& from TENON_LIFETIMEBOUND) const {
     Deleter nothing;

@@ -207,7 +207,7 @@ struct FromMat {
   /// OpenCV 4 lacks), InvalidArgument (several channels and MatChannels::Never; a step that is no
   /// multiple of an element), OutOfMemory.
   /// Threads: as cv::Mat; the last of all Mats and tensors may be dropped on any thread.
-  /// Cost: two allocations. Source: cv2's conversion to NumPy's arrays.
+  /// Cost: one allocation. Source: cv2's conversion to NumPy's arrays.
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
     auto type = detail::ScalarType::Undefined;
     Dims sizes, strides;

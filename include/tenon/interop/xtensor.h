@@ -106,7 +106,7 @@ struct FromXtensor {
   /// Ownership: borrows; what is moved in is kept by the tensor, a copy of a const one. A view that
   /// is moved in keeps what it was made of if that was moved into the view, else it refers to it.
   /// Errors: OutOfMemory; InvalidArgument (more than kMaxDims dimensions).
-  /// Cost: two allocations; three, and a move, for what is moved in.
+  /// Cost: one allocation; two, and a move, for what is moved in.
   /// Source: xtensor-python's pyarray, in the other direction.
   template <class E, std::enable_if_t<xt::is_xexpression<E>::value, int> = 0>
   Out operator()(E& from TENON_LIFETIMEBOUND) const {

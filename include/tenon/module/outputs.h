@@ -151,7 +151,7 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   kept = Tensor();
   NewTensor draft;
   Error error = make_owned(shape, opts, false, draft);
-  if (error == Error::Ok) error = finish_draft(draft, kept, nullptr);
+  if (error == Error::Ok) error = make_first_handle(draft, kept);
   TENON_TRY(add_context_if("empty", error));
   if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;

@@ -22,14 +22,17 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor in the making: its impl, which a creator fills in place.
 using NewTensor = TensorImplPtr;
 
-/// Makes an impl, in the memory of `metadata_backend` if that is not null. `room` more bytes follow
-/// in the block, for elements. `draft` is null before.
+/// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that is
+/// not null. `room` more bytes follow in the block, for elements. `draft` is null before.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
-  void* const block = allocate_metadata(kNodeSize<TensorImpl> + room, metadata_backend);
+  constexpr size_t kSeatSize = kHasOwnTensors ? sizeof(Seat) : 0;
+  void* const block = allocate_metadata(kSeatSize + kNodeSize<TensorImpl> + room, metadata_backend);
   if (block == nullptr) return Error::OutOfMemory;
+  void* const node = kHasOwnTensors ? (::new (block) Seat)->node() : block;
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
-  ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(block, ImplKey()));
+  ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(node, ImplKey()));
+  fields(draft).has_seat = kHasOwnTensors;
   fields(draft).metadata_backend = metadata_backend;
   return Error::Ok;
 }
@@ -38,14 +41,6 @@ constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlig
 inline void* inline_data(const NewTensor& draft) noexcept {
   return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
 }
-/// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
-/// as free. inline_room() has allocated the rest of the last 8 bytes too.
-inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
-  if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter) return;
-  const size_t nbytes = static_cast<size_t>(tensor.capacity) * elementSize(tensor.type);
-  mark_free(tensor.data, (nbytes + 7) / 8 * 8);
-}
-
 /// Makes `made` own a heap block.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;

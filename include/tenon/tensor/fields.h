@@ -47,11 +47,12 @@ struct TensorFields {
   bool readonly : 1;
   bool opaque : 1;                // only the backend reaches the memory, whatever the device
   bool deallocated : 1;           // by backend_deallocate(): the metadata is all that is left
+  bool has_seat : 1;              // a Seat lies before the impl's node
   BackendState* owner = nullptr;  // whose memory it is, where it is not the host's heap
   // In whose memory this lies, if not the heap's; counted there.
   BackendState* metadata_backend = nullptr;
 
-  TensorFields() noexcept : readonly(false), opaque(false), deallocated(false) {}
+  TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
   /// For one that has none yet. Constructed: assigning would look for an old one.
   void set_layout(Layout&& made) noexcept {

@@ -59,25 +59,37 @@ class SourceGuard {
   MemoryHold hold_;
 };
 
-/// Moves a draft to the returned handle, which lies in the memory of `metadata_backend` or on the
-/// heap. If memory is out, the draft does not change.
+/// Moves a new tensor to its first handle. A TensorPtr's lies in the tensor's seat.
 template <class T>
-Error finish_draft(NewTensor& draft, T& out,
-                   [[maybe_unused]] BackendState* metadata_backend) noexcept {
+Error make_first_handle(NewTensor& made, T& out) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
-    out.reset(new (metadata_backend) Tensor(std::move(draft)));
-    // allocate_metadata() left the text.
-    if (out == nullptr) return Error::OutOfMemory;
+    Seat& seat = seat_of(made);
+    seat.holders.set(Seat::kNodeAndHandle);
+    out.reset(::new (static_cast<void*>(seat.handle)) Tensor(std::move(made)));
   } else {
-    out = T(std::move(draft));
+    out = T(std::move(made));
   }
   return Error::Ok;
 }
-
-/// Another handle to a tensor, see finish_draft().
+/// Moves a tensor, which may be an existing one, to another handle. A TensorPtr's lies in the
+/// tensor's seat if that is free, else in the memory of `metadata_backend` or on the heap. If memory
+/// is out, the tensor does not change.
+template <class T>
+Error make_handle(TensorImplPtr& tensor, T& out,
+                  [[maybe_unused]] BackendState* metadata_backend) noexcept {
+  if constexpr (std::is_same_v<T, TensorPtr>) {
+    void* place = take_seat(tensor);
+    if (place == nullptr) place = allocate_metadata(sizeof(Tensor), metadata_backend);
+    if (place == nullptr) return Error::OutOfMemory;
+    out.reset(::new (place) Tensor(std::move(tensor)));
+  } else {
+    out = T(std::move(tensor));
+  }
+  return Error::Ok;
+}
 template <class T>
 Error make_handle(Tensor&& tensor, T& out, BackendState* metadata_backend) noexcept {
-  return finish_draft(impl_of(tensor), out, metadata_backend);
+  return make_handle(impl_of(tensor), out, metadata_backend);
 }
 
 /// A tensor whose shape and memory may change.

@@ -250,16 +250,16 @@ Out finish_value(const char* function, Error error, T&& value) {
 template <class Out>
 TENON_NOINLINE Out finish(const char* function, Error error, NewTensor& draft) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, fields(draft).metadata_backend);
+  if (error == Error::Ok) error = make_first_handle(draft, value);
   return finish_value<Out>(function, error, std::move(value));
 }
-/// finish() of a draft that may be the impl of an existing tensor. The handle lies in the memory of
-/// `metadata_backend`, or on the heap.
+/// finish() of a draft that may be the impl of an existing tensor. See make_handle() for where the
+/// handle lies.
 template <class Out>
 Out finish_shared(const char* function, Error error, NewTensor& draft,
                   BackendState* metadata_backend) {
   typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = finish_draft(draft, value, metadata_backend);
+  if (error == Error::Ok) error = make_handle(draft, value, metadata_backend);
   return finish_value<Out>(function, error, std::move(value));
 }
 /// finish_shared() of another handle to a tensor.
@@ -290,7 +290,7 @@ TENON_NOINLINE Out finish_new(const char* function, Error error, NewTensor& draf
   typename ReturnedValue<Out>::type value;
   if (error == Error::Ok) {
     const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
-    error = finish_draft(draft, value, made.metadata_backend);
+    error = make_first_handle(draft, value);
     if (error == Error::Ok) error = afterwards(value);
     if (backend != nullptr && error == Error::Ok) {
       tell_made(*backend, made, function);

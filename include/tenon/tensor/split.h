@@ -62,7 +62,7 @@ TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, Cut
     NewTensor draft;
     Tensor part;
     TENON_TRY(make_view(kept.arg, shape, draft));
-    TENON_TRY(finish_draft(draft, part, nullptr));
+    TENON_TRY(make_first_handle(draft, part));
     parts.push_back(std::move(part));
   }
   return Error::Ok;

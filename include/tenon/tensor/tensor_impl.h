@@ -40,6 +40,17 @@ struct ImplFields : TensorFields {
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
+/// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
+/// as free. inline_room() has allocated the rest of the last 8 bytes too.
+inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
+  if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
+      tensor.data == nullptr) {
+    return;
+  }
+  const size_t nbytes = static_cast<size_t>(tensor.capacity) * elementSize(tensor.type);
+  mark_free(tensor.data, (nbytes + 7) / 8 * 8);
+}
+
 /// Selects the constructor of an impl that is filled in later.
 struct ImplKey {};
 
@@ -150,6 +161,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl() {
+    detail::mark_inline_data_free(fields_);
     if (fields_.base != nullptr) static_cast<void>(fields_.base->fields_.borrows.remove());
   }
 
@@ -237,7 +249,11 @@ struct NodeAllocator {
     static_assert(sizeof(T) <= kRoom, "control block larger than planned");
     return static_cast<T*>(block);
   }
-  void deallocate(T* p, size_t) noexcept { release_metadata(p); }
+  /// The block may stay, for a handle in its seat.
+  void deallocate(T* p, size_t) noexcept {
+    mark_free(p, sizeof(T));
+    release_metadata(p);
+  }
   template <class U>
   friend bool operator==(const NodeAllocator& a, const NodeAllocator<U, kRoom>& b) noexcept {
     return a.block == b.block;
@@ -253,6 +269,7 @@ struct DestroyOnly {
   template <class T>
   void operator()(T* p) const noexcept {
     p->~T();
+    mark_free(p, sizeof(T));
   }
 };
 
@@ -267,6 +284,24 @@ std::shared_ptr<T> make_shared_in(void* block, Args&&... args) noexcept {
 }
 
 inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fields_; }
+
+/// How far behind its seat an impl lies.
+inline constexpr size_t kSeatedImplOffset =
+    sizeof(Seat) + kNodeSize<TensorImpl> - sizeof(TensorImpl);
+/// The seat of an impl that has one.
+inline Seat& seat_of(const TensorImplPtr& impl) noexcept {
+  return *reinterpret_cast<Seat*>(reinterpret_cast<unsigned char*>(impl.get()) - kSeatedImplOffset);
+}
+/// Takes the seat of a tensor for another handle, which is to be constructed there. Null when there
+/// is none, or another handle is in it.
+inline void* take_seat(const TensorImplPtr& impl) noexcept {
+  // A tensor without a count may go before its handle.
+  if (!fields(impl).has_seat || impl.use_count() == 0) return nullptr;
+  Seat& seat = seat_of(impl);
+  if (!seat.holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;
+  mark_used(seat.handle, sizeof seat.handle);
+  return seat.handle;
+}
 
 }  // namespace detail
 

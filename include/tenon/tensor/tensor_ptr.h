@@ -226,11 +226,11 @@ struct MakeTensor {
   }
 };
 
-/// Returns TensorPtr; one allocation for the handle, one for the metadata and small data.
+/// Returns TensorPtr; one allocation holds the handle, the metadata and small data.
 inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
 /// Returns the impl, to be shared by several handles.
 inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
-/// Returns Tensor by value, which spares the handle's allocation.
+/// Returns Tensor by value: its handle may lie on the stack, or in another object.
 inline constexpr MakeTensor<Tensor> make_tensor{"make_tensor"};
 
 /// Do not throw: they return a Result with the error and its message.

@@ -171,7 +171,7 @@ inline constexpr ForBlob for_blob{};
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
-/// Cost: two allocations, for handle and metadata, where BackendScope says; so for for_blob() and
+/// Cost: one allocation, for metadata and handle, where BackendScope says; so for for_blob() and
 /// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
 /// for one beside an owner, and for one with a backend given that keeps no metadata itself; one for
 /// more dimensions than TENON_INLINE_DIMS.
@@ -275,7 +275,7 @@ struct FromBlob {
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
-/// from_blob() of a Tensor by value, which spares the handle's allocation.
+/// from_blob() of a Tensor by value.
 inline constexpr FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
 inline constexpr FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 

@@ -224,6 +224,44 @@ void inline_transfer() {
   find_read(&elements[255]);
 }
 
+// --- A tensor's block that its first handle still needs, and the other way round -----------------
+
+void seat_of_another_tensor() {
+  auto t = zeros({4});
+  const TensorImpl* const impl = t->unsafeGetTensorImpl();
+  *t = Tensor();
+  find([&] { sink = static_cast<float>(impl->numel()); });
+}
+void seat_of_another_tensor_in_an_arena() {
+  ArenaBackend arena(buffer, sizeof buffer);
+  auto t = zeros({4}, arena);
+  const ArrayRef<int64_t> sizes = t->sizes();
+  *t = Tensor();
+  find([&] { sink = static_cast<float>(sizes[0]); });
+}
+void seat_with_inline_data() {
+  auto t = zeros({256});
+  const float* const data = t->const_data_ptr<float>();
+  *t = Tensor();
+  find_read(data + 255);
+}
+void seat_left() {
+  auto t = zeros({4});
+  const Tensor kept = *t;
+  const Tensor& handle = *t;
+  t.reset();
+  find([&] { sink = static_cast<float>(handle.numel()); });
+}
+void seat_left_twice() {
+  auto t = zeros({4});
+  const Tensor kept = *t;
+  t.reset();
+  t = make_tensor_ptr(kept.impl());
+  const Tensor& handle = *t;
+  delete t.release();
+  find([&] { sink = static_cast<float>(handle.numel()); });
+}
+
 // --- Correct uses --------------------------------------------------------------------------------
 
 void use_all(const Tensor& t) {
@@ -281,6 +319,18 @@ void well() {
       REQUIRE(backend_deallocate(other) == Deallocation::Ok);
     }
   }
+  for (Backend* const from : {&host_backend(), static_cast<Backend*>(&backend)}) {
+    auto t = zeros({7}, *from);
+    const TensorImplPtr kept = t->impl();
+    for (int i = 0; i < 3; ++i) {
+      t.reset();
+      t = make_tensor_ptr(kept);  // in the seat again
+      use_all(*t);
+    }
+    *t = Tensor();
+    *t = *zeros({3}, *from);
+    use_all(*t);
+  }
   for (int i = 0; i < 100; ++i) {  // blocks of the heap that were left, and what gets them next
     auto t = zeros({256}, TensorShapeDynamism::DYNAMIC);
     REQUIRE(resize_tensor_ptr(t, {257}) == Error::Ok);
@@ -321,6 +371,11 @@ constexpr Case kCases[] = {
     CASE(inline_reserve),
     CASE(inline_deallocate),
     CASE(inline_transfer),
+    CASE(seat_of_another_tensor),
+    CASE(seat_of_another_tensor_in_an_arena),
+    CASE(seat_with_inline_data),
+    CASE(seat_left),
+    CASE(seat_left_twice),
     CASE(well),
 };
 

@@ -126,6 +126,19 @@ TEST_CASE("AtomicCount: what a thread wrote before it left is seen by who reads 
   thread.join();
 }
 
+TEST_CASE("AtomicCount: one thread changes it from a value") {
+  for (int round = 0; round < kRounds; ++round) {
+    AtomicCount count(1);
+    int changed[kThreads] = {};
+    on_threads(kThreads, [&](int t) { changed[t] = count.change(1, 2); });
+    REQUIRE(count.get() == 2);
+    REQUIRE(std::accumulate(changed, changed + kThreads, 0) == 1);
+    count.set(1);
+    REQUIRE(count.change(1, 2));
+    REQUIRE_FALSE(count.change(1, 2));
+  }
+}
+
 TEST_CASE("SpinLock: one thread at a time") {
   SpinLock lock;
   int64_t steps = 0;
@@ -179,6 +192,76 @@ TEST_CASE("threads drop what they have of a tensor: it is released once, after a
         return structs;
       },
       [](const DLPackLegacyPtr& mine) { return static_cast<int32_t*>(mine->dl_tensor.data)[1]; });
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("threads ask for a TensorPtr at once: one takes the seat of the first, which is gone",
+          "[threads][make_tensor_ptr][TensorPtr]") {
+  for (int round = 0; round < kRounds; ++round) {
+    Memory lent;
+    TensorPtr first = lent.tensor();
+    const Tensor* const seat = first.get();
+    std::vector<Tensor> tensors(kThreads, *first);
+    first.reset();
+    int taken[kThreads] = {};
+    on_threads(kThreads, [&](int i) {
+      const Tensor mine = std::move(tensors[static_cast<size_t>(i)]);
+      for (int n = 0; n < 200; ++n) {
+        const TensorPtr handle = make_tensor_ptr(mine.impl());
+        taken[i] += handle.get() == seat;
+        lent.seen[i] = sum(*handle);
+      }
+    });
+    REQUIRE(lent.releases == 1);
+    REQUIRE(lent.total == 10 * kThreads);
+    REQUIRE(std::accumulate(taken, taken + kThreads, 0) > 0);
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("threads drop a handle and its tensor at once: their block is released once, by the last",
+          "[threads][Tensor][TensorPtr]") {
+  // Each leaves a handle in its seat to one thread, and the tensor to another.
+  using Leave = void (*)(TensorPtr&);
+  const Leave ways[] = {
+      [](TensorPtr& t) { t.reset(); },
+      [](TensorPtr& t) { delete t.release(); },
+      [](TensorPtr& t) { const std::shared_ptr<Tensor> shared(std::move(t)); },
+      [](TensorPtr& t) { *t = Tensor(); },
+      [](TensorPtr& t) { *t = *zeros({1}); },
+      [](TensorPtr& t) { const Tensor moved = std::move(*t); },
+      [](TensorPtr& t) { t = make_tensor_ptr(t); },
+      [](TensorPtr& t) {
+        const TensorImplPtr kept = t->impl();
+        t.reset();
+        t = make_tensor_ptr(kept);
+      },
+  };
+  for (const Leave leave : ways) {
+    for (int round = 0; round < 5 * kRounds; ++round) {
+      Memory lent;
+      TensorPtr handle = lent.tensor();
+      Tensor tensor = *handle;
+      Tensor part = tenon::select(tensor, 0, 1);
+      std::weak_ptr<TensorImpl> weak = tensor.impl();
+      on_threads(kThreads, [&](int i) {
+        if (i == 0) {
+          leave(handle);
+          handle.reset();
+        } else if (i == 1) {
+          tensor = Tensor();
+        } else if (i == 2) {
+          part = Tensor();
+        } else {
+          const TensorImplPtr locked = weak.lock();
+          weak.reset();
+          if (locked != nullptr) lent.seen[i] = sum(*make_tensor_ptr(locked));
+        }
+      });
+      REQUIRE(lent.releases == 1);
+      REQUIRE((lent.total == 0 || lent.total == 10));
+    }
+  }
 }
 
 // A promise of docs/guarantees.md.

@@ -211,7 +211,7 @@ struct FromArrow {
   /// as dates, texts and dictionaries; a permutation that is not its own inverse, unless `meaning`
   /// says whose it is), OutOfMemory.
   /// Threads: the array's release callback runs on the thread that drops the last user.
-  /// Cost: three allocations; reads the bitmap where nulls are counted or may be there.
+  /// Cost: two allocations; reads the bitmap where nulls are counted or may be there.
   /// Source: arrow::ImportArray.
   Out operator()(ArrowArray* array, ArrowSchema* schema,
                  ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {

@@ -150,7 +150,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
       TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, opts, false, draft));
     }
     if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
-    TENON_TRY(finish_draft(draft, made, nullptr));
+    TENON_TRY(make_first_handle(draft, made));
     if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(made)), "empty");
   }
   if (call == nullptr || call->made == nullptr) return Error::Ok;

@@ -228,7 +228,7 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   NewTensor draft;
   TENON_TRY(borrow_checked(data, Dims(source->sizes()), dims_of(source->dim_order()),
                            dims_of(source->strides()), opts, &deleter, draft));
-  return finish_draft(draft, tensor, nullptr);
+  return make_first_handle(draft, tensor);
 }
 
 /// With an owner, the tensor keeps it; else it is borrowed.

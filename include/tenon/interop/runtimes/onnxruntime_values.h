@@ -212,7 +212,7 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
   NewTensor draft;
   TENON_TRY(borrow_checked(data, sizes, {}, {}, CreateOptions(type), &release, draft));
-  return finish_draft(draft, tensor, nullptr);
+  return make_first_handle(draft, tensor);
 }
 
 /// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent
