@@ -147,9 +147,9 @@ TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes
   drop_state(&state);
 }
 
-/// Right before each piece of metadata lies its origin, since operator delete gets only the address:
-/// null for the heap; the BackendState* of a backend, which has the block's size before that; or,
-/// plus one, the Seat of the block that a tensor and its first handle share.
+/// Right before each piece of metadata lies its origin, since operator delete gets only the
+/// address: null for the heap; the BackendState* of a backend, which has the block's size before
+/// that; or, plus one, the Seat of the block that a tensor and its first handle share.
 inline constexpr size_t kMetadataHeader = 8;
 struct BlockHeader {
   size_t nbytes;

@@ -22,8 +22,8 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor in the making: its impl, which a creator fills in place.
 using NewTensor = TensorImplPtr;
 
-/// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that is
-/// not null. `room` more bytes follow in the block, for elements. `draft` is null before.
+/// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that
+/// is not null. `room` more bytes follow in the block, for elements. `draft` is null before.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
   constexpr size_t kSeatSize = kHasOwnTensors ? sizeof(Seat) : 0;

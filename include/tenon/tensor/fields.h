@@ -52,7 +52,8 @@ struct TensorFields {
   // In whose memory this lies, if not the heap's; counted there.
   BackendState* metadata_backend = nullptr;
 
-  TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
+  TensorFields() noexcept
+      : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
   /// For one that has none yet. Constructed: assigning would look for an old one.
   void set_layout(Layout&& made) noexcept {
@@ -74,8 +75,8 @@ struct TensorFields {
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and when
-/// that backend is gone.
+/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and
+/// when that backend is gone.
 inline BackendState* metadata_backend_beside(const TensorFields& tensor) noexcept {
   BackendState* const metadata_backend = tensor.metadata_backend;
   return metadata_backend == nullptr || metadata_backend->find() == nullptr ? nullptr

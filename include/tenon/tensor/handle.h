@@ -72,8 +72,8 @@ Error make_first_handle(NewTensor& made, T& out) noexcept {
   return Error::Ok;
 }
 /// Moves a tensor, which may be an existing one, to another handle. A TensorPtr's lies in the
-/// tensor's seat if that is free, else in the memory of `metadata_backend` or on the heap. If memory
-/// is out, the tensor does not change.
+/// tensor's seat if that is free, else in the memory of `metadata_backend` or on the heap. If
+/// memory is out, the tensor does not change.
 template <class T>
 Error make_handle(TensorImplPtr& tensor, T& out,
                   [[maybe_unused]] BackendState* metadata_backend) noexcept {

@@ -206,8 +206,8 @@ class Tensor : public TensorMetadata<Tensor> {
 namespace detail {
 inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
 
-/// `delete handle`, without an atomic instruction for a handle of the tensor in whose block it lies:
-/// it leaves the seat before the tensor, so nobody else can go meanwhile.
+/// `delete handle`, without an atomic instruction for a handle of the tensor in whose block it
+/// lies: it leaves the seat before the tensor, so nobody else can go meanwhile.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept {
   const TensorImplPtr last = std::move(impl_of(*handle));  // goes when the handle is gone
   handle->~Tensor();

@@ -196,7 +196,7 @@ TEST_CASE("threads drop what they have of a tensor: it is released once, after a
 
 // A promise of docs/guarantees.md.
 TEST_CASE("threads ask for a TensorPtr at once: one takes the seat of the first, which is gone",
-          "[threads][make_tensor_ptr][TensorPtr]") {
+          "[threads][TensorPtr]") {
   for (int round = 0; round < kRounds; ++round) {
     Memory lent;
     TensorPtr first = lent.tensor();

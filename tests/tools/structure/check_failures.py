@@ -126,6 +126,7 @@ NOT_FAILING = {
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
         EValue::~EValue ExprBackend::deallocate Layout::~Layout PmrBackend::deallocate PoolBackend::trim
         PoolBackend::~PoolBackend Result::~Result TensorImpl::~TensorImpl
+        std::default_delete::default_delete std::default_delete::operator()
         MetaBackend::deallocate WrapperBackend::deallocate""",
     "writes to memory that it is given": """
         ArenaBackend::ArenaBackend ArenaBackend::allocate ArenaBackend::deallocate
