@@ -39,7 +39,7 @@ using tenon::last_error_message, tenon::set_error, tenon::check, tenon::set_fail
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h
-using tenon::Layout, tenon::make_layout;
+using tenon::Layout, tenon::LayoutArgs, tenon::make_layout;
 // core/optional.h
 using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex;
 // core/result.h
@@ -55,7 +55,7 @@ using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
     tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz;
 // core/strides.h
 using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::compute_offset_range,
-    tenon::dim_order_from_strides, tenon::strides_agree_with, tenon::is_dense, tenon::is_contiguous,
+    tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous,
     tenon::may_overlap;
 // core/tensor_view.h
 using tenon::TensorView;

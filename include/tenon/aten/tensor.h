@@ -135,7 +135,7 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
       return {Error::NotSupported, " is on a device that tenon does not have", ""};
     }
     const size_t size = elementSize(made.type);
-    const Error error = Layout::strided(impl->sizes(), {}, impl->strides(), size, made.layout);
+    const Error error = make_layout({impl->sizes(), impl->strides()}, size, made.layout);
     if (error != Error::Ok) return {error, " has a shape that cannot be described", ""};
     const c10::Storage& storage = impl->unsafe_storage();
     const c10::DataPtr& pointer = storage.data_ptr();  // throws for some storages

@@ -184,7 +184,7 @@ TENON_TEMPLATE_INLINE Error broadcast_to(const Dims& sizes, TensorView& view) no
 TENON_TEMPLATE_INLINE Error make_host_location(const TensorView& like, HostBuffer& buffer,
                                                MemoryLocation& here) noexcept {
   Layout dense;
-  TENON_TRY(Layout::dense(like.sizes, nullptr, elementSize(own_type(like.type)), dense));
+  TENON_TRY(make_layout({like.sizes}, elementSize(own_type(like.type)), dense));
   TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(own_type(like.type))));
   here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
   return check_lists(here.view);

@@ -81,35 +81,35 @@ class InlineArray {
 
   InlineArray() noexcept {}
   explicit InlineArray(ArrayRef<T> values) noexcept {
-    if (resize_for_overwrite(values.size())) copy_values(data(), values.data(), size_);
+    if (resize_for_overwrite(values.size())) copy_values(data_, values.data(), size_);
   }
   InlineArray(const InlineArray& other) noexcept : error_(other.error_) {
-    if (resize_for_overwrite(other.size_)) copy_values(data(), other.data(), size_);
+    if (resize_for_overwrite(other.size_)) copy_values(data_, other.data_, size_);
   }
   InlineArray(InlineArray&& other) noexcept { steal(other); }
   InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (is_on_heap()) heap_release(heap());
+      if (is_on_heap()) heap_release(data_);
       steal(other);
     }
     return *this;
   }
   ~InlineArray() {
-    if (is_on_heap()) heap_release(heap());
+    if (is_on_heap()) heap_release(data_);
   }
 
   size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  T* data() noexcept TENON_LIFETIMEBOUND { return is_on_heap() ? heap() : inline_; }
-  const T* data() const noexcept TENON_LIFETIMEBOUND { return is_on_heap() ? heap() : inline_; }
-  T* begin() noexcept TENON_LIFETIMEBOUND { return data(); }
-  T* end() noexcept TENON_LIFETIMEBOUND { return data() + size_; }
-  const T* begin() const noexcept TENON_LIFETIMEBOUND { return data(); }
-  const T* end() const noexcept TENON_LIFETIMEBOUND { return data() + size_; }
-  T& operator[](size_t i) noexcept TENON_LIFETIMEBOUND { return data()[i]; }
-  const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return data()[i]; }
-  const T& back() const noexcept TENON_LIFETIMEBOUND { return data()[size_ - 1]; }
+  T* data() noexcept TENON_LIFETIMEBOUND { return data_; }
+  const T* data() const noexcept TENON_LIFETIMEBOUND { return data_; }
+  T* begin() noexcept TENON_LIFETIMEBOUND { return data_; }
+  T* end() noexcept TENON_LIFETIMEBOUND { return data_ + size_; }
+  const T* begin() const noexcept TENON_LIFETIMEBOUND { return data_; }
+  const T* end() const noexcept TENON_LIFETIMEBOUND { return data_ + size_; }
+  T& operator[](size_t i) noexcept TENON_LIFETIMEBOUND { return data_[i]; }
+  const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return data_[i]; }
+  const T& back() const noexcept TENON_LIFETIMEBOUND { return data_[size_ - 1]; }
 
   /// Ok, InvalidArgument (more than kMaxDims values for dimensions), OutOfBounds (one that T cannot
   /// hold) or OutOfMemory.
@@ -117,7 +117,7 @@ class InlineArray {
 
   void push_back(T value) noexcept {
     if ((size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1})) return;
-    data()[size_++] = value;
+    data_[size_++] = value;
   }
   /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
   bool resize_for_overwrite(size_t n) noexcept {
@@ -127,9 +127,6 @@ class InlineArray {
   }
 
  protected:
-  /// data() of a new list that was resized to `n` values, by their number: GCC warns of a pointer
-  /// that on_heap_ guards.
-  T* new_data(size_t n) noexcept { return !TENON_HEAP || n <= kInline ? inline_ : heap_; }
   void fail(Error error) noexcept {
     error_ = error;
     size_ = 0;
@@ -138,17 +135,7 @@ class InlineArray {
  private:
   using Size = std::conditional_t<kMost <= UINT8_MAX, uint8_t, size_t>;
 
-  /// The heap block. GCC does not see that on_heap_ guards it, and warns where it optimises for
-  /// speed: launder() hides where the pointer comes from, as a pragma, which precompiled headers
-  /// lose, does not. At -Os it would cost a hundredth of the code.
-  T* heap() const noexcept {
-#if defined(__OPTIMIZE_SIZE__)
-    return heap_;
-#else
-    return *std::launder(&heap_);
-#endif
-  }
-  bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMost && on_heap_; }
+  bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMost && data_ != inline_; }
   // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
   // vector load of values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const T* from, size_t n) noexcept {
@@ -162,14 +149,13 @@ class InlineArray {
   void steal(InlineArray& other) noexcept {
     size_ = other.size_;
     error_ = other.error_;
-    on_heap_ = other.on_heap_;
-    if (is_on_heap()) {
-      heap_ = other.heap();
+    if (other.is_on_heap()) {
+      data_ = std::exchange(other.data_, other.inline_);
     } else {
+      data_ = inline_;
       copy_values(inline_, other.inline_, size_);
     }
     other.size_ = 0;
-    other.on_heap_ = false;
   }
   /// The capacity of the heap block of a list of `n` values.
   static constexpr size_t heap_room(size_t n) noexcept {
@@ -183,20 +169,16 @@ class InlineArray {
       fail(kMost == kMaxDims && n > kMost ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
     }
-    std::memcpy(block, data(), size_ * sizeof(T));
-    if (is_on_heap()) heap_release(heap());
-    heap_ = block;
-    on_heap_ = true;
+    std::memcpy(block, data_, size_ * sizeof(T));
+    if (is_on_heap()) heap_release(data_);
+    data_ = block;
     return true;
   }
 
   static_assert(std::is_trivially_copyable_v<T> && kInline <= kMaxDims);
-  union {
-    T inline_[kInline];
-    T* heap_;
-  };
+  T inline_[kInline];
+  T* data_ = inline_;  // or a heap block
   Size size_ = 0;
-  bool on_heap_ = false;
   Error error_ = Error::Ok;
 };
 
@@ -258,7 +240,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   void copy(const C& values) {
     if (!resize_for_overwrite(values.size())) return;
     bool fit = true;
-    int64_t* out = new_data(values.size());
+    int64_t* out = data();
     for (detail::DimArg v : values) {
       *out++ = v.value;
       fit &= v.fits;

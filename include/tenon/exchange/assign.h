@@ -51,7 +51,7 @@ TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const Te
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
   Layout layout;
-  TENON_TRY(Layout::dense(tensor.layout.sizes(), nullptr, elementSize(tensor.type), layout));
+  TENON_TRY(make_layout({tensor.layout.sizes()}, elementSize(tensor.type), layout));
   location.view = {const_cast<void*>(data), public_type(tensor.type), Device(), layout.sizes(),
                    layout.strides()};
   return check_lists(location.view);

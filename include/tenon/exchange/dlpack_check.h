@@ -166,7 +166,7 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
   const ArrayRef<int64_t> sizes = from.sizes();
   const ArrayRef<int64_t> strides(t.strides, t.strides == nullptr ? 0 : sizes.size());
   const Error error =
-      Layout::strided(sizes, {}, strides, is_known ? elementSize(shape.type) : 1, shape.layout);
+      make_layout({sizes, strides}, is_known ? elementSize(shape.type) : 1, shape.layout);
   if (error != Error::Ok && !found(error)) return;
   if (t.data == nullptr) {
     for (const int64_t size : sizes) {

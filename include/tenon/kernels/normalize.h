@@ -33,7 +33,7 @@ class FloatList : public InlineArray<float, 4, kAnyLength> {
   void copy(const C& values) {
     const auto count = static_cast<size_t>(std::distance(std::begin(values), std::end(values)));
     if (!resize_for_overwrite(count)) return;
-    float* out = new_data(count);
+    float* out = data();
     for (const auto& value : values) *out++ = static_cast<float>(value);
   }
 };

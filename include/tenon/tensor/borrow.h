@@ -177,13 +177,13 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
   const size_t element_size = elementSize(from.type);
   const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
   if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
-    TENON_TRY(
-        Layout::strided(new_sizes, ArrayRef<int64_t>(dim_order), strides, element_size, layout));
-  } else if (new_sizes == old.sizes()) {
-    layout = old;
-    TENON_TRY(layout.check(element_size));
+    TENON_TRY(make_layout({new_sizes, strides, dim_order}, element_size, layout));
   } else {
-    TENON_TRY(Layout::dense(sizes, old.dim_order().data(), element_size, layout));
+    ptrdiff_t numel = 0;
+    TENON_TRY(compute_numel(new_sizes, element_size, numel));
+    layout = old;
+    TENON_TRY(layout.check());
+    if (new_sizes != old.sizes()) TENON_TRY(layout.resize(new_sizes, numel));
   }
   return attach_view(kept.arg, from.type, storage_offset, fields(draft));
 }

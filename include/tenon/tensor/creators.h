@@ -38,7 +38,8 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
   TENON_TRY(make_impl(draft));
   ImplFields& made = fields(draft);
   made.layout = from.layout;
-  TENON_TRY(made.layout.check(elementSize(opts.type)));
+  TENON_TRY(made.layout.check());
+  TENON_TRY(check_nbytes(made.layout.offsets, elementSize(opts.type)));
   made.type = opts.type;
   made.device = from.device;
   if (from.is_meta() && from.ownership != Ownership::Borrowed) made.ownership = Ownership::Owned;

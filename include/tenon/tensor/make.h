@@ -46,7 +46,7 @@ struct RowMajor {
   }
   Error lay_out(size_t element_size, Layout& layout) const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
-    return Layout::dense(sizes, nullptr, element_size, layout);
+    return make_layout({sizes}, element_size, layout);
   }
 };
 
@@ -81,19 +81,15 @@ struct Like {
   const Layout& source;
 
   TENON_TEMPLATE_INLINE Error check(CreateOptions& opts) const noexcept {
-    const size_t element_size = elementSize(opts.type);
-    TENON_TRY(source.check(element_size));
+    TENON_TRY(source.check());
     opts.count = source.numel;
     size_t nbytes = 0;  // more than the source has, where strides are 0
-    return compute_nbytes(source.numel, element_size, nbytes);
+    return compute_nbytes(source.numel, elementSize(opts.type), nbytes);
   }
-  TENON_TEMPLATE_INLINE Error write(const CreateOptions& opts, Layout& layout) const noexcept {
-    const size_t element_size = elementSize(opts.type);
-    if (!source.is_dense()) {
-      return Layout::dense(source.sizes(), source.dim_order().data(), element_size, layout);
-    }
+  TENON_TEMPLATE_INLINE Error write(const CreateOptions&, Layout& layout) const noexcept {
     ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
-    return layout.check(element_size);
+    TENON_TRY(layout.check());
+    return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
   }
 };
 

@@ -135,11 +135,10 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     Layout& layout = fields_.layout;
     const size_t element_size = elementSize(type);
     // A program that only gives sizes does not link the rest.
-    detail::raise_if("TensorImpl",
-                     dim_order == nullptr && strides == nullptr
-                         ? Layout::dense({sizes, rank}, nullptr, element_size, layout)
-                         : Layout::strided({sizes, rank}, list(dim_order, rank),
-                                           list(strides, rank), element_size, layout));
+    detail::raise_if("TensorImpl", dim_order == nullptr && strides == nullptr
+                                       ? make_layout({{sizes, rank}}, element_size, layout)
+                                       : make_layout(list(sizes, rank), list(dim_order, rank),
+                                                     list(strides, rank), element_size, layout));
     fields_.data = data;
     fields_.type = type;
     fields_.finalize(dynamism);

@@ -176,7 +176,7 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
   TENON_TRY(find_source(tensor, "the tensor", from));
   TENON_TRY(hold_while_asking(tensor, false, hold));
   Layout dense;
-  TENON_TRY(Layout::dense(from.view.sizes, nullptr, elementSize(type), dense));
+  TENON_TRY(make_layout({from.view.sizes}, elementSize(type), dense));
   numel = static_cast<size_t>(dense.numel);
   to.view = {nullptr, public_type(type), Device(), from.view.sizes, dense.strides()};
   return check_lists(to.view);

@@ -27,20 +27,18 @@ TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& 
   const SourceGuard kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
   Layout& layout = fields(draft).layout;
+  const Dims sizes = shape.list(&ViewShape::Dim::size);
   const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
-  TENON_TRY(
-      make_layout(shape.list(&ViewShape::Dim::size), {}, strides, elementSize(shape.type), layout));
+  Dims order;
   if (shape.has_order) {
-    DimArray<DimOrderType> order;
     if (!order.resize_for_overwrite(shape.rank)) return fail_shape_memory();
     for (size_t d = 0; d < shape.rank; ++d) {
-      order[shape.dims[d].order] = static_cast<DimOrderType>(d);
-    }
-    const ArrayRef<DimOrderType> old(order.data(), shape.rank);
-    if (old != layout.dim_order() && strides_agree_with(layout.sizes(), layout.strides(), old)) {
-      layout.set_dim_order(old);
+      order[shape.dims[d].order] = static_cast<int64_t>(d);
     }
   }
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("strides", strides));
+  TENON_TRY(make_layout({sizes, strides, order, true}, elementSize(shape.type), layout));
   return attach_view(kept.arg, shape.type, shape.offset, fields(draft));
 }
 

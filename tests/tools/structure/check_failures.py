@@ -109,11 +109,11 @@ NOT_FAILING = {
         last_error_message mutable_data_ptr ownership shape_dynamism""",
     "computes with numbers and lists that it is given": """
         Layout::resize_in_place compute_offset_range compute_nbytes compute_numel
-        dim_order_from_strides is_contiguous is_dense may_overlap strided_copy strides_agree_with""",
+        dim_order_from_strides is_contiguous is_dense may_overlap strided_copy""",
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan
-        Deleter::emplace Deleter::fill Deleter::own_block EValue::operator= Generator::Generator Generator::set_state Layout::set_dim_order
+        Deleter::emplace Deleter::fill Deleter::own_block EValue::operator= Generator::Generator Generator::set_state
         NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=

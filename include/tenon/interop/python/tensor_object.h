@@ -112,7 +112,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
     const TensorFields& from = fields(kept.arg);
     ImplFields& view = fields(draft);
     view.layout = from.layout;
-    TENON_TRY(view.layout.check(elementSize(from.type)));
+    TENON_TRY(view.layout.check());
     TENON_TRY(attach_view(kept.arg, from.type, 0, view));
     view.finalize(dynamism);
     return Error::Ok;

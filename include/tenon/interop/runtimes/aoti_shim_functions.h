@@ -168,8 +168,8 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
   const Tensor storage = aoti_storage(source);
   NewTensor draft;
   TENON_TRY(make_impl(draft, metadata_backend_like(storage)));
-  TENON_TRY(Layout::strided(shape.sizes, {}, shape.strides, elementSize(shape.type),
-                            fields(draft).layout));
+  TENON_TRY(
+      make_layout({shape.sizes, shape.strides}, elementSize(shape.type), fields(draft).layout));
   TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(draft)));
   return make_aoti_handle(Tensor(std::move(draft)), *out);
 }

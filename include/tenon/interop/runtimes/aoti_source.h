@@ -79,8 +79,7 @@ inline Error find_source_order(const std::vector<std::string_view>& sizes,
       is_known = is_known && size_values.back() > 0 && stride_values.back() > 0;
     }
     Layout layout;
-    if (!is_known ||
-        Layout::strided(size_values, ArrayRef<int64_t>(), stride_values, 1, layout) != Error::Ok ||
+    if (!is_known || make_layout({size_values, stride_values}, 1, layout) != Error::Ok ||
         !layout.is_dense()) {
       return Error::Ok;
     }
