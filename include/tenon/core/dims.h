@@ -80,9 +80,7 @@ class InlineArray {
   static constexpr size_t kInlineSize = kInline;
 
   InlineArray() noexcept {}
-  explicit InlineArray(ArrayRef<T> values) noexcept {
-    if (resize_for_overwrite(values.size())) copy_values(data_, values.data(), size_);
-  }
+  explicit InlineArray(ArrayRef<T> values) noexcept { assign(values); }
   InlineArray(const InlineArray& other) noexcept : error_(other.error_) {
     if (resize_for_overwrite(other.size_)) copy_values(data_, other.data_, size_);
   }
@@ -115,9 +113,26 @@ class InlineArray {
   /// hold) or OutOfMemory.
   Error error() const noexcept { return error_; }
 
+  /// Takes other values, not its own. False when there is no room: see error().
+  bool assign(ArrayRef<T> values) noexcept {
+    if (!resize_for_overwrite(values.size())) return false;
+    copy_values(data_, values.data(), size_);
+    return true;
+  }
   void push_back(T value) noexcept {
     if ((size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1})) return;
     data_[size_++] = value;
+  }
+  /// Inserts a value before values[at]. False when there is no room: see error().
+  bool insert(size_t at, T value) noexcept {
+    if (!resize_for_overwrite(size_ + size_t{1})) return false;
+    for (size_t i = size_ - size_t{1}; i > at; --i) data_[i] = data_[i - 1];
+    data_[at] = value;
+    return true;
+  }
+  void erase(size_t at) noexcept {
+    --size_;
+    for (size_t i = at; i < size_; ++i) data_[i] = data_[i + 1];
   }
   /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
   bool resize_for_overwrite(size_t n) noexcept {

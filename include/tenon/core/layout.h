@@ -209,26 +209,27 @@ class Layout {
   }
   /// Makes a layout that may have another dim order and strides of any kind.
   Error make_strided(const LayoutArgs& args, size_t element_size) noexcept {
-    TENON_TRY(check_length("strides", args.strides, args.sizes));
-    TENON_TRY(check_length("dim_order", args.dim_order, args.sizes));
+    const size_t rank = args.sizes.size();
+    if (!args.strides.empty() && args.strides.size() != rank) {
+      return detail::fail(Error::InvalidArgument, "strides ", args.strides, " and sizes ",
+                          args.sizes, " differ in length");
+    }
+    if (!args.dim_order.empty() && args.dim_order.size() != rank) {
+      return detail::fail(Error::InvalidArgument, "dim_order ", args.dim_order, " and sizes ",
+                          args.sizes, " differ in length");
+    }
     TENON_TRY(make_row_major(args.sizes, element_size));
     TENON_TRY(set_order(args.dim_order));
     if (args.strides.empty() || args.strides == strides()) return Error::Ok;
     return set_strides(args, element_size);
-  }
-  static Error check_length(const char* name, ArrayRef<int64_t> list,
-                            ArrayRef<int64_t> sizes) noexcept {
-    if (list.empty() || list.size() == sizes.size()) return Error::Ok;
-    return detail::fail(Error::InvalidArgument, name, ' ', list, " and sizes ", sizes,
-                        " differ in length");
   }
   /// Takes a dim order, which may be empty, and the strides that are dense in it.
   Error set_order(ArrayRef<int64_t> dim_order) noexcept {
     const Pointers to = lists();
     uint64_t seen = 0;
     bool is_sorted = true;
-    for (size_t i = 0; i < dim_order.size(); ++i) {
-      const int64_t d = dim_order[i];
+    size_t i = 0;
+    for (const int64_t d : dim_order) {
       if (d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0) {
         return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
                             " is not a permutation of the ", size_t{rank_}, " dimensions");
@@ -236,6 +237,7 @@ class Layout {
       seen |= uint64_t{1} << d;
       to.order[i] = static_cast<DimOrderType>(d);
       is_sorted &= to.order[i] == i;
+      ++i;
     }
     if (!is_sorted) nest();
     return Error::Ok;

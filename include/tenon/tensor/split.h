@@ -54,7 +54,7 @@ TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, Cut
   }
   for (int64_t i = 0; i < cut.count; ++i) {
     ViewShape shape(from);
-    TENON_TRY(shape.check());
+    TENON_TRY(shape.error);
     const int64_t left = size - i * cut.length;
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)

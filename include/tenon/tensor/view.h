@@ -26,47 +26,35 @@ TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& 
                                       NewTensor& draft) noexcept {
   const SourceGuard kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
-  Layout& layout = fields(draft).layout;
-  const Dims sizes = shape.list(&ViewShape::Dim::size);
-  const Dims strides = shape.has_strides ? shape.list(&ViewShape::Dim::stride) : Dims();
-  Dims order;
-  if (shape.has_order) {
-    if (!order.resize_for_overwrite(shape.rank)) return fail_shape_memory();
-    for (size_t d = 0; d < shape.rank; ++d) {
-      order[shape.dims[d].order] = static_cast<int64_t>(d);
-    }
-  }
-  TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(check_dims("strides", strides));
-  TENON_TRY(make_layout({sizes, strides, order, true}, elementSize(shape.type), layout));
-  return attach_view(kept.arg, shape.type, shape.offset, fields(draft));
+  ImplFields& made = fields(draft);
+  TENON_TRY(make_layout({shape.sizes, shape.strides, shape.order, true}, elementSize(shape.type),
+                        made.layout));
+  return attach_view(kept.arg, shape.type, shape.offset, made);
 }
 
-/// Makes a view of `source`; `edit` turns the source's shape into the view's.
-template <class Out, class Edit>
-Out edited_view(const char* function, const TensorArg& source, const Edit& edit) {
+/// The view of `source` that has the shape, or the shape's error.
+template <class Out>
+Out view_of_shape(const char* function, const TensorArg& source, const ViewShape& shape) {
   NewTensor draft;
-  const auto make = [&]() noexcept -> Error {
-    TENON_TRY(check_defined(source, "the source tensor"));
-    ViewShape shape(fields(source));
-    TENON_TRY(shape.check());
-    TENON_TRY(edit(shape));
-    return make_view(source, shape, draft);
-  };
-  return finish<Out>(function, make(), draft);
+  Error error = shape.error;
+  if (error == Error::Ok) error = make_view(source, shape, draft);
+  return finish<Out>(function, error, draft);
 }
 
 }  // namespace detail
 
 // A view of `t` and its try_ form, by the call that edits the ViewShape. These are functions, not
 // objects as the creators are: users' variables called `view` or `slice` would shadow objects.
-#define TENON_VIEW(name, parameters, edit)                                                      \
-  TENON_TEMPLATE_INLINE Tensor name parameters {                                                \
-    return detail::edited_view<Tensor>(#name, t, [&](detail::ViewShape& s) { return s.edit; }); \
-  }                                                                                             \
-  TENON_TEMPLATE_INLINE Result<Tensor> try_##name parameters {                                  \
-    return detail::edited_view<Result<Tensor>>("try_" #name, t,                                 \
-                                               [&](detail::ViewShape& s) { return s.edit; });   \
+#define TENON_VIEW(name, parameters, edit)                                \
+  TENON_TEMPLATE_INLINE Tensor name parameters {                          \
+    detail::ViewShape shape(t);                                           \
+    if (shape.error == Error::Ok) shape.error = shape.edit;               \
+    return detail::view_of_shape<Tensor>(#name, t, shape);                \
+  }                                                                       \
+  TENON_TEMPLATE_INLINE Result<Tensor> try_##name parameters {            \
+    detail::ViewShape shape(t);                                           \
+    if (shape.error == Error::Ok) shape.error = shape.edit;               \
+    return detail::view_of_shape<Result<Tensor>>("try_" #name, t, shape); \
   }
 
 /// The elements, in the same order, in other sizes; one size may be -1, which is then computed.

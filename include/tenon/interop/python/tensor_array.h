@@ -14,10 +14,10 @@ namespace detail {
 inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   if (python_type(type).format != nullptr) return Py_NewRef(self);
   const ScalarType bits = elementSize(type) == 1 ? ScalarType::Byte : ScalarType::UInt16;
-  return wrap_view(Py_TYPE(self), edited_view<Result<Tensor>>(kForPython, python_tensor(self).arg(),
-                                                              [bits](ViewShape& shape) noexcept {
-                                                                return shape.view_as_type(bits);
-                                                              }));
+  const TensorArg& t = python_tensor(self).arg();
+  ViewShape shape(t);
+  if (shape.error == Error::Ok) shape.error = shape.view_as_type(bits);
+  return wrap_view(Py_TYPE(self), view_of_shape<Result<Tensor>>(kForPython, t, shape));
 }
 
 /// NumPy's array over the memory. Null with an error set: TypeError where NumPy has no such type.

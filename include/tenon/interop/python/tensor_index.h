@@ -84,8 +84,8 @@ struct TensorIndex {
   /// left stay; what None adds comes after what integers drop, so that there is room.
   /// Errors: that of the first index that is wrong.
   Error apply(ViewShape& shape) const noexcept {
-    const size_t skipped = shape.rank - taken;
-    size_t end = shape.rank;  // dimensions before it are still to be indexed
+    const size_t skipped = shape.rank() - taken;
+    size_t end = shape.rank();  // dimensions before it are still to be indexed
     if (!has_ellipsis) end -= skipped;
     Error error = Error::Ok;
     for (size_t i = count; i-- > 0;) {
@@ -112,7 +112,7 @@ struct TensorIndex {
   static Error slice(ViewShape& shape, int64_t d, const IndexEntry& entry) noexcept {
     Py_ssize_t start = entry.start;
     Py_ssize_t stop = entry.stop;
-    const int64_t extent = shape.dims[static_cast<size_t>(d)].size;
+    const int64_t extent = shape.sizes[static_cast<size_t>(d)];
     const auto size = static_cast<Py_ssize_t>(extent);
     const Py_ssize_t length = PySlice_AdjustIndices(size, &start, &stop, entry.step);
     if (length == 0) return shape.narrow(d, 0, 0);
@@ -124,9 +124,10 @@ struct TensorIndex {
 
 /// The object for an index, a view; null with an error set.
 inline PyObject* make_indexed(PyObject* self, const TensorIndex& index) {
-  Result<Tensor> view =
-      edited_view<Result<Tensor>>(kForPython, python_tensor(self).arg(),
-                                  [&](ViewShape& shape) noexcept { return index.apply(shape); });
+  const TensorArg& t = python_tensor(self).arg();
+  ViewShape shape(t);
+  if (shape.error == Error::Ok) shape.error = index.apply(shape);
+  Result<Tensor> view = view_of_shape<Result<Tensor>>(kForPython, t, shape);
   if (view.error() == Error::OutOfBounds) {
     return PyErr_SetString(PyExc_IndexError, view.message()), nullptr;
   }
