@@ -298,7 +298,7 @@ class Description:
         self.is_host = self.device.split(":")[0] in HOST_DEVICES and not opaque
         self.notes = list(notes)
         if self.device == "meta:0":
-            self.notes.insert(0, "template")
+            self.notes.insert(0, "meta")
         elif self.data == 0 and self.numel != 0 and self.element:
             self.notes.insert(0, "placeholder")
         elif self.numel != 0 and not self.is_host:

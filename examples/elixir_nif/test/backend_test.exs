@@ -223,7 +223,7 @@ defmodule Tenon.BackendTest do
     assert binary == :binary.list_to_bin(Enum.to_list(0..99))
   end
 
-  test "a template has no elements, and creators make templates" do
+  test "a meta tensor has no elements, and creators make meta tensors" do
     for t <- [
           Tenon.template({2, 3}, {:f, 32}),
           Tenon.iota({2, 3}, backend: Tenon.TemplateBackend),
@@ -231,13 +231,13 @@ defmodule Tenon.BackendTest do
           Tenon.random_uniform({2}, 0.0, 1.0, backend: Tenon.TemplateBackend),
           Tenon.random_normal({2}, 0.0, 1.0, backend: Tenon.TemplateBackend)
         ] do
-      assert_raise ArgumentError, ~r/is a template/, fn -> Tenon.to_binary(t) end
-      assert_raise ArgumentError, ~r/is a template/, fn -> Tenon.to_flat_list(t) end
-      assert_raise ArgumentError, ~r/template/, fn -> Tenon.backend_copy(t) end
+      assert_raise ArgumentError, ~r/is a meta tensor/, fn -> Tenon.to_binary(t) end
+      assert_raise ArgumentError, ~r/is a meta tensor/, fn -> Tenon.to_flat_list(t) end
+      assert_raise ArgumentError, ~r/meta tensor/, fn -> Tenon.backend_copy(t) end
       assert inspect(t) =~ "Tenon.TemplateBackend"
     end
 
-    # A template of any size needs no memory.
+    # A meta tensor of any size needs no memory.
     assert Tenon.template({1_000_000, 1_000_000}, {:f, 64}).shape == {1_000_000, 1_000_000}
   end
 

@@ -209,7 +209,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
     TENON_TRY(make_impl(draft));
     ImplFields& made = fields(draft);
     made.data = memory.data;
-    made.owner = tensor.owner;
+    made.data_backend = tensor.data_backend;
     made.deleter.fill(std::move(memory.release));
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
     old = storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));

@@ -48,7 +48,7 @@ Error fill_random_in_aten(const Arg& tensor, const RandomPlan& plan,
   if (fields(tensor).layout.numel == 0) return Error::Ok;  // draws nothing
   bool done = false;
   const TensorFields& memory = fields(tensor);
-  if (memory.owner == nullptr || memory.is_host_accessible()) {
+  if (memory.data_backend == nullptr || memory.is_host_accessible()) {
     TENON_TRY(fill_from_aten(tensor.tensor(), plan, done));
   }
   if (done) return Error::Ok;

@@ -104,7 +104,7 @@ inline c10::Storage make_storage(NewTensor&& draft, c10::Device device) {
   // A tensor that cannot grow in tenon must not grow in ATen: at::Tensor::resize_() checks this.
   const bool resizable =
       made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
-      made.owner == nullptr &&
+      made.data_backend == nullptr &&
       (made.ownership == Ownership::Owned || made.ownership == Ownership::Adopted);
   c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
                        release_with_impl(std::move(draft), device),

@@ -149,7 +149,7 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
       return {Error::InvalidState, " has a storage that lacks some of its elements", ""};
     }
     made.data = memory == nullptr ? nullptr : memory + offset;
-    made.owner = held == nullptr ? nullptr : held->owner;
+    made.data_backend = held == nullptr ? nullptr : held->data_backend;
     made.opaque = held != nullptr && held->opaque;
     if (const ManagedImpl* const managed = as_managed(impl)) {
       made.capacity = managed->capacity;

@@ -153,7 +153,7 @@ TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes
 inline constexpr size_t kMetadataHeader = 8;
 struct BlockHeader {
   size_t nbytes;
-  BackendState* origin;
+  BackendState* metadata_backend;
 };
 static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
               sizeof(BlockHeader) % kMetadataHeader == 0);
@@ -164,13 +164,14 @@ TENON_COLD inline void* fail_metadata() noexcept {
 }
 
 /// Apart from allocate_metadata(), which every creator has inline.
-TENON_COLD inline void* allocate_metadata_in(BackendState& origin, size_t nbytes) noexcept {
-  return origin.allocate_metadata(nbytes);
+TENON_COLD inline void* allocate_metadata_in(BackendState& metadata_backend,
+                                             size_t nbytes) noexcept {
+  return metadata_backend.allocate_metadata(nbytes);
 }
-TENON_COLD inline void release_metadata_in(BackendState& origin, char* p) noexcept {
+TENON_COLD inline void release_metadata_in(BackendState& metadata_backend, char* p) noexcept {
   auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
   mark_used(header, header->nbytes);
-  release_to(origin, header, header->nbytes);
+  release_to(metadata_backend, header, header->nbytes);
 }
 void release_metadata(void* p) noexcept;
 
@@ -211,17 +212,18 @@ static_assert(offsetof(Seat, handle) == offsetof(Seat, handle_origin) + sizeof(u
 /// Releases what is no block of the heap.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
   if (Seat* const seat = Seat::of(p)) return seat->leave();
-  BackendState* origin = nullptr;
-  std::memcpy(&origin, static_cast<char*>(p) - sizeof origin, sizeof origin);
-  release_metadata_in(*origin, static_cast<char*>(p));
+  BackendState* metadata_backend = nullptr;
+  std::memcpy(&metadata_backend, static_cast<char*>(p) - sizeof(void*), sizeof(void*));
+  release_metadata_in(*metadata_backend, static_cast<char*>(p));
 }
 
-/// Memory for metadata, from the heap if `origin` is null; null when there is none, with a text.
-inline void* allocate_metadata(size_t nbytes, BackendState* origin) noexcept {
-  if (origin != nullptr) return allocate_metadata_in(*origin, nbytes);
+/// Memory for metadata, from the heap if `metadata_backend` is null. Null, with a text, when memory
+/// is out.
+inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
+  if (metadata_backend != nullptr) return allocate_metadata_in(*metadata_backend, nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
   if (block == nullptr) return fail_metadata();
-  std::memcpy(block + kMetadataHeader - sizeof(void*), &origin, sizeof(void*));
+  std::memcpy(block + kMetadataHeader - sizeof(void*), &metadata_backend, sizeof(void*));
   return block + kMetadataHeader;
 }
 /// Releases it.
@@ -236,52 +238,45 @@ inline void release_metadata(void* p) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, after learn(); null where there is none.
-inline BackendState* known_state(Backend& backend) noexcept {
+/// The state of a backend, after learn(); null if there was no memory for it.
+inline BackendState* state_of(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();
   return state;
 }
-/// Where modules, and tensors that are not ATen's, in a backend's memory keep their metadata; null
-/// for the heap.
-inline BackendState* find_metadata_backend(Backend* backend) noexcept {
-  if (backend == nullptr) return nullptr;
-  BackendState* const state = BackendAccess::state(*backend);
-  return state == nullptr ? nullptr : state->find_metadata_backend();
-}
-
-inline void BackendState::learn() noexcept {
-  if (is_known.get() || find() == nullptr) return;
-  // Without the lock: these functions may make a tensor in the backend, and come back here.
-  const Device new_device = backend->device();
-  const bool new_opaque = backend->is_opaque();
-  Backend& new_base = backend->base();
-  Backend* const metadata = backend->metadata_backend();
-  BackendState* const new_metadata_backend = metadata == nullptr   ? nullptr
-                                             : metadata == backend ? this
-                                                                   : known_state(*metadata);
-  const char* const new_name = backend->name();
-  const LockGuard<SpinLock> guard(lock);
-  if (is_known.get()) return;
-  device = new_device;
-  opaque = new_opaque;
-  base = &new_base;
-  metadata_backend = new_metadata_backend;
-  Message(name, sizeof name).put(new_name);
-  is_known.set(true);
+/// Where tensors and modules that are made with a backend keep their metadata; null for the heap.
+inline BackendState* metadata_backend_of(Backend* backend) noexcept {
+  BackendState* const state = backend == nullptr ? nullptr : state_of(*backend);
+  return state != nullptr && state->is_alive() ? state->metadata_backend : nullptr;
 }
 
 /// The state of a backend that is host memory and no more.
 template <class T>
 struct MemoryState : BackendState {
-  BackendState* find_metadata_backend() noexcept override {
-    learn();
-    return find() != nullptr ? metadata_backend : nullptr;
+  void learn() noexcept override {
+    if (is_known.get() || !is_alive()) return;
+    // Without the lock: these functions may make a tensor in the backend, and come back here.
+    const Device new_device = backend->device();
+    const bool new_opaque = backend->is_opaque();
+    Backend& new_base = backend->base();
+    Backend* const metadata = backend->metadata_backend();
+    BackendState* const new_metadata_backend = metadata == nullptr   ? nullptr
+                                               : metadata == backend ? this
+                                                                     : state_of(*metadata);
+    const char* const new_name = backend->name();
+    const LockGuard<SpinLock> guard(lock);
+    if (is_known.get()) return;
+    device = new_device;
+    opaque = new_opaque;
+    base = &new_base;
+    metadata_backend = new_metadata_backend;
+    Message(name, sizeof name).put(new_name);
+    is_known.set(true);
   }
 
   Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept override {
     data = nullptr;
-    if (find() == nullptr) {
+    if (!is_alive()) {
       return fail(Error::InvalidState, "backend ", name, *name != '\0' ? " " : "",
                   "has no memory, and the backend that it wraps was destroyed");
     }
@@ -294,7 +289,7 @@ struct MemoryState : BackendState {
   }
 
   void deallocate(void* data, size_t nbytes) noexcept override {
-    if (find() != nullptr) backend->deallocate(data, nbytes);
+    if (is_alive()) backend->deallocate(data, nbytes);
   }
 
   void* allocate_metadata(size_t nbytes) noexcept override {
@@ -304,16 +299,12 @@ struct MemoryState : BackendState {
     return ::new (block) BlockHeader{total, this} + 1;
   }
 
-  Error produce(const MemoryLocation& out, const char*, MakeOnBackend,
-                MakeOnHost on_host) noexcept override {
-    return on_host(out.view);
-  }
-  Error produce_row(MemoryLocation&& first, int64_t count, const void*,
-                    MakeRowOnHost on_host) noexcept override {
-    return count == 0 ? Error::Ok : on_host(first.view.data);
-  }
   Error check_memory(const void*, ScalarType, const Layout&) noexcept override { return Error::Ok; }
-  // Not reached: the host itself copies memory that it reads.
+  // Not reached: the host itself fills and copies this memory.
+  Error fill(void*, ScalarType, const Layout&, int64_t, const char*, FillByBackend,
+             FillByHost) noexcept override {
+    return Error::NotSupported;
+  }
   Error copy_within(void*, const void*, size_t) noexcept override { return Error::NotSupported; }
   Error copy(const MemoryLocation&, const MemoryLocation&, CastMode,
              CastFunction) noexcept override {

@@ -205,6 +205,10 @@ template <class T>
 struct CopyingState final : MemoryState<T> {
   using BackendState::backend;
   using BackendState::base;
+  using BackendState::device;
+  using BackendState::opaque;
+
+  CopyingState() noexcept { this->may_fill = true; }
 
   /// Copies elements between locations that may overlap, at least one of them a backend's, in the
   /// first way that applies:
@@ -264,32 +268,32 @@ struct CopyingState final : MemoryState<T> {
                     : run_through_host(plan, to.backend, from.backend, cast);
   }
 
-  Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
-                MakeOnHost on_host) noexcept override {
+  Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
+             const char* operation, FillByBackend by_backend,
+             FillByHost by_host) noexcept override {
+    if (count == 0 || device.type() == DeviceType::Meta) return Error::Ok;
+    const bool is_host_accessible = device.is_host_accessible() && !opaque;
+    MemoryLocation out{
+        {data, public_type(type), device, {}, {}}, is_host_accessible ? nullptr : base, this};
+    if (layout.numel == count) {
+      out.view.sizes = layout.sizes();
+      out.view.strides = layout.strides();
+    } else {
+      out.view.sizes = {count};
+      out.view.strides = {1};
+    }
+    TENON_TRY(check_lists(out.view));
     Error error = Error::Ok;
-    if (on_backend &&
-        call_optional(*base, operation, error, [&] { return on_backend(*base, out.view); })) {
+    if (by_backend &&
+        call_optional(*base, operation, error, [&] { return by_backend(*base, out.view); })) {
       return error;
     }
-    if (out.backend == nullptr) return on_host(out.view);
+    if (is_host_accessible) return by_host(out.view);
     HostBuffer buffer;
     MemoryLocation here;
     TENON_TRY(make_host_location(out.view, buffer, here));
-    TENON_TRY(on_host(here.view));
+    TENON_TRY(by_host(here.view));
     return copy(out, here, CastMode::Checked, nullptr);
-  }
-
-  Error produce_row(MemoryLocation&& first, int64_t count, const void* element,
-                    MakeRowOnHost on_host) noexcept override {
-    if (count == 0) return Error::Ok;
-    first.view.sizes = {count};
-    first.view.strides = {1};
-    const auto constant = [&](Backend& asked, const TensorView& out) {
-      return asked.constant(out, element);
-    };
-    return produce(first, "constant",
-                   element == nullptr ? MakeOnBackend(nullptr) : MakeOnBackend(constant),
-                   [&](const TensorView& out) noexcept { return on_host(out.data); });
   }
 
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {

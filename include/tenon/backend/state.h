@@ -48,23 +48,24 @@ class FunctionRef<R(Args...)> {
   const void* f_ = nullptr;
   R (*call_)(const void*, Args...) = nullptr;
 };
-/// Makes values in a backend's memory; NotSupported where the backend does not.
-using MakeOnBackend = FunctionRef<Error(Backend&, const TensorView&)>;
-/// Makes values in host memory.
-using MakeOnHost = FunctionRef<Error(const TensorView&)>;
-using MakeRowOnHost = FunctionRef<Error(void*)>;
+/// Has a backend write the values of a view in its memory; NotSupported if it cannot.
+using FillByBackend = FunctionRef<Error(Backend&, const TensorView&)>;
+/// Writes the values of a view in host memory.
+using FillByHost = FunctionRef<Error(const TensorView&)>;
 
 struct BackendState;
 
-/// Where elements are, and the backend that reads and writes them; null for the host.
+/// Where elements are.
 struct MemoryLocation {
   TensorView view;
-  Backend* backend = nullptr;     // base() of the one whose memory it is
-  BackendState* state = nullptr;  // of the one whose memory it is; null where `backend` is
+  /// base() of the backend whose memory it is, which copies the elements; null where the host does.
+  Backend* backend = nullptr;
+  BackendState* state = nullptr;  ///< of the backend whose memory it is; null for the host's heap
 };
 
-/// A small block through which tensors refer to a backend. It outlives the backend if tensors do,
-/// so that they find out. The backend's constructor makes it.
+/// A small block through which tensors refer to a backend: to the one that has their elements
+/// (data_backend) and to the one that has their metadata (metadata_backend). It outlives the
+/// backend if tensors do, so that they find out. The backend's constructor makes it.
 ///
 /// The virtual functions are all that the library does with a backend, so that a program links only
 /// the code for the backends that it constructs. MemoryState has those of backends that are host
@@ -75,6 +76,7 @@ struct BackendState {
   AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
   bool one_thread = false;  // whether plain_users counts, without atomics
   bool on_heap = false;
+  bool may_fill = false;  // whether fill() may be called: a CopyingState's
   int32_t plain_users = 0;
   // Set by learn() when the first tensor is made: a constructor cannot call virtual functions.
   AtomicValue<bool> is_known;
@@ -82,7 +84,7 @@ struct BackendState {
   SpinLock lock;  // held while the fields below are set
   Device device;
   Backend* base = nullptr;  // base(), asked once: its code could drop what it is asked for
-  BackendState* metadata_backend = nullptr;  // metadata_backend()'s: it keeps the tensors' metadata
+  BackendState* metadata_backend = nullptr;  // of metadata_backend()
   BackendState* inner = nullptr;             // of the backend that this one wraps
   AtomicCount wrappers;                      // backends that wrap this one
   char name[28] = {};                        // of a backend that is gone
@@ -91,19 +93,16 @@ struct BackendState {
   int32_t remove() noexcept { return one_thread ? --plain_users : users.remove(); }
   int32_t get() const noexcept { return one_thread ? plain_users : users.get(); }
 
-  /// The backend; null once it, or one that it wraps, is gone.
-  Backend* find() const noexcept {
+  /// Whether the backend, and all that it wraps, exist.
+  bool is_alive() const noexcept {
     const BackendState* at = this;
     while (at->backend != nullptr && at->inner != nullptr) at = at->inner;
-    return at->backend == nullptr ? nullptr : backend;
+    return at->backend != nullptr;
   }
 
   /// Calls device(), is_opaque(), base(), metadata_backend() and name(), once, and keeps what they
-  /// return.
-  /// Does nothing if the backend, or one that it wraps, is gone.
-  void learn() noexcept;
-  /// learn(), and the state of metadata_backend(); null for the heap, and when the backend is gone.
-  virtual BackendState* find_metadata_backend() noexcept = 0;
+  /// return. Does nothing if the backend, or one that it wraps, is gone.
+  virtual void learn() noexcept = 0;
   /// Allocates metadata. Null, with the thread's error text, when memory is out.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
   /// Allocates memory. 0 bytes give null, which counts as a block.
@@ -112,14 +111,12 @@ struct BackendState {
   /// Gives memory back. It stays allocated when a backend that this one wraps is gone.
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
-  /// Makes values by `on_backend`, or where that is null or returns NotSupported by `on_host`.
-  virtual Error produce(const MemoryLocation& out, const char* operation, MakeOnBackend on_backend,
-                        MakeOnHost on_host) noexcept = 0;
-  /// produce() of a new row: `count` elements from `first` on, which has no sizes yet, all of them
-  /// `element`, or if that is null, those that `on_host` writes. Apart, since memory of an arena
-  /// needs no sizes for that: with them a tensor takes 100 instructions more.
-  virtual Error produce_row(MemoryLocation&& first, int64_t count, const void* element,
-                            MakeRowOnHost on_host) noexcept = 0;
+  /// Writes `count` elements from `data` on: by `by_backend`, or where that is null or returns
+  /// NotSupported by `by_host`. They are seen as `layout`, or if that has another number of
+  /// elements, as those of a new tensor without a shape has, as one row.
+  virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
+                     const char* operation, FillByBackend by_backend,
+                     FillByHost by_host) noexcept = 0;
   /// Copies bytes inside of the backend's memory, which the host does not reach.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
   /// Copies elements between locations, at least one of them in memory that the host does not

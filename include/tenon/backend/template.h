@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MetaBackend: tensors that are a type and a shape without data.
+// MetaBackend: meta tensors, which have a type and a shape but no data.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Describes tensors without elements: those that a model expects, or that are allocated later. Its
-/// tensors have a null pointer, and tenon asks it for no memory.
+/// Makes meta tensors: those that a model expects, or that are allocated later. Their data pointer
+/// is null, and tenon asks this backend for no memory.
 /// Errors: NotSupported whenever data would be needed.
 /// Threads: any.
-/// Source: Nx.template; the device is c10's Meta.
+/// Source: the meta device of PyTorch; Nx.template.
 class TENON_EXPORT MetaBackend final : public Backend {
  public:
   const char* name() const noexcept override { return "meta"; }
@@ -32,11 +32,11 @@ class TENON_EXPORT MetaBackend final : public Backend {
   Error copy_within(void*, const void*, size_t) override { return fail_data(); }
   Error synchronize() override { return Error::Ok; }
 
-  /// "Template Float {2, 3}"
+  /// "Meta Float {2, 3}"
   Error inspect(const TensorView& in, int64_t, std::string& text) override {
     char buffer[256];
     detail::Message message(buffer, sizeof buffer);
-    message.put("Template ");
+    message.put("Meta ");
     message.put(toString(in.type));
     message.put(' ');
     detail::append(message, in.sizes);
@@ -46,9 +46,10 @@ class TENON_EXPORT MetaBackend final : public Backend {
 
  private:
   static Error fail_data() noexcept {
-    return set_error(Error::NotSupported, "a template has a type and a shape, no data");
+    return set_error(Error::NotSupported, "a meta tensor has a type and a shape, no data");
   }
 };
-using TemplateBackend = MetaBackend;  // its older name
+/// Its older name.
+using TemplateBackend = MetaBackend;
 
 TENON_END_NAMESPACE

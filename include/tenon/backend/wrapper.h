@@ -45,19 +45,19 @@ class TENON_EXPORT WrapperBackend : public Backend {
 
  protected:
   template <class = void>  // so that a program without one compiles no CopyingState
-  explicit WrapperBackend(Backend& wrapped_backend) noexcept : inner_(wrapped_backend) {
+  explicit WrapperBackend(Backend& inner_backend) noexcept : inner_(inner_backend) {
     count_as_wrapper();
   }
   /// Whether the wrapped backend still exists; for a destructor that gives memory back.
   bool has_inner() const noexcept {
     const detail::BackendState* const state = detail::BackendAccess::state(*this);
-    return state == nullptr || state->find() != nullptr;
+    return state == nullptr || state->is_alive();
   }
 
  private:
   void count_as_wrapper() noexcept {
     detail::BackendState* const state = detail::BackendAccess::state(*this);
-    if (state != nullptr) state->inner = detail::known_state(inner_);
+    if (state != nullptr) state->inner = detail::state_of(inner_);
     if (state == nullptr || state->inner == nullptr) return;
     state->inner->add();
     state->inner->wrappers.add();

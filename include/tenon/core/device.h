@@ -28,10 +28,10 @@ enum class DeviceType : int32_t {
   WebGPU = 15,
   Hexagon = 16,
   MAIA = 17,
-  Trn = 18,    ///< AWS Trainium
-  Expr = 126,  ///< expressions instead of data
-  Meta = 127,  ///< shape and type without data
-  Template = Meta,
+  Trn = 18,         ///< AWS Trainium
+  Expr = 126,       ///< expressions instead of data
+  Meta = 127,       ///< shape and type without data
+  Template = Meta,  ///< its older name
 };
 
 namespace detail {
@@ -77,7 +77,7 @@ class Device {
                 "Device: index ", index, " of ", toString(type),
                 type == DeviceType::CPU ? "; the CPU has only index 0" : "; expected 0 or more");
   }
-  /// From "cpu", "cuda" or "cuda:1"; "template" is "meta".
+  /// From "cpu", "cuda" or "cuda:1"; "template" is an older name of "meta".
   /// Errors: InvalidArgument for any other text.
   Device(const char* text) {
     if (text == nullptr) text = "";

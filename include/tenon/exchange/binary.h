@@ -90,8 +90,8 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
   }
   TENON_TRY(make_row_major(sizes, opts, false, draft));
   if (nbytes == 0) return Error::Ok;
-  return produce_new(
-      fields(draft), "from_binary",
+  return fill_new(
+      fields(draft), numel, "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);

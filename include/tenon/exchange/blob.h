@@ -129,7 +129,7 @@ TENON_TEMPLATE_INLINE Error divide_strides(Blob& blob) noexcept {
 TENON_TEMPLATE_INLINE Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  TENON_TRY(check_owner(from, "the source tensor"));
+  TENON_TRY(check_data_backend(from, "the source tensor"));
   if (from.opaque && from.device.is_host_accessible()) {
     return fail(Error::NotSupported, "the source tensor is in memory on ", from.device,
                 " that only its backend reaches, which a Blob cannot say");
@@ -171,7 +171,7 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
                                          blob.strides, opts.dynamism, blob.readonly, draft)) {
-      return finish_shared<Out>(function, Error::Ok, draft, metadata_backend_in(opts.backend));
+      return finish_shared<Out>(function, Error::Ok, draft, metadata_backend_of(opts.backend));
     }
   }
   if (error == Error::Ok) {

@@ -30,7 +30,7 @@ TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& t
   if (!is_dlpack_device(static_cast<int32_t>(device))) {
     return fail(Error::NotSupported, "DLPack has no device ", from.device);
   }
-  if (from.owner != nullptr &&
+  if (from.data_backend != nullptr &&
       (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible()))) {
     return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
                 " that only its backend reaches, which DLPack cannot say");
@@ -75,7 +75,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
                 "this is another struct than DLPack's");
   TENON_TRY(check_defined(source, "the tensor"));
-  BackendState* const metadata_backend = metadata_backend_beside(fields(source));
+  BackendState* const metadata_backend = metadata_backend_of(fields(source));
   const SourceGuard kept(source, metadata_backend != nullptr);
   const TensorFields& from = fields(kept.arg);
   DLDataType type{};
@@ -148,7 +148,7 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 /// Ownership: the caller calls the struct's deleter once, or passes the struct on; see DLPackPtr.
 /// It shares the memory, not the shape: it keeps the memory alive after the tensor is gone, and
 /// until it is released the tensor cannot grow (InUse), as with a view.
-/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (templates,
+/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (meta tensors,
 /// expressions, memory that only the program's own backend reaches); OutOfMemory; with `copy` the
 /// errors of clone_tensor_ptr().
 /// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Cost:

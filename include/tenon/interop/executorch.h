@@ -72,7 +72,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   }
   Error prepare(size_t method, MethodMeta& meta) override {
     detail::Stored<detail::ExecutorchMethod> made;
-    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_));
+    TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_));
     TENON_TRY(made->load(*program_, name_of(method)));
     made->describe(meta);
     methods_[method] = std::move(made);
@@ -158,7 +158,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
   detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
-      detail::find_metadata_backend(&memory_)};
+      detail::metadata_backend_of(&memory_)};
 };
 
 TENON_END_NAMESPACE

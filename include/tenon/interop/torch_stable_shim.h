@@ -168,7 +168,7 @@ AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle tensor, void** ret_da
     TENON_TRY(check_defined(found, "the tensor"));
     const auto& t = fields(TensorArg(found));
     TENON_TRY(check_writable(t));
-    TENON_TRY(check_owner(t, "the tensor"));
+    TENON_TRY(check_data_backend(t, "the tensor"));
     *ret_data_ptr = t.data;
     return Error::Ok;
   });

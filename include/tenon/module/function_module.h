@@ -18,7 +18,8 @@ inline constexpr bool returns_outputs_v =
 
 /// A method: this head, and behind it in one block the callable.
 struct Function {
-  Function(BackendState* where, std::string_view name_) noexcept : name(name_), specs(where) {}
+  Function(BackendState* metadata_backend, std::string_view name_) noexcept
+      : name(name_), specs(metadata_backend) {}
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
   ~Function() {
@@ -125,13 +126,15 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
 /// Ownership: takes `f`. Throws what moving it throws, or copying it, if a member is const.
 /// Errors: OutOfMemory.
 template <class F>
-Error make_function(Stored<Function>& made, BackendState* where, std::string_view name, F&& f) {
+Error make_function(Stored<Function>& made, BackendState* metadata_backend, std::string_view name,
+                    F&& f) {
   using Callable = std::decay_t<F>;
   static_assert(writes_outputs_v<Callable> || returns_outputs_v<Callable>,
                 "a method is callable as f(Span<const EValue>), f(const std::vector<EValue>&) or "
                 "f(Span<const EValue>, Span<EValue>)");
   constexpr size_t kPadding = alignof(Callable) > alignof(void*) ? alignof(Callable) : 0;
-  TENON_TRY(make_stored(made, where, kPadding + sizeof(Callable), where, name));
+  TENON_TRY(
+      make_stored(made, metadata_backend, kPadding + sizeof(Callable), metadata_backend, name));
   auto* at = reinterpret_cast<char*>(made.get() + 1);
   at += (uintptr_t{0} - reinterpret_cast<uintptr_t>(at)) % alignof(Callable);
   made->callable = ::new (static_cast<void*>(at)) Callable(std::forward<F>(f));
@@ -177,10 +180,10 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  public:
   /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
-  FunctionModule() noexcept : functions_(detail::find_metadata_backend(nullptr)) {}
+  FunctionModule() noexcept : functions_(detail::metadata_backend_of(nullptr)) {}
   template <class B, IfBackend<B> = 0>
   explicit FunctionModule(B& memory) noexcept
-      : Module(&memory), functions_(detail::find_metadata_backend(&memory)) {}
+      : Module(&memory), functions_(detail::metadata_backend_of(&memory)) {}
   template <class F, IfCallable<F> = 0>
   explicit FunctionModule(F f) : FunctionModule() {
     add_forward(std::move(f));
@@ -265,8 +268,9 @@ class TENON_EXPORT FunctionModule final : public Module {
   template <class F, class... Specs>
   Error make(detail::Stored<detail::Function>& made, std::string_view name, F&& f,
              const Specs&... specs) {
-    TENON_TRY(detail::call_safely(
-        [&] { return detail::make_function(made, functions_.where(), name, std::forward<F>(f)); }));
+    TENON_TRY(detail::call_safely([&] {
+      return detail::make_function(made, functions_.metadata_backend(), name, std::forward<F>(f));
+    }));
     if constexpr (sizeof...(specs) != 0) TENON_TRY(describe(*made, specs...));
     return Error::Ok;
   }

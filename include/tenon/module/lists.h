@@ -164,28 +164,32 @@ using Stored = std::unique_ptr<T, DropStored>;
 /// Makes a T, followed by `more` bytes.
 /// Errors: OutOfMemory.
 template <class T, class... Args>
-Error make_stored(Stored<T>& made, BackendState* where, size_t more, Args&&... args) noexcept {
+Error make_stored(Stored<T>& made, BackendState* metadata_backend, size_t more,
+                  Args&&... args) noexcept {
   static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args...>);
-  void* const place = allocate_metadata(sizeof(T) + more, where);
+  void* const place = allocate_metadata(sizeof(T) + more, metadata_backend);
   if (place == nullptr) return Error::OutOfMemory;
   made.reset(::new (place) T(std::forward<Args>(args)...));
   return Error::Ok;
 }
 
 /// Memory for an array; null, with the thread's error text, when memory is out.
-inline void* allocate_array(size_t count, size_t element_size, BackendState* where) noexcept {
-  return count > PTRDIFF_MAX / (2 * element_size) ? fail_metadata()
-                                                  : allocate_metadata(count * element_size, where);
+inline void* allocate_array(size_t count, size_t element_size,
+                            BackendState* metadata_backend) noexcept {
+  return count > PTRDIFF_MAX / (2 * element_size)
+             ? fail_metadata()
+             : allocate_metadata(count * element_size, metadata_backend);
 }
 
 /// An array that grows, and reports that memory is out without exceptions.
 template <class T>
 class StoredArray {
  public:
-  explicit StoredArray(BackendState* where = nullptr) noexcept : where_(where) {}
+  explicit StoredArray(BackendState* metadata_backend = nullptr) noexcept
+      : metadata_backend_(metadata_backend) {}
   StoredArray(StoredArray&& other) noexcept { *this = std::move(other); }
   StoredArray& operator=(StoredArray&& other) noexcept {
-    std::swap(where_, other.where_);
+    std::swap(metadata_backend_, other.metadata_backend_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
@@ -196,7 +200,7 @@ class StoredArray {
     release_metadata(data_);
   }
 
-  BackendState* where() const noexcept { return where_; }
+  BackendState* metadata_backend() const noexcept { return metadata_backend_; }
   size_t size() const noexcept { return size_; }
   T* data() const noexcept { return data_; }
   T& operator[](size_t i) const noexcept { return data_[i]; }
@@ -208,7 +212,7 @@ class StoredArray {
   Error reserve(size_t count) noexcept {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
     if (count <= capacity_) return Error::Ok;
-    T* const to = static_cast<T*>(allocate_array(count, sizeof(T), where_));
+    T* const to = static_cast<T*>(allocate_array(count, sizeof(T), metadata_backend_));
     if (to == nullptr) return Error::OutOfMemory;
     for (size_t i = 0; i < size_; ++i) {
       ::new (static_cast<void*>(to + i)) T(std::move(data_[i]));
@@ -243,7 +247,7 @@ class StoredArray {
     }
   }
 
-  BackendState* where_ = nullptr;
+  BackendState* metadata_backend_ = nullptr;
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

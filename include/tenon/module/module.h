@@ -21,7 +21,7 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   return Error::Ok;
 }
 
-/// Refuses undefined tensors, templates and placeholders; a list of optional tensors may have
+/// Refuses undefined tensors, meta tensors and placeholders; a list of optional tensors may have
 /// undefined ones.
 inline Error check_tensors(const EValue& value) noexcept {
   const ArrayRef<Tensor> tensors = tensors_of(value);
@@ -38,7 +38,7 @@ inline Error check_tensors(const EValue& value) noexcept {
 /// A method's state in a module.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
-      : number(number_), where(find_metadata_backend(memory)), outputs(memory) {}
+      : number(number_), metadata_backend(metadata_backend_of(memory)), outputs(memory) {}
 
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
     const size_t limit = known ? count : kMaxValues;
@@ -105,7 +105,7 @@ struct Method {
       return fail(Error::InvalidArgument, specs.size(), " specs are given for ",
                   meta.knows_inputs ? "" : "at least ", count, " inputs");
     }
-    StoredArray<ValueSpec> made(where);
+    StoredArray<ValueSpec> made(metadata_backend);
     TENON_TRY(store_specs("input", specs, made));
     for (size_t i = 0; i < made.size() && meta.knows_inputs; ++i) {
       TENON_TRY(add_context_if("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
@@ -146,10 +146,11 @@ struct Method {
   size_t number;
   bool runs = false;
   bool has_run = false;
-  BackendState* where;
-  StoredArray<ValueSpec> described{where};  // the inputs, if describe_inputs() added to them
-  StoredArray<EValue> inputs{where};        // those that were set
-  StoredArray<EValue> arguments{where};     // a run's, if some of them were set
+  BackendState* metadata_backend;
+  StoredArray<ValueSpec> described{
+      metadata_backend};                         // the inputs, if describe_inputs() added to them
+  StoredArray<EValue> inputs{metadata_backend};  // those that were set
+  StoredArray<EValue> arguments{metadata_backend};  // a run's, if some of them were set
   Outputs outputs;
 };
 
@@ -158,8 +159,8 @@ struct Method {
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
 /// Inputs are checked by their specs before the runtime sees them. They are passed without a copy,
-/// but for tensors of other strides whose spec has copies_strides. An undefined tensor, a template
-/// or a placeholder is refused, in a list too.
+/// but for tensors of other strides whose spec has copies_strides. An undefined tensor, a meta
+/// tensor or a placeholder is refused, in a list too.
 /// Inputs set by set_input() stay until they are replaced. A run uses them where the call gives
 /// None or fewer inputs; a call's inputs are used once. An output set by set_output() stays too:
 /// the runtime writes to that tensor, or what it gives is copied there. It may alias an input or
@@ -358,7 +359,7 @@ class TENON_EXPORT Module {
 
   Backend* memory_ = nullptr;
   bool loaded_ = false;
-  detail::StoredArray<detail::Stored<Method>> methods_{detail::find_metadata_backend(memory_)};
+  detail::StoredArray<detail::Stored<Method>> methods_{detail::metadata_backend_of(memory_)};
 };
 
 inline Error Module::find(std::string_view name, Method*& found) noexcept {
@@ -373,7 +374,7 @@ inline Error Module::find(std::string_view name, Method*& found) noexcept {
   if (methods_.size() < count) TENON_TRY(methods_.resize(count));
   if (methods_[index] == nullptr) {
     detail::Stored<Method> made;
-    TENON_TRY(detail::make_stored(made, methods_.where(), 0, memory_, index));
+    TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_, index));
     made->meta.name = name_of(index);
     TENON_TRY(detail::call_safely([&] { return prepare(index, made->meta); }));
     methods_[index] = std::move(made);

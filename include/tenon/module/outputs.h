@@ -17,7 +17,8 @@ inline constexpr size_t kMaxValues = 4096;
 
 /// A runtime's description of a method.
 struct MethodSpecs {
-  explicit MethodSpecs(BackendState* where = nullptr) noexcept : inputs(where), outputs(where) {}
+  explicit MethodSpecs(BackendState* metadata_backend = nullptr) noexcept
+      : inputs(metadata_backend), outputs(metadata_backend) {}
 
   void describe(MethodMeta& meta) const noexcept {
     meta.inputs = inputs;
@@ -141,7 +142,7 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   if (is_unshared(kept)) {
     const TensorArg arg(kept);
     const TensorFields& last = fields(arg);
-    if (last.type == opts.type && last.owner == state &&
+    if (last.type == opts.type && last.data_backend == state &&
         (last.dynamism == opts.dynamism || sizes.empty()) &&
         (last.layout.sizes() == sizes || (opts.dynamism != TensorShapeDynamism::STATIC &&
                                           detail::resize(kept, sizes) == Error::Ok))) {
@@ -153,7 +154,7 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   Error error = make_owned(shape, opts, false, draft);
   if (error == Error::Ok) error = make_first_handle(draft, kept);
   TENON_TRY(add_context_if("empty", error));
-  if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(kept)), "empty");
+  if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;
 }
 
@@ -349,10 +350,9 @@ class Outputs {
   Backend* memory_;
   Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::find_metadata_backend(memory_)};  // of the last run
-  detail::StoredArray<Tensor> set_{detail::find_metadata_backend(memory_)};
-  detail::StoredArray<Tensor> own_{
-      detail::find_metadata_backend(memory_)};  // by a spec or as a copy
+  detail::StoredArray<EValue> values_{detail::metadata_backend_of(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::metadata_backend_of(memory_)};
+  detail::StoredArray<Tensor> own_{detail::metadata_backend_of(memory_)};  // by a spec or as a copy
 };
 
 TENON_END_NAMESPACE

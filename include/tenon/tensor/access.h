@@ -64,7 +64,7 @@ inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
 /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-/// template; so for all pointers.
+/// meta tensor; so for all pointers.
 inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }

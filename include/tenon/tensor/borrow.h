@@ -45,7 +45,7 @@ Error borrow(const DataPtr& data, const Shape& shape, const CreateOptions& opts,
   if (release != nullptr && release->error() != Error::Ok) {
     return fail_no_memory("the deleter");
   }
-  TENON_TRY(make_impl(draft, metadata_backend_in(opts.backend)));
+  TENON_TRY(make_impl(draft, metadata_backend_of(opts.backend)));
   ImplFields& made = fields(draft);
   TENON_TRY(shape.lay_out(elementSize(opts.type), made.layout));
   return set_memory(data, opts, release, made);
@@ -63,20 +63,20 @@ TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& size
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
                                                           NewTensor& draft) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
-  BackendState* const state = known_state(backend);
+  BackendState* const state = state_of(backend);
   if (state == nullptr) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
   TENON_TRY(state->check_memory(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
   if (made.metadata_backend == state) {
-    set_owner(*state, made);
+    set_data_backend(*state, made);
     return Error::Ok;
   }
   void* nothing = nullptr;
   TENON_TRY(state->allocate(0, kDataAlignment, nothing));
   Deleter release;
   release.own_block(nullptr, *state, 0);
-  set_owner(*state, made);
+  set_data_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
   if (made.deleter.error() != Error::Ok) {
     return fail_no_memory("the deleter");
@@ -142,7 +142,7 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
   made.type = type;
   made.device = from.device;
   made.opaque = from.opaque;
-  made.owner = from.owner;
+  made.data_backend = from.data_backend;
   made.ownership = Ownership::View;
   made.readonly = from.readonly;
   made.finalize(from.dynamism);
@@ -153,8 +153,8 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
 /// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
 /// source's, else the thread's default; null for the heap.
 TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
-  BackendState* const own = metadata_backend_beside(fields(source));
-  return own != nullptr ? own : metadata_backend_in(current_backend());
+  BackendState* const own = metadata_backend_of(fields(source));
+  return own != nullptr ? own : metadata_backend_of(current_backend());
 }
 /// Whether that may call a backend.
 inline bool asks_for_metadata(const TensorArg& source) noexcept {

@@ -339,7 +339,7 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
 /// Errors: InvalidArgument (no tensors; other sizes; sizes or bytes that overflow; different
 /// devices), InvalidType (different dtypes: none is converted), OutOfBounds (a dimension that the
 /// result does not have), InvalidState (an undefined tensor, a placeholder), NotSupported (a
-/// template; memory that nobody can reach), OutOfMemory.
+/// meta tensor; memory that nobody can reach), OutOfMemory.
 /// Cost: one pass over the elements, as copy_()'s.
 /// Source: at::cat, which promotes dtypes and keeps a memory format.
 TENON_TEMPLATE_INLINE TensorPtr cat(TensorArgs tensors, int64_t dim = 0) {

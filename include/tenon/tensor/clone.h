@@ -51,8 +51,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
 TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& from,
                                                           Backend* requested, bool same_device,
                                                           Backend*& backend) noexcept {
-  if (same_device && requested == nullptr && from.owner == nullptr && from.is_host_accessible() &&
-      find_backend(from.device) == nullptr) {
+  if (same_device && requested == nullptr && from.data_backend == nullptr &&
+      from.is_host_accessible() && find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
@@ -87,7 +87,7 @@ TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
   opts.backend = nullptr;  // whatever BackendScope there is
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, opts.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
-  if (opts.requested != nullptr || from.owner != nullptr ||
+  if (opts.requested != nullptr || from.data_backend != nullptr ||
       !(from.device.is_cpu() || has_nothing)) {
     return find_clone_backend(from, opts.requested, same_device, opts.backend);
   }
@@ -110,7 +110,7 @@ Out clone(const char* function, const TensorArg& source,
   const TensorFields& from = fields(source);
   if (is_placeholder) {
     error = make_placeholder(from, opts, draft);
-  } else if (opts.backend == nullptr && from.owner == nullptr && from.device.is_cpu()) {
+  } else if (opts.backend == nullptr && from.data_backend == nullptr && from.device.is_cpu()) {
     error = make_like(from, opts, draft);
     if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
     clear_after_baseline();  // with -Og GCC omits this after it copied the layout

@@ -26,7 +26,7 @@ namespace detail {
 inline bool is_host_block(const TensorFields& tensor) noexcept {
   return tensor.layout.row_major && tensor.data != nullptr && tensor.layout.numel != 0 &&
          tensor.is_host_accessible() &&
-         (tensor.owner == nullptr || tensor.owner->find() != nullptr);
+         (tensor.data_backend == nullptr || tensor.data_backend->is_alive());
 }
 /// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
 /// may overlap. False, with nothing done, in any other case.
@@ -249,10 +249,10 @@ TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const Memory
 }
 
 /// Writes the element at `element` to all of the tensor.
-TENON_TEMPLATE_INLINE Error fill_location(const TensorFields& tensor, const MemoryLocation& out,
+TENON_TEMPLATE_INLINE Error fill_constant(const TensorFields& tensor, const MemoryLocation& out,
                                           const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
-  return produce(
+  return fill_location(
       tensor, out, "constant",
       [&](Backend& backend, const auto& view) { return backend.constant(view, element); },
       [&](const TensorView& dst) noexcept -> Error {
@@ -269,7 +269,7 @@ TENON_TEMPLATE_INLINE Error fill_with(const TensorArg& tensor, const Scalar& val
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
   MemoryHold hold;
   TENON_TRY(hold_while_asking(tensor, false, hold));
-  return fill_location(fields(tensor), out, element);
+  return fill_constant(fields(tensor), out, element);
 }
 
 TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
@@ -278,7 +278,7 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
   MemoryHold hold;
   TENON_TRY(hold_while_asking(tensor, false, hold));
-  return fill_location(fields(tensor), out, element);
+  return fill_constant(fields(tensor), out, element);
 }
 
 /// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
@@ -333,8 +333,8 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 /// where elements move by different distances.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
-/// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a template;
-/// memory that the host cannot reach and for which no backend is registered; overlap with
+/// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a meta
+/// tensor; memory that the host cannot reach and for which no backend is registered; overlap with
 /// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more dimensions than
 /// TENON_INLINE_DIMS). Nothing is changed then. Where a backend fails, the destination may be
 /// written in part.

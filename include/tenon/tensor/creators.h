@@ -23,7 +23,7 @@ inline Error find_backend_like(const TensorFields& from, Backend* requested,
     backend = null_if_heap(requested);
     return Error::Ok;
   }
-  TENON_TRY(find_owner(from, "the source tensor", backend));
+  TENON_TRY(find_data_backend(from, "the source tensor", backend));
   if (backend != nullptr || from.device.is_cpu() || from.is_meta()) return Error::Ok;
   backend = find_backend(from.device);
   if (backend != nullptr || from.is_host_accessible()) return Error::Ok;
@@ -55,7 +55,7 @@ TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& op
   const TensorFields& from = fields(source);
   // An Undefined that an option says means the source's type too, as in ExecuTorch.
   if (opts.type == ScalarType::Undefined) opts.type = from.type;
-  is_placeholder = from.is_meta() && from.owner == nullptr && opts.requested == nullptr;
+  is_placeholder = from.is_meta() && from.data_backend == nullptr && opts.requested == nullptr;
   opts.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
 }
@@ -74,10 +74,13 @@ struct Uninitialized {
 TENON_TEMPLATE_INLINE Error new_zeros(const CreateOptions& opts, NewTensor& draft) noexcept {
   TENON_TRY(make_memory(opts, true, draft));
   if (opts.backend == nullptr) return Error::Ok;
-  return write_elements(opts, draft, kZeroElement, [&](void* out) noexcept {
-    std::memset(out, 0, opts.nbytes());
-    return Error::Ok;
-  });
+  return fill_new(
+      fields(draft), opts.count, "constant",
+      [](Backend& backend, const auto& out) { return backend.constant(out, kZeroElement); },
+      [&](void* out) noexcept {
+        std::memset(out, 0, opts.nbytes());
+        return Error::Ok;
+      });
 }
 /// All elements `value`, which must fit the type.
 template <bool kIsFloat>
@@ -87,10 +90,13 @@ TENON_NOINLINE Error new_full(const CreateOptions& opts, const Scalar& value,
   TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
   if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(opts, draft);
   TENON_TRY(make_memory(opts, false, draft));
-  return write_elements(opts, draft, element, [&](void* out) noexcept {
-    fill_elements(out, opts.count, element, elementSize(opts.type));
-    return Error::Ok;
-  });
+  return fill_new(
+      fields(draft), opts.count, "constant",
+      [&](Backend& backend, const auto& out) { return backend.constant(out, element); },
+      [&](void* out) noexcept {
+        fill_elements(out, opts.count, element, elementSize(opts.type));
+        return Error::Ok;
+      });
 }
 template <int64_t kValue>
 struct AllOf {

@@ -15,7 +15,7 @@
 // - Views and exports: a backend's allocate, for their metadata. The source as it is; a SourceGuard
 //   keeps it and its memory, and its shape is read afterwards.
 // - Copies, fills, clones and texts: a backend's. A MemoryHold keeps the memory meanwhile.
-// - tell_made(): on_made. The finished tensor, which nobody else has.
+// - notify_created(): on_made. The finished tensor, which nobody else has.
 // - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
 //   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once

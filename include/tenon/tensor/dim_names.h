@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Templates: tensors with a type, a shape and names of their dimensions, and without data.
+// Meta tensors, which have a type and a shape but no data, with names of their dimensions.
 #pragma once
 
 #include "tenon/tensor/borrow.h"
@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The names of a template's dimensions, kept as its deleter's callable.
+/// The names of a meta tensor's dimensions, kept as its deleter's callable.
 struct DimNames {
   std::vector<std::string> names;
   void operator()(void*) const noexcept {}
@@ -45,8 +45,8 @@ template <class Out>
 struct MakeTemplate {
   const char* function;
 
-  /// A STATIC tensor of the Meta device: what a model expects, without data. Each dimension may
-  /// have a name, "" for none; without names none has.
+  /// A STATIC meta tensor: what a model expects. Each dimension may have a name, "" for none;
+  /// without names none has.
   /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as
   /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.
   /// Source: Nx.template.
@@ -60,7 +60,7 @@ struct MakeTemplate {
 inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};
 inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
 
-/// The names that a template was made with; none for any other tensor, and for views, whose
+/// The names that make_template() was given; none for any other tensor, and for views, whose
 /// dimensions may be others.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.

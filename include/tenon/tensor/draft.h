@@ -23,10 +23,12 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 using NewTensor = TensorImplPtr;
 
 /// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that
-/// is not null. `room` more bytes follow in the block, for elements. `draft` is null before.
+/// is not null. In ATen mode on the heap, and without a seat. `room` more bytes follow in the block,
+/// for elements. `draft` is null before.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
   constexpr size_t kSeatSize = kHasOwnTensors ? sizeof(Seat) : 0;
+  if (!kHasOwnTensors) metadata_backend = nullptr;
   void* const block = allocate_metadata(kSeatSize + kNodeSize<TensorImpl> + room, metadata_backend);
   if (block == nullptr) return Error::OutOfMemory;
   void* const node = kHasOwnTensors ? (::new (block) Seat)->node() : block;
@@ -81,7 +83,7 @@ class MemoryHold {
   const TensorImpl* tensor() const noexcept { return base_.get(); }
   /// Checks that the held memory's backend still exists.
   Error check(const char* role) const noexcept {
-    return base_ == nullptr ? Error::Ok : check_owner(fields(base_), role);
+    return base_ == nullptr ? Error::Ok : check_data_backend(fields(base_), role);
   }
   /// Where its memory begins; null for none.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
@@ -111,7 +113,7 @@ class MemoryHold {
     if (!kHasOwnTensors || base_ == nullptr || can_grow || !contains(made)) return false;
     made.ownership = Ownership::View;
     made.opaque = fields(base_).opaque;
-    made.owner = fields(base_).owner;
+    made.data_backend = fields(base_).data_backend;
     made.base = std::move(base_);
     return true;
   }
@@ -148,7 +150,7 @@ TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
   const void* const held = release.hold.tensor();
   if (held == nullptr) return Error::Ok;
   constexpr size_t kSize = kControlSize + sizeof(ReleaseHold);
-  void* const block = allocate_metadata(kSize, metadata_backend_beside(fields(source)));
+  void* const block = allocate_metadata(kSize, metadata_backend_of(fields(source)));
   if (block == nullptr) return Error::OutOfMemory;
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;

@@ -17,10 +17,10 @@ inline Error check_writable(const TensorFields& tensor) noexcept {
 }
 
 /// Element 0 on any device; nullptr for a placeholder. An error where the backend is gone, and for
-/// a template, which owns its nothing, unlike a Meta tensor over a null pointer.
+/// a meta tensor that a creator made; one over a null pointer is a placeholder.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
-  raise_if(function, check_owner(tensor, "the tensor"));
+  raise_if(function, check_data_backend(tensor, "the tensor"));
   if (tensor.is_meta() && tensor.ownership == Ownership::Owned) {
     raise_if(function, fail_host_access(tensor));
   }
@@ -31,9 +31,10 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
   return raw_data(function, tensor);
 }
 
-/// The memory described. The view of a deallocated tensor, a template or a placeholder has no data.
+/// The memory described. The view of a deallocated tensor, a meta tensor or a placeholder has no
+/// data.
 inline TensorView view_of(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_owner(tensor, "the tensor"));
+  raise_if(function, check_data_backend(tensor, "the tensor"));
   TensorView view = view_of(tensor);
   raise_if(function, check_lists(view));
   return view;

@@ -45,15 +45,13 @@ struct TensorFields {
   Ownership ownership = Ownership::Borrowed;
   // Bits, so that a TensorImpl takes 160 bytes on bare metal.
   bool readonly : 1;
-  bool opaque : 1;                // only the backend reaches the memory, whatever the device
-  bool deallocated : 1;           // by backend_deallocate(): the metadata is all that is left
-  bool has_seat : 1;              // a Seat lies before the impl's node
-  BackendState* owner = nullptr;  // whose memory it is, where it is not the host's heap
-  // In whose memory this lies, if not the heap's; counted there.
-  BackendState* metadata_backend = nullptr;
+  bool opaque : 1;       // only the backend reaches the memory, whatever the device
+  bool deallocated : 1;  // by backend_deallocate(): the metadata is all that is left
+  bool has_seat : 1;     // a Seat lies before the impl's node
+  BackendState* data_backend = nullptr;      // whose memory it is; null for the host's heap
+  BackendState* metadata_backend = nullptr;  // in whose memory this lies; null for the heap
 
-  TensorFields() noexcept
-      : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
+  TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
   /// For one that has none yet. Constructed: assigning would look for an old one.
   void set_layout(Layout&& made) noexcept {
@@ -75,12 +73,11 @@ struct TensorFields {
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and
-/// when that backend is gone.
-inline BackendState* metadata_backend_beside(const TensorFields& tensor) noexcept {
-  BackendState* const metadata_backend = tensor.metadata_backend;
-  return metadata_backend == nullptr || metadata_backend->find() == nullptr ? nullptr
-                                                                            : metadata_backend;
+/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and if
+/// that backend is gone.
+inline BackendState* metadata_backend_of(const TensorFields& tensor) noexcept {
+  BackendState* const state = tensor.metadata_backend;
+  return state != nullptr && state->is_alive() ? state : nullptr;
 }
 
 /// The memory described, not owned.
@@ -99,7 +96,7 @@ inline Error check_not_deallocated(const TensorFields& tensor, const char* role)
 }
 
 TENON_COLD inline Error fail_meta(const TensorFields& tensor, const char* role) noexcept {
-  return fail(Error::NotSupported, role, " is a template, ", tensor.type, ' ',
+  return fail(Error::NotSupported, role, " is a meta tensor, ", tensor.type, ' ',
               tensor.layout.sizes(), ", which has no data");
 }
 
@@ -113,18 +110,19 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   return fail_reach("the tensor", tensor.device);
 }
 
-/// Checks that the backend that owns the memory still exists.
-inline Error check_owner(const TensorFields& tensor, const char* role) noexcept {
-  if (tensor.owner == nullptr || tensor.owner->find() != nullptr) return Error::Ok;
+/// Checks that the backend whose memory it is still exists.
+inline Error check_data_backend(const TensorFields& tensor, const char* role) noexcept {
+  if (tensor.data_backend == nullptr || tensor.data_backend->is_alive()) return Error::Ok;
   return fail(Error::InvalidState, role, " is in memory of backend ",
-              static_cast<const char*>(tensor.owner->name),
-              tensor.owner->backend == nullptr ? ", which was destroyed"
-                                               : ", and the backend that it wraps was destroyed");
+              static_cast<const char*>(tensor.data_backend->name),
+              tensor.data_backend->backend == nullptr
+                  ? ", which was destroyed"
+                  : ", and the backend that it wraps was destroyed");
 }
 
 inline Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  TENON_TRY(check_owner(tensor, "the tensor"));
+  TENON_TRY(check_data_backend(tensor, "the tensor"));
   if (tensor.is_meta()) return fail_host_access(tensor);
   if (!tensor.has_data()) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
@@ -162,7 +160,7 @@ inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept 
   }
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (!tensor.is_host_accessible()) return fail_host_access(tensor);
-  return check_owner(tensor, "the tensor");
+  return check_data_backend(tensor, "the tensor");
 }
 
 }  // namespace detail

@@ -198,7 +198,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
 /// Writes the elements of a tensor that has some.
 TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const FormatOptions& options,
                                            std::string& out) {
-  TENON_TRY(check_owner(tensor, "the tensor"));
+  TENON_TRY(check_data_backend(tensor, "the tensor"));
   TensorText t(tensor, options, out);
   HostBuffer buffer;
   Layout compact;

@@ -76,7 +76,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const CreateOptions& opts
     return Error::Ok;
   }
   TENON_TRY(make_memory(opts, false, draft));
-  return write_elements(opts, draft, nullptr, [&](void* out) noexcept {
+  return fill_new(fields(draft), opts.count, "", nullptr, [&](void* out) noexcept {
     if (opts.count != 0) std::memcpy(out, values.data(), opts.nbytes());  // data() may be null
     return Error::Ok;
   });
@@ -85,8 +85,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error convert_to_new(const CreateOptions& o
                                                           const Values& values,
                                                           NewTensor& draft) noexcept {
   TENON_TRY(make_memory(opts, false, draft));
-  return write_elements(opts, draft, nullptr,
-                        [&](void* out) noexcept { return convert_values(opts.type, out, values); });
+  return fill_new(fields(draft), opts.count, "", nullptr,
+                  [&](void* out) noexcept { return convert_values(opts.type, out, values); });
 }
 
 /// Every overload of values ends here. `is_flat`: the sizes are the values' own. With another shape
@@ -119,10 +119,13 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const C
                                                     NewTensor& draft) noexcept {
   TENON_TRY(make_memory(opts, false, draft));
   fields(draft).finalize(TensorShapeDynamism::STATIC);  // its layout is that of no dimensions
-  return write_elements(opts, draft, element, [&](void* out) noexcept {
-    std::memcpy(out, element, elementSize(opts.type));
-    return Error::Ok;
-  });
+  return fill_new(
+      fields(draft), 1, "constant",
+      [&](Backend& backend, const auto& out) { return backend.constant(out, element); },
+      [&](void* out) noexcept {
+        std::memcpy(out, element, elementSize(opts.type));
+        return Error::Ok;
+      });
 }
 /// A 0-d tensor of a value, which must fit the type.
 TENON_TEMPLATE_INLINE Error of_scalar(const Scalar& value, const CreateOptions& opts,

@@ -133,7 +133,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   ImplFields& dropped = fields(tensor);
   mark_inline_data_free(dropped);
   dropped.data = nullptr;
-  dropped.owner = nullptr;
+  dropped.data_backend = nullptr;
   dropped.capacity = 0;
   dropped.deallocated = true;
   const TensorImplPtr base = std::move(dropped.base);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the location of a tensor's elements; gives a new tensor its values.
+// Finds the location of a tensor's elements; fills them.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -12,9 +12,10 @@ namespace detail {
 /// The backend that gave a tensor its memory; null for heap memory and memory that came as a
 /// pointer.
 /// Errors: InvalidState when it is gone.
-inline Error find_owner(const TensorFields& tensor, const char* role, Backend*& backend) noexcept {
-  backend = tensor.owner == nullptr ? nullptr : tensor.owner->find();
-  return check_owner(tensor, role);
+inline Error find_data_backend(const TensorFields& tensor, const char* role,
+                               Backend*& backend) noexcept {
+  backend = tensor.data_backend == nullptr ? nullptr : tensor.data_backend->backend;
+  return check_data_backend(tensor, role);
 }
 
 /// The backend that is registered for a device which the host does not reach.
@@ -25,20 +26,19 @@ inline Error find_registered(Device device, const char* role, Backend*& backend)
   }
   return Error::Ok;
 }
-/// Sets the backend that copies the elements; learn() was called for it.
-inline void set_transfer_backend(BackendState& state, MemoryLocation& location) noexcept {
-  location.backend = state.base;
-  location.state = &state;
-}
-/// The backend that copies elements on that device.
-inline Error find_transfer_backend(Device device, const char* role,
-                                   MemoryLocation& location) noexcept {
+/// The state of the backend that is registered for a device; null where there is none.
+inline BackendState* registered_state(Device device) noexcept {
   Backend* const backend = find_backend(device);
-  BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
-  if (state == nullptr || state->find() == nullptr) {  // or what it wraps is gone
+  return backend == nullptr ? nullptr : state_of(*backend);
+}
+/// Sets the backend of a location on a device that the host does not reach: the one that has the
+/// memory, or if none does, the one that is registered for the device.
+inline Error find_backend_of(Device device, const char* role, MemoryLocation& location) noexcept {
+  if (location.state == nullptr) location.state = registered_state(device);
+  if (location.state == nullptr || !location.state->is_alive()) {  // or what it wraps is gone
     return fail_reach(role, device, "; no backend is registered for it");
   }
-  set_transfer_backend(*state, location);
+  location.backend = location.state->base;
   return Error::Ok;
 }
 
@@ -55,19 +55,14 @@ inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
 
 /// Describes the memory of a tensor.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
-/// NotSupported for a template, and for a device without a registered backend; OutOfMemory.
+/// NotSupported for a meta tensor, and for a device without a registered backend; OutOfMemory.
 inline Error find_location(const TensorFields& tensor, const char* role,
                            MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (tensor.is_meta()) return fail_meta(tensor, role);
-  TENON_TRY(check_owner(tensor, role));
-  if (!tensor.is_host_accessible()) {
-    if (tensor.owner != nullptr) {
-      set_transfer_backend(*tensor.owner, location);
-    } else {
-      TENON_TRY(find_transfer_backend(tensor.device, role, location));
-    }
-  }
+  TENON_TRY(check_data_backend(tensor, role));
+  location.state = tensor.data_backend;
+  if (!tensor.is_host_accessible()) TENON_TRY(find_backend_of(tensor.device, role, location));
   if (!tensor.has_data()) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }
@@ -100,7 +95,7 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
 inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
                                MemoryHold& hold) noexcept {
   const TensorFields& t = fields(tensor);
-  if (t.owner == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
+  if (t.data_backend == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
   return hold.hold(tensor);
 }
 
@@ -108,48 +103,35 @@ inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
 /// backend it is not checked.
 TENON_TEMPLATE_INLINE Error check_memory(Device device, const void* data, ScalarType type,
                                          const Layout& layout) noexcept {
-  Backend* const backend = find_backend(device);
-  BackendState* const state = backend == nullptr ? nullptr : known_state(*backend);
+  BackendState* const state = registered_state(device);
   return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
 }
 
 /// The location of a tensor that was just made.
 /// Errors: OutOfMemory.
 inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
-  if (!made.is_host_accessible()) set_transfer_backend(*made.owner, location);
+  location.state = made.data_backend;
+  if (!made.is_host_accessible()) location.backend = made.data_backend->base;
   return set_view(made, location.view);
 }
 
-/// Makes a tensor's values. Asks the backend that owns the memory by `ask(backend, out)`; without
-/// one, or on NotSupported, `make(out)` writes host memory.
-template <class Ask, class Make>
-Error produce(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
-              const Ask& ask, const Make& make) noexcept {
-  BackendState* const state = tensor.owner != nullptr ? tensor.owner : out.state;
-  return state == nullptr ? make(out.view) : state->produce(out, operation, ask, make);
+/// Fills a tensor: by `by_backend(backend, view)` if a backend has the memory, and where there is
+/// none, or it returns NotSupported, by `by_host(view)`, in host memory.
+template <class ByHost>
+Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
+                    FillByBackend by_backend, const ByHost& by_host) noexcept {
+  if (out.state == nullptr || !out.state->may_fill) return by_host(out.view);
+  return out.state->fill(tensor.data, tensor.type, tensor.layout, tensor.layout.numel, operation,
+                         by_backend, by_host);
 }
-
-/// For values that no backend makes.
-inline constexpr std::nullptr_t kNotAsked = nullptr;
-
-/// Gives a new tensor in a backend's memory its values.
-TENON_TEMPLATE_INLINE TENON_COLD Error produce_in_backend(const TensorFields& made,
-                                                          const char* operation, MakeOnBackend ask,
-                                                          MakeRowOnHost make) noexcept {
-  if (made.layout.numel == 0 || made.is_meta()) return Error::Ok;
-  MemoryLocation out;
-  TENON_TRY(locate_new(made, out));
-  return made.owner->produce(out, operation, ask,
-                             [&](const TensorView& view) noexcept { return make(view.data); });
-}
-
-/// Gives a new tensor its values: by the backend's `ask(backend, out)`, and where it has none by
-/// `make(data)`, which writes them to host memory, one after another.
-template <class Ask, class Make>
-Error produce_new(const TensorFields& made, const char* operation, const Ask& ask,
-                  const Make& make) noexcept {
-  if (made.owner == nullptr) return make(made.data);
-  return produce_in_backend(made, operation, ask, make);
+/// Fills a new tensor, of `count` elements in a row, whose shape may not be set yet: as
+/// fill_location(), but by `by_host(data)`.
+template <class ByHost>
+Error fill_new(const TensorFields& made, int64_t count, const char* operation,
+               FillByBackend by_backend, const ByHost& by_host) noexcept {
+  if (made.data_backend == nullptr || !made.data_backend->may_fill) return by_host(made.data);
+  return made.data_backend->fill(made.data, made.type, made.layout, count, operation, by_backend,
+                                 [&](const TensorView& out) noexcept { return by_host(out.data); });
 }
 
 }  // namespace detail

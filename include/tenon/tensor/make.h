@@ -10,7 +10,7 @@
 //       make_impl      metadata                  check_values        as many values?
 //       lay_out        the sizes, in place       adopt_or_copy
 //       set_memory     data, deleter               make_memory       metadata and elements
-//     attach_backend,  if one is given             write_elements    the values
+//     attach_backend,  if one is given             fill_new          the values
 //     check_borrowed   if a device is            write_shape         the sizes, in place
 //     finish           handle or error           finish_new          handle or error
 //
@@ -104,14 +104,9 @@ Error write_shape(const Shape& shape, const CreateOptions& opts, NewTensor& draf
 
 // --- Memory -------------------------------------------------------------------------------------
 
-/// Where tensors in a backend's memory keep their metadata; null for the heap, as always in ATen
-/// mode.
-inline BackendState* metadata_backend_in(Backend* backend) noexcept {
-  return kHasOwnTensors ? find_metadata_backend(backend) : nullptr;
-}
 /// Says that memory is a backend's.
-inline void set_owner(BackendState& state, TensorFields& made) noexcept {
-  made.owner = &state;
+inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
+  made.data_backend = &state;
   made.device = state.device;
   made.opaque = state.opaque;
 }
@@ -121,12 +116,10 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const CreateOpti
                                                                 NewTensor& draft) noexcept {
   Backend& backend = *opts.backend;
   const size_t nbytes = opts.nbytes();
-  BackendState* const state = BackendAccess::state(backend);
+  BackendState* const state = state_of(backend);
   if (state == nullptr) return fail_stateless(backend, nbytes);
-  BackendState* const known = state->find_metadata_backend();
-  BackendState* const metadata_backend = kHasOwnTensors ? known : nullptr;
-  const bool is_small =
-      metadata_backend != nullptr && metadata_backend == state && is_inline_size(nbytes);
+  BackendState* const metadata_backend = state->is_alive() ? state->metadata_backend : nullptr;
+  const bool is_small = kHasOwnTensors && metadata_backend == state && is_inline_size(nbytes);
   TENON_TRY(make_impl(draft, metadata_backend, is_small ? inline_room(nbytes) : 0));
   ImplFields& made = fields(draft);
   made.type = opts.type;
@@ -138,7 +131,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const CreateOpti
     made.deleter.own_block(made.data, *state, taken);
   }
   made.ownership = Ownership::Owned;
-  set_owner(*state, made);
+  set_data_backend(*state, made);
   return Error::Ok;
 }
 
@@ -197,29 +190,6 @@ TENON_TEMPLATE_INLINE Error make_like(const TensorFields& source, CreateOptions&
   return make_owned(Like{opts.backend != nullptr ? kept : source.layout}, opts, false, draft);
 }
 
-// --- Elements -----------------------------------------------------------------------------------
-
-TENON_TEMPLATE_INLINE TENON_COLD Error write_to_backend(const CreateOptions& opts,
-                                                        const TensorFields& made,
-                                                        const void* element,
-                                                        MakeRowOnHost write) noexcept {
-  if (made.is_meta()) return Error::Ok;
-  BackendState* const transfer_backend = made.is_host_accessible() ? nullptr : made.owner;
-  return made.owner->produce_row({{made.data, public_type(made.type), made.device, {}, {}},
-                                  transfer_backend == nullptr ? nullptr : transfer_backend->base,
-                                  transfer_backend},
-                                 opts.count, element, write);
-}
-/// Writes the elements of a draft with memory by `write(data)`, to host memory. Where all are the
-/// one `element`, unless that is null, a backend may do it itself.
-template <class Write>
-Error write_elements(const CreateOptions& opts, NewTensor& draft, const void* element,
-                     const Write& write) noexcept {
-  const TensorFields& made = fields(draft);
-  if (opts.backend != nullptr) return write_to_backend(opts, made, element, write);
-  return write(made.data);
-}
-
 // --- What is returned ---------------------------------------------------------------------------
 
 template <class Out>
@@ -267,8 +237,8 @@ Out finish_shared(const char* function, Error error, Tensor&& shared,
   return finish_value<Out>(function, error, std::move(value));
 }
 
-TENON_TEMPLATE_INLINE TENON_NOINLINE void tell_made(Backend& backend, const TensorFields& made,
-                                                    const char* function) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const TensorFields& made,
+                                                         const char* function) noexcept {
   backend.on_made(
       {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
 }
@@ -289,7 +259,7 @@ TENON_NOINLINE Out finish_new(const char* function, Error error, NewTensor& draf
     error = make_first_handle(draft, value);
     if (error == Error::Ok) error = afterwards(value);
     if (backend != nullptr && error == Error::Ok) {
-      tell_made(*backend, made, function);
+      notify_created(*backend, made, function);
     }
   }
   return finish_value<Out>(function, error, std::move(value));

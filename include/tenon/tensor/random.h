@@ -72,7 +72,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
   const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
   const double* const arguments = plan.arguments;
   constexpr const char* kNames[] = {"random_uniform", "random_normal", "random_integers"};
-  return produce(
+  return fill_location(
       tensor, out, kNames[static_cast<size_t>(plan.distribution)],
       [&](Backend& backend, const auto& view) {
         if (plan.distribution == Distribution::Uniform) {
@@ -93,7 +93,7 @@ TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const
   const int64_t numel = layout.numel;
   if (numel == 0 || tensor.is_meta()) return Error::Ok;
   const Generator::State start = generator.state();
-  if (tensor.owner != nullptr || !tensor.is_host_accessible()) {
+  if (tensor.data_backend != nullptr || !tensor.is_host_accessible()) {
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
     const TensorView view = view_of(tensor);

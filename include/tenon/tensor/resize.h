@@ -18,7 +18,7 @@ TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count)
     why = "the tensor is a view";
   } else if (tensor.layout.offsets.min < 0) {
     why = "strides reach below element 0";
-  } else if (tensor.owner == nullptr && !tensor.device.is_cpu()) {
+  } else if (tensor.data_backend == nullptr && !tensor.device.is_cpu()) {
     why = "it is neither the host's nor given by a backend";
   } else if (is_borrowed(tensor)) {
     error = Error::InUse;
@@ -33,7 +33,7 @@ TENON_TEMPLATE_INLINE Error allocate_room(const Resizable& tensor, Backend* back
                                           Replacement& memory) noexcept {
   if (backend != nullptr) {
     if (tensor.is_meta()) nbytes = 0;
-    BackendState* const state = tensor.owner;
+    BackendState* const state = tensor.data_backend;
     TENON_TRY(state->allocate(nbytes, kDataAlignment, memory.data));
     memory.release.own_block(memory.data, *state, nbytes);
     return Error::Ok;
@@ -49,12 +49,12 @@ TENON_TEMPLATE_INLINE Error allocate_room(const Resizable& tensor, Backend* back
 TENON_TEMPLATE_INLINE Error keep_elements(const Resizable& tensor, ptrdiff_t kept,
                                           void* data) noexcept {
   const auto nbytes = static_cast<size_t>(kept) * elementSize(tensor.type);
-  if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a template
+  if (nbytes == 0 || tensor.data == nullptr) return Error::Ok;  // a placeholder or a meta tensor
   if (tensor.is_host_accessible()) {
     std::memcpy(data, tensor.data, nbytes);
     return Error::Ok;
   }
-  return tensor.owner->copy_within(data, tensor.data, nbytes);
+  return tensor.data_backend->copy_within(data, tensor.data, nbytes);
 }
 
 /// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
@@ -64,7 +64,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
                                           const ArrayRef<int64_t>* sizes) noexcept {
   TENON_TRY(check_can_grow(tensor, needed));
   Backend* backend = nullptr;
-  TENON_TRY(find_owner(tensor, "the tensor", backend));
+  TENON_TRY(find_data_backend(tensor, "the tensor", backend));
   const Tensor held = handle;  // NOLINT(performance-unnecessary-copy-initialization)
   const ptrdiff_t reach = tensor.layout.required_span_size();
   const TensorShapeDynamism dynamism = tensor.dynamism;

@@ -115,7 +115,7 @@ Error make_range(Number start, Number end, Number step, const CreateOptions& opt
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
   TENON_TRY(make_row_major({count}, opts, false, draft));
-  return produce_new(fields(draft), "", kNotAsked, [&](void* out) noexcept {
+  return fill_new(fields(draft), count, "", nullptr, [&](void* out) noexcept {
     store_range(type, out, start, step, count);
     return Error::Ok;
   });
@@ -174,8 +174,8 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
   }
   TENON_TRY(make_row_major(sizes, opts, false, draft));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
-  return produce_new(
-      fields(draft), "iota",
+  return fill_new(
+      fields(draft), numel, "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
         if (!axis.has_value()) return store_range<int64_t>(type, out, 0, 1, numel), Error::Ok;
@@ -201,8 +201,9 @@ TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opt
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
   const bool is_zero = opts.backend == nullptr;
-  return produce_new(
-      fields(draft), "eye", [](Backend& backend, const auto& out) { return backend.eye(out); },
+  return fill_new(
+      fields(draft), n * m, "eye",
+      [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);
         const size_t size = elementSize(opts.type);

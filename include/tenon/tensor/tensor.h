@@ -66,7 +66,7 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
   /// read it.
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// template; so for all pointers.
+  /// meta tensor; so for all pointers.
   const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
@@ -107,7 +107,7 @@ class Tensor : public TensorMetadata<Tensor> {
     detail::ImplFields& fields = impl_->fields_;
     fields.data = data;
     fields.ownership = Ownership::Borrowed;  // so that it does not grow
-    fields.owner = nullptr;
+    fields.data_backend = nullptr;
     fields.readonly = false;
     fields.opaque = false;
     // Reserved room was in the old memory. A DYNAMIC_BOUND tensor keeps its bound.

@@ -169,7 +169,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// template; so for all pointers.
+  /// meta tensor; so for all pointers.
   const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const TENON_LIFETIMEBOUND {

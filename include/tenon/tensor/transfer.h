@@ -27,7 +27,7 @@ TENON_TEMPLATE_INLINE Error find_backend_of(const TensorArg& tensor, Backend*& b
   TENON_TRY(check_metadata(tensor, "the tensor"));
   const TensorFields& t = fields(tensor);
   TENON_TRY(check_not_deallocated(t, "the tensor"));
-  TENON_TRY(find_owner(t, "the tensor", backend));
+  TENON_TRY(find_data_backend(t, "the tensor", backend));
   if (backend != nullptr) return Error::Ok;
   if (t.is_host_accessible()) {
     backend = &host_backend();
@@ -42,7 +42,7 @@ TENON_TEMPLATE_INLINE Error find_backend_of(const TensorArg& tensor, Backend*& b
 
 /// Whether a tensor lives in `backend`'s memory.
 TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend) noexcept {
-  if (tensor.owner != nullptr) return tensor.owner->backend == &backend;
+  if (tensor.data_backend != nullptr) return tensor.data_backend->backend == &backend;
   return tensor.device.is_cpu()
              ? BackendAccess::is_host_heap(backend)
              : tensor.device == backend.device() && find_backend(tensor.device) == &backend;
@@ -69,7 +69,7 @@ struct BackendCopy {
   /// host unless one of them knows the other.
   /// Ownership: owns its memory.
   /// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
-  /// gone), NotSupported (a template, which has nothing to copy; memory of a device for which no
+  /// gone), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which no
   /// backend is registered), OutOfMemory, and what the backends report.
   /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
   Out operator()(detail::ConstTensorArg t, Backend& backend) const {

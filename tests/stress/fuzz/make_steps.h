@@ -237,7 +237,7 @@ inline void make_new(Program& p) {
         impl);
 }
 
-/// Whose the memory is of a tensor like `from`, which has none: a template's clone is a template.
+/// Whose the memory is of a tensor like `from`, which has none: a clone of a meta tensor is one.
 inline Ownership placeholder_ownership(const Impl& from) {
   return from.is_meta() && from.ownership != Ownership::Borrowed ? Ownership::Owned
                                                                  : Ownership::Borrowed;

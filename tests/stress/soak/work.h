@@ -109,7 +109,7 @@ struct Shared {
   PoolBackend pool{host_backend()};
   TrackingBackend tracking{host_backend()};
   ExprBackend recorder;
-  MetaBackend templates;
+  MetaBackend meta;
   Queue queue;
 };
 
@@ -452,7 +452,7 @@ class Worker {
     EXPECT(is_all(module.get_output()->toTensor(), 2 * value));
   }
 
-  /// Tensors without memory: expressions and templates.
+  /// Tensors without memory: expressions and meta tensors.
   void record() {
     const int32_t value = number();
     const TensorPtr later = full({side(), side()}, value, ScalarType::Int, shared_.recorder);
@@ -460,7 +460,7 @@ class Worker {
     if (below(2) == 0) EXPECT(fill_(tenon::select(later, 0, 0), value) == Error::Ok);
     EXPECT(!to_dot(later).empty());
     keep(materialize(later, backend()), value);
-    const TensorPtr expected = empty({3, 4}, ScalarType::Int, shared_.templates);
+    const TensorPtr expected = empty({3, 4}, ScalarType::Int, shared_.meta);
     EXPECT(copy_(expected, later) == Error::NotSupported);
   }
 

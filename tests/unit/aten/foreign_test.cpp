@@ -117,8 +117,8 @@ TEST_CASE("foreign tensors: a meta one is of the Meta device, without memory") {
   CHECK(tests::sizes(tenon::view(t, {3, 2})) == Vector{3, 2});
   CHECK(tenon::view(t, {3, 2}).is_meta());
   CHECK(tenon::clone_tensor_ptr(t)->is_meta());
-  RETURNS(NotSupported, "is a template", tenon::fill_(t, 1));
-  RAISES(NotSupported, "is a template", tenon::const_data_ptr<float>(t));
+  RETURNS(NotSupported, "is a meta tensor", tenon::fill_(t, 1));
+  RAISES(NotSupported, "is a meta tensor", tenon::const_data_ptr<float>(t));
 }
 
 TEST_CASE("foreign tensors: one whose storage was shrunk below its elements is InvalidState") {

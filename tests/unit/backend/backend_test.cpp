@@ -13,7 +13,7 @@ namespace {
 
 void* take(Backend& backend, size_t nbytes) {
   void* p = &backend;
-  REQUIRE(detail::known_state(backend)->allocate(nbytes, detail::kDataAlignment, p) == Error::Ok);
+  REQUIRE(detail::state_of(backend)->allocate(nbytes, detail::kDataAlignment, p) == Error::Ok);
   return p;
 }
 detail::BackendState* state_of(const Backend& backend) {
@@ -45,7 +45,7 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
   }
   PlacedBackend backend(nullptr, true);
   CHECK(backend.live_blocks() == 0);
-  CHECK(detail::known_state(backend) == nullptr);
+  CHECK(detail::state_of(backend) == nullptr);
   RETURNS(OutOfMemory, "backend placed has no memory for 8 bytes",
           detail::fail_stateless(backend, 8));
   CHECK(backend.deallocations == 1);

@@ -116,7 +116,7 @@ TEST_CASE("call_backend: a long text is cut, not lost") {
 TEST_CASE("upload and download: they are the backend's copies, under those names") {
   MinimalBackend backend("gpu");
   void* p = nullptr;
-  REQUIRE(detail::known_state(backend)->allocate(4, detail::kDataAlignment, p) == Error::Ok);
+  REQUIRE(detail::state_of(backend)->allocate(4, detail::kDataAlignment, p) == Error::Ok);
   const int32_t five = 5;
   CHECK(detail::upload(backend, p, &five, 4) == Error::Ok);
   CHECK(backend.get<int32_t>(p, 0) == 5);
@@ -147,13 +147,13 @@ TEST_CASE("metadata: from the heap, aligned for pointers and as large as asked")
 TEST_CASE("metadata: a block of a backend's counts there, and is given back there") {
   alignas(64) static unsigned char buffer[4096];
   ArenaBackend arena(buffer, sizeof buffer);
-  void* const p = detail::allocate_metadata(40, detail::known_state(arena));
+  void* const p = detail::allocate_metadata(40, detail::state_of(arena));
   REQUIRE(p != nullptr);
   CHECK(p > static_cast<void*>(buffer));
   CHECK(p < static_cast<void*>(buffer + sizeof buffer));
   CHECK(arena.live_blocks() == 1);
   std::memset(p, 1, 40);
-  CHECK(detail::allocate_metadata(4000, detail::known_state(arena)) == nullptr);
+  CHECK(detail::allocate_metadata(4000, detail::state_of(arena)) == nullptr);
   const std::string total = std::to_string(4000 + 2 * sizeof(void*));
   CHECK(contains(last(), "backend arena has no memory for " + total + " bytes"));
   CHECK(arena.live_blocks() == 1);

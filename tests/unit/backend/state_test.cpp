@@ -14,7 +14,7 @@ namespace {
 
 void* take(Backend& backend, size_t nbytes) {
   void* p = &backend;
-  REQUIRE(detail::known_state(backend)->allocate(nbytes, detail::kDataAlignment, p) == Error::Ok);
+  REQUIRE(detail::state_of(backend)->allocate(nbytes, detail::kDataAlignment, p) == Error::Ok);
   return p;
 }
 detail::BackendState* state_of(const Backend& backend) {
@@ -86,13 +86,11 @@ TEST_CASE("allocate: without memory it says whose, how much, and what the backen
   MinimalBackend backend("gpu");
   backend.room = 100;
   void* p = &backend;
-  CHECK(detail::known_state(backend)->allocate(101, detail::kDataAlignment, p) ==
-        Error::OutOfMemory);
+  CHECK(detail::state_of(backend)->allocate(101, detail::kDataAlignment, p) == Error::OutOfMemory);
   CHECK(p == nullptr);
   CHECK(std::string(last_error_message()) == "backend gpu has no memory for 101 bytes");
   backend.refusal = "it has 100";
-  CHECK(detail::known_state(backend)->allocate(102, detail::kDataAlignment, p) ==
-        Error::OutOfMemory);
+  CHECK(detail::state_of(backend)->allocate(102, detail::kDataAlignment, p) == Error::OutOfMemory);
   CHECK(std::string(last_error_message()) == "backend gpu has no memory for 102 bytes: it has 100");
   CHECK(backend.live_blocks() == 0);
   // Without a state what the backend gave goes back.

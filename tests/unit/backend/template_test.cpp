@@ -15,7 +15,7 @@ TEST_CASE("MetaBackend: opaque memory of its own device, of which there is none"
   CHECK(backend.is_opaque());
   CHECK(&backend.base() == &backend);
   CHECK(backend.metadata_backend() == nullptr);
-  const std::string words = "a template has a type and a shape, no data";
+  const std::string words = "a meta tensor has a type and a shape, no data";
   CHECK(backend.allocate(16, 64) == nullptr);
   CHECK(last_error_message() == words);
   backend.deallocate(nullptr, 16);
@@ -34,7 +34,7 @@ TEST_CASE("MetaBackend: inspect appends the type and the shape") {
   std::string text = "x: ";
   const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
   CHECK(backend.inspect(view, 1000, text) == Error::Ok);
-  CHECK(text == "x: Template Float {2, 3}");
+  CHECK(text == "x: Meta Float {2, 3}");
 }
 
 }  // namespace template_test

@@ -320,7 +320,7 @@ TEST_CASE("tensors of a tracker over a pool, over an arena and a device, behave 
   CHECK(device.faults == 0);
 }
 
-TEST_CASE("templates: creators give the host's shapes, what needs data says that there is none") {
+TEST_CASE("meta tensors: creators give the host's shapes, what needs data says so") {
   MetaBackend backend;
   for (const auto& [what, make] : kMakers) {
     INFO(what);
@@ -334,7 +334,7 @@ TEST_CASE("templates: creators give the host's shapes, what needs data says that
   }
   const TensorPtr t = zeros({2, 3}, TensorShapeDynamism::DYNAMIC, backend);
   const TensorPtr host = zeros({2, 3});
-  const char* const words = "template, Float {2, 3}, which has no data";
+  const char* const words = "meta tensor, Float {2, 3}, which has no data";
   float values[6] = {};
   Generator generator(1);
   RETURNS(NotSupported, words, copy_(host, t));

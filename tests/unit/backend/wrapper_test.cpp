@@ -68,7 +68,7 @@ TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and i
     CountingBackend inner;
     Wrapper wrapper(inner);
     void* p = nullptr;
-    REQUIRE(detail::known_state(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
+    REQUIRE(detail::state_of(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
     CHECK(wrapper.live_blocks() == 1);
     CHECK(inner.live_blocks() == 0);
     detail::release_to(*detail::BackendAccess::state(wrapper), p, 8);
@@ -84,13 +84,13 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   Wrapper middle(*inner);
   Wrapper outer(static_cast<Backend&>(middle));
   void* p = nullptr;
-  detail::BackendState* const state = detail::known_state(outer);
+  detail::BackendState* const state = detail::state_of(outer);
   REQUIRE(state->allocate(8, detail::kDataAlignment, p) == Error::Ok);
-  CHECK(state->find() == &outer);
+  CHECK(state->is_alive());
   inner.reset();
   CHECK(told.count() == 1);
   CHECK(told.last() == "InUse: backend counting was destroyed before one that wraps it");
-  CHECK(state->find() == nullptr);
+  CHECK(!state->is_alive());
   RETURNS(InvalidState, "has no memory, and the backend that it wraps was destroyed",
           state->allocate(8, detail::kDataAlignment, p));
   detail::release_to(*state, p, 8);  // AddressSanitizer would tell

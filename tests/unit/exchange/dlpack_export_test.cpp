@@ -199,7 +199,7 @@ TEST_CASE("to_dlpack: what has no data is an error by the called name, which ret
   check(TensorPtr(), Error::InvalidState, "the tensor is undefined");
   check(make_tensor_ptr({2}, nullptr), Error::InvalidState, "the tensor is a placeholder");
   const TensorPtr t = make_template({2, 3}, ScalarType::Float);
-  check(t, Error::NotSupported, "the tensor is a template");
+  check(t, Error::NotSupported, "the tensor is a meta tensor");
 #if !TENON_ATEN_MODE
   CHECK_FALSE(detail::fields(t).borrows.any());
   CHECK(t->use_count() == 1);

@@ -258,7 +258,7 @@ TEST_CASE("Module: an input without data is refused before the runtime sees it, 
     RETURNS(InvalidState, "run: input 0: element 1: " + bad.words, unknown.run("forward", list));
   }
   MetaBackend shapes;
-  RETURNS(NotSupported, "run: input 0: the tensor is a template",
+  RETURNS(NotSupported, "run: input 0: the tensor is a meta tensor",
           unknown.run("forward", zeros({1, 2}, shapes)));
   CHECK(known.runs + unknown.runs == 0);
   CHECK(unknown.run("forward", EValue::optional_tensor_list(std::vector<Tensor>(1))) == Error::Ok);

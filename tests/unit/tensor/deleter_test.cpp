@@ -64,7 +64,7 @@ void check_callable() {
 
 TEST_CASE("Deleter: a block of a backend goes back there once, whoever holds the Deleter") {
   PmrBackend backend;
-  detail::BackendState& state = *detail::known_state(backend);
+  detail::BackendState& state = *detail::state_of(backend);
   const auto take = [&] {
     void* data = nullptr;
     REQUIRE(state.allocate(100, detail::kDataAlignment, data) == Error::Ok);

@@ -22,7 +22,7 @@ TEST_CASE("make_template: type, shape and names, and no data") {
 
 TEST_CASE("make_template: every access to data is an error that says what it is") {
   const auto t = make_template({2, 3}, ScalarType::Float);
-  const char* const words = "template, Float {2, 3}, which has no data";
+  const char* const words = "meta tensor, Float {2, 3}, which has no data";
   RAISES(NotSupported, words, const_data_ptr(t));
   RAISES(NotSupported, words, mutable_data_ptr(t));
   RAISES(NotSupported, words, (accessor<float, 2>(t)));
@@ -53,12 +53,12 @@ TEST_CASE("make_template: names are one for each dimension, each but the empty o
   CHECK(try_make_template({1}, ScalarType::Undefined).error() == Error::InvalidType);
 }
 
-TEST_CASE("make_template: what is like a template is one") {
+TEST_CASE("make_template: what is like a meta tensor is one") {
   const auto t = make_template({2, 3}, ScalarType::Float);
   CHECK(device(empty_like(t)).type() == DeviceType::Meta);
   CHECK(device(clone_tensor_ptr(t)).type() == DeviceType::Meta);
-  RAISES(NotSupported, "the tensor is a template, Float {2, 3}", const_data_ptr(empty_like(t)));
-  RAISES(NotSupported, "the tensor is a template, Float {2, 3}",
+  RAISES(NotSupported, "the tensor is a meta tensor, Float {2, 3}", const_data_ptr(empty_like(t)));
+  RAISES(NotSupported, "the tensor is a meta tensor, Float {2, 3}",
          const_data_ptr(clone_tensor_ptr(t)));
   CHECK(values<float>(zeros_like(t, default_backend())) == std::vector<float>(6));
 }

@@ -202,12 +202,12 @@ TEST_CASE("expression: that of a backend which wraps one") {
 }
 
 TEST_CASE("expression: a tensor of another backend is refused by name") {
-  MetaBackend templates;
+  MetaBackend meta;
   ExprBackend backend;
   RAISES(NotSupported,
          "expression: the tensor is in memory of backend cpu, which keeps no expressions",
          expression(zeros({2})));
-  RAISES(NotSupported, "template", expression(zeros({2}, templates)));
+  RAISES(NotSupported, "meta tensor", expression(zeros({2}, meta)));
   RAISES(InvalidState, "materialize: the tensor is undefined", materialize(TensorPtr(), cpu()));
   const TensorPtr t = zeros({2}, backend);
   CHECK(backend_deallocate(t) == Deallocation::Ok);
@@ -258,14 +258,14 @@ TEST_CASE("materialize: gives what the CPU's creators make, in type, shape and b
 TEST_CASE("materialize: keeps the dynamism; records again, describes, and says what failed") {
   ExprBackend backend;
   ExprBackend other;
-  MetaBackend templates;
+  MetaBackend meta;
   const TensorPtr t = uniform(0, 1, {2}, TensorShapeDynamism::STATIC, Generator(1), backend);
   CHECK(shape_dynamism(materialize(t, cpu())) == TensorShapeDynamism::STATIC);
   const TensorPtr again = materialize(t, other);
   CHECK(text(again) == "Uniform(0, 1) Float {2}");
   CHECK(&backend_of(again) == &other);
-  const TensorPtr shape = materialize(t, templates);
-  CHECK(shape->device() == templates.device());
+  const TensorPtr shape = materialize(t, meta);
+  CHECK(shape->device() == meta.device());
   CHECK(tests::sizes(shape) == tests::Vector{2});
   ArenaBackend arena(nullptr, 0);
   RAISES(OutOfMemory, "materialize: ", materialize(t, arena));

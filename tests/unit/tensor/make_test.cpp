@@ -47,10 +47,10 @@ TEST_CASE("create: an error has the function's name, as an Exception or in a Res
   CHECK(listener.live_blocks() == 0);
 }
 
-TEST_CASE("create: 0 bytes of a backend are none, and count nevertheless; a template has none") {
+TEST_CASE("create: 0 bytes of a backend are none, and count nevertheless; a meta tensor has none") {
   MinimalBackend backend;
-  MetaBackend templates;
-  for (Backend* b : {static_cast<Backend*>(&backend), static_cast<Backend*>(&templates)}) {
+  MetaBackend meta;
+  for (Backend* b : {static_cast<Backend*>(&backend), static_cast<Backend*>(&meta)}) {
     const TensorPtr t = empty({b == &backend ? 0 : 1000}, *b);
     CHECK(detail::fields(t).data == nullptr);
     CHECK(b->live_blocks() == 1);

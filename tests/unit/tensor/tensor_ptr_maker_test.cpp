@@ -294,7 +294,7 @@ TEST_CASE("for_blob: the Meta device needs no data") {
   auto t = for_blob(null, {2, 3}, ScalarType::Half).device(DeviceType::Meta).make_tensor_ptr();
   CHECK(t->numel() == 6);
   CHECK(const_data_ptr(t) == nullptr);
-  RAISES(NotSupported, "template", mutable_data_ptr<Half>(t));
+  RAISES(NotSupported, "meta tensor", mutable_data_ptr<Half>(t));
 }
 
 TEST_CASE("from_blob: the type follows from the pointer") {

@@ -88,8 +88,8 @@ TEST_CASE("conformance: ArenaBackend, and TrackingBackend over PoolBackend over 
 }
 
 TEST_CASE("conformance: backends without data") {
-  MetaBackend templates;
-  run_all(templates);
+  MetaBackend meta;
+  run_all(meta);
   ExprBackend recorder;
   BackendTraits traits;
   traits.reuses_addresses = false;

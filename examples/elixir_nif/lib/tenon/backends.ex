@@ -125,7 +125,7 @@ defmodule Tenon.TemplateBackend do
         Tenon.TemplateBackend
       >
       iex> Tenon.to_binary(Tenon.template({2, 3}, {:f, 32}))
-      ** (ArgumentError) to_binary: the tensor is a template, Float {2, 3}, which has no data
+      ** (ArgumentError) to_binary: the tensor is a meta tensor, Float {2, 3}, which has no data
   """
   use Tenon.Backend
 

@@ -45,7 +45,7 @@ defmodule Tenon.Blob do
   @doc """
   Describes the memory of a tensor, or of a binary of more than 64 bytes, which is its owner.
 
-  A tensor without memory, a template or an expression, is an `ArgumentError`, as is a binary whose
+  A tensor without memory, a meta tensor or an expression, is an `ArgumentError`, as is a binary whose
   bytes may move: a shorter one, which is in its process's memory, and one that begins within a byte.
 
       iex> binary = :binary.copy(<<7>>, 100)

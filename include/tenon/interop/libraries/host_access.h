@@ -10,8 +10,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Checks that the host may reach the tensor's elements through a pointer, as elements of its type.
-/// Errors: InvalidState (undefined or deallocated; a placeholder), NotSupported (a template; memory
-/// that the host cannot reach), InvalidArgument (data that is not aligned).
+/// Errors: InvalidState (undefined or deallocated; a placeholder), NotSupported (a meta tensor;
+/// memory that the host cannot reach), InvalidArgument (data that is not aligned).
 TENON_TEMPLATE_INLINE Error check_host_access(const TensorArg& tensor) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(tensor);

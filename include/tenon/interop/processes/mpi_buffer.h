@@ -57,7 +57,7 @@ struct MpiBuffer : MpiElements {
     data = t.data;
     // Most tensors. A MemoryLocation copies the lists: as costly as all else before MPI's function.
     if (scalar_type == t.type && t.layout.row_major && t.data != nullptr && !t.readonly &&
-        t.owner == nullptr && t.is_host_accessible()) {
+        t.data_backend == nullptr && t.is_host_accessible()) {
       return describe(t.type, numel);
     }
     MemoryLocation location;

@@ -45,7 +45,7 @@ inline DeviceBackend* find_device_backend(DLDevice device) noexcept {
 inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) noexcept {
   if (!has_streams(tensor.device)) return Error::Ok;
   Backend* backend = nullptr;
-  TENON_TRY(find_owner(tensor, "the tensor", backend));
+  TENON_TRY(find_data_backend(tensor, "the tensor", backend));
   if (backend == nullptr) backend = find_backend(tensor.device);
   if (backend == nullptr) return Error::Ok;
   device = backend->as_device();

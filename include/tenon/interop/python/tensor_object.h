@@ -103,7 +103,7 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
   BackendState* const metadata_backend =
-      source.defined() ? metadata_backend_beside(fields(source)) : nullptr;
+      source.defined() ? metadata_backend_of(fields(source)) : nullptr;
   NewTensor draft;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));

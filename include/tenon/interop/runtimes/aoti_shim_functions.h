@@ -55,7 +55,7 @@ AOTITorchError aoti_data(const char* function, AtenTensorHandle handle, T** out)
   return aoti_on(function, handle, [&](const Tensor& tensor) {
     TENON_TRY(check_defined(tensor, "the tensor"));
     const TensorFields& from = fields(TensorArg(tensor));
-    TENON_TRY(check_owner(from, "the tensor"));
+    TENON_TRY(check_data_backend(from, "the tensor"));
     *out = from.data;
     return Error::Ok;
   });
@@ -151,7 +151,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     }
     if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
     TENON_TRY(make_first_handle(draft, made));
-    if (opts.backend != nullptr) tell_made(*opts.backend, fields(TensorArg(made)), "empty");
+    if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(made)), "empty");
   }
   if (call == nullptr || call->made == nullptr) return Error::Ok;
   const void* const impl = made.unsafeGetTensorImpl();

@@ -115,7 +115,7 @@ struct ExecutorchLayout {
 /// Ownership: none; the memory must stay.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (strides that are not
 /// dense in some dim order; more dimensions than kMaxRank; a size or stride of more than 32 bits;
-/// another device, a template).
+/// another device, a meta tensor).
 TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
                                                    ExecutorchLayout& layout) noexcept {
   using Theirs = ::executorch::aten::DeviceType;
@@ -192,7 +192,7 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
   MemoryHold memory;  // first: the backend's code may drop the source
   TENON_TRY(memory.hold(source));
   void* const block =
-      allocate_metadata(kNodeSize<ExecutorchExport>, metadata_backend_beside(fields(source)));
+      allocate_metadata(kNodeSize<ExecutorchExport>, metadata_backend_of(fields(source)));
   if (block == nullptr) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }

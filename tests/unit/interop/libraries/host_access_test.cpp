@@ -32,7 +32,7 @@ TEST_CASE("check_host_access: refuses what has no memory, or not the host's") {
   float data[2] = {};
   RETURNS(NotSupported, "the tensor is on cuda:0, which the host cannot reach",
           check_host_access(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
-  RETURNS(NotSupported, "the tensor is a template",
+  RETURNS(NotSupported, "the tensor is a meta tensor",
           check_host_access(for_blob(nullptr, {2}).device("meta").make_tensor_ptr()));
   TensorPtr gone = make_tensor_ptr({1.0f, 2.0f});
   REQUIRE(backend_deallocate(gone) == Deallocation::Ok);

@@ -132,7 +132,7 @@ TEST_CASE("mpi buffer: what cannot be read or written is refused by name") {
   CHECK(buffer.find(from_blob(constant, {2}), "the source", MpiUse::Read) == Error::Ok);
   RETURNS(InvalidArgument, "share memory",
           buffer.find(expand(*zeros({1}), {2}), "the output", MpiUse::Write));
-  RETURNS(NotSupported, "it is a template",
+  RETURNS(NotSupported, "it is a meta tensor",
           buffer.find(make_template({2}, ScalarType::Float), "it", MpiUse::Read));
 }
 

@@ -276,8 +276,8 @@ TEST_CASE("ExecutorchLayout: a tensor without memory is refused") {
   RETURNS(InvalidState, "the tensor is undefined", make(TensorPtr()));
   RETURNS(InvalidState, "the tensor is a placeholder without data",
           make(make_tensor_ptr({2, 3}, nullptr)));
-  MetaBackend templates;
-  RETURNS(NotSupported, "is a template", make(empty({2}, templates)));
+  MetaBackend meta;
+  RETURNS(NotSupported, "is a meta tensor", make(empty({2}, meta)));
   TensorPtr gone = zeros({2});
   CHECK(backend_deallocate(gone) == Deallocation::Ok);
   RETURNS(InvalidState, "was deallocated", make(gone));
