@@ -10,8 +10,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a Layout is made of. An empty dim_order is implied by the strides, or row-major; empty strides
-/// are the dense ones of the dim order.
+/// What a Layout is made of. An empty dim_order is implied by the strides, or row-major; empty
+/// strides are the dense ones of the dim order.
 struct LayoutArgs {
   ArrayRef<int64_t> sizes;
   ArrayRef<int64_t> strides = {};
@@ -170,8 +170,8 @@ class Layout {
     std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof *this);
   }
 
-  /// Writes the row-major layout of sizes of this rank, in one walk. Their product says whether they
-  /// are valid.
+  /// Writes the row-major layout of sizes of this rank, in one walk. Their product says whether
+  /// they are valid.
   TENON_ALWAYS_INLINE detail::ShapeProduct write(const int64_t* sizes) noexcept {
     const Pointers to = lists();
     detail::ShapeProduct pass;

@@ -9,7 +9,6 @@
 
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
-#include "tenon/exchange/dlpack_own.h"
 #include "tenon/exchange/dlpack_types.h"
 
 TENON_BEGIN_NAMESPACE
@@ -22,12 +21,14 @@ struct DLPackViolation {
 
 namespace detail {
 
+class MemoryHold;
+
 /// The contents of a struct of any header.
 struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
-  MemoryHold* own = nullptr;  // of a struct that this library made
+  MemoryHold* own = nullptr;  // in an import, of a struct that this library made
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   ArrayRef<int64_t> sizes() const noexcept {
@@ -46,7 +47,6 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     read.flags = from.flags;
   }
   std::memcpy(&read.tensor, &from.dl_tensor, sizeof read.tensor);
-  read.own = DLPackExport<Managed>::memory_of(from);
   return read;
 }
 
@@ -123,23 +123,19 @@ inline Error check_dlpack_device(DLDevice device) noexcept {
   return fail(Error::InvalidArgument, "the device index is ", device.device_id);
 }
 
-/// The result of checking a struct.
-struct DLPackShape {
-  ScalarType type = ScalarType::Undefined;
-  Layout layout;
-};
-
 /// Calls `found(error)` for each violation, whose text is in last_error(), until it returns false.
+/// The struct's type and layout are written in place: moving a layout costs more than making it.
 template <class Found>
-void find_violations(const DLPackContents& from, DLPackShape& shape, const Found& found) {
+void find_violations(const DLPackContents& from, ScalarType& type, Layout& layout,
+                     const Found& found) {
   const DLTensor& t = from.tensor;
   if (from.version.major != kDLPackVersion.major) {
     found(fail(Error::NotSupported, "the struct is of DLPack ", from.version.major, ".",
                from.version.minor, ", expected version ", kDLPackVersion.major));
     return;
   }
-  shape.type = type_from_dlpack(t.dtype);
-  const bool is_known = shape.type != ScalarType::Undefined;
+  type = type_from_dlpack(t.dtype);
+  const bool is_known = type != ScalarType::Undefined;
   if (!is_known &&
       !found(fail(Error::NotSupported, "there is no element type for DLPack's code ",
                   int{t.dtype.code}, t.dtype.code == kDLFloat8_e8m0fnu ? ", float8_e8m0fnu," : "",
@@ -165,8 +161,7 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
   }
   const ArrayRef<int64_t> sizes = from.sizes();
   const ArrayRef<int64_t> strides(t.strides, t.strides == nullptr ? 0 : sizes.size());
-  const Error error =
-      make_layout({sizes, strides}, is_known ? elementSize(shape.type) : 1, shape.layout);
+  const Error error = make_layout({sizes, strides}, is_known ? elementSize(type) : 1, layout);
   if (error != Error::Ok && !found(error)) return;
   if (t.data == nullptr) {
     for (const int64_t size : sizes) {
@@ -177,10 +172,10 @@ void find_violations(const DLPackContents& from, DLPackShape& shape, const Found
 }
 
 /// The first violation, as an error.
-TENON_TEMPLATE_INLINE Error check_dlpack_contents(const DLPackContents& from,
-                                                  DLPackShape& shape) noexcept {
+TENON_TEMPLATE_INLINE Error check_dlpack_contents(const DLPackContents& from, ScalarType& type,
+                                                  Layout& layout) noexcept {
   Error first = Error::Ok;
-  find_violations(from, shape, [&first](Error error) noexcept {
+  find_violations(from, type, layout, [&first](Error error) noexcept {
     first = error;
     return false;
   });
@@ -199,8 +194,9 @@ template <class Managed, detail::IfManaged<Managed> = 0>
 std::vector<DLPackViolation> check_dlpack(const Managed* managed) {
   if (managed == nullptr) return {{Error::InvalidArgument, "the pointer is null"}};
   std::vector<DLPackViolation> all;
-  detail::DLPackShape shape;
-  detail::find_violations(detail::read_dlpack(*managed), shape, [&all](Error error) {
+  auto type = own::ScalarType::Undefined;
+  Layout layout;
+  detail::find_violations(detail::read_dlpack(*managed), type, layout, [&all](Error error) {
     all.push_back({error, last_error_message()});
     return true;
   });

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "tenon/backend/calls.h"
 #include "tenon/exchange/dlpack_check.h"
-#include "tenon/exchange/dlpack_own.h"
 #include "tenon/tensor/clone.h"
 
 TENON_BEGIN_NAMESPACE
@@ -22,20 +22,77 @@ enum class LegacyReadOnly : uint8_t {
 
 namespace detail {
 
-/// Checks that DLPack can describe the tensor.
+/// A struct's hold on its memory; both are in one block.
+struct DLPackBlock {
+  MemoryHold memory;
+  DLPackBlock* next;  // in DLPackReleases::waiting
+};
+
+/// The releases that run on this thread.
+struct DLPackReleases {
+  int depth = 0;                   // one in another
+  DLPackBlock* waiting = nullptr;  // for the innermost one to end
+};
+inline DLPackReleases& dlpack_releases() noexcept {
+  static TENON_THREAD_LOCAL DLPackReleases releases;
+  return releases;
+}
+
+/// Releases the memory. Its deleter may be another library's and release a tenon struct in turn.
+/// Beyond kMaxDepth a release is queued for the innermost running one, so a chain of any length
+/// needs bounded stack.
+inline void release_dlpack(DLPackBlock* block) noexcept {
+  constexpr int kMaxDepth = 16;
+  DLPackReleases& releases = dlpack_releases();
+  if (releases.depth == kMaxDepth) {
+    block->next = std::exchange(releases.waiting, block);
+    return;
+  }
+  ++releases.depth;
+  for (;;) {
+    block->~DLPackBlock();
+    release_metadata(block);
+    block = releases.waiting;
+    if (block == nullptr) break;
+    releases.waiting = block->next;
+  }
+  --releases.depth;
+}
+
+/// A struct and the hold on its memory, in one block; sizes and strides follow.
+template <class Managed>
+struct DLPackExport : DLPackBlock {
+  Managed managed;
+
+  static void release(Managed* self) noexcept {
+    release_dlpack(static_cast<DLPackExport*>(self->manager_ctx));
+  }
+  /// The memory of a struct that this library made; null for any other, and for one that says that
+  /// it is of another version. A library with hidden symbols has its own release().
+  static MemoryHold* memory_of(const Managed& exported) noexcept {
+    if constexpr (is_versioned_v<Managed>) {
+      if (exported.version.major != kDLPackVersion.major) return nullptr;
+    }
+    if (exported.deleter != &release) return nullptr;
+    auto* const made = static_cast<DLPackExport*>(exported.manager_ctx);
+    return &made->managed == &exported ? &made->memory : nullptr;
+  }
+};
+
+/// Checks that there is data which DLPack can describe.
 TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& type) noexcept {
+  TENON_TRY(check_has_data(from));
   TENON_TRY(type_to_dlpack(from.type, type));
-  if (from.is_meta()) return fail_meta(from, "the tensor");
-  const DeviceType device = from.device.type();
-  if (!is_dlpack_device(static_cast<int32_t>(device))) {
-    return fail(Error::NotSupported, "DLPack has no device ", from.device);
+  const Device device = from.device;
+  if (!device.is_cpu() && !is_dlpack_device(static_cast<int32_t>(device.type()))) {
+    return fail(Error::NotSupported, "DLPack has no device ", device);
   }
   if (from.data_backend != nullptr &&
-      (has_dlpack_handles(device) || (from.opaque && from.device.is_host_accessible()))) {
-    return fail(Error::NotSupported, "the tensor is in memory on ", from.device,
+      (has_dlpack_handles(device.type()) || (from.opaque && device.is_host_accessible()))) {
+    return fail(Error::NotSupported, "the tensor is in memory on ", device,
                 " that only its backend reaches, which DLPack cannot say");
   }
-  return check_has_data(from);
+  return Error::Ok;
 }
 
 /// Describes the tensor; `shape` is for its sizes and strides. `origin` is the start of the memory
@@ -43,10 +100,12 @@ TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& t
 TENON_TEMPLATE_INLINE Error describe_export(const TensorFields& from, DLDataType type,
                                             const void* origin, int64_t* shape,
                                             DLTensor& t) noexcept {
-  const size_t rank = from.layout.rank();
+  const ArrayRef<int64_t> sizes = from.layout.sizes();
+  const ArrayRef<int64_t> strides = from.layout.strides();
+  const size_t rank = sizes.size();
   for (size_t d = 0; d < rank; ++d) {
-    shape[d] = from.layout.sizes()[d];
-    shape[rank + d] = from.layout.strides()[d];
+    shape[d] = sizes[d];
+    shape[rank + d] = strides[d];
   }
   const Device device = from.device;
   t.data = from.layout.numel == 0 ? nullptr : from.data;
@@ -74,7 +133,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   using Export = DLPackExport<Managed>;
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
                 "this is another struct than DLPack's");
-  TENON_TRY(check_defined(source, "the tensor"));
+  TENON_TRY(check_metadata(source, "the tensor"));
   BackendState* const metadata_backend = metadata_backend_of(fields(source));
   const SourceGuard kept(source, metadata_backend != nullptr);
   const TensorFields& from = fields(kept.arg);

@@ -7,6 +7,7 @@
 
 #include "tenon/backend/cpu.h"
 #include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_export.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/borrow.h"
 #include "tenon/tensor/clone.h"
@@ -33,22 +34,61 @@ inline bool has_offset_from_handle(const DLTensor& t) noexcept {
          has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
 }
 
+/// read_dlpack() for an import, which knows what this library has made.
+template <class Managed>
+DLPackContents read_import(const Managed& from) noexcept {
+  DLPackContents read = read_dlpack(from);
+  read.own = DLPackExport<Managed>::memory_of(from);
+  return read;
+}
+
 /// How to import a struct. Once it is there, only memory can be missing.
 struct DLPackPlan {
-  DLPackShape shape;
-  Device device;  // of the data
+  NewTensor draft;         // describes the struct's memory, or is the tensor that was exported
+  bool is_export = false;  // the latter
   bool must_copy = false;
   Backend* target = nullptr;  // of a copy on another device
 };
 
+/// Makes `draft` the tensor that this library exported, without further checks, if the struct still
+/// says what that tensor is, and sharing it is what was asked for. Anything may have been edited
+/// since: whatever differs, or is said in another way, is left to the checks.
+TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<bool>& copy,
+                                     const Optional<Device>& asked, TensorShapeDynamism dynamism,
+                                     NewTensor& draft) noexcept {
+  const DLTensor& t = from.tensor;
+  if (from.own == nullptr || copy.value_or(false) || t.byte_offset != 0 || t.ndim < 0 ||
+      (t.ndim != 0 && (t.shape == nullptr || t.strides == nullptr)) || t.device.device_id < 0) {
+    return false;
+  }
+  const ScalarType type = type_from_dlpack(t.dtype);
+  const Device device = device_from_dlpack(t.device);
+  if (type == ScalarType::Undefined || asked.value_or(device) != device ||
+      reinterpret_cast<uintptr_t>(t.data) % number_size(type) != 0 ||
+      from.own->check("the exported tensor") != Error::Ok) {
+    return false;
+  }
+  const auto rank = static_cast<size_t>(t.ndim);
+  return from.own->share(t.data, type, device, {t.shape, rank}, {t.strides, rank}, dynamism,
+                         from.is_readonly(), draft);
+}
+
 TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
-                                        const Optional<Device>& asked, DLPackPlan& plan) noexcept {
-  TENON_TRY(check_dlpack_contents(from, plan.shape));
+                                        const Optional<Device>& asked, TensorShapeDynamism dynamism,
+                                        DLPackPlan& plan) noexcept {
+  plan.is_export = take_back(from, copy, asked, dynamism, plan.draft);
+  if (plan.is_export) return Error::Ok;
+  TENON_TRY(make_impl(plan.draft));
+  ImplFields& made = fields(plan.draft);
+  TENON_TRY(check_dlpack_contents(from, made.type, made.layout));
   if (from.own != nullptr) TENON_TRY(from.own->check("the exported tensor"));
   const DLTensor& t = from.tensor;
-  const ScalarType type = plan.shape.type;
-  const Layout& layout = plan.shape.layout;
-  const Device device = plan.device = device_from_dlpack(t.device);
+  const ScalarType type = made.type;
+  const Layout& layout = made.layout;
+  const Device device = made.device = device_from_dlpack(t.device);
+  made.data = first_element(t);
+  made.readonly = from.is_readonly();
+  made.finalize(dynamism);
   if (has_offset_from_handle(t)) {
     const auto size = static_cast<int64_t>(elementSize(type));
     const auto offset = static_cast<int64_t>(t.byte_offset);
@@ -85,44 +125,11 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
   return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
 }
 
-/// Describes the struct's memory.
-TENON_TEMPLATE_INLINE void describe_import(const DLPackContents& from, DLPackPlan& plan,
-                                           TensorShapeDynamism dynamism,
-                                           TensorFields& made) noexcept {
-  made.set_layout(std::move(plan.shape.layout));
-  made.data = first_element(from.tensor);
-  made.type = plan.shape.type;
-  made.device = plan.device;
-  made.readonly = from.is_readonly();
-  made.finalize(dynamism);
-}
-
-/// A tensor over the memory, which `release` releases. If this library exported the struct: the
-/// exported tensor itself, which shares later resizes, if sizes, strides, type, device, READ_ONLY
-/// and dynamism still match; else a view of it.
-TENON_TEMPLATE_INLINE Error make_import(const DLPackContents& from, DLPackPlan& plan,
-                                        TensorShapeDynamism dynamism, Deleter& release,
-                                        NewTensor& draft) noexcept {
-  const Layout& layout = plan.shape.layout;
-  if (from.own != nullptr &&
-      from.own->share(first_element(from.tensor), plan.shape.type, plan.device, layout.sizes(),
-                      layout.strides(), dynamism, from.is_readonly(), draft)) {
-    return Error::Ok;
-  }
-  TENON_TRY(make_impl(draft));
-  describe_import(from, plan, dynamism, fields(draft));
-  if (from.own != nullptr && from.own->attach(fields(draft))) return Error::Ok;
-  fields(draft).ownership = Ownership::Adopted;
-  fields(draft).deleter.fill(std::move(release));
-  return Error::Ok;
-}
-
 /// A copy, on the device of the plan.
 template <class Out>
-TENON_NOINLINE Out import_copy(const char* function, const DLPackContents& from, DLPackPlan& plan,
+TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
                                TensorShapeDynamism dynamism) {
-  TensorFields source;  // no tensor: ATen has no negative strides
-  describe_import(from, plan, dynamism, source);
+  const TensorFields& source = fields(plan.draft);  // no tensor: ATen has no negative strides
   CreateOptions copy(source.type, dynamism);
   NewTensor draft;
   Error error = find_backend_like(source, plan.target, copy.backend);
@@ -138,41 +145,46 @@ template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
-  NewTensor draft;
   Tensor memory;  // stays until the draft is finished, which looks at it in ATen mode
   const auto make = [&]() noexcept -> Error {
-    const auto size = static_cast<int64_t>(elementSize(plan.shape.type));
+    ImplFields& made = fields(plan.draft);
+    const auto size = static_cast<int64_t>(elementSize(made.type));
     const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) / size;
-    CreateOptions all(plan.shape.type, dynamism);
-    all.device = plan.device;
+    CreateOptions all(made.type, dynamism);
+    all.device = made.device;
     NewTensor whole;
     TENON_TRY(borrow_checked(DataPtr(from.tensor.data, from.is_readonly()),
-                             {offset + plan.shape.layout.required_span_size()}, {}, {}, all,
-                             &release, whole));
+                             {offset + made.layout.required_span_size()}, {}, {}, all, &release,
+                             whole));
     TENON_TRY(make_first_handle(whole, memory));
-    TENON_TRY(make_impl(draft));
-    fields(draft).set_layout(std::move(plan.shape.layout));
-    return attach_view(memory, plan.shape.type, offset, fields(draft));
+    return attach_view(memory, made.type, offset, made);
   };
-  return finish<Out>(function, make(), draft);
+  return finish<Out>(function, make(), plan.draft);
 }
 
+/// A tensor over the memory, which `release` releases. If this library exported the struct: the
+/// exported tensor itself, which shares later resizes, if plan_import() took it back; else a view
+/// of it.
 template <class Out>
 Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
                    TensorShapeDynamism dynamism, Deleter& release) {
-  if (plan.must_copy) return import_copy<Out>(function, from, plan, dynamism);
+  if (plan.is_export) return finish_shared<Out>(function, Error::Ok, plan.draft, nullptr);
+  if (plan.must_copy) return import_copy<Out>(function, plan, dynamism);
   if (has_offset_from_handle(from.tensor)) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
-  NewTensor draft;
-  const Error error = make_import(from, plan, dynamism, release, draft);
-  return finish_shared<Out>(function, error, draft, nullptr);
+  ImplFields& made = fields(plan.draft);
+  if (from.own == nullptr || !from.own->attach(made)) {
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(release));
+  }
+  return finish<Out>(function, Error::Ok, plan.draft);
 }
 template <class Out>
 Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
                   const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
   DLPackPlan plan;
-  const Error error = plan_import(from, copy, device, plan);
+  const Error error = plan_import(from, copy, device, dynamism, plan);
   if (error != Error::Ok) return finish_failed<Out>(function, error);
   return import_planned<Out>(function, from, plan, dynamism, release);
 }
@@ -212,7 +224,7 @@ struct FromDLPack {
           function, detail::fail(Error::InvalidArgument, "the pointer is null"));
     }
     Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});
-    return detail::import_dlpack<Out>(function, detail::read_dlpack(*managed), copy, device,
+    return detail::import_dlpack<Out>(function, detail::read_import(*managed), copy, device,
                                       dynamism, release);
   }
   template <class Managed>

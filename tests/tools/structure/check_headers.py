@@ -40,7 +40,7 @@ DUPLICATES = {
     ("tenon/aten/draft.h", "cpu"): "a constant",
     ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
     ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
-    ("tenon/exchange/dlpack_own.h", "releases"): "each library counts its own calls",
+    ("tenon/exchange/dlpack_export.h", "releases"): "each library counts its own calls",
     ("tenon/interop/python/interpreter.h", "after_fork"): "Python is told of each library's gate",
     ("tenon/interop/python/interpreter.h", "at_exit"): "Python is told of each library's gate",
     ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own calls",

@@ -73,13 +73,13 @@ struct ReleaseFromPython {
 template <class Managed>
 Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) noexcept {
   auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>));
-  DLPackContents contents = read_dlpack(*managed);
+  DLPackContents contents = read_import(*managed);
   contents.flags |= args.flags;
   const bool was_copied =
       args.copy.value_or(false) && (contents.flags & kDLPackIsCopied) != 0;  // for this consumer
   const Optional<bool> copy = was_copied ? Optional<bool>(none) : args.copy;
   DLPackPlan opts;
-  Error error = plan_import(contents, copy, args.device, opts);
+  Error error = plan_import(contents, copy, args.device, args.dynamism, opts);
   if (error == Error::Ok && PyCapsule_SetName(capsule, kUsedCapsuleName<Managed>) != 0) {
     error = fail_as_python();
   }

@@ -139,7 +139,7 @@ struct PythonImport {
       return TensorPtr();
     }
     Deleter release(nullptr, ReleaseFromPython<DLManagedTensorVersioned>{managed});
-    const DLPackContents contents = read_dlpack(*managed);
+    const DLPackContents contents = read_import(*managed);
     // Nobody waits for a device this way; __dlpack__ does.
     const bool is_on_host =
         contents.tensor.device.device_type == static_cast<int32_t>(DeviceType::CPU);
