@@ -100,9 +100,9 @@ TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& t
 TENON_TEMPLATE_INLINE Error describe_export(const TensorFields& from, DLDataType type,
                                             const void* origin, int64_t* shape,
                                             DLTensor& t) noexcept {
-  const ArrayRef<int64_t> sizes = from.layout.sizes();
-  const ArrayRef<int64_t> strides = from.layout.strides();
-  const size_t rank = sizes.size();
+  const size_t rank = from.layout.rank();
+  const int64_t* const sizes = from.layout.sizes().data();
+  const int64_t* const strides = from.layout.strides().data();
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = sizes[d];
     shape[rank + d] = strides[d];

@@ -38,7 +38,9 @@ namespace detail {
 using ConstTensorArg = TensorArg;
 
 /// The internals of a defined tensor.
-inline ImplFields& fields(const TensorArg& tensor) noexcept { return tensor.impl().fields_; }
+inline ImplFields& fields(const TensorArg& tensor) noexcept {
+  return tensor.tensor().impl()->fields_;
+}
 
 /// Whether tenon can use the tensor: false for some in ATen mode.
 inline bool is_described(const TensorArg&) noexcept { return true; }
