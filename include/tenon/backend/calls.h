@@ -180,7 +180,7 @@ void release_metadata(void* p) noexcept;
 /// releases the block. A handle may outlive the tensor: it may be assigned another one.
 struct alignas(kMetadataHeader) Seat {
   AtomicCount holders{kNode};
-  uintptr_t handle_origin = origin();
+  uintptr_t handle_origin;
   unsigned char handle[2 * sizeof(void*)];
   uintptr_t node_header[kMetadataHeader / sizeof(uintptr_t)];  // the last one is the origin
 
@@ -188,11 +188,12 @@ struct alignas(kMetadataHeader) Seat {
   static constexpr int32_t kNode = 1;
   static constexpr int32_t kNodeAndHandle = 2;
 
-  Seat() noexcept { node_header[kMetadataHeader / sizeof(uintptr_t) - 1] = origin(); }
+  Seat() noexcept : handle_origin(reinterpret_cast<uintptr_t>(this) + 1) {
+    node_header[kMetadataHeader / sizeof(uintptr_t) - 1] = handle_origin;
+  }
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
 
-  uintptr_t origin() const noexcept { return reinterpret_cast<uintptr_t>(this) + 1; }
   /// The seat that a piece of metadata belongs to; null for one with a block of its own.
   static Seat* of(const void* piece) noexcept {
     uintptr_t origin = 0;
@@ -200,7 +201,6 @@ struct alignas(kMetadataHeader) Seat {
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return origin % 2 == 0 ? nullptr : reinterpret_cast<Seat*>(origin - 1);
   }
-  void* node() noexcept { return this + 1; }
   /// The handle or the node goes.
   void leave() noexcept {
     // Nobody else counts if only one is left: nobody takes the seat of a tensor that is gone.

@@ -31,7 +31,8 @@ inline bool is_single_threaded() noexcept {
 /// Reference count. The last decrement synchronises with all earlier ones.
 class AtomicCount {
  public:
-  explicit AtomicCount(int32_t first = 0) noexcept : count_(first) {}
+  AtomicCount() = default;
+  explicit AtomicCount(int32_t first) noexcept : count_(first) {}
   void add() noexcept {
     if (is_single_threaded()) return count_.store(read() + 1, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
@@ -48,8 +49,8 @@ class AtomicCount {
   void set(int32_t count) noexcept { count_.store(count, std::memory_order_release); }
   /// Sets it to `to` if it is `from`; whether it was.
   bool change(int32_t from, int32_t to) noexcept {
-    if (!is_single_threaded()) return count_.compare_exchange_strong(from, to);
     if (read() != from) return false;
+    if (!is_single_threaded()) return count_.compare_exchange_strong(from, to);
     count_.store(to, std::memory_order_relaxed);
     return true;
   }
@@ -57,7 +58,7 @@ class AtomicCount {
  private:
   int32_t read() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-  std::atomic<int32_t> count_;
+  std::atomic<int32_t> count_{0};
 };
 
 /// A value that one thread sets and others read: they then see what was written before it.
@@ -94,7 +95,8 @@ class SpinLock {
 
 class AtomicCount {
  public:
-  explicit AtomicCount(int32_t first = 0) noexcept : count_(first) {}
+  AtomicCount() = default;
+  explicit AtomicCount(int32_t first) noexcept : count_(first) {}
   void add() noexcept { ++count_; }
   int32_t remove() noexcept { return --count_; }
   int32_t get() const noexcept { return count_; }
@@ -107,7 +109,7 @@ class AtomicCount {
   }
 
  private:
-  int32_t count_;
+  int32_t count_ = 0;
 };
 
 template <class T>

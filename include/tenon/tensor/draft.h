@@ -31,11 +31,11 @@ TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_b
   if (!kHasOwnTensors) metadata_backend = nullptr;
   void* const block = allocate_metadata(kSeatSize + kNodeSize<TensorImpl> + room, metadata_backend);
   if (block == nullptr) return Error::OutOfMemory;
-  void* const node = kHasOwnTensors ? (::new (block) Seat)->node() : block;
+  void* const node = kHasOwnTensors ? ::new (block) Seat + 1 : block;
+  auto* const impl = ::new (place_in<TensorImpl>(node)) TensorImpl(ImplKey{metadata_backend});
   // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
-  ::new (static_cast<void*>(&draft)) TensorImplPtr(make_shared_in<TensorImpl>(node, ImplKey()));
-  fields(draft).has_seat = kHasOwnTensors;
-  fields(draft).metadata_backend = metadata_backend;
+  ::new (static_cast<void*>(&draft))
+      TensorImplPtr(impl, DestroyOnly(), NodeAllocator<TensorImpl>(node));
   return Error::Ok;
 }
 /// The room that `nbytes` bytes need, and where they are in it.

@@ -63,9 +63,9 @@ class SourceGuard {
 template <class T>
 Error make_first_handle(NewTensor& made, T& out) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
-    Seat& seat = seat_of(made);
-    seat.holders.set(Seat::kNodeAndHandle);
-    out.reset(::new (static_cast<void*>(seat.handle)) Tensor(std::move(made)));
+    Seat* const seat = seat_of(made);
+    seat->holders.set(Seat::kNodeAndHandle);
+    out.reset(::new (static_cast<void*>(seat->handle)) Tensor(std::move(made)));
   } else {
     out = T(std::move(made));
   }

@@ -209,15 +209,16 @@ inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
 /// `delete handle`, without an atomic instruction for a handle of the tensor in whose block it
 /// lies: it leaves the seat before the tensor, so nobody else can go meanwhile.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept {
-  const TensorImplPtr last = std::move(impl_of(*handle));  // goes when the handle is gone
-  handle->~Tensor();
   Seat* const seat = Seat::of(handle);
-  if (seat != nullptr && last.use_count() != 0 && seat == &seat_of(last)) {
-    mark_free(handle, sizeof(Tensor));
-    seat->holders.set(Seat::kNode);
-  } else {
-    Tensor::operator delete(handle);
+  TensorImplPtr& impl = impl_of(*handle);
+  if (seat == nullptr || impl.use_count() == 0 || seat != seat_of(impl)) {
+    delete handle;
+    return;
   }
+  const TensorImplPtr last = std::move(impl);  // goes when the handle is gone
+  handle->~Tensor();
+  mark_free(handle, sizeof(Tensor));
+  seat->holders.set(Seat::kNode);
 }
 }  // namespace detail
 

@@ -51,8 +51,10 @@ inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   mark_free(tensor.data, (nbytes + 7) / 8 * 8);
 }
 
-/// Selects the constructor of an impl that is filled in later.
-struct ImplKey {};
+/// For the constructor of an impl that make_impl() makes and a creator fills.
+struct ImplKey {
+  BackendState* metadata_backend;
+};
 
 }  // namespace detail
 
@@ -155,7 +157,10 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   }
 
   /// Not `= default`: that would zero the whole object, inline arrays included, first.
-  explicit TensorImpl(detail::ImplKey) noexcept {}
+  explicit TensorImpl(detail::ImplKey key) noexcept {
+    fields_.metadata_backend = key.metadata_backend;
+    fields_.has_seat = detail::kHasOwnTensors;
+  }
 
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
@@ -231,9 +236,19 @@ inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(int);
 template <class T>
 inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
 
+/// Where the T lies in its node.
+template <class T>
+inline void* place_in(void* node) noexcept {
+  static_assert(alignof(T) <= kMetadataHeader);
+  return static_cast<char*>(node) + (kNodeSize<T> - sizeof(T));
+}
+
 /// An allocator that hands out one block that is already there, from allocate_metadata(): the
 /// control block lies at its beginning. The block may be larger than the node: the rest holds the
 /// tensor's data.
+///
+/// Not std::allocate_shared, whose control block refers to type_info in libstdc++ without RTTI:
+/// 1.4 KB on a Cortex-M.
 template <class T, size_t kRoom = kControlSize>
 struct NodeAllocator {
   using value_type = T;
@@ -272,34 +287,22 @@ struct DestroyOnly {
   }
 };
 
-/// Makes a T in a block of kNodeSize<T> bytes or more. Like std::allocate_shared, whose control
-/// block refers to type_info in libstdc++ without RTTI: 1.4 KB on a Cortex-M.
-template <class T, class... Args>
-std::shared_ptr<T> make_shared_in(void* block, Args&&... args) noexcept {
-  static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_constructible_v<T, Args&&...>);
-  void* const place = static_cast<char*>(block) + (kNodeSize<T> - sizeof(T));
-  T* const made = ::new (place) T(std::forward<Args>(args)...);
-  return std::shared_ptr<T>(made, DestroyOnly(), NodeAllocator<T>(block));
-}
-
 inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fields_; }
 
-/// How far behind its seat an impl lies.
-inline constexpr size_t kSeatedImplOffset =
-    sizeof(Seat) + kNodeSize<TensorImpl> - sizeof(TensorImpl);
-/// The seat of an impl that has one.
-inline Seat& seat_of(const TensorImplPtr& impl) noexcept {
-  return *reinterpret_cast<Seat*>(reinterpret_cast<unsigned char*>(impl.get()) - kSeatedImplOffset);
+/// Where the seat of an impl from make_impl() is. The impl is not read.
+inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
+  constexpr size_t kOffset = sizeof(Seat) + kNodeSize<TensorImpl> - sizeof(TensorImpl);
+  return reinterpret_cast<Seat*>(reinterpret_cast<unsigned char*>(impl.get()) - kOffset);
 }
 /// Takes the seat of a tensor for another handle, which is to be constructed there. Null when there
 /// is none, or another handle is in it.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {
   // A tensor without a count may go before its handle.
   if (!fields(impl).has_seat || impl.use_count() == 0) return nullptr;
-  Seat& seat = seat_of(impl);
-  if (!seat.holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;
-  mark_used(seat.handle, sizeof seat.handle);
-  return seat.handle;
+  Seat* const seat = seat_of(impl);
+  if (!seat->holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;
+  mark_used(seat->handle, sizeof seat->handle);
+  return seat->handle;
 }
 
 }  // namespace detail

@@ -196,7 +196,10 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
   if (block == nullptr) {
     return fail(Error::OutOfMemory, "out of memory for ExecuTorch's tensor");
   }
-  auto made = make_shared_in<ExecutorchExport>(block, layout, std::move(memory));
+  auto* const placed =
+      ::new (place_in<ExecutorchExport>(block)) ExecutorchExport(layout, std::move(memory));
+  std::shared_ptr<ExecutorchExport> made(placed, DestroyOnly(),
+                                         NodeAllocator<ExecutorchExport>(block));
   auto* const inside = &made->tensor;
   tensor = ExecutorchTensorPtr(std::move(made), inside);
   return Error::Ok;
