@@ -2,9 +2,7 @@
 // to_string: a tensor as text, laid out as NumPy does.
 //
 // The elements shown are gone through up to three times, to learn how wide a column is and then to
-// write it, so that nothing but the text takes memory. Floating numbers go through snprintf and
-// strtod, which come with <string>: <charconv> would add a tenth to its compile time, lacks the
-// floating conversions in some libraries, and knows nothing of the 8- and 16-bit types.
+// write it, so that nothing but the text takes memory.
 #pragma once
 
 #include <cstring>
@@ -65,8 +63,8 @@ struct TensorText {
   Pass pass = Pass::LookAt;
   FloatColumn real;  // all floating numbers, where they are not complex
   FloatColumn imaginary;
-  size_t word_width = 0;  // of integers and Bool
-  size_t line = 0;        // where the last line begins in `out`
+  int word_width = 0;  // of integers and Bool
+  size_t line = 0;     // where the last line begins in `out`
 };
 
 TENON_TEMPLATE_INLINE void take_float(TensorText& t, FloatColumn& column, double value,
@@ -106,8 +104,8 @@ TENON_TEMPLATE_INLINE void take_element(TensorText& t, int64_t offset) {
   if (t.pass == TensorText::Pass::Write) {
     pad(t.out, size, t.word_width);
     t.out += word;
-  } else if (size > t.word_width) {
-    t.word_width = size;
+  } else if (size > static_cast<size_t>(t.word_width)) {
+    t.word_width = static_cast<int>(size);
   }
 }
 
@@ -252,9 +250,8 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 /// which says so. Elements in a backend's memory are fetched, unless its inspect() shows it: the
 /// elements shown, and what lies between them where there is little of it. Of the host's memory
 /// nothing else is read, and memory is taken for the text alone. Does not depend on the C locale.
-/// Source: numpy.array2string, of 2.3 and later. Differences: with 0 edge items a shortened
-/// dimension shows none, where NumPy shows the last; a power of two of Double may have a digit
-/// more, beyond the 15th, where its fewest digits are not the nearest.
+/// Source: numpy.array2string, of 2.3 and later. Difference: with 0 edge items a shortened
+/// dimension shows none, where NumPy shows the last.
 TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
                                             const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";

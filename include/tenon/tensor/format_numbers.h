@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Numbers as to_string() writes them: with the fewest digits that identify them, in columns.
+//
+// The digits are computed from long integers, as NumPy does. std::to_chars does not know the 8- and
+// 16-bit types, and its tables take 120 KB on a Cortex-M4; snprintf and strtod take 36 KB, and
+// depend on the C locale.
 #pragma once
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -25,8 +25,9 @@ void append_text(std::string& out, const Values&... values) {
 }
 /// Pads `size` characters to `width`. They may be more if another thread wrote to the memory since
 /// it was measured.
-TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, size_t width, char with = ' ') {
-  if (size < width) out.append(width - size, with);
+TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, int width) {
+  const auto wanted = static_cast<size_t>(width);
+  if (size < wanted) out.append(wanted - size, ' ');
 }
 
 /// The format of the floating numbers of one column.
@@ -41,26 +42,26 @@ struct FloatColumn {
   bool has_special = false;
   bool has_minus_infinity = false;
   // From measure(): the most characters before the point, digits after it, and of an exponent.
-  size_t whole = 0;
-  size_t fraction = 0;
-  size_t exponent = 0;
+  int whole = 0;
+  int fraction = 0;
+  int exponent = 0;
 
   /// Characters after the point.
-  size_t right() const noexcept { return scientific ? fraction + 2 + exponent : fraction; }
+  int right() const noexcept { return scientific ? fraction + 2 + exponent : fraction; }
   /// Characters before the point, of which nan and inf may need more than the numbers do.
-  size_t left() const noexcept {
-    const size_t special = has_special ? (plus || has_minus_infinity ? 4 : 3) : 0;
-    const size_t after = right() + 1;
+  int left() const noexcept {
+    const int special = has_special ? (plus || has_minus_infinity ? 4 : 3) : 0;
+    const int after = right() + 1;
     return special > whole + after ? special - after : whole;
   }
 };
 
 /// A finite number's digits, in pieces of `text`.
 struct FloatText {
-  char text[64] = {};
+  char text[336];             // the largest Double in full: another thread may write it meanwhile
   std::string_view whole;     // with its sign, where it is shown
   std::string_view fraction;  // digits
-  std::string_view exponent;  // digits, after the sign
+  int exponent = 0;
 };
 
 TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
@@ -88,109 +89,137 @@ TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
   column.scientific = most >= cutoff || is_small || ratio > 1000;
 }
 
-/// Finds the pieces of what snprintf printed with %+e or %+f: between the digits it puts what the C
-/// locale has for a point, which may be several bytes.
-TENON_TEMPLATE_INLINE void split_digits(FloatText& out, bool plus) noexcept {
-  const auto digits_at = [](const char* p) {
-    return std::string_view(p, std::strspn(p, "0123456789"));
+/// A number and half the step to the next one of its type, value / unit and half_step / unit, as
+/// integers of `length` words, the lowest first.
+struct LongFraction {
+  uint32_t value[36] = {};
+  uint32_t unit[36] = {};
+  uint32_t half_step[36] = {};
+  size_t length;
+
+  LongFraction(uint64_t steps, int exponent) noexcept {
+    const int up = exponent > 0 ? exponent : 0;
+    // With room for the bits of `steps`, and for 200 times as much.
+    length = static_cast<size_t>(2 * up - exponent + 62) / 32 + 1;
+    value[0] = static_cast<uint32_t>(steps);
+    value[1] = static_cast<uint32_t>(steps >> 32);
+    unit[0] = half_step[0] = 1;
+    scale(value, 2, up + 1);
+    scale(unit, 2, up - exponent + 1);
+    scale(half_step, 2, up);
+  }
+
+  /// Multiplies by base^power.
+  void scale(uint32_t* number, uint32_t base, int power) const noexcept {
+    while (power > 0) {
+      uint32_t factor = 1;
+      for (int i = 0; i < 9 && power > 0; ++i, --power) factor *= base;
+      uint64_t carry = 0;
+      for (size_t i = 0; i < length; ++i, carry >>= 32) {
+        carry += uint64_t{number[i]} * factor;
+        number[i] = static_cast<uint32_t>(carry);
+      }
+    }
+  }
+  void subtract_unit() noexcept {
+    uint64_t borrow = 0;
+    for (size_t i = 0; i < length; ++i) {
+      const uint64_t difference = uint64_t{value[i]} - unit[i] - borrow;
+      value[i] = static_cast<uint32_t>(difference);
+      borrow = difference >> 63;
+    }
+  }
+  /// Has the sign of value + more - limit; without `more`, of value - limit.
+  int64_t compare(const uint32_t* more, const uint32_t* limit) const noexcept {
+    int64_t difference = 0;  // of the words so far; those below add less than 2, and more than -1
+    for (size_t i = length; i > 0 && difference > -2 && difference < 1; --i) {
+      difference = difference * (int64_t{1} << 32) + value[i - 1] - limit[i - 1];
+      if (more != nullptr) difference += more[i - 1];
+    }
+    return difference;
+  }
+};
+
+/// Prints a finite number with as few digits after the point as identify it among those of its
+/// type, but at least `least` and at most the column's precision. They are the nearest, but for a
+/// power of two, below which the step is half, where only rounding up gives one that identifies it.
+/// Source: Steele and White's Dragon4, as NumPy has it.
+TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, int least,
+                                       FloatText& out) noexcept {
+  int bits = 0;    // of a number's digits in the type
+  int lowest = 0;  // the type's smallest step is 2^lowest
+  const auto look_up = [&](auto tag) {
+    using Limits = std::numeric_limits<typename decltype(tag)::type>;
+    bits = Limits::digits;
+    lowest = Limits::min_exponent - Limits::digits;
   };
-  out.whole = digits_at(out.text + 1);
-  const char* p = out.whole.data() + out.whole.size();
-  if (plus || out.text[0] == '-') out.whole = {out.text, out.whole.size() + 1};
-  p += std::strcspn(p, "0123456789e");
-  out.fraction = digits_at(p);
-  p += out.fraction.size();
-  out.exponent = digits_at(*p == 'e' ? p + 2 : p);
-}
+  visit(column.type, look_up, [] {});
+  const uint64_t code = double_bits(value);
+  const bool is_negative = code >> 63 != 0;
+  const bool is_normal = (code & kDoubleInfinity) != 0;
+  uint64_t steps = (code & ((uint64_t{1} << 52) - 1)) | uint64_t{is_normal} << 52;
+  const int top = steps == 0 ? 0 : static_cast<int>(code >> 52 & 0x7ff) - 1023 + !is_normal;
+  const int step = top + 1 - bits > lowest ? top + 1 - bits : lowest;
+  steps >>= step - (top - 52);
+  const bool is_even = steps % 2 == 0;
+  const bool is_closer_below = step != lowest && steps == uint64_t{1} << (bits - 1);
 
-/// Whether the text, read as a number of this type, is the value.
-TENON_TEMPLATE_INLINE bool reads_back(ScalarType type, const char* text, double value) noexcept {
-  const int errno_before = errno;  // which subnormal numbers change
-  const double read = type == ScalarType::Float
-                          ? static_cast<double>(std::strtof(text, nullptr))  // rounded once
-                          : std::strtod(text, nullptr);
-  errno = errno_before;
-  return visit(
-      type,
-      [&](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (IsSmallFloat<T>::value) {
-          return static_cast<double>(static_cast<float>(T(read))) == value;
-        } else {
-          return read == value;
-        }
-      },
-      [] { return false; });
-}
-
-/// Prints a finite number with so many digits after the point.
-TENON_TEMPLATE_INLINE void print_nearest(const FloatColumn& column, double value, size_t digits,
-                                         FloatText& out) noexcept {
-#if defined(_NANO_FORMATTED_IO) && !TENON_PORTABLE
-  __asm__(".global _printf_float");  // newlib-nano prints no digits unless a program refers to this
-#endif
-  std::snprintf(out.text, sizeof out.text, column.scientific ? "%+.*e" : "%+.*f",
-                static_cast<int>(digits), value);
-#if defined(__NEWLIB__)
-  TENON_CHECK(std::strlen(out.text) > 1, Error::NotSupported,
-              TENON_PORTABLE
-                  ? "to_string: snprintf prints no floating numbers; link with -u _printf_float"
-                  : "to_string: snprintf prints no floating numbers; give "
-                    "--specs=nano.specs to the compiler as well as to the linker");
-#endif
-  split_digits(out, column.plus);
-}
-
-/// As print_nearest(), but rounds a power of two up if only that reads back: below a power of two
-/// the spacing is half. Double needs no such step.
-TENON_TEMPLATE_INLINE void print_digits(const FloatColumn& column, double value, size_t digits,
-                                        FloatText& out) noexcept {
-  print_nearest(column, value, digits, out);
-  const bool is_power_of_two = double_bits(value) << 12 == 0;
-  if (!is_power_of_two || column.type == ScalarType::Double || value == 0 ||
-      reads_back(column.type, out.text, value)) {
-    return;
+  LongFraction rest(steps, step);
+  // Not above the first digit's place: 2^10 is little over 10^3.
+  int place = (is_normal ? top : -1074) * 301 / 1000 - 3;
+  if (steps == 0 || (place < 0 && !column.scientific)) place = 0;
+  rest.scale(rest.unit, 10, place > 0 ? place + 1 : 1);
+  rest.scale(rest.value, 10, -place);
+  rest.scale(rest.half_step, 10, -place);
+  int point = place + 1;  // how many digits stand before it
+  for (; rest.compare(nullptr, rest.unit) >= 0; ++point) rest.scale(rest.unit, 10, 1);
+  char* digits = out.text + 2;  // behind the sign, and the 1 of a 9.9 that is rounded to 10
+  digits[-1] = '0';
+  char* end = digits;
+  int after = column.scientific ? -1 : -point;  // how many digits stand after it
+  bool is_below_enough = false;  // whether the digits identify the number as they are
+  bool is_above_enough = false;  // and rounded up
+  do {
+    rest.scale(rest.value, 10, 1);
+    *end = '0';
+    for (; rest.compare(nullptr, rest.unit) >= 0; ++*end) rest.subtract_unit();
+    if (!is_below_enough || !is_above_enough) {
+      rest.scale(rest.half_step, 10, 1);
+      // The ends of the interval are the number's if it is even.
+      is_below_enough =
+          rest.compare(is_closer_below ? rest.value : nullptr, rest.half_step) < is_even;
+      is_above_enough = rest.compare(rest.half_step, rest.unit) > -is_even;
+    }
+    ++end;
+    ++after;
+  } while (after < column.precision && (after < least || (!is_below_enough && !is_above_enough)));
+  const int64_t to_middle = rest.compare(rest.value, rest.unit);
+  const bool is_nearer_above = to_middle > -(end[-1] % 2);  // halfway, to the even digit
+  if (is_below_enough != is_above_enough ? is_above_enough : is_nearer_above) {
+    while (*--end == '9') *end = '0';
+    ++*end;
   }
-  const double half_step = visit(
-      column.type,
-      [](auto tag) {
-        using T = typename decltype(tag)::type;
-        if constexpr (IsSmallFloat<T>::value || std::is_same_v<T, float>) {
-          return static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
-        }
-        return 0.0;
-      },
-      [] { return 0.0; });
-  print_nearest(column, value + value * half_step, digits, out);
-  if (!reads_back(column.type, out.text, value)) print_nearest(column, value, digits, out);
-}
-
-/// Prints a finite number with as few digits as identify it among those of its type, and at most
-/// `precision` after the point.
-TENON_TEMPLATE_INLINE void print_shortest(const FloatColumn& column, double value,
-                                          FloatText& out) noexcept {
-  print_digits(column, value, static_cast<size_t>(column.precision), out);
-  size_t digits = out.fraction.size();
-  const bool is_exact = reads_back(column.type, out.text, value);
-  while (digits > 0 && out.fraction[digits - 1] == '0') --digits;
-  while (is_exact && digits > 0) {
-    print_digits(column, value, digits - 1, out);
-    if (!reads_back(column.type, out.text, value)) break;
+  if (digits[-1] != '0') {
     --digits;
+    ++point;
   }
-  print_digits(column, value, digits, out);
+  const int before = column.scientific ? 1 : point;
+  while (after > least && digits[before + after - 1] == '0') --after;
+  const bool has_sign = column.plus || is_negative;
+  digits[-1] = is_negative ? '-' : '+';
+  out.whole = {digits - has_sign, static_cast<size_t>(before + has_sign)};
+  out.fraction = {digits + before, static_cast<size_t>(after)};
+  out.exponent = point - 1;
 }
 
 TENON_TEMPLATE_INLINE void measure(FloatColumn& column, double value) noexcept {
   if (!is_finite(value)) return;
   FloatText text;
-  print_shortest(column, value, text);
-  const auto widen = [](size_t& width, std::string_view piece) {
-    if (piece.size() > width) width = piece.size();
-  };
-  widen(column.whole, text.whole);
-  widen(column.fraction, text.fraction);
-  widen(column.exponent, text.exponent);
+  print_float(column, value, 0, text);
+  const auto widen = [](int& width, int size) { width = size > width ? size : width; };
+  widen(column.whole, static_cast<int>(text.whole.size()));
+  widen(column.fraction, static_cast<int>(text.fraction.size()));
+  widen(column.exponent, text.exponent < -99 || text.exponent > 99 ? 3 : 2);
 }
 
 /// Writes a number with `unit` ("j" or "") right after it, padded to the column's width.
@@ -204,20 +233,17 @@ TENON_TEMPLATE_INLINE void write_float(const FloatColumn& column, double value, 
     return;
   }
   FloatText text;
-  if (column.scientific) {
-    print_digits(column, value, column.fraction, text);
-  } else {
-    print_shortest(column, value, text);
-  }
+  print_float(column, value, column.scientific ? column.fraction : 0, text);
   pad(out, text.whole.size(), column.left());
   out += text.whole;
   out += '.';
   out += text.fraction;
   if (column.scientific) {
-    out += 'e';
-    out += text.exponent.data()[-1];
-    pad(out, text.exponent.size(), column.exponent, '0');
-    out += text.exponent;
+    const int size = text.exponent < 0 ? -text.exponent : text.exponent;
+    out += text.exponent < 0 ? "e-" : "e+";
+    for (int place = column.exponent > 2 ? 100 : 10; place > 0; place /= 10) {
+      out += static_cast<char>('0' + size / place % 10);
+    }
   }
   out += unit;
   pad(out, text.fraction.size(), column.fraction);

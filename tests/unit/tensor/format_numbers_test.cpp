@@ -3,6 +3,7 @@
 #include "tenon/tensor/format_numbers.h"
 
 #include <clocale>
+#include <cmath>
 #include <complex>
 
 #include "support/catch.h"
@@ -200,21 +201,37 @@ TEST_CASE("to_string: a complex number is its two parts, which are two columns")
   });
 }
 
-TEST_CASE("to_string: whatever the C locale has for a point is read over") {
-  const auto pieces = [](const char* printed, bool plus) {
-    detail::FloatText text;
-    std::strcpy(text.text, printed);
-    detail::split_digits(text, plus);
-    return tests::Texts{std::string(text.whole), std::string(text.fraction),
-                        std::string(text.exponent)};
-  };
-  CHECK(pieces("+12.50", false) == tests::Texts{"12", "50", ""});
-  CHECK(pieces("-12,50", false) == tests::Texts{"-12", "50", ""});
-  CHECK(pieces("+1\xd9\xab\x35"
-               "e-07",
-               true) == tests::Texts{"+1", "5", "07"});
-  CHECK(pieces("+3", true) == tests::Texts{"+3", "", ""});
-  CHECK(pieces("-3e+10", true) == tests::Texts{"-3", "", "10"});
+// What numpy.array2string of NumPy 2.4.6 gives.
+TEST_CASE("to_string: a power of two has the fewest digits, even where they are not the nearest") {
+  tests::check_texts({
+      {print(std::ldexp(1.0, -24), kAll), "5.960464477539063e-08"},
+      {print(std::ldexp(1.0, -44), kAll), "5.684341886080802e-14"},
+      {print(std::ldexp(1.0, 887), kAll), "1.0318252561243462e+267"},
+      {print({std::ldexp(1.0, -24), 0.5}, precision(16)),
+       "[5.960464477539063e-08 5.000000000000000e-01]"},
+      // Digits that only fill up are the number's again.
+      {print({std::ldexp(1.0, -24), 1e-8 / 3}, precision(20)),
+       "[5.9604644775390625e-08 3.3333333333333334e-09]"},
+      {print(std::ldexp(1.0, -24), precision(10)), "5.9604644775e-08"},
+  });
+}
+
+TEST_CASE("to_string: the digits of the smallest and largest numbers are all computed") {
+  const auto smallest = std::numeric_limits<double>::denorm_min();
+  tests::check_texts({
+      {print({smallest, kLargest}, kAll), "[4.9406564584124654e-324 1.7976931348623157e+308]"},
+      {print({-smallest, 0.0}), "[-5.e-324  0.e+000]"},
+      {print({std::numeric_limits<double>::min(), 3 * smallest}, kAll),
+       "[2.2250738585072014e-308 1.4821969375237396e-323]"},
+      {print(std::numeric_limits<float>::denorm_min(), kAll), "1.e-45"},
+      {print(std::numeric_limits<float>::max(), kAll), "3.4028235e+38"},
+      {print(std::numeric_limits<Half>::denorm_min(), kAll), "6.e-08"},
+      {print(std::numeric_limits<BFloat16>::max(), kAll), "3.39e+38"},
+      {print({9.9996, 99.996}), "[ 9.9996 99.996 ]"},
+      {print({9.99996, 99.99996}), "[ 10. 100.]"},
+      {print({9.99996e-9, 1.0}), "[1.e-08 1.e+00]"},
+      {print({9.99996e-9, 1.25}), "[1.00e-08 1.25e+00]"},
+  });
 }
 
 // A promise of docs/guarantees.md.
