@@ -320,16 +320,16 @@ struct CopyingState final : MemoryState<T> {
 };
 
 /// Calls CopyingState::copy(), which a program without such a backend does not link.
-inline Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
-                             CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from,
+                                            CastMode mode, CastFunction cast) noexcept {
   BackendState& state = *(to.backend != nullptr ? to : from).state;
   return state.copy(to, from, mode, cast);
 }
 /// Copies elements whose checks are done, by the host or by a backend; the source is broadcast.
 /// Memory of the host's does not overlap, and the destination's elements are distinct. `cast` may
 /// be null where the types are equal. copy_checked() does the checks, and allows overlap.
-inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
-                  CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy(const MemoryLocation& to, const MemoryLocation& from,
+                                 CastMode mode, CastFunction cast) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, mode, cast);
   }
@@ -337,11 +337,12 @@ inline Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode
   return Error::Ok;
 }
 /// copy() between elements of one type.
-inline Error copy(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+TENON_TEMPLATE_INLINE Error copy(const MemoryLocation& to, const MemoryLocation& from) noexcept {
   return copy(to, from, CastMode::Checked, nullptr);
 }
 /// copy() between elements of one type and equal sizes, without the plan's 2 KB on bare metal.
-inline Error copy_alike(const MemoryLocation& to, const MemoryLocation& from) noexcept {
+TENON_TEMPLATE_INLINE Error copy_alike(const MemoryLocation& to,
+                                       const MemoryLocation& from) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, CastMode::Checked, nullptr);
   }

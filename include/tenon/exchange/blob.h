@@ -64,7 +64,7 @@ struct Blob {
 
 namespace detail {
 
-inline Error check_element_size(const Blob& blob) noexcept {
+TENON_TEMPLATE_INLINE Error check_element_size(const Blob& blob) noexcept {
   const ScalarType type = own_type(blob.dtype);
   TENON_TRY(check_type(type));
   const size_t expected = elementSize(type);
@@ -82,7 +82,7 @@ TENON_TEMPLATE_INLINE Error make_blob_layout(const Blob& blob, Layout& layout) n
 }
 
 /// Checks that the memory is still there, as far as the owner knows.
-inline Error check_owner(const Blob& blob) noexcept {
+TENON_TEMPLATE_INLINE Error check_owner(const Blob& blob) noexcept {
   const MemoryHold* const hold = hold_in(blob.owner);
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }

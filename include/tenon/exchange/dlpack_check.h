@@ -112,7 +112,7 @@ inline Device device_from_dlpack(DLDevice device) noexcept {
 }
 
 /// Errors: NotSupported, InvalidArgument (an index below 0).
-inline Error check_dlpack_device(DLDevice device) noexcept {
+TENON_TEMPLATE_INLINE Error check_dlpack_device(DLDevice device) noexcept {
   const int32_t type = device.device_type;
   if (!is_dlpack_device(type)) {
     return fail(Error::NotSupported, "tenon knows no device type ", type);

@@ -140,17 +140,23 @@ struct ConvertKernel {
   }
 };
 
+// Functions, since variable templates are instantiated where a template only names them.
 template <class T, class F, auto kConvert, bool kAvx2 = false>
-inline constexpr StepVariants kStep = ConvertKernel<T, F, kConvert>::variants(kAvx2);
+const StepVariants* step_of() noexcept {
+  static constexpr StepVariants kVariants = ConvertKernel<T, F, kConvert>::variants(kAvx2);
+  return &kVariants;
+}
 /// With AVX2 where that makes much of a difference.
 template <class T, class F>
-inline constexpr StepVariants kPlain =
-    kStep<T, F, &plain<T, F>,
-          std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> ||
-              std::is_same_v<F, int32_t> ||
-              (std::is_same_v<F, uint32_t> ? sizeof(T) <= 2 : sizeof(F) < sizeof(T))>;
+const StepVariants* plain_step() noexcept {
+  return step_of < T, F, &plain<T, F>,
+         std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> || std::is_same_v<F, int32_t> ||
+             (std::is_same_v<F, uint32_t> ? sizeof(T) <= 2 : sizeof(F) < sizeof(T)) > ();
+}
 template <class F>
-inline constexpr StepVariants kIsNonzero = kStep<bool, F, &is_nonzero<F>>;
+const StepVariants* is_nonzero_step() noexcept {
+  return step_of<bool, F, &is_nonzero<F>>();
+}
 
 template <class T>
 inline constexpr SmallFloatCode kSmallFloatCode = T::format::code();
@@ -205,35 +211,35 @@ struct Conversion {
     add(step->avx2 != nullptr && isa() >= Isa::Avx2 ? step->avx2 : step->baseline);
   }
   /// From integers of `from` bytes to ones of `size`; they wrap.
-  TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {
-    if (from == 8 && size < 8) add(&kPlain<uint32_t, uint64_t>);
-    if (size == 2) add(&kPlain<uint16_t, uint32_t>);
-    if (size == 1) add(&kPlain<uint8_t, uint32_t>);
+  TENON_TEMPLATE_INLINE TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {
+    if (from == 8 && size < 8) add(plain_step<uint32_t, uint64_t>());
+    if (size == 2) add(plain_step<uint16_t, uint32_t>());
+    if (size == 1) add(plain_step<uint8_t, uint32_t>());
   }
 
   /// From integers of up to 16 bits, or the codes of Float8, to 32 bits.
-  void add_to_int(ScalarType from) noexcept {
-    if (from == ScalarType::Short) return add(&kPlain<int32_t, int16_t>);
-    if (from == ScalarType::UInt16) return add(&kPlain<int32_t, uint16_t>);
+  TENON_TEMPLATE_INLINE void add_to_int(ScalarType from) noexcept {
+    if (from == ScalarType::Short) return add(plain_step<int32_t, int16_t>());
+    if (from == ScalarType::UInt16) return add(plain_step<int32_t, uint16_t>());
     if (elementSize(from) > 1) return;
-    add(from == ScalarType::Char ? &kPlain<int32_t, int8_t> : &kPlain<int32_t, uint8_t>);
+    add(from == ScalarType::Char ? plain_step<int32_t, int8_t>() : plain_step<int32_t, uint8_t>());
   }
-  void add_to_float(ScalarType from) noexcept {
+  TENON_TEMPLATE_INLINE void add_to_float(ScalarType from) noexcept {
     if (from == ScalarType::Float) return;
-    if (from == ScalarType::Half) return add(&kPlain<float, Half>);
-    if (from == ScalarType::BFloat16) return add(&kPlain<float, BFloat16>);
-    if (from == ScalarType::Byte) return add(&kPlain<float, uint8_t>);
-    if (from == ScalarType::Long) return add(&kPlain<float, int64_t>);
+    if (from == ScalarType::Half) return add(plain_step<float, Half>());
+    if (from == ScalarType::BFloat16) return add(plain_step<float, BFloat16>());
+    if (from == ScalarType::Byte) return add(plain_step<float, uint8_t>());
+    if (from == ScalarType::Long) return add(plain_step<float, int64_t>());
     add_to_int(from);
-    add(float8_code(from) == nullptr ? &kPlain<float, int32_t>
-                                     : &kStep<float, uint32_t, &decode_float8, true>);
+    add(float8_code(from) == nullptr ? plain_step<float, int32_t>()
+                                     : step_of<float, uint32_t, &decode_float8, true>());
   }
-  TENON_NOINLINE void add_from_float(ScalarType to) noexcept {
-    if (to == ScalarType::Bool) add(&kIsNonzero<float>);
-    if (to == ScalarType::Half) add(&kPlain<Half, float>);
-    if (to == ScalarType::BFloat16) add(&kPlain<BFloat16, float>);
+  TENON_TEMPLATE_INLINE TENON_NOINLINE void add_from_float(ScalarType to) noexcept {
+    if (to == ScalarType::Bool) add(is_nonzero_step<float>());
+    if (to == ScalarType::Half) add(plain_step<Half, float>());
+    if (to == ScalarType::BFloat16) add(plain_step<BFloat16, float>());
     if (float8_code(to) == nullptr) return;
-    add(&kStep<uint32_t, float, &encode_float8, true>);
+    add(step_of<uint32_t, float, &encode_float8, true>());
     add_wrapping(4, 1);
   }
 
@@ -290,13 +296,13 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
   const size_t to_size = elementSize(to);
   const size_t from_size = elementSize(from);
   if (from_integer && to == ScalarType::Bool) {
-    return c.add(from_size == 1   ? &kIsNonzero<uint8_t>
-                 : from_size == 2 ? &kIsNonzero<uint16_t>
-                 : from_size == 4 ? &kIsNonzero<uint32_t>
-                                  : &kIsNonzero<uint64_t>);
+    return c.add(from_size == 1   ? is_nonzero_step<uint8_t>()
+                 : from_size == 2 ? is_nonzero_step<uint16_t>()
+                 : from_size == 4 ? is_nonzero_step<uint32_t>()
+                                  : is_nonzero_step<uint64_t>());
   }
   if (from == ScalarType::Bool) {
-    c.add(&kStep<uint8_t, uint8_t, &bool_to_byte>);
+    c.add(step_of<uint8_t, uint8_t, &bool_to_byte>());
     from = ScalarType::Byte;
   }
   if (to_integer && from_integer) {
@@ -304,9 +310,10 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
     const bool is_wide = saturate || to_size == 8 || from_size == 8;
     c.add_to_int(from);
     if (is_wide && from_size < 8) {
-      c.add(from == ScalarType::UInt32 ? &kPlain<int64_t, uint32_t> : &kPlain<int64_t, int32_t>);
+      c.add(from == ScalarType::UInt32 ? plain_step<int64_t, uint32_t>()
+                                       : plain_step<int64_t, int32_t>());
     }
-    if (saturate) c.add(&kStep<int64_t, int64_t, &clamp_long>);
+    if (saturate) c.add(step_of<int64_t, int64_t, &clamp_long>());
     return c.add_wrapping(is_wide ? 8 : 4, to_size);
   }
   const bool to_small = to_integer && (to_size <= 2 || (to == ScalarType::Int && !saturate));
@@ -315,39 +322,39 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
   if (is_exact_in_float(from) || to_float_at_once) {
     c.add_to_float(from);
     if (to_small) {
-      c.add(saturate       ? &kStep<int32_t, float, &float_to_int<true, false>, true>
-            : to_size == 4 ? &kStep<int32_t, float, &float_to_int<false, true>, true>
-                           : &kStep<int32_t, float, &float_to_int<false, false>, true>);
+      c.add(saturate       ? step_of<int32_t, float, &float_to_int<true, false>, true>()
+            : to_size == 4 ? step_of<int32_t, float, &float_to_int<false, true>, true>()
+                           : step_of<int32_t, float, &float_to_int<false, false>, true>());
       return c.add_wrapping(4, to_size);
     }
     if (!to_integer && to != ScalarType::Double) {
-      if (saturate && to != ScalarType::Bool) c.add(&kStep<float, float, &clamp_float>);
+      if (saturate && to != ScalarType::Bool) c.add(step_of<float, float, &clamp_float>());
       return c.add_from_float(to);
     }
-    c.add(&kPlain<double, float>);
+    c.add(plain_step<double, float>());
   } else if (from == ScalarType::Long && to != ScalarType::Double) {
-    c.add(&kStep<double, int64_t, &long_to_odd_double<int64_t>>);
+    c.add(step_of<double, int64_t, &long_to_odd_double<int64_t>>());
   } else if (from == ScalarType::UInt64 && to != ScalarType::Double) {
-    c.add(&kStep<double, uint64_t, &long_to_odd_double<uint64_t>>);
+    c.add(step_of<double, uint64_t, &long_to_odd_double<uint64_t>>());
   } else if (from != ScalarType::Double) {
-    c.add(from == ScalarType::Int      ? &kPlain<double, int32_t>
-          : from == ScalarType::UInt32 ? &kPlain<double, uint32_t>
-          : from == ScalarType::Long   ? &kPlain<double, int64_t>
-                                       : &kPlain<double, uint64_t>);
+    c.add(from == ScalarType::Int      ? plain_step<double, int32_t>()
+          : from == ScalarType::UInt32 ? plain_step<double, uint32_t>()
+          : from == ScalarType::Long   ? plain_step<double, int64_t>()
+                                       : plain_step<double, uint64_t>());
   }
-  if (to == ScalarType::Bool) return c.add(&kIsNonzero<double>);
+  if (to == ScalarType::Bool) return c.add(is_nonzero_step<double>());
   if (to_small && !saturate) {
-    c.add(&kStep<int32_t, double, &double_to_int, true>);
+    c.add(step_of<int32_t, double, &double_to_int, true>());
     return c.add_wrapping(4, to_size);
   }
   if (to_integer) {
-    c.add(&kStep<uint64_t, double, &double_to_long>);
+    c.add(step_of<uint64_t, double, &double_to_long>());
     return c.add_wrapping(8, to_size);
   }
-  if (saturate) c.add(&kStep<double, double, &clamp_double>);
+  if (saturate) c.add(step_of<double, double, &clamp_double>());
   if (to == ScalarType::Double) return;
-  c.add(to == ScalarType::Float ? &kPlain<float, double>
-                                : &kStep<float, double, &double_to_odd_float>);
+  c.add(to == ScalarType::Float ? plain_step<float, double>()
+                                : step_of<float, double, &double_to_odd_float>());
   c.add_from_float(to);
 }
 

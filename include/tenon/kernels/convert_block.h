@@ -28,7 +28,7 @@ struct BlockConversion : Conversion {
   bool exchanges;
   Channels channels = Channels::Same;
 
-  explicit BlockConversion(const CopyPlan& piece) noexcept
+  TENON_TEMPLATE_INLINE explicit BlockConversion(const CopyPlan& piece) noexcept
       : gathering(piece.nbytes >= 256), scattering(piece.nbytes >= 256) {
     make_conversion(*this, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
     exchanges = to_size < from_size && piece.rank >= 2 &&

@@ -83,7 +83,7 @@ class TensorAccessor {
 namespace detail {
 
 /// Checks that `data` is aligned for elements of `type`, of a complex type for its parts.
-inline Error check_aligned(const void* data, ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noexcept {
   const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
   if (beyond != 0) {

@@ -220,8 +220,8 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
 }
 
 /// Copies what of the tensors has indices [begin, end) of the dimension in `out`.
-inline Error copy_slices(const Batch& batch, const MemoryLocation& out, int64_t begin,
-                         int64_t end) noexcept {
+TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation& out,
+                                        int64_t begin, int64_t end) noexcept {
   const auto element = static_cast<int64_t>(elementSize(batch.type));
   // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
   const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;

@@ -17,8 +17,8 @@ namespace detail {
 
 /// The backend for a tensor like `from`: the one that was given, else that of its memory, else the
 /// one that is registered for its device; null for the host's heap.
-inline Error find_backend_like(const TensorFields& from, Backend* requested,
-                               Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend* requested,
+                                              Backend*& backend) noexcept {
   if (requested != nullptr) {
     backend = null_if_heap(requested);
     return Error::Ok;

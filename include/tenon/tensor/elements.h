@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline Error check_writable(const TensorFields& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error check_writable(const TensorFields& tensor) noexcept {
   if (tensor.readonly) {
     return fail(Error::InvalidState, "the tensor is read-only");
   }

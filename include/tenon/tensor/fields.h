@@ -87,7 +87,8 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
 }
 
 /// `role` is what the function calls the tensor: "the source tensor".
-inline Error check_not_deallocated(const TensorFields& tensor, const char* role) noexcept {
+TENON_TEMPLATE_INLINE Error check_not_deallocated(const TensorFields& tensor,
+                                                  const char* role) noexcept {
   if (tensor.deallocated) {
     return fail(Error::InvalidState, role, ", of sizes ", tensor.layout.sizes(),
                 ", was deallocated");
@@ -111,7 +112,8 @@ TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
 }
 
 /// Checks that the backend whose memory it is still exists.
-inline Error check_data_backend(const TensorFields& tensor, const char* role) noexcept {
+TENON_TEMPLATE_INLINE Error check_data_backend(const TensorFields& tensor,
+                                               const char* role) noexcept {
   if (tensor.data_backend == nullptr || tensor.data_backend->is_alive()) return Error::Ok;
   return fail(Error::InvalidState, role, " is in memory of backend ",
               static_cast<const char*>(tensor.data_backend->name),
@@ -120,7 +122,7 @@ inline Error check_data_backend(const TensorFields& tensor, const char* role) no
                   : ", and the backend that it wraps was destroyed");
 }
 
-inline Error check_has_data(const TensorFields& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error check_has_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   TENON_TRY(check_data_backend(tensor, "the tensor"));
   if (tensor.is_meta()) return fail_host_access(tensor);
@@ -130,7 +132,7 @@ inline Error check_has_data(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-inline Error check_type(ScalarType type) noexcept {
+TENON_TEMPLATE_INLINE Error check_type(ScalarType type) noexcept {
   if (!isValidType(type)) {
     return fail(Error::InvalidType, type, " is not an element type");
   }
@@ -142,7 +144,7 @@ TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
 }
 
 /// Checks that the memory is borrowed and may be replaced.
-inline Error check_can_bind(const TensorFields& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   if (tensor.ownership != Ownership::Borrowed) {
     return fail(Error::InvalidState,
@@ -153,7 +155,7 @@ inline Error check_can_bind(const TensorFields& tensor) noexcept {
 }
 
 /// Checks that elements of `asked` may be reached from the host through a pointer.
-inline Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
+TENON_TEMPLATE_INLINE Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
   if (asked != tensor.type) {
     return fail(Error::InvalidType, "asked for ", asked, ", but the tensor's dtype is ",
                 tensor.type);

@@ -8,8 +8,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline Error check_cast(ScalarType from, ScalarType to,
-                        CastMode mode = CastMode::Checked) noexcept {
+TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
+                                       CastMode mode = CastMode::Checked) noexcept {
   TENON_TRY(check_type(to));
   if (mode == CastMode::Checked && from != to && !canCast(from, to)) {
     return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,

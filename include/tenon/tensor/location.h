@@ -12,14 +12,15 @@ namespace detail {
 /// The backend that gave a tensor its memory; null for heap memory and memory that came as a
 /// pointer.
 /// Errors: InvalidState when it is gone.
-inline Error find_data_backend(const TensorFields& tensor, const char* role,
-                               Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const char* role,
+                                              Backend*& backend) noexcept {
   backend = tensor.data_backend == nullptr ? nullptr : tensor.data_backend->backend;
   return check_data_backend(tensor, role);
 }
 
 /// The backend that is registered for a device which the host does not reach.
-inline Error find_registered(Device device, const char* role, Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
+                                            Backend*& backend) noexcept {
   backend = find_backend(device);
   if (backend == nullptr) {
     return fail_reach(role, device, "; no backend is registered for it");
@@ -44,7 +45,7 @@ inline Error find_backend_of(Device device, const char* role, MemoryLocation& lo
 
 /// view_of() in place.
 /// Errors: OutOfMemory.
-inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
+TENON_TEMPLATE_INLINE Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
   view.data = tensor.data;
   view.type = public_type(tensor.type);
   view.device = tensor.device;
@@ -56,8 +57,8 @@ inline Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
 /// Describes the memory of a tensor.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
 /// NotSupported for a meta tensor, and for a device without a registered backend; OutOfMemory.
-inline Error find_location(const TensorFields& tensor, const char* role,
-                           MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char* role,
+                                          MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
   if (tensor.is_meta()) return fail_meta(tensor, role);
   TENON_TRY(check_data_backend(tensor, role));
@@ -92,8 +93,8 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
 
 /// Holds a tensor's memory if a backend's code may run meanwhile: its own backend's, or with
 /// `asks_other` another one's. That code may drop the handle.
-inline Error hold_while_asking(const TensorArg& tensor, bool asks_other,
-                               MemoryHold& hold) noexcept {
+TENON_TEMPLATE_INLINE Error hold_while_asking(const TensorArg& tensor, bool asks_other,
+                                              MemoryHold& hold) noexcept {
   const TensorFields& t = fields(tensor);
   if (t.data_backend == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
   return hold.hold(tensor);
@@ -109,7 +110,8 @@ TENON_TEMPLATE_INLINE Error check_memory(Device device, const void* data, Scalar
 
 /// The location of a tensor that was just made.
 /// Errors: OutOfMemory.
-inline Error locate_new(const TensorFields& made, MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error locate_new(const TensorFields& made,
+                                       MemoryLocation& location) noexcept {
   location.state = made.data_backend;
   if (!made.is_host_accessible()) location.backend = made.data_backend->base;
   return set_view(made, location.view);

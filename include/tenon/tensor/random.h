@@ -17,8 +17,9 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Writes elements [begin, end) in row-major order to strided memory, through chunks.
-inline void random_strided(const RandomPlan& plan, const Generator::State& start, int64_t begin,
-                           int64_t end, const TensorView& dst) noexcept {
+TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generator::State& start,
+                                          int64_t begin, int64_t end,
+                                          const TensorView& dst) noexcept {
   alignas(16) char chunk[16 * kShortChunk];
   const size_t size = elementSize(plan.type);
   const auto step = static_cast<int64_t>(size);
@@ -51,8 +52,8 @@ inline void random_strided(const RandomPlan& plan, const Generator::State& start
 }
 
 /// To host memory, where the elements may lie one after the other.
-inline Error random_to(const RandomPlan& plan, const Generator::State& start, int64_t numel,
-                       bool is_row, const TensorView& dst) noexcept {
+TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::State& start,
+                                      int64_t numel, bool is_row, const TensorView& dst) noexcept {
   if (is_row) {
     random_elements(plan, start.seed, start.offset, numel, dst.data);
   } else {

@@ -11,7 +11,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// How many of start, start + step, … lie before `end`.
-inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& count) noexcept {
+TENON_TEMPLATE_INLINE Error arange_count(int64_t start, int64_t end, int64_t step,
+                                         int64_t& count) noexcept {
   if (step == 0 || (step > 0 ? end < start : end > start)) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
@@ -27,7 +28,8 @@ inline Error arange_count(int64_t start, int64_t end, int64_t step, int64_t& cou
   count = static_cast<int64_t>(steps);
   return Error::Ok;
 }
-inline Error arange_count(double start, double end, double step, int64_t& count) noexcept {
+TENON_TEMPLATE_INLINE Error arange_count(double start, double end, double step,
+                                         int64_t& count) noexcept {
   // The ends first: inf - inf would set FE_INVALID.
   if (!is_finite(start) || !is_finite(end) || !is_finite(end - start)) {
     return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");

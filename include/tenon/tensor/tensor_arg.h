@@ -46,14 +46,14 @@ inline ImplFields& fields(const TensorArg& tensor) noexcept {
 inline bool is_described(const TensorArg&) noexcept { return true; }
 
 /// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
-inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
+TENON_TEMPLATE_INLINE Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (!tensor.defined()) {
     return fail(Error::InvalidState, role, " is undefined");
   }
   return Error::Ok;
 }
 /// Whether the tensor is defined and was not deallocated.
-inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
+TENON_TEMPLATE_INLINE Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return check_not_deallocated(fields(tensor), role);
 }

@@ -8,7 +8,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// `dim` as an index, a negative one counted from the end. `kind` is what has `rank` dimensions.
-inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* kind = "tensor") noexcept {
+TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
+                                     const char* kind = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
   if (dim < -n || dim >= n) {
     return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", kind, " of ",
@@ -19,14 +20,14 @@ inline Error wrap_dim(int64_t dim, size_t rank, size_t& d, const char* kind = "t
 }
 
 /// wrap_dim() where, as in ATen, a tensor of rank 0 may pass for one of rank 1.
-inline Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
+TENON_TEMPLATE_INLINE Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
   const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
   return wrap_dim(dim, is_scalar ? 1 : rank, d);
 }
 
 /// Replaces the -1 in `sizes`, if there is one, by the size that makes them hold `numel` elements.
 /// Errors: InvalidArgument when they cannot or could in several ways, or hold another number.
-inline Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
+TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
   int64_t* inferred = nullptr;
   bool is_unclear = false;
   for (int64_t& size : sizes) {
