@@ -296,7 +296,7 @@ template <class Out>
 template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   detail::MemoryHold kept = detail::held_by(blob.owner);
-  if (const Error error = kept.check("the blob"); (error != Error::Ok)) {
+  if (const Error error = kept.check("the blob"); error != Error::Ok) {
     return detail::finish_failed<Out>(function, error);
   }
   Deleter owners;
@@ -313,7 +313,7 @@ template <class Owner, class... Options,
           detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
-  if (const Error error = detail::check_owner(blob); (error != Error::Ok)) {
+  if (const Error error = detail::check_owner(blob); error != Error::Ok) {
     return detail::finish_failed<Out>(function, error);
   }
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
