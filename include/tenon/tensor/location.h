@@ -34,7 +34,8 @@ inline BackendState* registered_state(Device device) noexcept {
 }
 /// Sets the backend of a location on a device that the host does not reach: the one that has the
 /// memory, or if none does, the one that is registered for the device.
-inline Error find_backend_of(Device device, const char* role, MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_backend_of(Device device, const char* role,
+                                            MemoryLocation& location) noexcept {
   if (location.state == nullptr) location.state = registered_state(device);
   if (location.state == nullptr || !location.state->is_alive()) {  // or what it wraps is gone
     return fail_reach(role, device, "; no backend is registered for it");
