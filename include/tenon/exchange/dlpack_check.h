@@ -46,7 +46,14 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  std::memcpy(&read.tensor, &from.dl_tensor, sizeof read.tensor);
+  // Field by field: a wider load of what the producer has just stored waits for the store buffer.
+  const auto& t = from.dl_tensor;
+  int32_t device = 0;  // as bytes: the header's enum may lack the number
+  std::memcpy(&device, &t.device.device_type, sizeof device);
+  read.tensor = {t.data,       {device, t.device.device_id},
+                 t.ndim,       {t.dtype.code, t.dtype.bits, t.dtype.lanes},
+                 t.shape,      t.strides,
+                 t.byte_offset};
   return read;
 }
 
