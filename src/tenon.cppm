@@ -68,7 +68,7 @@ using tenon::Normalize;
 // backend/arena.h
 using tenon::ArenaBackend;
 // backend/backend.h
-using tenon::HostMemoryBackend;
+using tenon::HostMemoryBackend, tenon::WrapperBackend;
 // backend/cpu.h
 using tenon::CpuBackend, tenon::host_backend;
 // backend/interface.h
@@ -89,8 +89,6 @@ using tenon::MetaBackend, tenon::TemplateBackend;
 using tenon::TrackingBackend, tenon::TrackingScope, tenon::NoAllocationScope;
 // backend/tracking_report.h
 using tenon::MemoryLeak, tenon::TagCounts;
-// backend/wrapper.h
-using tenon::WrapperBackend;
 // tensor/access.h
 using tenon::shape_dynamism, tenon::ownership, tenon::is_readonly, tenon::dim_order, tenon::device,
     tenon::as_view, tenon::is_aligned, tenon::const_data_ptr, tenon::mutable_data_ptr, tenon::data,

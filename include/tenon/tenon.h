@@ -25,7 +25,6 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/registry.h"
 #include "tenon/backend/template.h"
-#include "tenon/backend/wrapper.h"
 
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"

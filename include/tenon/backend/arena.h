@@ -151,7 +151,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     detail::mark_free(first_, capacity());
   }
 
-  TENON_COLD void* fail_memory(size_t nbytes, size_t alignment) const noexcept {
+  void* fail_memory(size_t nbytes, size_t alignment) const noexcept {
     static_cast<void>(
         detail::fail(Error::OutOfMemory, capacity() - used(), " of ", capacity(),
                      " bytes are free, ", nbytes, " are needed, at a multiple of ", alignment,

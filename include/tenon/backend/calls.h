@@ -36,7 +36,7 @@ class ErrorTextGuard {
 };
 
 /// Puts the names of the backend and the operation in front of the text that the backend left.
-TENON_COLD inline Error add_context(Backend& backend, const char* operation, Error error) noexcept {
+inline Error name_backend(Backend& backend, const char* operation, Error error) noexcept {
   const char* const text = text_of(error);
   return fail(error, "backend ", backend.name(), " failed in ", operation,
               *text == '\0' ? "" : ": ", text);
@@ -101,7 +101,7 @@ Error call_backend(Backend& backend, const char* operation, const Call& call,
   const ErrorTextGuard text;
   const Error error = catch_errors(call);
   if (error != Error::Ok && !(is_optional && error == Error::NotSupported)) {
-    return add_context(backend, operation, error);
+    return name_backend(backend, operation, error);
   }
   text.put_back();
   return error;
@@ -126,14 +126,14 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
 
 // --- What is done with memory of a backend ------------------------------------------------------
 
-TENON_COLD inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
+inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
   const LastError& last = last_error();  // allocate() returns no code that a text would belong to
   const char* const text = last.is_taken ? "" : last.text;
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
               " bytes", *text == '\0' ? "" : ": ", text);
 }
 /// The error of a backend without a state, with the text that its allocate() leaves.
-TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
+inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   const ErrorTextGuard guard;
   void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (data != nullptr) backend.deallocate(data, nbytes);
@@ -141,7 +141,7 @@ TENON_COLD inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept
 }
 
 /// Gives memory back. Once the backend is gone, so may be the library that has its state's
-/// functions: then the memory only stops counting.
+/// functions: then the memory only stops counting. Out of line: programs are smaller.
 TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
   if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
   drop_state(&state);
@@ -158,21 +158,6 @@ struct BlockHeader {
 static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
               sizeof(BlockHeader) % kMetadataHeader == 0);
 
-TENON_COLD inline void* fail_metadata() noexcept {
-  static_cast<void>(fail_no_memory("a tensor or a module"));
-  return nullptr;
-}
-
-/// Apart from allocate_metadata(), which every creator has inline.
-TENON_COLD inline void* allocate_metadata_in(BackendState& metadata_backend,
-                                             size_t nbytes) noexcept {
-  return metadata_backend.allocate_metadata(nbytes);
-}
-TENON_COLD inline void release_metadata_in(BackendState& metadata_backend, char* p) noexcept {
-  auto* const header = static_cast<BlockHeader*>(static_cast<void*>(p)) - 1;
-  mark_used(header, header->nbytes);
-  release_to(metadata_backend, header, header->nbytes);
-}
 void release_metadata(void* p) noexcept;
 
 /// The beginning of a tensor's block: room for a TensorPtr's handle, so that both are one
@@ -212,17 +197,20 @@ static_assert(offsetof(Seat, handle) == offsetof(Seat, handle_origin) + sizeof(u
 /// Releases what is no block of the heap.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
   if (Seat* const seat = Seat::of(p)) return seat->leave();
-  BackendState* metadata_backend = nullptr;
-  std::memcpy(&metadata_backend, static_cast<char*>(p) - sizeof(void*), sizeof(void*));
-  release_metadata_in(*metadata_backend, static_cast<char*>(p));
+  auto* const header = static_cast<BlockHeader*>(p) - 1;
+  mark_used(header, header->nbytes);
+  release_to(*header->metadata_backend, header, header->nbytes);
 }
 
 /// Memory for metadata, from the heap if `metadata_backend` is null. Null, with a text, when memory
 /// is out.
 inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
-  if (metadata_backend != nullptr) return allocate_metadata_in(*metadata_backend, nbytes);
+  if (metadata_backend != nullptr) return metadata_backend->allocate_metadata(nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
-  if (block == nullptr) return fail_metadata();
+  if (block == nullptr) {
+    static_cast<void>(fail_no_memory("a tensor or a module"));
+    return nullptr;
+  }
   std::memcpy(block + kMetadataHeader - sizeof(void*), &metadata_backend, sizeof(void*));
   return block + kMetadataHeader;
 }

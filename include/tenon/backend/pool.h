@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tenon/backend/backend.h"
-#include "tenon/backend/wrapper.h"
 
 #if !TENON_HEAP
 #error "tenon/backend/pool.h: PoolBackend keeps its lists on the heap, and TENON_HEAP is 0"

@@ -22,7 +22,6 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/tracking_report.h"
-#include "tenon/backend/wrapper.h"
 
 #if !TENON_HEAP || !TENON_HAS_THREADS
 #error "tenon/backend/tracking.h: TrackingBackend needs the heap, threads, a clock and files"

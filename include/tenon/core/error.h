@@ -83,7 +83,7 @@ TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
 }
 
 /// Calls the failure handler with a message; without one prints it to stderr, if there is one.
-TENON_COLD inline void notify_handler(Error error, const char* message) noexcept {
+inline void notify_handler(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) return handler(error, message);
 #if !TENON_BARE_METAL
   std::fputs(message, stderr);
@@ -91,7 +91,7 @@ TENON_COLD inline void notify_handler(Error error, const char* message) noexcept
 #endif
 }
 
-TENON_COLD inline Error fail_without_text(Error error) noexcept {
+inline Error fail_without_text(Error error) noexcept {
   last_error().error = error;
   return error;
 }
@@ -142,23 +142,23 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
 }
 
 /// The text that belongs to an error: the thread's, unless that is another's or was taken; or "".
-TENON_COLD inline const char* text_of(Error error) noexcept {
+inline const char* text_of(Error error) noexcept {
   const LastError& last = last_error();
   return last.error == error && !last.is_taken ? last.text : "";
 }
 /// The text that belongs to an error, else its name.
-TENON_COLD inline const char* message_of(Error error) noexcept {
+inline const char* message_of(Error error) noexcept {
   const char* const text = text_of(error);
   return *text != '\0' ? text : toString(error);
 }
 /// Gives a text that was taken back to its error, if it is still the thread's last one.
-TENON_COLD inline void give_back_text(Error error, const char* text) noexcept {
+inline void give_back_text(Error error, const char* text) noexcept {
   LastError& last = last_error();
   if (last.error == error && std::strcmp(last.text, text) == 0) last.is_taken = false;
 }
 
 /// Puts "function: " in front of the message that fail() left. Returns `error`.
-TENON_COLD inline Error add_context(const char* function, Error error) noexcept {
+inline Error add_context(const char* function, Error error) noexcept {
   return fail(error, function, ": ", last_error().text);
 }
 
@@ -189,7 +189,7 @@ namespace detail {
 
 /// Throws Exception, or calls the failure handler and ends the program. The message may be the
 /// thread's own.
-[[noreturn]] TENON_COLD inline void raise_message(Error error, const char* message) {
+[[noreturn]] inline void raise_message(Error error, const char* message) {
 #if TENON_HAS_EXCEPTIONS
   LastError& last = last_error();
   if (message == last.text) last.is_taken = true;

@@ -8,6 +8,7 @@
 namespace backend_test {
 
 using namespace tenon;
+using tests::CountingBackend;
 
 namespace {
 
@@ -28,6 +29,11 @@ struct PlacedBackend final : HostMemoryBackend {
   void deallocate(void*, size_t) noexcept override { ++deallocations; }
   int deallocations = 0;
   alignas(64) char memory[64];
+};
+
+struct Wrapper : WrapperBackend {
+  explicit Wrapper(Backend& inner) : WrapperBackend(inner) {}
+  const char* name() const noexcept override { return "wrapper"; }
 };
 
 }  // namespace
@@ -55,6 +61,86 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
   int x = 0;
   RAISES(OutOfMemory, "backend placed has no memory for 0 bytes",
          from_blob(&x, {1}, ScalarType::Int, backend));
+}
+
+TEST_CASE("WrapperBackend: device, memory, copies and what was made are the inner one's") {
+  struct Keeping : CountingBackend {
+    Backend* metadata_backend() noexcept override { return this; }
+  } inner;
+  Wrapper wrapper(inner);
+  CHECK(std::string(wrapper.name()) == "wrapper");
+  CHECK(wrapper.device() == inner.device());
+  CHECK(wrapper.is_opaque());
+  CHECK(&wrapper.inner() == &inner);
+  CHECK(wrapper.metadata_backend() == &inner);
+  void* const p = wrapper.allocate(8, 64);
+  REQUIRE(p != nullptr);
+  CHECK(inner.used() == 8);
+  CHECK(inner.last_alignment == 64);
+  char to[4] = {};
+  CHECK(wrapper.copy_from_host(p, "abcd", 4) == Error::Ok);
+  CHECK(wrapper.copy_within(static_cast<char*>(p) + 4, p, 4) == Error::Ok);
+  CHECK(wrapper.copy_to_host(to, static_cast<char*>(p) + 4, 4) == Error::Ok);
+  CHECK(std::memcmp(to, "abcd", 4) == 0);
+  CHECK(wrapper.synchronize() == Error::Ok);
+  for (const char* operation : {"copy_from_host", "copy_within", "copy_to_host", "synchronize"}) {
+    CHECK(inner.calls[operation] == 1);
+  }
+  inner.will["synchronize"] = tests::Answer::Fails;
+  CHECK(wrapper.synchronize() == Error::AccessFailed);
+  wrapper.deallocate(p, 8);
+  CHECK(inner.used() == 0);
+  CHECK(inner.faults == 0);
+  const std::vector<int64_t> sizes{2, 3};
+  wrapper.on_made({nullptr, ScalarType::Float, sizes, sizes, "zeros"});
+  REQUIRE(inner.made.size() == 1);
+  CHECK(inner.made[0].function == "zeros");
+  CHECK(inner.made[0].sizes == sizes);
+}
+
+TEST_CASE("WrapperBackend: base is the innermost one, through any number of them") {
+  CountingBackend inner;
+  Wrapper middle(inner);
+  Wrapper outer(static_cast<Backend&>(middle));
+  CHECK(&middle.base() == &inner);
+  CHECK(&outer.base() == &inner);
+  CHECK(&outer.inner() == &middle);
+}
+
+TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and is none itself") {
+  const tests::Reports told;
+  {
+    CountingBackend inner;
+    Wrapper wrapper(inner);
+    void* p = nullptr;
+    REQUIRE(detail::state_of(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
+    CHECK(wrapper.live_blocks() == 1);
+    CHECK(inner.live_blocks() == 0);
+    detail::release_to(*detail::BackendAccess::state(wrapper), p, 8);
+    CHECK(wrapper.live_blocks() == 0);
+    CHECK(inner.used() == 0);
+  }
+  CHECK(told.count() == 0);
+}
+
+TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not called again") {
+  const tests::Reports told;
+  auto inner = std::make_unique<CountingBackend>();
+  Wrapper middle(*inner);
+  Wrapper outer(static_cast<Backend&>(middle));
+  void* p = nullptr;
+  detail::BackendState* const state = detail::state_of(outer);
+  REQUIRE(state->allocate(8, detail::kDataAlignment, p) == Error::Ok);
+  CHECK(state->is_alive());
+  inner.reset();
+  CHECK(told.count() == 1);
+  CHECK(told.last() == "InUse: backend counting was destroyed before one that wraps it");
+  CHECK(!state->is_alive());
+  RETURNS(InvalidState, "has no memory, and the backend that it wraps was destroyed",
+          state->allocate(8, detail::kDataAlignment, p));
+  detail::release_to(*state, p, 8);  // AddressSanitizer would tell
+  CHECK(outer.live_blocks() == 0);
+  CHECK(told.count() == 1);
 }
 
 }  // namespace backend_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 #include "tenon/backend/template.h"
-#include "tenon/backend/wrapper.h"
+#include "tenon/backend/backend.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 

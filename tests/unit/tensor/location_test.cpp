@@ -3,7 +3,7 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/wrapper.h"
+#include "tenon/backend/backend.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
