@@ -83,15 +83,16 @@ def layout_text(layout):
 
 
 def inline_array(value):
-    """The values of a Dims, a DimOrder or an array. Raises Instead for more of them than there can
-    be."""
+    """The values of a Dims, a DimOrder, a Span or an array. Raises Instead for more of them than
+    there can be."""
     if value.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
         return [int(value[i]) for i in range(value.type.range()[1] + 1)]
     size = int(value["size_"])
-    on_heap = int(value["on_heap_"])
+    is_span = gdb.types.has_field(value.type.strip_typedefs(), "data_")
+    on_heap = is_span or int(value["on_heap_"])
     if size > (MAX_DIMS if on_heap else value["inline_"].type.range()[1] + 1):
         raise Instead("<corrupt: %d dimensions>" % size)
-    first = value["heap_"] if on_heap else value["inline_"]
+    first = value["data_"] if is_span else value["heap_"] if on_heap else value["inline_"]
     return [int(first[i]) for i in range(size)]
 
 
@@ -761,7 +762,7 @@ PRINTERS = Printers("tenon")
 for pattern, printer, *arguments in (
         ("Tensor", TensorPrinter),
         ("TensorImpl|TensorArg", TensorImplPrinter),
-        ("TensorView", TensorViewPrinter),
+        ("TensorView|ViewWithLists", TensorViewPrinter),
         ("Blob", BlobPrinter),
         ("EValue", evalue_printer),
         ("Span<.*>", span_printer),

@@ -58,7 +58,7 @@ using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::co
     tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous,
     tenon::may_overlap;
 // core/tensor_view.h
-using tenon::TensorView;
+using tenon::TensorView, tenon::ViewWithLists;
 // kernels/cast.h
 using tenon::CastMode, tenon::toString;
 // kernels/copy_plan.h

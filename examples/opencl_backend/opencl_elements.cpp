@@ -116,8 +116,10 @@ Error OpenClBackend::launch(cl_kernel kernel, uint64_t count, const Args&... arg
 }
 
 Error OpenClBackend::constant(const TensorView& out, const void* element) {
-  TensorView same = out;  // every element of which is the one given
-  for (int64_t& stride : same.strides) stride = 0;
+  // A view of the same sizes, every element of which is the one given.
+  static constexpr int64_t kZeros[tenon::kMaxDims] = {};
+  TensorView same = out;
+  same.strides = {kZeros, out.sizes.size()};
   const StridedCopy plan = tenon::strided_copy(out, same);
   if (plan.count == 0) return Error::Ok;
   Where to;

@@ -25,7 +25,7 @@ using tenon::ArrayRef, tenon::BFloat16, tenon::complex, tenon::CppTypeToScalarTy
     tenon::DeviceType, tenon::DimOrderType, tenon::Dims, tenon::Float8_e4m3fn,
     tenon::Float8_e4m3fnuz, tenon::Float8_e5m2, tenon::Float8_e5m2fnuz, tenon::Half, tenon::Scalar,
     tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::SizesType, tenon::Span,
-    tenon::StridesType, tenon::TensorShapeDynamism, tenon::TensorView;
+    tenon::StridesType, tenon::TensorShapeDynamism, tenon::TensorView, tenon::ViewWithLists;
 using tenon::canCast, tenon::compute_offset_range, tenon::elementSize, tenon::isComplexType,
     tenon::isFloatingType, tenon::isIntegralType, tenon::OffsetRange, tenon::promoteTypes,
     tenon::toString;

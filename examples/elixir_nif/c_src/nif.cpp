@@ -32,7 +32,7 @@ struct Range {
 /// All that a blob's sizes and strides reach.
 Range range_of(const Blob& blob) {
   const size_t size = blob.nbytes();
-  const tenon::TensorView view = blob.as_view();
+  const tenon::ViewWithLists view = blob.as_view();
   uint64_t below = 0;  // element 0, where strides are negative
   for (size_t d = 0; size != 0 && d < view.sizes.size(); ++d) {
     const int64_t last = (view.sizes[d] - 1) * view.strides[d];

@@ -287,7 +287,9 @@ struct MemoryState : BackendState {
     return ::new (block) BlockHeader{total, this} + 1;
   }
 
-  Error check_memory(const void*, ScalarType, const Layout&) noexcept override { return Error::Ok; }
+  Error check_pointer(const void*, ScalarType, const Layout&) noexcept override {
+    return Error::Ok;
+  }
   // Not reached: the host itself fills and copies this memory.
   Error fill(void*, ScalarType, const Layout&, int64_t, const char*, FillByBackend,
              FillByHost) noexcept override {

@@ -35,7 +35,7 @@ class HostBuffer {
 inline constexpr size_t kTransferPiece = size_t{4} << 20;
 
 /// Copies bytes between two ranges that do not overlap, at least one of them a backend's.
-TENON_TEMPLATE_INLINE Error copy_block_between(Backend* dst_backend, void* dst,
+TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
                                                Backend* src_backend, const void* src,
                                                size_t nbytes) noexcept {
   if (src_backend == nullptr) return upload(*dst_backend, dst, src, nbytes);
@@ -81,7 +81,7 @@ class HostSide {
     constexpr int64_t kLongRun = 4096;
     if (whole > dense && (dense <= kFewRuns * run || run >= kLongRun || whole / 64 > dense)) {
       TENON_TRY(buffer_.allocate(static_cast<size_t>(dense)));
-      detach(plan, is_source, buffer_.data(), runs_);
+      stage_side(plan, is_source, buffer_.data(), runs_);
       return is_source ? move(true) : Error::Ok;
     }
     TENON_TRY(buffer_.allocate(static_cast<size_t>(whole)));
@@ -92,6 +92,7 @@ class HostSide {
     } else {
       there = std::exchange(plan.dst, here);
     }
+    runs_.dst = buffer_.data();
     runs_.src = static_cast<const char*>(there) + low;  // one run
     runs_.unit = runs_.nbytes = static_cast<size_t>(whole);
     return is_source || whole > dense ? move(true) : Error::Ok;
@@ -102,27 +103,26 @@ class HostSide {
  private:
   /// Copies to the buffer, or from it: at once where the backend does that, else run by run.
   TENON_TEMPLATE_INLINE Error move(bool fetch) noexcept {
-    int64_t run = static_cast<int64_t>(runs_.unit);
-    size_t inner = 0;
-    for (; inner < runs_.rank && runs_.dims[inner].src_stride == run; ++inner) {
-      run *= runs_.dims[inner].size;
-    }
+    auto run = static_cast<int64_t>(runs_.unit);
+    size_t outer = runs_.rank;  // dimensions around a run
+    while (outer > 0 && runs_.dims[outer - 1].src_stride == run) run *= runs_.dims[--outer].size;
     // A backend on the CPU could not tell the host's memory from its own.
-    if (inner < runs_.rank && !backend_->device().is_cpu()) {
-      TensorView host{buffer_.data(), public_type(ScalarType::Byte), Device(), {}, {}};
-      TensorView remote{
-          const_cast<void*>(runs_.src), public_type(ScalarType::Byte), backend_->device(), {}, {}};
-      for (size_t d = runs_.rank; d-- > inner;) {
-        host.sizes.push_back(runs_.dims[d].size);
-        host.strides.push_back(runs_.dims[d].dst_stride);
-        remote.strides.push_back(runs_.dims[d].src_stride);
+    if (outer > 0 && !backend_->device().is_cpu()) {
+      int64_t sizes[kMaxLongDims + 1];
+      int64_t here[kMaxLongDims + 1];
+      int64_t there[kMaxLongDims + 1];
+      for (size_t d = 0; d < outer; ++d) {
+        sizes[d] = runs_.dims[d].size;
+        here[d] = runs_.dims[d].dst_stride;
+        there[d] = runs_.dims[d].src_stride;
       }
-      host.sizes.push_back(run);
-      host.strides.push_back(1);
-      remote.strides.push_back(1);
-      remote.sizes = host.sizes;
-      TENON_TRY(check_lists(host));
-      TENON_TRY(check_lists(remote));
+      sizes[outer] = run;
+      here[outer] = there[outer] = 1;
+      const auto byte = public_type(ScalarType::Byte);
+      const size_t rank = outer + 1;
+      const TensorView host{runs_.dst, byte, Device(), {sizes, rank}, {here, rank}};
+      const TensorView remote{
+          const_cast<void*>(runs_.src), byte, backend_->device(), {sizes, rank}, {there, rank}};
       Error error = Error::Ok;
       if (call_optional(*backend_, "copy", error, [&] {
             return fetch ? backend_->copy(host, remote, CastMode::Checked)
@@ -131,26 +131,19 @@ class HostSide {
         return error;
       }
     }
-    ptrdiff_t index[kMaxLongDims] = {};
-    char* there = static_cast<char*>(const_cast<void*>(runs_.src));
-    for (size_t done = 0; done < runs_.nbytes; done += static_cast<size_t>(run)) {
-      char* const here = buffer_.data() + done;
+    BlockWalk at(runs_, runs_.rank - outer);
+    do {
+      char* const here = at.plane.out;
+      auto* const there = const_cast<char*>(at.plane.in);
       TENON_TRY(fetch ? download(*backend_, here, there, static_cast<size_t>(run))
                       : upload(*backend_, there, here, static_cast<size_t>(run)));
-      for (size_t d = inner; d < runs_.rank; ++d) {
-        const CopyPlan::Dim& dim = runs_.dims[d];
-        there += dim.src_stride;
-        if (++index[d] < dim.size) break;
-        index[d] = 0;
-        there -= dim.size * dim.src_stride;
-      }
-    }
+    } while (at.next());
     return Error::Ok;
   }
 
   Backend* backend_ = nullptr;
   HostBuffer buffer_;
-  // The innermost dimension first. `src` is the backend's side, also when that is written.
+  // `src` is the backend's side, also when that is written.
   CopyPlan runs_;
 };
 
@@ -166,38 +159,34 @@ TENON_TEMPLATE_INLINE Error run_through_host(CopyPlan& plan, Backend* dst, Backe
   return dst != nullptr ? to.store() : Error::Ok;
 }
 
-/// Gives `view` the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
-TENON_TEMPLATE_INLINE Error broadcast_to(const Dims& sizes, TensorView& view) noexcept {
-  TENON_TRY(check_lists(view));
-  Dims strides = sizes;
-  TENON_TRY(check_dims("strides", strides));
+/// `view` with the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
+TENON_TEMPLATE_INLINE Error broadcast_to(ArrayRef<int64_t> sizes, const TensorView& view,
+                                         ViewWithLists& out) noexcept {
+  out = {view.data, view.type, view.device, sizes, sizes};
+  TENON_TRY(check_lists(out));
   const size_t leading = sizes.size() - view.sizes.size();
   for (size_t d = 0; d < sizes.size(); ++d) {
-    strides[d] = d < leading || view.sizes[d - leading] == 1 ? 0 : view.strides[d - leading];
+    out.strides[d] = d < leading || view.sizes[d - leading] == 1 ? 0 : view.strides[d - leading];
   }
-  view.strides = std::move(strides);
-  view.sizes = sizes;
-  return check_dims("sizes", view.sizes);
+  return Error::Ok;
 }
 
-/// Room in host memory for the elements of a view, row-major.
-TENON_TEMPLATE_INLINE Error make_host_location(const TensorView& like, HostBuffer& buffer,
-                                               MemoryLocation& here) noexcept {
-  Layout dense;
-  TENON_TRY(make_layout({like.sizes}, elementSize(own_type(like.type)), dense));
-  TENON_TRY(buffer.allocate(static_cast<size_t>(dense.numel) * elementSize(own_type(like.type))));
-  here.view = {buffer.data(), like.type, Device(), like.sizes, dense.strides()};
-  return check_lists(here.view);
-}
-
-/// Whether the source may have elements where the destination has some.
-inline bool may_touch(const MemoryLocation& to, const MemoryLocation& from) noexcept {
-  if (to.backend != from.backend) return false;  // whose addresses are not this one's
-  for (const int64_t size : to.view.sizes) {
-    if (size == 0) return false;  // strides may be too large to multiply
+/// Row-major elements in host memory for the length of a copy, of a view's type and sizes.
+class HostElements {
+ public:
+  TENON_TEMPLATE_INLINE Error make(const TensorView& like) noexcept {
+    const size_t size = elementSize(own_type(like.type));
+    TENON_TRY(make_layout({like.sizes}, size, layout_));
+    TENON_TRY(buffer_.allocate(static_cast<size_t>(layout_.numel) * size));
+    location.view = {buffer_.data(), like.type, Device(), layout_.sizes(), layout_.strides()};
+    return Error::Ok;
   }
-  return touch(byte_range(to.view), byte_range(from.view));
-}
+  MemoryLocation location;
+
+ private:
+  HostBuffer buffer_;
+  Layout layout_;
+};
 
 /// The state of a backend that is more than host memory.
 /// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
@@ -229,7 +218,7 @@ struct CopyingState final : MemoryState<T> {
     plan_elements(plan, to.view, from.view, mode);
     if (plan.kind == CopyKind::Alias) return Error::Ok;
     const bool is_one = to.backend == from.backend;
-    if (may_touch(to, from)) {
+    if (is_one && sides_may_overlap(plan)) {
       return run_through_host(plan, to.backend, from.backend, cast);
     }
     const bool is_block = plan.kind == CopyKind::Memcpy;
@@ -238,10 +227,12 @@ struct CopyingState final : MemoryState<T> {
     const bool is_hidden = are_two && (to.view.device.is_cpu() || from.view.device.is_cpu());
     const bool may_copy = is_one || (to.view.device != from.view.device && !is_hidden);
     if (are_two || (!is_block && may_copy)) {
-      TensorView source = from.view;
-      TENON_TRY(broadcast_to(to.view.sizes, source));
-      const TensorView& out = to.view;
-      const TensorView& in = source;
+      // Lists of their own: a backend that is asked in vain may have resized a tensor.
+      ViewWithLists lists[2];
+      TENON_TRY(broadcast_to(to.view.sizes, from.view, lists[1]));
+      TensorView out = to.view;
+      TENON_TRY(copy_lists(out, lists[0]));
+      const TensorView in = lists[1];
       Backend* const backends[] = {to.backend, is_one ? nullptr : from.backend};
       Error error = Error::Ok;
       if (are_two) {
@@ -264,7 +255,7 @@ struct CopyingState final : MemoryState<T> {
         }
       }
     }
-    return is_block ? copy_block_between(to.backend, plan.dst, from.backend, plan.src, plan.nbytes)
+    return is_block ? copy_bytes_between(to.backend, plan.dst, from.backend, plan.src, plan.nbytes)
                     : run_through_host(plan, to.backend, from.backend, cast);
   }
 
@@ -273,34 +264,31 @@ struct CopyingState final : MemoryState<T> {
              FillByHost by_host) noexcept override {
     if (count == 0 || device.type() == DeviceType::Meta) return Error::Ok;
     const bool is_host_accessible = device.is_host_accessible() && !opaque;
-    MemoryLocation out{
-        {data, public_type(type), device, {}, {}}, is_host_accessible ? nullptr : base, this};
+    // With lists of its own: the backend's code may resize the tensor.
+    ViewWithLists lists{data, public_type(type), device, {count}, {1}};
     if (layout.numel == count) {
-      out.view.sizes = layout.sizes();
-      out.view.strides = layout.strides();
-    } else {
-      out.view.sizes = {count};
-      out.view.strides = {1};
+      lists.sizes = layout.sizes();
+      lists.strides = layout.strides();
     }
-    TENON_TRY(check_lists(out.view));
+    TENON_TRY(check_lists(lists));
+    const MemoryLocation out{lists, is_host_accessible ? nullptr : base, this};
     Error error = Error::Ok;
     if (by_backend &&
         call_optional(*base, operation, error, [&] { return by_backend(*base, out.view); })) {
       return error;
     }
     if (is_host_accessible) return by_host(out.view);
-    HostBuffer buffer;
-    MemoryLocation here;
-    TENON_TRY(make_host_location(out.view, buffer, here));
-    TENON_TRY(by_host(here.view));
-    return copy(out, here, CastMode::Checked, nullptr);
+    HostElements here;
+    TENON_TRY(here.make(out.view));
+    TENON_TRY(by_host(here.location.view));
+    return copy(out, here.location, CastMode::Checked, nullptr);
   }
 
   Error copy_within(void* dst, const void* src, size_t nbytes) noexcept override {
     return call_backend(*base, "copy_within", [&] { return base->copy_within(dst, src, nbytes); });
   }
 
-  Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept override {
+  Error check_pointer(const void* data, ScalarType type, const Layout& layout) noexcept override {
     if (data == nullptr || layout.numel == 0) return Error::Ok;
     const size_t size = elementSize(type);
     const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;

@@ -74,13 +74,13 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   void deallocate(void* p, size_t) noexcept override { memory_.deallocate(p); }
 
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
-    return copy_block(dst, src, nbytes, cudaMemcpyHostToDevice);
+    return copy_bytes(dst, src, nbytes, cudaMemcpyHostToDevice);
   }
   Error copy_to_host(void* dst, const void* src, size_t nbytes) override {
-    return copy_block(dst, src, nbytes, cudaMemcpyDeviceToHost);
+    return copy_bytes(dst, src, nbytes, cudaMemcpyDeviceToHost);
   }
   Error copy_within(void* dst, const void* src, size_t nbytes) override {
-    return copy_block(dst, src, nbytes, cudaMemcpyDeviceToDevice);
+    return copy_bytes(dst, src, nbytes, cudaMemcpyDeviceToDevice);
   }
   Error synchronize() override {
     memory_.free_kept();
@@ -110,9 +110,9 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                                         : cudaMemcpyDeviceToDevice);
   }
   Error constant(const TensorView& out, const void* element) override {
+    static constexpr int64_t kZeros[kMaxDims] = {};
     TensorView same = out;  // every element of which is the one given
-    TENON_TRY(detail::check_dims("strides", same.strides));
-    for (int64_t& stride : same.strides) stride = 0;
+    same.strides = {kZeros, out.sizes.size()};
     const StridedCopy fill = strided_copy(out, same);
     if (fill.count == 0) return Error::Ok;
     if (std::memcmp(element, static_cast<const char*>(element) + 1, fill.nbytes - 1) == 0) {
@@ -220,7 +220,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
 
   // Copies and values.
 
-  Error copy_block(void* dst, const void* src, size_t nbytes, cudaMemcpyKind kind) noexcept {
+  Error copy_bytes(void* dst, const void* src, size_t nbytes, cudaMemcpyKind kind) noexcept {
     if (nbytes == 0) return Error::Ok;
     StridedCopy plan;
     plan.nbytes = nbytes;

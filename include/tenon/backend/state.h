@@ -124,7 +124,7 @@ struct BackendState {
   virtual Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                      CastFunction cast) noexcept = 0;
   /// Has a DeviceBackend check memory that came as a pointer.
-  virtual Error check_memory(const void* data, ScalarType type, const Layout& layout) noexcept = 0;
+  virtual Error check_pointer(const void* data, ScalarType type, const Layout& layout) noexcept = 0;
 
  protected:
   ~BackendState() = default;

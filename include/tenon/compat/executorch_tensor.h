@@ -66,7 +66,7 @@ struct Options {
   void set(ScalarType value) noexcept { opts.type = value; }
   void set(aten::Device value) noexcept {
     opts.device = value;
-    check_memory = &tenon::detail::check_borrowed<>;
+    check_borrowed = &tenon::detail::check_borrowed<>;
   }
   void set(TensorShapeDynamism value) noexcept { opts.dynamism = value; }
   template <class F, std::enable_if_t<tenon::detail::is_deleter_v<F>, int> = 0>
@@ -77,7 +77,7 @@ struct Options {
   AnyPtr data;
   tenon::detail::CreateOptions opts;
   // check_borrowed() where a device was given.
-  tenon::Error (*check_memory)(const tenon::detail::TensorFields&) noexcept = nullptr;
+  tenon::Error (*check_borrowed)(const tenon::detail::TensorFields&) noexcept = nullptr;
   tenon::Deleter deleter;
   int deleters = 0;
 };
@@ -100,9 +100,9 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
                                          " deleters; memory is released once")
                    : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
                                                    options.opts, &options.deleter, draft);
-  if (error == tenon::Error::Ok && options.check_memory != nullptr) {
+  if (error == tenon::Error::Ok && options.check_borrowed != nullptr) {
     error = tenon::detail::call_stored<&tenon::detail::check_borrowed<>>(
-        options.check_memory, tenon::detail::fields(draft));
+        options.check_borrowed, tenon::detail::fields(draft));
   }
   return tenon::detail::finish<aten::Tensor>(function, error, draft);
 }

@@ -36,7 +36,7 @@ class Layout {
   /// Out of memory, the copy has rank 0: see check().
   Layout(const Layout& other) noexcept {
     copy_bytes(other);
-    if (is_on_heap()) copy_block(other);
+    if (is_on_heap()) copy_heap_lists(other);
   }
   /// The source can only be destroyed or assigned to.
   Layout(Layout&& other) noexcept {
@@ -154,7 +154,7 @@ class Layout {
     rank_ = static_cast<uint8_t>(rank);
     return Error::Ok;
   }
-  TENON_COLD void copy_block(const Layout& other) noexcept {
+  TENON_COLD void copy_heap_lists(const Layout& other) noexcept {
     void* const block = detail::heap_allocate(block_nbytes(rank_));
     has_lists_ = block != nullptr;
     if (has_lists_) {

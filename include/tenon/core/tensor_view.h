@@ -8,23 +8,53 @@ TENON_BEGIN_NAMESPACE
 
 /// Describes memory without owning it; kernels and backends work on it.
 ///
-/// Ownership: none; the code that makes a view keeps the memory alive. `data` is element 0, which
-/// with a negative stride is not the lowest address. Strides are in elements.
+/// Ownership: none, neither of the memory nor of the lists. A tensor's view refers to the lists in
+/// its metadata: it is valid until the tensor is destroyed or gets another shape. A backend that
+/// works on after its function has returned copies the lists, to a ViewWithLists say.
+///
+/// `data` is element 0, which with a negative stride is not the lowest address. Strides are in
+/// elements.
 struct TensorView {
+  void* data = nullptr;
+  ScalarType type = ScalarType::Undefined;
+  Device device;
+  ArrayRef<int64_t> sizes;
+  ArrayRef<int64_t> strides;
+};
+
+/// What a TensorView describes, with lists of its own: for memory whose lists no tensor has, and
+/// where they may change while a view is in use. Passes for a TensorView, which refers to this.
+///
+/// Ownership: its lists; none of the memory. Out of memory for lists of more dimensions than
+/// TENON_INLINE_DIMS, they are empty, and their error() says so.
+struct ViewWithLists {
   void* data = nullptr;
   ScalarType type = ScalarType::Undefined;
   Device device;
   Dims sizes;
   Dims strides;
+
+  operator TensorView() const& noexcept TENON_LIFETIMEBOUND {
+    return {data, type, device, sizes, strides};
+  }
+  operator TensorView() const&& = delete;  // the view would refer to a temporary's lists
 };
 
 namespace detail {
 
 /// Whether a copy has its lists.
 /// Errors: OutOfMemory.
-inline Error check_lists(const TensorView& view) noexcept {
+inline Error check_lists(const ViewWithLists& view) noexcept {
   TENON_TRY(check_dims("sizes", view.sizes));
   return check_dims("strides", view.strides);
+}
+/// Makes `view` refer to copies of its lists.
+/// Errors: OutOfMemory.
+inline Error copy_lists(TensorView& view, ViewWithLists& copy) noexcept {
+  copy = {view.data, view.type, view.device, view.sizes, view.strides};
+  TENON_TRY(check_lists(copy));
+  view = copy;
+  return Error::Ok;
 }
 
 }  // namespace detail

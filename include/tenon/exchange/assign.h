@@ -11,11 +11,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The location of the blob's memory, which must have the tensor's sizes.
-TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tensor,
+/// The location of the blob's memory, which must have the tensor's sizes. It refers to the lists of
+/// `layout`.
+TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tensor, Layout& layout,
                                       MemoryLocation& location) noexcept {
   TensorView& view = location.view;
-  TENON_TRY(make_blob_view(blob, view));
+  TENON_TRY(make_blob_view(blob, layout, view));
   const ArrayRef<int64_t> sizes = tensor.layout.sizes();
   if (view.sizes != sizes) {
     if (view.sizes.size() != sizes.size()) {
@@ -35,14 +36,13 @@ TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tens
     return fail(Error::InvalidArgument, "the blob's data is null");
   }
   if (blob.device.is_cpu()) return Error::Ok;
-  Layout layout;
-  TENON_TRY(make_blob_layout(blob, layout));
-  return check_memory(blob.device, blob.data, own_type(view.type), layout);
+  return check_device_pointer(blob.device, blob.data, own_type(view.type), layout);
 }
 
-/// The location of plain memory: contiguous elements of the tensor's dtype.
+/// The location of plain memory: contiguous elements of the tensor's dtype. It refers to the lists
+/// of `layout`.
 TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
-                                       MemoryLocation& location) noexcept {
+                                       Layout& layout, MemoryLocation& location) noexcept {
   if (nbytes != tensor.nbytes()) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
@@ -50,78 +50,70 @@ TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const Te
   if (data == nullptr && nbytes != 0) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
-  Layout layout;
   TENON_TRY(make_layout({tensor.layout.sizes()}, elementSize(tensor.type), layout));
   location.view = {const_cast<void*>(data), public_type(tensor.type), Device(), layout.sizes(),
                    layout.strides()};
-  return check_lists(location.view);
+  return Error::Ok;
 }
 
-/// The locations of a tensor, whose memory `hold` keeps, and of the blob that fills it.
-TENON_TEMPLATE_INLINE Error find_both(const TensorArg& out, const Blob& blob, MemoryLocation& to,
-                                      MemoryLocation& from, MemoryHold& hold) noexcept {
-  TENON_TRY(find_destination(out, "the tensor", to));
-  TENON_TRY(hold_while_asking(out, !blob.device.is_cpu(), hold));
-  return find_blob(blob, fields(out), from);
-}
+/// The two sides of a copy between a tensor and memory whose lists `layout` has.
+struct AssignedMemory {
+  HeldLocation tensor;
+  MemoryLocation memory;
+  Layout layout;
+
+  Error find(const TensorArg& out, const Blob& blob) noexcept {
+    TENON_TRY(find_destination(out, "the tensor", tensor));
+    TENON_TRY(tensor.keep_while_asking(out, !blob.device.is_cpu()));
+    return find_blob(blob, fields(out), layout, memory);
+  }
+};
 
 /// Does nothing but check if `copies` is false.
 TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
                                         CastFunction cast, bool copies) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  MemoryHold hold;
-  TENON_TRY(find_both(out, blob, to, from, hold));
-  if (!copies) return check_cast(own_type(from.view.type), own_type(to.view.type), mode);
-  return copy_checked(to, from, mode, CopyPolicy::AllowTemporary, cast);
+  AssignedMemory at;
+  TENON_TRY(at.find(out, blob));
+  const TensorView& from = at.memory.view;
+  if (!copies) return check_cast(own_type(from.type), own_type(at.tensor.view.type), mode);
+  return copy_checked(at.tensor, at.memory, mode, CopyPolicy::AllowTemporary, cast);
 }
 TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& blob,
                                               const Normalize& normalize, CastMode mode) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  MemoryHold hold;
-  TENON_TRY(find_both(out, blob, to, from, hold));
-  return copy_normalized(to, from, normalize, mode);
+  AssignedMemory at;
+  TENON_TRY(at.find(out, blob));
+  return copy_normalized(at.tensor, at.memory, normalize, mode);
 }
 TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
                                          bool copies) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  MemoryHold hold;
-  TENON_TRY(find_destination(out, "the tensor", to));
-  TENON_TRY(find_bytes(data, nbytes, fields(out), from));
+  AssignedMemory at;
+  TENON_TRY(find_destination(out, "the tensor", at.tensor));
+  TENON_TRY(find_bytes(data, nbytes, fields(out), at.layout, at.memory));
   if (!copies) return Error::Ok;
-  TENON_TRY(hold_while_asking(out, false, hold));
-  return copy_checked(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
+  TENON_TRY(at.tensor.keep_while_asking(out, false));
+  return copy_checked(at.tensor, at.memory, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
                                          CastFunction cast) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  MemoryHold hold;
-  TENON_TRY(find_source(tensor, "the tensor", from));
-  TENON_TRY(hold_while_asking(tensor, !blob.device.is_cpu(), hold));
-  TENON_TRY(find_blob(blob, fields(tensor), to));
+  AssignedMemory at;
+  TENON_TRY(find_source(tensor, "the tensor", at.tensor));
+  TENON_TRY(at.tensor.keep_while_asking(tensor, !blob.device.is_cpu()));
+  TENON_TRY(find_blob(blob, fields(tensor), at.layout, at.memory));
   if (blob.readonly) return fail(Error::InvalidState, "the blob is read-only");
-  Layout layout;
-  const TensorView& out = to.view;
-  TENON_TRY(make_layout(out.sizes, {}, out.strides, elementSize(own_type(out.type)), layout));
-  if (layout.may_overlap()) {
-    return fail(Error::InvalidArgument, "the blob has strides ", out.strides, " for sizes ",
-                out.sizes, ", at which elements may share memory");
+  if (at.layout.may_overlap()) {
+    return fail(Error::InvalidArgument, "the blob has strides ", at.layout.strides(), " for sizes ",
+                at.layout.sizes(), ", at which elements may share memory");
   }
-  return copy_checked(to, from, mode, CopyPolicy::AllowTemporary, cast);
+  return copy_checked(at.memory, at.tensor, mode, CopyPolicy::AllowTemporary, cast);
 }
 TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
                                           size_t nbytes) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  MemoryHold hold;
-  TENON_TRY(find_source(tensor, "the tensor", from));
-  TENON_TRY(find_bytes(data, nbytes, fields(tensor), to));
-  TENON_TRY(hold_while_asking(tensor, false, hold));
-  return copy_checked(to, from, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
+  AssignedMemory at;
+  TENON_TRY(find_source(tensor, "the tensor", at.tensor));
+  TENON_TRY(find_bytes(data, nbytes, fields(tensor), at.layout, at.memory));
+  TENON_TRY(at.tensor.keep_while_asking(tensor, false));
+  return copy_checked(at.memory, at.tensor, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
 }  // namespace detail

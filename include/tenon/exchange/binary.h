@@ -38,10 +38,9 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
     return fail(Error::InvalidArgument, "the limit of ", limit, " elements is negative");
   }
   const TensorFields& from = fields(tensor);
-  MemoryLocation there;
+  HeldLocation there;
   TENON_TRY(find_location(from, "the tensor", there));
-  MemoryHold hold;
-  TENON_TRY(hold_while_asking(tensor, false, hold));
+  TENON_TRY(there.keep_while_asking(tensor, false));
   const ScalarType type = from.type;  // a backend's code may drop the tensor
   const int64_t count = limit < from.layout.numel ? limit : from.layout.numel;
   if (count == 0) return Error::Ok;
@@ -63,10 +62,8 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
   }
   there.view.sizes = sizes;
   if (is_contiguous) there.view.strides = rows.strides();
-  const MemoryLocation here{{bytes.data(), public_type(type), Device(), sizes, rows.strides()},
-                            nullptr};
-  TENON_TRY(check_lists(there.view));
-  TENON_TRY(check_lists(here.view));
+  MemoryLocation here;
+  here.view = {bytes.data(), public_type(type), Device(), sizes, rows.strides()};
   TENON_TRY(copy(here, there));
   bytes.resize(nbytes);
   swap_to_little_endian(type, bytes.data(), nbytes);

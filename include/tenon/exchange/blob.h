@@ -44,12 +44,12 @@ struct Blob {
 
   /// The memory as a view, without `owner` and `readonly`; empty strides become dense ones.
   /// `data` may be null.
-  /// Ownership: none; valid as long as the memory is.
+  /// Ownership: its own lists; none of the memory, which has to stay.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
   /// InvalidState when the blob is of to_blob() and the tensor's backend is gone, which is known
   /// with RTTI; OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
-  TensorView as_view() const;
+  ViewWithLists as_view() const;
 
   /// The strides in bytes, as NumPy, OpenCV and the buffer protocol have them; dense ones where
   /// `strides` is empty.
@@ -86,17 +86,13 @@ TENON_TEMPLATE_INLINE Error check_owner(const Blob& blob) noexcept {
   const MemoryHold* const hold = hold_in(blob.owner);
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }
-/// as_view() for callers that report errors themselves.
-TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, TensorView& view) noexcept {
+/// as_view() for callers that report errors themselves and keep the lists, in `layout`.
+TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
+                                           TensorView& view) noexcept {
   TENON_TRY(check_owner(blob));
-  Layout layout;
   TENON_TRY(make_blob_layout(blob, layout));
-  view.data = blob.data;
-  view.type = blob.dtype;
-  view.device = blob.device;
-  view.sizes = layout.sizes();
-  view.strides = layout.strides();
-  return check_lists(view);
+  view = {blob.data, blob.dtype, blob.device, layout.sizes(), layout.strides()};
+  return Error::Ok;
 }
 
 /// Makes a blob's strides, which are in bytes, strides in elements.
@@ -214,22 +210,29 @@ struct KeepBoth {
 
 }  // namespace detail
 
-inline TensorView Blob::as_view() const {
+inline ViewWithLists Blob::as_view() const {
   TensorView view;
-  const Error error = detail::make_blob_view(*this, view);
+  Layout layout;
+  ViewWithLists copy;
+  Error error = detail::make_blob_view(*this, layout, view);
+  if (error == Error::Ok) error = detail::copy_lists(view, copy);
   detail::raise_if("as_view", error);
-  return view;
+  return copy;
 }
 
 inline Dims Blob::byte_strides() const {
   TensorView view;
-  detail::raise_if("byte_strides", detail::make_blob_view(*this, view));
+  Layout layout;
+  Error error = detail::make_blob_view(*this, layout, view);
+  Dims byte_strides(view.strides);
+  if (error == Error::Ok) error = detail::check_dims("strides", byte_strides);
+  detail::raise_if("byte_strides", error);
   // Unsigned: a size-1 dimension may have any stride.
   const uint64_t size = elementSize(detail::own_type(view.type));
-  for (int64_t& stride : view.strides) {
+  for (int64_t& stride : byte_strides) {
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * size);
   }
-  return std::move(view.strides);
+  return byte_strides;
 }
 
 inline size_t Blob::nbytes() const {
@@ -330,7 +333,8 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
   TensorView view;
-  Error error = detail::make_blob_view(blob, view);
+  Layout layout;
+  Error error = detail::make_blob_view(blob, layout, view);
   if (error == Error::Ok) {
     error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   }

@@ -106,7 +106,7 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
   const bool moves = there != device;
   const bool is_aligned = reinterpret_cast<uintptr_t>(first_element(t)) % number_size(type) == 0 ||
                           layout.numel == 0 || has_dlpack_handles(device.type());
-  if (!device.is_cpu()) TENON_TRY(check_memory(device, first_element(t), type, layout));
+  if (!device.is_cpu()) TENON_TRY(check_device_pointer(device, first_element(t), type, layout));
   plan.must_copy = copy.value_or(false) || moves || !is_aligned;
   if (plan.must_copy && !copy.value_or(true)) {
     return moves ? fail(Error::NotSupported, "the data is on ", device, ", was asked for on ",

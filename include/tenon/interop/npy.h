@@ -49,10 +49,11 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   TENON_TRY(find_npy_type(tensor, type));
   const TensorFields& from = fields(tensor);
   const Layout& layout = from.layout;
-  MemoryLocation there;
+  HeldLocation there;
   TENON_TRY(find_location(from, "the tensor", there));
+  TENON_TRY(copy_lists(there.view, there.lists));  // the tensor's own may change meanwhile
   TENON_TRY(image.elements.hold.hold(tensor));
-  const Dims& sizes = there.view.sizes;  // the tensor's own may change meanwhile
+  const ArrayRef<int64_t> sizes = there.view.sizes;
   const size_t rank = sizes.size();
   DimOrderType reversed[kMaxDims];
   for (size_t d = 0; d < rank; ++d) reversed[d] = static_cast<DimOrderType>(rank - 1 - d);

@@ -39,22 +39,6 @@ struct CastContext : CastLimits {
   const float* stddev = nullptr;
 };
 
-// Conversions of one element.
-
-/// As in C++.
-template <class T, class F>
-TENON_ALWAYS_INLINE T plain(F value, const CastLimits&) noexcept {
-  return static_cast<T>(value);
-}
-/// Narrows so that a second rounding, to a shorter type, gives what one rounding would.
-template <class F>
-TENON_ALWAYS_INLINE double long_to_odd_double(F value, const CastLimits&) noexcept {
-  return round_to_odd_double(value);
-}
-TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) noexcept {
-  return round_to_odd(value);
-}
-
 /// All Float8 formats, by their SmallFloatCode; codes are held in 32 bits.
 TENON_ALWAYS_INLINE float decode_float8(uint32_t code, const CastContext& context) noexcept {
   return decode(code, *context.from_code);
@@ -62,11 +46,6 @@ TENON_ALWAYS_INLINE float decode_float8(uint32_t code, const CastContext& contex
 TENON_ALWAYS_INLINE uint32_t encode_float8(float value, const CastContext& context) noexcept {
   return encode(value, *context.to_code);
 }
-/// Of Bool, any byte but 0 is 1.
-TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexcept {
-  return value < 1 ? value : uint8_t{1};
-}
-
 /// Converts a multiple of kStepElements elements: loops without code for a rest.
 using Step = void (*)(void* out, const void* in, int64_t count,
                       const CastContext* context) noexcept;
@@ -203,12 +182,13 @@ struct Conversion {
   int64_t from_size;  ///< of an element
   int64_t to_size;
   int64_t parts = 1;  ///< of an element: 2 of complex ones both of whose parts are converted
+  bool has_avx2 = false;
   int count = 0;
   Step steps[8];
 
   void add(Step step) noexcept { steps[count++] = step; }
   TENON_NOINLINE void add(const StepVariants* step) noexcept {
-    add(step->avx2 != nullptr && isa() >= Isa::Avx2 ? step->avx2 : step->baseline);
+    steps[count++] = step->avx2 != nullptr && has_avx2 ? step->avx2 : step->baseline;
   }
   /// From integers of `from` bytes to ones of `size`; they wrap.
   TENON_TEMPLATE_INLINE TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {
@@ -245,10 +225,13 @@ struct Conversion {
 
   /// Converts consecutive elements. Afterwards upper halves of vector registers may be in use.
   void run(char* out, const char* in, int64_t elements) noexcept {
-    if (count == 1 && elements % kStepElements == 0) {
-      return steps[0](out, in, parts * elements, &context);
-    }
-    run_chunks(out, in, elements);
+    const int64_t rest = elements % kStepElements;
+    const bool redoes_some = elements > kStepElements && context.mean == nullptr;
+    if (count != 1 || (rest != 0 && !redoes_some)) return run_chunks(out, in, elements);
+    steps[0](out, in, parts * (elements - rest), &context);
+    if (rest == 0) return;
+    const int64_t last = elements - kStepElements;  // the last ones together with some before
+    steps[0](out + last * to_size, in + last * from_size, parts * kStepElements, &context);
   }
 
  private:
@@ -362,22 +345,25 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
 /// holds.
 TENON_TEMPLATE_INLINE void make_conversion(Conversion& c, ScalarType to, ScalarType from,
                                            CastMode mode) noexcept {
+  c.has_avx2 = isa() >= Isa::Avx2;
   // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
-  const bool joins = isComplexType(from) && to == ScalarType::Bool;
+  const bool is_complex = isComplexType(from);
+  const bool to_complex = isComplexType(to);
+  const bool joins = is_complex && to == ScalarType::Bool;
   const ScalarType to_part = part_type_of(to);
   const ScalarType from_part = part_type_of(from);
   c.from_size = static_cast<int64_t>(elementSize(from));
   c.to_size = static_cast<int64_t>(elementSize(to));
-  c.parts = isComplexType(from) && (isComplexType(to) || joins) ? 2 : 1;
-  const bool to_real = isComplexType(from) && c.parts == 1;
+  c.parts = is_complex && (to_complex || joins) ? 2 : 1;
+  const bool to_real = is_complex && c.parts == 1;
   static_cast<CastLimits&>(c.context) = cast_limits(to_part, from_part, mode);
   c.context.from_code = float8_code(from);
   c.context.to_code = float8_code(to);
-  c.context.part_size = static_cast<int64_t>(elementSize(to_real ? from_part : to_part));
+  c.context.part_size = to_real ? c.from_size / 2 : to_complex ? c.to_size / 2 : c.to_size;
   if (to_real) c.add(&real_step);
   if (to != from) add_cast(c, to_part, from_part, mode);
   if (joins) c.add(&join_step);
-  if (isComplexType(to) && !isComplexType(from)) c.add(&widen_step);
+  if (to_complex && !is_complex) c.add(&widen_step);
   if (c.count == 0) c.add(&copy_step);
 }
 

@@ -16,6 +16,11 @@ namespace detail {
 /// How a Normalize's channels lie in the rows that are converted.
 enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
+/// For conversions that need nothing before a step.
+struct NoPreparation {
+  void operator()(int64_t, int64_t, int64_t, int64_t) const noexcept {}
+};
+
 /// Converts planes that lie alike: what the innermost dimensions of a plan's piece hold.
 struct BlockConversion : Conversion {
   static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // small frames there
@@ -30,16 +35,16 @@ struct BlockConversion : Conversion {
 
   TENON_TEMPLATE_INLINE explicit BlockConversion(const CopyPlan& piece) noexcept
       : gathering(piece.nbytes >= 256), scattering(piece.nbytes >= 256) {
-    make_conversion(*this, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
-    exchanges = to_size < from_size && piece.rank >= 2 &&
-                piece.dims[piece.rank - 2].src_stride == from_size &&
+    exchanges = piece.unit < piece.src_size && piece.rank >= 2 &&
+                piece.dims[piece.rank - 2].src_stride == source_unit(piece) &&
                 piece.dims[piece.rank - 1].src_stride != 0;
   }
 
-  /// `prepare(row, rows, i, length)` tells which rows come next and which elements of them: of at
+  /// `prepare(row, rows, i, length)` is told which rows come next and which elements of them: of at
   /// most `most_listed` elements where channels differ.
-  template <class Prepare>
-  void convert(const Plane& plane, int64_t most_listed, const Prepare& prepare) noexcept {
+  template <class Prepare = NoPreparation>
+  TENON_NOINLINE void convert(const Plane& plane, int64_t most_listed = 0,
+                              const Prepare& prepare = {}) noexcept {
     alignas(kAlignment) char gathered[kBytes];
     alignas(kAlignment) char made[kBytes];
     const Plane p = exchanges ? plane.exchanged() : plane;
@@ -79,7 +84,7 @@ struct BlockConversion : Conversion {
         char* const target = p.out + r * p.out_stride + i * p.out_step;
         char* const out = scatters ? made : target;
         if (gathers) {
-          copy_block({gathered, in, m * from_size, p.in_stride, n, m, from_size, p.in_step},
+          copy_plane({gathered, in, m * from_size, p.in_stride, n, m, from_size, p.in_step},
                      static_cast<size_t>(from_size), gathering);
           in = gathered;
         }
@@ -90,7 +95,7 @@ struct BlockConversion : Conversion {
               in + k * (gathers ? m * from_size : p.in_step), together * m);
         }
         if (scatters) {
-          copy_block({target, made, p.out_stride, to_size, n, m, p.out_step, m * to_size},
+          copy_plane({target, made, p.out_stride, to_size, n, m, p.out_step, m * to_size},
                      static_cast<size_t>(to_size), scattering);
         }
       }
@@ -98,40 +103,37 @@ struct BlockConversion : Conversion {
   }
 };
 
-template <class = void>
-TENON_NOINLINE void cast_plane(BlockConversion& c, const Plane& plane) noexcept;
-
 /// Casts a plane whose source is the same along i: once, and copies it to all. A function of its
-/// own, so that its buffer is not in cast_plane()'s frame.
+/// own, so that its buffer is not in the frame of convert()'s caller.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
                                                         const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
   for (int64_t j = 0; j < p.out_rows; j += most) {
     const int64_t n = p.out_rows - j < most ? p.out_rows - j : most;
-    cast_plane(c, {made, p.in + j * p.in_step, 0, p.in_step, 1, n, c.to_size, 0});
-    copy_block(
+    c.convert({made, p.in + j * p.in_step, 0, p.in_step, 1, n, c.to_size, 0});
+    copy_plane(
         {p.out + j * p.out_stride, made, p.out_stride, 0, n, p.in_rows, p.out_step, c.to_size},
         static_cast<size_t>(c.to_size), c.scattering);
   }
 }
 
-template <class>
-void cast_plane(BlockConversion& c, const Plane& plane) noexcept {
-  if (plane.in_step == 0 && plane.out_rows > 1 &&
-      plane.in_rows * c.to_size <= BlockConversion::kBytes) {
-    return cast_repeated(c, plane.exchanged());
-  }
-  if (plane.in_stride == 0 && plane.in_rows != 1) return cast_repeated(c, plane);
-  c.convert(plane, 0, [](int64_t, int64_t, int64_t, int64_t) {});
-}
-
 /// Casts what a piece of a plan says: a CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   BlockConversion conversion(piece);
-  for_each_block(piece, 2, [&](char* dst, const char* src) {
-    cast_plane(conversion, innermost_plane(piece, dst, src));
-  });
+  make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
+  BlockWalk at(piece, 2);
+  const Plane& plane = at.plane;
+  const bool repeats_rows = plane.in_step == 0 && plane.out_rows > 1 &&
+                            plane.in_rows * conversion.to_size <= BlockConversion::kBytes;
+  const bool repeats = repeats_rows || (plane.in_stride == 0 && plane.in_rows != 1);
+  do {
+    if (repeats) {
+      cast_repeated(conversion, repeats_rows ? plane.exchanged() : plane);
+    } else {
+      conversion.convert(plane);
+    }
+  } while (at.next());
   clear_after_variants();
 }
 

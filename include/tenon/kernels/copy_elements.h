@@ -16,84 +16,55 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The plane that a plan's last two dimensions are.
-inline Plane innermost_plane(const CopyPlan& plan, char* dst, const char* src) noexcept {
-  CopyPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
-  CopyPlan::Dim other{1, 0, 0};
-  if (plan.rank >= 1) row = plan.dims[plan.rank - 1];
-  if (plan.rank >= 2) other = plan.dims[plan.rank - 2];
-  return {dst,        src,      other.dst_stride, row.src_stride,
-          other.size, row.size, row.dst_stride,   other.src_stride};
-}
-
-/// Copies rows of `nbytes` bytes that are consecutive on both sides.
-inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
-  for (int64_t j = 0; j < p.out_rows; ++j) {
-    char* const out = p.out + j * p.out_stride;
-    const char* const in = p.in + j * p.in_step;
-    if (nbytes < 16 || nbytes > 256) {
-      std::memcpy(out, in, nbytes);
-      continue;
-    }
-    for (size_t i = 0; i + 16 < nbytes; i += 16) std::memcpy(out + i, in + i, 16);
-    std::memcpy(out + nbytes - 16, in + nbytes - 16, 16);
+/// A walk over the blocks of a plan, each of which is its `inner` innermost dimensions: `plane.out`
+/// and `plane.in` are where a block begins, and the plane is the block if it is two dimensions.
+class BlockWalk {
+ public:
+  BlockWalk(const CopyPlan& plan, size_t inner) noexcept
+      : dims_(plan.dims), outer_(plan.rank < inner ? 0 : plan.rank - inner) {
+    CopyPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
+    CopyPlan::Dim other{1, 0, 0};
+    if (plan.rank >= 1) row = plan.dims[plan.rank - 1];
+    if (plan.rank >= 2) other = plan.dims[plan.rank - 2];
+    plane.out = static_cast<char*>(plan.dst);
+    plane.in = static_cast<const char*>(plan.src);
+    plane.out_rows = other.size;
+    plane.out_stride = other.dst_stride;
+    plane.in_step = other.src_stride;
+    plane.in_rows = row.size;
+    plane.out_step = row.dst_stride;
+    plane.in_stride = row.src_stride;
+    for (size_t d = 0; d < outer_; ++d) index_[d] = 0;
   }
-}
-
-/// Copies a plane whose rows, along i, may be consecutive on both sides, short ones as elements, or
-/// have one value each.
-TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_block(const Plane& plane, size_t size,
-                                                     PixelShuffle& shuffle) noexcept {
-  const auto element = static_cast<int64_t>(size);
-  const size_t nbytes = static_cast<size_t>(plane.in_rows) * size;
-  if (plane.in_stride == 0 && plane.out_step == element && nbytes >= kLeastFill &&
-      16 % element == 0) {
-    return fill_rows({plane.out, plane.in, plane.out_stride, plane.in_step, plane.out_rows, nbytes,
-                      size, nbytes >= kStreamingBytes});
-  }
-  Plane p = plane.out_stride == element ? plane.exchanged() : plane;
-  if (p.in_stride == element && p.out_step == element) {
-    size *= static_cast<size_t>(p.in_rows);
-    if (size > 16) return copy_rows(p, size);
-    p.in_rows = 1;
-  }
-  copy_plane(p, size, shuffle);
-}
-
-/// Walks a plan's outer dimensions in the caller's thread; copy(dst, src) copies what the innermost
-/// `inner` of them hold.
-template <class Copy>
-void for_each_block(const CopyPlan& plan, size_t inner, const Copy& copy) noexcept {
-  const size_t outer = plan.rank < inner ? 0 : plan.rank - inner;
-  auto* dst = static_cast<char*>(plan.dst);
-  auto* src = static_cast<const char*>(plan.src);
-  // An odometer over the outer dimensions.
-  ptrdiff_t index[kMaxLongDims];
-  for (size_t d = 0; d < outer; ++d) index[d] = 0;
-  for (;;) {
-    copy(dst, src);
-    size_t d = outer;
-    for (; d-- > 0;) {
-      const CopyPlan::Dim& dim = plan.dims[d];
-      if (++index[d] < dim.size) {
-        dst += dim.dst_stride;
-        src += dim.src_stride;
-        break;
+  /// False at the end.
+  bool next() noexcept {
+    for (size_t d = outer_; d-- > 0;) {
+      const CopyPlan::Dim& dim = dims_[d];
+      if (++index_[d] < dim.size) {
+        plane.out += dim.dst_stride;
+        plane.in += dim.src_stride;
+        return true;
       }
-      dst -= dim.dst_stride * (dim.size - 1);
-      src -= dim.src_stride * (dim.size - 1);
-      index[d] = 0;
+      plane.out -= dim.dst_stride * (dim.size - 1);
+      plane.in -= dim.src_stride * (dim.size - 1);
+      index_[d] = 0;
     }
-    if (d == SIZE_MAX) return;
+    return false;
   }
-}
+
+  Plane plane;
+
+ private:
+  const CopyPlan::Dim* dims_;
+  size_t outer_;
+  ptrdiff_t index_[kMaxLongDims];
+};
 
 /// Shares a plan among threads: along the outermost dimension that is long enough for many, else
 /// the one that gives most of them a piece, but not along `apart`. Rows and planes are not cut
 /// small. `run` does what a piece of the plan says.
 template <class Run>
-void parallel_chunks(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
-  if (!is_parallel(plan.nbytes)) return run(plan);
+void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
   int64_t grain = 1;
@@ -117,16 +88,19 @@ void parallel_chunks(const CopyPlan& plan, size_t apart, const Run& run) noexcep
   });
 }
 
+/// Copies what a piece of a plan that does not convert says.
+TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
+  PixelShuffle shuffle(piece.nbytes >= 256);
+  BlockWalk at(piece, 2);
+  do copy_plane(at.plane, piece.unit, shuffle);
+  while (at.next());
+}
+
 /// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
 TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
-  parallel_chunks(plan, SIZE_MAX, [&](const CopyPlan& piece) {
-    if (piece.converts) return cast(piece);
-    PixelShuffle shuffle(piece.nbytes >= 256);
-    for_each_block(piece, 2, [&](char* dst, const char* src) {
-      copy_block(innermost_plane(piece, dst, src), piece.unit, shuffle);
-    });
-  });
+  const CastFunction run = plan.converts ? cast : &copy_planes<>;
+  is_parallel(plan.nbytes) ? share_plan(plan, SIZE_MAX, run) : run(plan);
 }
 
 /// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end
@@ -140,13 +114,14 @@ TENON_TEMPLATE_INLINE void shift_elements(CopyPlan& plan) noexcept {
     plan.src = static_cast<const char*>(plan.src) + (dim.size - 1) * dim.src_stride;
     dim = {dim.size, -dim.dst_stride, -dim.src_stride};
   }
-  const size_t nbytes = has_rows ? static_cast<size_t>(plan.dims[plan.rank - 1].size) : 1;
-  for_each_block(plan, has_rows ? 1 : 0,
-                 [&](char* dst, const char* src) { std::memmove(dst, src, nbytes * plan.unit); });
+  const size_t count = has_rows ? static_cast<size_t>(plan.dims[plan.rank - 1].size) : 1;
+  BlockWalk at(plan, has_rows ? 1 : 0);
+  do std::memmove(at.plane.out, at.plane.in, count * plan.unit);
+  while (at.next());
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.
-TENON_TEMPLATE_INLINE void move_block(void* dst, const void* src, size_t nbytes) noexcept {
+TENON_TEMPLATE_INLINE void move_dense(void* dst, const void* src, size_t nbytes) noexcept {
   const uintptr_t ahead = reinterpret_cast<uintptr_t>(dst) - reinterpret_cast<uintptr_t>(src);
   const bool overlap = ahead < nbytes || uintptr_t{0} - ahead < nbytes;
   if (!is_parallel(nbytes) || overlap) {

@@ -62,6 +62,8 @@ struct CopyPlan {
   bool is_shift = false;
   /// Bytes that are copied as one: an element, or where types are equal several.
   size_t unit = 0;
+  /// Bytes of an element of the source.
+  size_t src_size = 0;
   /// Bytes written to the destination.
   size_t nbytes = 0;
   /// Bytes of the temporary of a Staged copy.
@@ -79,7 +81,7 @@ namespace detail {
 
 /// The bytes that the source of a plan moves as one.
 inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
-  return static_cast<ptrdiff_t>(plan.converts ? elementSize(own_type(plan.src_type)) : plan.unit);
+  return static_cast<ptrdiff_t>(plan.converts ? plan.src_size : plan.unit);
 }
 
 /// Whether both sides are consecutive along a dimension.
@@ -186,23 +188,28 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
   plan.dst_type = dst.type;
   plan.src_type = src.type;
   plan.converts = dst.type != src.type;
+  const size_t rank = dst.sizes.size();
+  const size_t leading = rank - src.sizes.size();  // dimensions of the destination alone
+  const int64_t* const sizes = dst.sizes.data();
+  const int64_t* const dst_strides = dst.strides.data();
+  const int64_t* const src_sizes = src.sizes.data();
+  const int64_t* const src_strides = src.strides.data();
   // First of all: without elements, strides may be too large to multiply, and data may be null.
-  for (int64_t n : dst.sizes) {
-    if (n == 0) return false;
+  for (size_t d = 0; d < rank; ++d) {
+    if (sizes[d] == 0) return false;
   }
   const auto dst_size = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
-  const auto src_size = static_cast<ptrdiff_t>(elementSize(own_type(src.type)));
+  const auto src_size =
+      plan.converts ? static_cast<ptrdiff_t>(elementSize(own_type(src.type))) : dst_size;
   ptrdiff_t dst_begin = 0;  // bytes to the first elements
   ptrdiff_t src_begin = 0;
   ptrdiff_t nbytes = dst_size;
-  const size_t leading =
-      dst.sizes.size() - src.sizes.size();  // dimensions of the destination alone
-  for (size_t d = 0; d < dst.sizes.size(); ++d) {
-    const auto n = static_cast<ptrdiff_t>(dst.sizes[d]);
+  for (size_t d = 0; d < rank; ++d) {
+    const auto n = static_cast<ptrdiff_t>(sizes[d]);
     if (n == 1) continue;
-    const bool repeats = d < leading || src.sizes[d - leading] == 1;
-    CopyPlan::Dim dim{n, static_cast<ptrdiff_t>(dst.strides[d]) * dst_size,
-                      repeats ? 0 : static_cast<ptrdiff_t>(src.strides[d - leading]) * src_size};
+    const bool repeats = d < leading || src_sizes[d - leading] == 1;
+    CopyPlan::Dim dim{n, static_cast<ptrdiff_t>(dst_strides[d]) * dst_size,
+                      repeats ? 0 : static_cast<ptrdiff_t>(src_strides[d - leading]) * src_size};
     if (dim.dst_stride < 0) {  // turned
       dst_begin += (n - 1) * dim.dst_stride;
       src_begin += (n - 1) * dim.src_stride;
@@ -216,6 +223,7 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
   if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
   if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
   plan.unit = static_cast<size_t>(dst_size);
+  plan.src_size = static_cast<size_t>(src_size);
   plan.nbytes = static_cast<size_t>(nbytes);
   return true;
 }
@@ -227,21 +235,64 @@ TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, co
   if (begin_plan(plan, dst, src, mode)) finish_plan(plan);
 }
 
-/// Gives a plan's source, or its destination, other memory: `here`, where the elements are dense in
-/// the plan's order. `part` becomes the plan that copies between there and here, from the innermost
-/// dimension to the outermost and not finished: `dst` and `dst_stride` are here. Returns its bytes.
-TENON_TEMPLATE_INLINE size_t detach(CopyPlan& plan, bool is_source, char* here,
-                                    CopyPlan& part) noexcept {
+/// Whether the source may have elements where the destination has some. Not for memories whose
+/// addresses mean different things.
+inline bool sides_may_overlap(const CopyPlan& plan) noexcept {
+  if (plan.nbytes == 0) return false;
+  ptrdiff_t dst_reach = 0;  // bytes to the last element
+  ptrdiff_t src_low = 0;
+  ptrdiff_t src_high = 0;
+  for (size_t d = 0; d < plan.rank; ++d) {
+    const CopyPlan::Dim& dim = plan.dims[d];
+    dst_reach += (dim.size - 1) * dim.dst_stride;
+    (dim.src_stride < 0 ? src_low : src_high) += (dim.size - 1) * dim.src_stride;
+  }
+  const auto dst = reinterpret_cast<uintptr_t>(plan.dst);
+  const auto src = reinterpret_cast<uintptr_t>(plan.src);
+  return dst < src + static_cast<uintptr_t>(src_high + source_unit(plan)) &&
+         src + static_cast<uintptr_t>(src_low) <
+             dst + static_cast<uintptr_t>(dst_reach) + plan.unit;
+}
+
+/// Whether the elements are the same on both sides.
+inline bool is_in_place(const CopyPlan& plan) noexcept {
+  bool same = plan.dst_type == plan.src_type && plan.dst == plan.src;
+  for (size_t d = 0; d < plan.rank; ++d) {
+    same = same && plan.dims[d].dst_stride == plan.dims[d].src_stride;
+  }
+  return same;
+}
+
+/// Whether each element moves by the same distance, and the dimensions list them in the order of
+/// their addresses.
+inline bool is_shift(const CopyPlan& plan) noexcept {
+  auto reach = static_cast<ptrdiff_t>(plan.unit);
+  for (size_t d = plan.rank; d-- > 0;) {
+    const CopyPlan::Dim& dim = plan.dims[d];
+    if (dim.dst_stride != dim.src_stride || dim.dst_stride < reach) return false;
+    reach += (dim.size - 1) * dim.dst_stride;
+  }
+  return !plan.converts;
+}
+
+/// Stages one side of a plan, its source or its destination: puts memory at `here` in its place,
+/// where the elements are dense in the plan's order. `part` becomes the plan that copies between
+/// there and here, in the same order and not finished: `dst` and `dst_stride` are here. Returns its
+/// bytes.
+TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* here,
+                                        CopyPlan& part) noexcept {
   const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
   ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
   part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;
   part.unit = static_cast<size_t>(dense);
   part.dst = here;
   part.src = is_source ? plan.src : plan.dst;
+  for (size_t d = 0; d < plan.rank; ++d) part.rank += plan.dims[d].*stride != 0;
+  size_t at = part.rank;
   for (size_t d = plan.rank; d-- > 0;) {
     CopyPlan::Dim& dim = plan.dims[d];
     if (dim.*stride == 0) continue;  // one element for all
-    part.dims[part.rank++] = {dim.size, dense, dim.*stride};
+    part.dims[--at] = {dim.size, dense, dim.*stride};
     dim.*stride = dense;
     dense *= dim.size;
   }

@@ -72,7 +72,7 @@ struct FillKernel {
       }
       size_t i = 0;
       const size_t last = f.nbytes - kBytes;  // whole elements lie before it
-      if (TENON_UNLIKELY(f.past_caches && reinterpret_cast<uintptr_t>(out) % 16 == 0)) {
+      if (f.past_caches && reinterpret_cast<uintptr_t>(out) % 16 == 0) {
         for (; i < last; i += 16) stream<uint64_t>(out + i, half);
         end_streaming();
       } else {

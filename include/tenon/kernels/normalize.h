@@ -201,6 +201,7 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
   const ScalarType from = own_type(piece.src_type);
   const bool is_byte = from == ScalarType::Byte;
   BlockConversion c(piece);
+  make_conversion(c, to, from, piece.mode);
   CastContext& context = c.context;
   static_cast<CastLimits&>(context) = cast_limits(to, ScalarType::Float, piece.mode);
   context.scale = plan.scale;
@@ -212,16 +213,16 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
   const bool varies = plan.channels > 1;
   if (varies) c.channels = along_row ? Channels::AlongRow : Channels::AlongRows;
   ChannelLists lists;
-  for_each_block(piece, 2, [&](char* dst, const char* src) {
-    c.convert(innermost_plane(piece, dst, src), ChannelLists::kMost,
-              [&](int64_t row, int64_t rows, int64_t i, int64_t length) {
-                const int64_t first = !varies ? 0 : along_row ? i : row;
-                context.varies = varies && (along_row || rows > 1);
-                if (context.varies) lists.repeat(plan, first, rows, length, along_row);
-                context.mean = context.varies ? lists.mean : &plan.mean[first];
-                context.stddev = context.varies ? lists.stddev : &plan.stddev[first];
-              });
-  });
+  const auto prepare = [&](int64_t row, int64_t rows, int64_t i, int64_t length) noexcept {
+    const int64_t first = !varies ? 0 : along_row ? i : row;
+    context.varies = varies && (along_row || rows > 1);
+    if (context.varies) lists.repeat(plan, first, rows, length, along_row);
+    context.mean = context.varies ? lists.mean : &plan.mean[first];
+    context.stddev = context.varies ? lists.stddev : &plan.stddev[first];
+  };
+  BlockWalk at(piece, 2);
+  do c.convert(at.plane, ChannelLists::kMost, prepare);
+  while (at.next());
   clear_after_variants();
 }
 
@@ -229,7 +230,7 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
 /// inner dimensions.
 TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
-  parallel_chunks(plan.copy, plan.channel_dim, [&](const CopyPlan& piece) noexcept {
+  const auto run = [&](const CopyPlan& piece) noexcept {
     if (plan.channels == 1 || plan.channel_dim + 2 >= piece.rank) {
       return run_normalized_piece(plan, piece);
     }
@@ -247,7 +248,8 @@ TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
       one.stddev.data = plan.stddev.data + c * plan.stddev.step;
       run_normalized_piece(one, one.copy);
     }
-  });
+  };
+  is_parallel(plan.copy.nbytes) ? share_plan(plan.copy, plan.channel_dim, run) : run(plan.copy);
 }
 
 }  // namespace detail

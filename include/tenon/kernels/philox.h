@@ -114,7 +114,7 @@ class PhiloxLanes {
     const uint64_t q = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
     start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys[0]);
     start_[1] = V{} + q;
-    // In the order in which zip(), which takes even and odd lanes, makes the words consecutive.
+    // In the order in which kZip, which takes even and odd lanes, makes the words consecutive.
     const auto number = static_cast<uint32_t>(first);
     for (size_t i = 0; i < kLanes; ++i) numbers_[i] = number + i / 2 + i % 2 * kLanes / 2;
   }
@@ -143,7 +143,6 @@ class PhiloxLanes {
       }
     }
     // The last round leaves c0 and c1 in one lane, and c2 and c3.
-    constexpr auto lanes = std::make_index_sequence<kLanes>();
     for (size_t s = 0; s < kSets; ++s) {
       multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
       multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
@@ -152,9 +151,9 @@ class PhiloxLanes {
       q ^= (c[s][1] ^ keys_[2 * kPhiloxRounds - 2]) & 0xffffffffu;
       p ^= (c[s][3] ^ keys_[2 * kPhiloxRounds - 1]) & 0xffffffffu;
       V words;
-      zip<false>(words, q, p, lanes);
+      shuffle(words, q, p, kZip<false, uint64_t, kLanes>);
       store(out + 4 * s * kLanes, words);
-      zip<true>(words, q, p, lanes);
+      shuffle(words, q, p, kZip<true, uint64_t, kLanes>);
       store(out + 4 * s * kLanes + 2 * kLanes, words);
     }
   }

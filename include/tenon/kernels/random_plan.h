@@ -17,7 +17,7 @@ namespace detail {
 /// Errors: InvalidType.
 TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distribution,
                                        ScalarType type) noexcept {
-  if (TENON_UNLIKELY(!isValidType(type))) {
+  if (!isValidType(type)) {
     return fail(Error::InvalidType, "the type is ", type);
   }
   plan.distribution = distribution;
@@ -66,7 +66,8 @@ inline double next_below(double value) noexcept {
 
 /// The format that values are computed in.
 inline NumberFormat computed_format(const RandomPlan& plan) noexcept {
-  return plan.computed == ScalarType::Double ? number_format<double>() : number_format<float>();
+  return number_format(plan.computed == ScalarType::Double ? ScalarType::Double
+                                                           : ScalarType::Float);
 }
 
 /// Uniform floats in [0, 1).
@@ -90,7 +91,7 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   plan.arguments[0] = low;
   plan.arguments[1] = high;
   // By their bits first: -ffast-math drops comparisons with NaN, which also set FE_INVALID.
-  if (TENON_UNLIKELY(!is_finite(low) || !is_finite(high) || low >= high)) {
+  if (!is_finite(low) || !is_finite(high) || low >= high) {
     return fail_bounds("[", low, high, ") holds no ", "numbers");
   }
   const NumberFormat& format = plan.format;
@@ -100,13 +101,12 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
                                       ((low > format.lowest - 1 || low >= format.lowest) &&
                                        high <= format.largest + 1)
                                 : low >= format.lowest && high <= format.largest;
-  if (TENON_UNLIKELY(!fits)) {
+  if (!fits) {
     return fail_bounds("[", low, high, ") is beyond the range of ", toString(type));
   }
   NumberFormat held = computed_format(plan);
   const double width = high - low;
-  if (TENON_UNLIKELY(low < held.lowest || high > held.largest || !is_finite(width) ||
-                     width > held.largest)) {
+  if (low < held.lowest || high > held.largest || !is_finite(width) || width > held.largest) {
     return fail_bounds("the width of [", low, high, ") is beyond the range of ",
                        toString(plan.computed));
   }
@@ -124,7 +124,7 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
   choose_functions(plan, is_double ? &fill_uniform_doubles<> : &fill_uniform_floats<>,
                    is_double || is_integral ? &store_rounded<> : &store_rounded_down<>);
-  if (TENON_UNLIKELY(plan.offset > plan.limit || plan.smallest >= high)) {
+  if (plan.offset > plan.limit || plan.smallest >= high) {
     return fail_bounds("[", low, high, ") holds no ", toString(plan.part_type));
   }
   return Error::Ok;
@@ -137,11 +137,11 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
   const double largest = computed_format(plan).largest;
-  if (TENON_UNLIKELY(!is_finite(mean) || mean < -largest || mean > largest)) {
+  if (!is_finite(mean) || mean < -largest || mean > largest) {
     return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ",
                 toString(plan.computed));
   }
-  if (TENON_UNLIKELY(!is_finite(stddev) || stddev < 0 || stddev > largest)) {
+  if (!is_finite(stddev) || stddev < 0 || stddev > largest) {
     return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
                 toString(plan.computed), " of at least 0");
   }
@@ -186,7 +186,7 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
     fits = static_cast<double>(low) >= format.lowest &&
            static_cast<double>(last) <= format.largest && plan.first <= plan.last;
   }
-  if (TENON_UNLIKELY(!fits)) {
+  if (!fits) {
     return fail(Error::InvalidArgument, low, " to ", last, " are not integers of ", plan.part_type);
   }
   const bool is_word = is_integral && elementSize(plan.type) == 4 && plan.range <= kOneWordRange;
@@ -198,7 +198,7 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
 /// Each integer of [low, high).
 TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
                                                 int64_t high) noexcept {
-  if (TENON_UNLIKELY(low >= high)) {
+  if (low >= high) {
     return fail(Error::InvalidArgument, "[", low, ", ", high, ") holds no integers");
   }
   TENON_TRY(start_plan(plan, Distribution::Integers, type));

@@ -209,7 +209,7 @@ struct RunningSummary {
   void add_doubles(const char* values, int64_t count, double* room) noexcept {
     BlockSummary found;
     summarize(values, count, found);
-    if (TENON_UNLIKELY(!is_finite(found.sum))) {
+    if (!is_finite(found.sum)) {
       count = take_finite(values, count, room);
       if (count != 0) summarize(reinterpret_cast<const char*>(room), count, found);
     }

@@ -10,6 +10,7 @@
 
 #include "tenon/config.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/fill.h"
 #include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
@@ -62,7 +63,6 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
     copy_each<sizeof(E)>(out, int64_t{sizeof(E)}, in, pitch, rows);
   }
 #else
-  constexpr auto lanes = std::make_index_sequence<kLanes>();
   constexpr auto kTile = static_cast<int64_t>(kLanes);
   for (int64_t x0 = 0; x0 < rows; x0 += kTile) {
     const int64_t x = x0 + kTile <= rows ? x0 : rows - kTile;
@@ -72,8 +72,8 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
     for (size_t step = 1; step < kLanes; step *= 2) {
       Vector<E, 16> w[kLanes];
       for (size_t i = 0; i < kLanes / 2; ++i) {
-        zip<false>(w[2 * i], v[i], v[i + kLanes / 2], lanes);
-        zip<true>(w[2 * i + 1], v[i], v[i + kLanes / 2], lanes);
+        shuffle(w[2 * i], v[i], v[i + kLanes / 2], kZip<false, E, kLanes>);
+        shuffle(w[2 * i + 1], v[i], v[i + kLanes / 2], kZip<true, E, kLanes>);
       }
       for (size_t i = 0; i < kLanes; ++i) v[i] = w[i];
     }
@@ -133,8 +133,7 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
 #if !TENON_HAS_VARIANTS
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}
-  int64_t copy(const Plane&, size_t) const noexcept { return 1; }
-  static void keep_last(Plane&, int64_t) noexcept {}
+  bool copy(Plane&, size_t) const noexcept { return false; }
 };
 #else
 class PixelShuffle {
@@ -142,9 +141,10 @@ class PixelShuffle {
   /// Without `is_worthwhile` it does nothing: to plan takes as long as to copy some hundred bytes.
   explicit PixelShuffle(bool is_worthwhile) noexcept : is_planned_(!is_worthwhile) {}
 
-  /// Copies what it can of a plane, and returns how many pixels are left.
-  int64_t copy(const Plane& p, size_t size) noexcept {
+  /// Copies what it can of a plane, which becomes the rest. Whether that was all.
+  bool copy(Plane& p, size_t size) noexcept {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
+    if (run_ == nullptr) return false;
     const int64_t across = along_j_ ? p.in_rows : p.out_rows;
     const int64_t pixels = along_j_ ? p.out_rows : p.in_rows;
     const int64_t last = pixels - rest_;  // pixel of which an array may begin
@@ -152,20 +152,16 @@ class PixelShuffle {
     const Strides s = strides(p);
     const bool is_alike = size == size_ && across == count * channels_ &&
                           s.in_pixel == planned_.in_pixel && s.out_pixel == planned_.out_pixel;
-    if (run_ == nullptr || last < 0 || !is_alike) return pixels;
+    if (last < 0 || !is_alike) return false;
     for (int64_t line = 0; line < count; ++line) {
       run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
     }
     clear_upper_halves();
-    return rest_ - group_;
-  }
-  /// Leaves a plane its last `left` pixels.
-  void keep_last(Plane& p, int64_t left) const noexcept {
-    const Strides s = strides(p);
-    const int64_t count = (along_j_ ? p.out_rows : p.in_rows) - left;
-    p.in += count * s.in_pixel;
-    p.out += count * s.out_pixel;
-    (along_j_ ? p.out_rows : p.in_rows) -= count;
+    const int64_t left = rest_ - group_;
+    p.in += (pixels - left) * s.in_pixel;
+    p.out += (pixels - left) * s.out_pixel;
+    (along_j_ ? p.out_rows : p.in_rows) = left;
+    return left == 0;
   }
 
  private:
@@ -313,13 +309,38 @@ class PixelShuffle {
 };
 #endif
 
-/// Copies the plane; `size` is that of its elements, 1 to 16 bytes.
-TENON_COMPILED_ONCE void copy_plane(const Plane& plane, size_t size,
-                                    PixelShuffle& shuffle) noexcept {
-  const int64_t left = shuffle.copy(plane, size);
-  if (left == 0) return;
-  Plane p = plane;
-  shuffle.keep_last(p, left);
+/// Copies rows of `nbytes` bytes that are consecutive on both sides.
+inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
+  for (int64_t j = 0; j < p.out_rows; ++j) {
+    char* const out = p.out + j * p.out_stride;
+    const char* const in = p.in + j * p.in_step;
+    if (nbytes < 16 || nbytes > 256) {
+      std::memcpy(out, in, nbytes);
+      continue;
+    }
+    for (size_t i = 0; i + 16 < nbytes; i += 16) std::memcpy(out + i, in + i, 16);
+    std::memcpy(out + nbytes - 16, in + nbytes - 16, 16);
+  }
+}
+
+/// Copies a plane in the first way that applies: as rows of one value each, as consecutive rows
+/// (short ones as elements), as pixels, as squares to transpose, else element by element. `size` is
+/// that of its elements, 1 to 16 bytes.
+TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t size,
+                                                   PixelShuffle& shuffle) noexcept {
+  const size_t row_nbytes = static_cast<size_t>(plane.in_rows) * size;
+  if (plane.in_stride == 0 && plane.out_step == static_cast<int64_t>(size) &&
+      row_nbytes >= kLeastFill && 16 % size == 0) {
+    return fill_rows({plane.out, plane.in, plane.out_stride, plane.in_step, plane.out_rows,
+                      row_nbytes, size, row_nbytes >= kStreamingBytes});
+  }
+  Plane p = plane.out_stride == static_cast<int64_t>(size) ? plane.exchanged() : plane;
+  if (p.in_stride == static_cast<int64_t>(size) && p.out_step == p.in_stride) {
+    size *= static_cast<size_t>(p.in_rows);
+    if (size > 16) return copy_rows(p, size);
+    p.in_rows = 1;
+  }
+  if (shuffle.copy(p, size)) return;
 #if !defined(__OPTIMIZE_SIZE__)
   if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
     p.in += (p.out_rows - 1) * p.in_step;

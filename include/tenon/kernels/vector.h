@@ -98,16 +98,16 @@ TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
 #endif
 }
 
-/// Within every 16 bytes: the low halves of a and b, or the high ones, lane by lane in turn.
-template <bool kHigh, class V, size_t... kLane>
-TENON_ALWAYS_INLINE void zip(V& out, const V& a, const V& b,
-                             std::index_sequence<kLane...>) noexcept {
-  constexpr size_t block = 16 / sizeof(a[0]);
-  constexpr size_t first = kHigh ? block / 2 : 0;
-  shuffle(out, a, b,
-          std::index_sequence<kLane / block * block + first + kLane % block / 2 +
-                              kLane % 2 * sizeof...(kLane)...>());
+/// The indices with which shuffle() gives, within every 16 bytes, the low halves of a and b, or the
+/// high ones, lane by lane in turn.
+template <bool kHigh, size_t kBlock, size_t... kLane>
+constexpr auto zip_indices(std::index_sequence<kLane...>) noexcept {
+  constexpr size_t first = kHigh ? kBlock / 2 : 0;
+  return std::index_sequence<kLane / kBlock * kBlock + first + kLane % kBlock / 2 +
+                             kLane % 2 * sizeof...(kLane)...>();
 }
+template <bool kHigh, class E, size_t kLanes>
+inline constexpr auto kZip = zip_indices<kHigh, 16 / sizeof(E)>(std::make_index_sequence<kLanes>());
 
 #if TENON_HAS_WIDE_PRODUCTS
 /// The products of the low halves of 64-bit lanes.

@@ -94,16 +94,18 @@ TENON_TEMPLATE_INLINE Error check_delivery(const EValue& from, const Tensor& to)
 
 /// Copies elements between tensors of the same type and sizes, which do not overlap.
 TENON_TEMPLATE_INLINE Error copy_output(const Tensor& from, const Tensor& to) noexcept {
+  const TensorArg set(to);
+  const TensorArg made(from);
   MemoryLocation target;
   MemoryLocation source;
-  TENON_TRY(find_destination(to, "the target", target));
-  TENON_TRY(find_location(fields(TensorArg(from)), "the output", source));
+  TENON_TRY(find_destination(set, "the target", target));
+  TENON_TRY(find_location(fields(made), "the output", source));
   if (target.view.sizes != source.view.sizes) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
   MemoryHold holds[2];
-  TENON_TRY(holds[0].hold(to));
-  TENON_TRY(holds[1].hold(from));
+  TENON_TRY(holds[0].hold(set));
+  TENON_TRY(holds[1].hold(made));
   return copy_alike(target, source);
 }
 

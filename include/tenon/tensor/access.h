@@ -50,11 +50,14 @@ inline DimOrder dim_order(const detail::ConstTensorArg& t) {
 inline Device device(const detail::ConstTensorArg& t) {
   return detail::defined_fields("device", t).device;
 }
-/// The memory described, not owned: valid while the tensor lives and is not resized.
-/// Errors: InvalidState when the backend is gone; OutOfMemory (more dimensions than
-/// TENON_INLINE_DIMS).
+/// The memory and the lists described, not owned: valid while the tensor lives and keeps its shape.
+/// Errors: InvalidState when the backend is gone.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
-  return detail::view_of("as_view", detail::defined_fields("as_view", t));
+  TensorView view = detail::view_of("as_view", detail::defined_fields("as_view", t));
+  // The tensor's lists: in ATen mode an argument has copies.
+  view.sizes = t.tensor().sizes();
+  view.strides = t.tensor().strides();
+  return view;
 }
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.

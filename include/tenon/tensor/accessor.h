@@ -97,7 +97,6 @@ TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noe
 /// memory: "view", "blob".
 TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& view, ScalarType asked,
                                          size_t rank) noexcept {
-  TENON_TRY(check_lists(view));
   if (view.sizes.size() != rank) {
     return fail(Error::InvalidArgument, "asked for ", rank, " dimensions, the ", what, " has ",
                 view.sizes.size());
@@ -138,6 +137,12 @@ TensorAccessor<T, N> accessor(const TensorView& view) {
       detail::check_access("view", view, detail::own_type(CppTypeToScalarType<T>::value), N);
   detail::raise_if("accessor", error);
   return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
+}
+template <class T, size_t N>
+TensorAccessor<T, N> accessor(const ViewWithLists& view) {
+  detail::raise_if("accessor", detail::check_lists(view));
+  const TensorView memory = view;
+  return accessor<T, N>(memory);
 }
 
 TENON_END_NAMESPACE

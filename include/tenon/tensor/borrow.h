@@ -66,7 +66,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
   BackendState* const state = state_of(backend);
   if (state == nullptr) return fail_stateless(backend, 0);
   ImplFields& made = fields(draft);
-  TENON_TRY(state->check_memory(made.data, made.type, made.layout));
+  TENON_TRY(state->check_pointer(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
   if (made.metadata_backend == state) {
     set_data_backend(*state, made);
@@ -86,7 +86,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
 
 /// Has borrowed memory checked by the backend that is registered for its device.
 TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
-  return check_memory(made.device, made.data, made.type, made.layout);
+  return check_device_pointer(made.device, made.data, made.type, made.layout);
 }
 /// attach_backend() where a backend is given, else check_borrowed().
 TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,

@@ -120,13 +120,13 @@ struct Batch {
   bool on_host = true;                      // whether the host reads all tensors itself
 
   /// ATen's legacy: cat() takes a tensor of sizes {0} for nothing, whatever the others' sizes.
-  bool skips(const Dims& piece) const noexcept {
+  bool skips(ArrayRef<int64_t> piece) const noexcept {
     return !is_stack && piece.size() == 1 && piece[0] == 0;
   }
 };
 
 /// The list with `value` inserted before `at`.
-TENON_TEMPLATE_INLINE Dims inserted(const Dims& list, size_t at, int64_t value) noexcept {
+TENON_TEMPLATE_INLINE Dims inserted(ArrayRef<int64_t> list, size_t at, int64_t value) noexcept {
   Dims out(list.begin(), list.begin() + at);
   out.push_back(value);
   for (size_t d = at; d < list.size(); ++d) out.push_back(list[d]);
@@ -163,7 +163,7 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
   if (count == 0) return fail(Error::InvalidArgument, "the list has no tensors");
   Device device;
   size_t first = count;  // the first one that has sizes which the others need
-  const auto begin = [&](const Dims& sizes) noexcept -> Error {
+  const auto begin = [&](ArrayRef<int64_t> sizes) noexcept -> Error {
     batch.sizes = sizes;
     TENON_TRY(check_dims("sizes", batch.sizes));
     if (sizes.empty() && !batch.is_stack) {
@@ -189,10 +189,12 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
                   device);
     }
     if (batch.out != nullptr && t.layout.numel != 0) {
-      batch.overlaps = batch.overlaps || may_touch(*batch.out, piece);
+      batch.overlaps =
+          batch.overlaps || (batch.out->backend == piece.backend &&
+                             touch(byte_range(batch.out->view), byte_range(piece.view)));
     }
     batch.on_host = batch.on_host && piece.backend == nullptr;
-    const Dims& sizes = piece.view.sizes;
+    const ArrayRef<int64_t> sizes = piece.view.sizes;
     if (batch.skips(sizes)) return Error::Ok;
     if (first == count) {
       first = i;
@@ -225,16 +227,18 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
   const auto element = static_cast<int64_t>(elementSize(batch.type));
   // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
   const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
+  ViewWithLists to;
   MemoryLocation part = out;
-  TensorView& to = part.view;
-  TENON_TRY(check_lists(to));
+  TENON_TRY(copy_lists(part.view, to));
   int64_t start = 0;
   const auto copy_piece = [&](size_t i, const ConstTensorArg& tensor) noexcept -> Error {
-    MemoryLocation piece;
+    HeldLocation piece;
     TENON_TRY(find_piece(tensor, i, piece));
-    MemoryHold hold;
-    TENON_TRY(hold_while_asking(tensor, out.backend != nullptr, hold));
-    TensorView& from = piece.view;
+    if (is_backend_asked(fields(tensor), out.backend != nullptr)) {
+      TENON_TRY(piece.hold.hold(tensor));
+    }
+    TENON_TRY(copy_lists(piece.view, piece.lists));
+    ViewWithLists& from = piece.lists;
     if (batch.skips(from.sizes)) return Error::Ok;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {
       from.sizes = inserted(from.sizes, batch.dim, 1);
@@ -258,6 +262,8 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
       from.data = static_cast<char*>(from.data) + skipped * from.strides[batch.dim] * element;
     }
     from.sizes[batch.dim] = to.sizes[batch.dim] = (start < end ? start : end) - first;
+    part.view = to;
+    piece.view = from;
     return copy(part, piece);
   };
   TENON_TRY(batch.tensors.for_each(copy_piece));
@@ -289,7 +295,7 @@ TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation&
 }
 
 TENON_TEMPLATE_INLINE Error join_to(const TensorArg& out, Batch& batch, int64_t dim) noexcept {
-  MemoryLocation to;
+  HeldLocation to;
   TENON_TRY(find_destination(out, "the output", to));
   const TensorFields& result = fields(out);
   batch.out = &to;
@@ -302,16 +308,14 @@ TENON_TEMPLATE_INLINE Error join_to(const TensorArg& out, Batch& batch, int64_t 
     return fail(Error::InvalidArgument, "the output has sizes ", to.view.sizes, ", the result has ",
                 batch.sizes, "; they have to be equal");
   }
-  MemoryHold held;  // from what a backend's code does between two pieces
-  TENON_TRY(held.hold(out));
+  TENON_TRY(to.keep(out));  // from what a backend's code does between two pieces
   // Lists that are not inline take memory for each piece, of which some would have been written.
   const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
   if (!batch.overlaps && is_inline) return copy_batch(batch, to);
-  HostBuffer buffer;
-  MemoryLocation here;
-  TENON_TRY(make_host_location(to.view, buffer, here));
-  TENON_TRY(copy_batch(batch, here));
-  return copy(to, here);
+  HostElements here;
+  TENON_TRY(here.make(to.view));
+  TENON_TRY(copy_batch(batch, here.location));
+  return copy(to, here.location);
 }
 
 template <class Out>
@@ -322,9 +326,7 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
   CreateOptions opts(batch.type);
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, opts.backend);
   if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, draft);
-  MemoryLocation out;
-  if (error == Error::Ok) error = locate_new(fields(draft), out);
-  if (error == Error::Ok) error = copy_batch(batch, out);
+  if (error == Error::Ok) error = copy_batch(batch, locate_new(fields(draft)));
   return finish_new<Out>(function, error, draft, opts.backend);
 }
 

@@ -14,9 +14,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error copy_to_new(const TensorFields& made,
                                                        CastFunction cast) noexcept {
   if (made.is_meta()) return Error::Ok;
   MemoryLocation source;
-  MemoryLocation out;
   TENON_TRY(find_location(from, "the source tensor", source));
-  TENON_TRY(locate_new(made, out));
+  const MemoryLocation out = locate_new(made);
   if (source.view.sizes != out.view.sizes) {
     return fail(Error::InvalidState, "the source tensor was changed meanwhile");
   }
@@ -28,7 +27,7 @@ TENON_TEMPLATE_INLINE Error copy_on_heap(const TensorFields& made, const TensorF
   if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
     return copy_to_new(made, from, mode, cast);
   }
-  move_block(made.data, from.data, from.nbytes());  // it lies like the source
+  move_dense(made.data, from.data, from.nbytes());  // it lies like the source
   return Error::Ok;
 }
 
@@ -143,7 +142,7 @@ struct CloneTensor {
                   "a clone has its source's dynamism");
     detail::Casting casting;
     if constexpr (detail::has_type_v<Options...>) {
-      casting = {&detail::cast_elements<>, &detail::check_cast};
+      casting = {&detail::cast_elements<>, &detail::check_cast<>};
     }
     return detail::clone<Out>(function, source,
                               detail::create_options_of(own::ScalarType::Undefined, options...),

@@ -30,55 +30,32 @@ inline bool is_host_block(const TensorFields& tensor) noexcept {
 }
 /// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
 /// may overlap. False, with nothing done, in any other case.
-inline bool copy_block(const TensorFields& to, const TensorFields& from) noexcept {
+inline bool copy_dense(const TensorFields& to, const TensorFields& from) noexcept {
   if (!is_host_block(to) || !is_host_block(from) || to.readonly || to.type != from.type ||
       to.layout.sizes() != from.layout.sizes()) {
     return false;
   }
-  move_block(to.data, from.data, from.nbytes());
+  move_dense(to.data, from.data, from.nbytes());
   return true;
 }
 
-/// Errors: InvalidArgument unless sizes of 1, and dimensions that are missing in front, make `from`
-/// become `to`.
-TENON_TEMPLATE_INLINE Error check_broadcast(const Dims& from, const Dims& to) noexcept {
-  bool fits = from.size() <= to.size();
-  for (size_t d = 0; fits && d < from.size(); ++d) {
-    fits = from[d] == 1 || from[d] == to[d + to.size() - from.size()];
-  }
+/// Errors: InvalidArgument unless `from` broadcasts to `to` (NumPy's rule).
+TENON_TEMPLATE_INLINE Error check_broadcast(ArrayRef<int64_t> from, ArrayRef<int64_t> to) noexcept {
+  const size_t rank = from.size();
+  bool fits = rank <= to.size();
+  const int64_t* const theirs = to.end() - (fits ? rank : 0);
+  for (size_t d = 0; fits && d < rank; ++d) fits = from[d] == 1 || from[d] == theirs[d];
   if (fits) return Error::Ok;
   return fail(Error::InvalidArgument, "sizes ", from, " of the source do not broadcast to sizes ",
               to, " of the destination");
-}
-
-/// Whether a plan's elements are the same on both sides.
-inline bool is_in_place(const CopyPlan& plan, const TensorView& dst,
-                        const TensorView& src) noexcept {
-  bool same = dst.type == src.type && plan.dst == plan.src;
-  for (size_t i = 0; i < plan.rank; ++i) {
-    same = same && plan.dims[i].dst_stride == plan.dims[i].src_stride;
-  }
-  return same;
-}
-
-/// Whether a plan moves each element by the same distance, and lists them in the order of their
-/// addresses.
-inline bool is_shift(const CopyPlan& plan) noexcept {
-  auto reach = static_cast<ptrdiff_t>(plan.unit);
-  for (size_t d = plan.rank; d-- > 0;) {
-    const CopyPlan::Dim& dim = plan.dims[d];
-    if (dim.dst_stride != dim.src_stride || dim.dst_stride < reach) return false;
-    reach += (dim.size - 1) * dim.dst_stride;
-  }
-  return !plan.converts;
 }
 
 /// Plans a copy between locations, which may overlap. Its elements can be copied.
 TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const MemoryLocation& from,
                                           CastMode mode, CopyPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
-  if (!may_touch(to, from)) return;
-  if (is_in_place(plan, to.view, from.view)) {
+  if (to.backend != from.backend || !sides_may_overlap(plan)) return;
+  if (is_in_place(plan)) {
     plan.kind = CopyKind::Alias;
   } else if (to.backend == nullptr && is_shift(plan)) {
     plan.is_shift = true;
@@ -98,7 +75,7 @@ TENON_TEMPLATE_INLINE Error run_staged(CopyPlan& plan, CastFunction cast) noexce
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
   CopyPlan part;
-  detach(plan, true, buffer.data(), part);
+  stage_side(plan, true, buffer.data(), part);
   finish_plan(part);
   finish_plan(plan);
   run_plan(part, nullptr);
@@ -115,7 +92,7 @@ TENON_TEMPLATE_INLINE Error check_copy(const MemoryLocation& to, const MemoryLoc
 /// copy() with all checks of the elements, between locations that may overlap:
 ///
 ///     the same elements, or none        nothing
-///     of the host, one block each       move_block(), whether they overlap or not
+///     of the host, one block each       move_dense(), whether they overlap or not
 ///     of the host, apart                run_plan()
 ///     of the host, all moved alike      shift_elements(), row by row
 ///     of the host, overlapping else     through a temporary, which the policy has to allow
@@ -138,7 +115,7 @@ TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLoc
   }
   if (is_staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
-    move_block(plan.dst, plan.src, plan.nbytes);
+    move_dense(plan.dst, plan.src, plan.nbytes);
   } else if (plan.is_shift) {
     shift_elements(plan);
   } else {
@@ -147,30 +124,34 @@ TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLoc
   return Error::Ok;
 }
 
-/// Finds the locations of two tensors. `holds` keep their memory while a backend's code may run.
+/// Finds the locations of two tensors.
 TENON_TEMPLATE_INLINE Error find_both(const TensorArg& dst, const TensorArg& src,
-                                      MemoryLocation& to, MemoryLocation& from,
-                                      MemoryHold (&holds)[2]) noexcept {
+                                      MemoryLocation& to, MemoryLocation& from) noexcept {
   TENON_TRY(find_destination(dst, "the destination", to));
-  TENON_TRY(find_source(src, "the source", from));
-  TENON_TRY(hold_while_asking(dst, from.backend != nullptr, holds[0]));
-  return hold_while_asking(src, to.backend != nullptr, holds[1]);
+  return find_source(src, "the source", from);
+}
+
+/// copy_checked() of two tensors, which are held while a backend's code runs.
+TENON_TEMPLATE_INLINE TENON_COLD Error copy_held(const TensorArg& dst, const TensorArg& src,
+                                                 const MemoryLocation& to,
+                                                 const MemoryLocation& from, CastMode mode,
+                                                 CopyPolicy policy, CastFunction cast) noexcept {
+  MemoryHold holds[2];
+  TENON_TRY(holds[0].hold(dst));
+  TENON_TRY(holds[1].hold(src));
+  return copy_checked(to, from, mode, policy, cast);
 }
 
 TENON_TEMPLATE_INLINE Error copy_tensor(const TensorArg& dst, const TensorArg& src, CastMode mode,
                                         CopyPolicy policy, CastFunction cast) noexcept {
   TENON_TRY(check_metadata(dst, "the destination"));
-  if (!src.defined()) {  // the destination's errors come first
-    MemoryLocation to;
-    TENON_TRY(find_destination(dst, "the destination", to));
-  }
-  TENON_TRY(check_metadata(src, "the source"));
-  if (copy_block(fields(dst), fields(src))) return Error::Ok;
+  if (src.defined() && copy_dense(fields(dst), fields(src))) return Error::Ok;
   MemoryLocation to;
   MemoryLocation from;
-  MemoryHold holds[2];
-  TENON_TRY(find_both(dst, src, to, from, holds));
-  return copy_checked(to, from, mode, policy, cast);
+  TENON_TRY(find_both(dst, src, to, from));
+  return to.backend != nullptr || from.backend != nullptr
+             ? copy_held(dst, src, to, from, mode, policy, cast)
+             : copy_checked(to, from, mode, policy, cast);
 }
 
 /// Checks the list `name` of a Normalize.
@@ -195,7 +176,7 @@ TENON_TEMPLATE_INLINE Error check_normalize(const TensorView& dst, const TensorV
     return fail(Error::InvalidType, "values of ", from, " cannot be normalised to ", to,
                 rounds ? ", except with CastMode::Saturate" : "");
   }
-  const Dims& sizes = dst.sizes;
+  const ArrayRef<int64_t> sizes = dst.sizes;
   TENON_TRY(wrap_dim_or_scalar(normalize.dim, sizes.size(), dim));
   const int64_t channels = sizes.empty() ? 1 : sizes[dim];
   TENON_TRY(check_channels(normalize.mean, "mean", normalize.dim, channels));
@@ -216,19 +197,18 @@ TENON_TEMPLATE_INLINE TENON_COLD Error normalize_staged(const MemoryLocation& to
                                                         CastMode mode) noexcept {
   const bool stages_to = to.backend != nullptr;
   const bool stages_from = from.backend != nullptr || !stages_to;
-  HostBuffer buffers[2];
-  MemoryLocation out;
-  MemoryLocation in;
-  if (stages_to) TENON_TRY(make_host_location(to.view, buffers[0], out));
+  HostElements out;
+  HostElements in;
+  if (stages_to) TENON_TRY(out.make(to.view));
   if (stages_from) {
-    TENON_TRY(make_host_location(from.view, buffers[1], in));
-    TENON_TRY(copy(in, from));
+    TENON_TRY(in.make(from.view));
+    TENON_TRY(copy(in.location, from));
   }
   NormalizePlan plan;
-  plan_normalized(plan, (stages_to ? out : to).view, (stages_from ? in : from).view, normalize, dim,
-                  mode);
+  plan_normalized(plan, (stages_to ? out.location : to).view,
+                  (stages_from ? in.location : from).view, normalize, dim, mode);
   run_normalized(plan);
-  return stages_to ? copy(to, out) : Error::Ok;
+  return stages_to ? copy(to, out.location) : Error::Ok;
 }
 
 /// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
@@ -241,11 +221,22 @@ TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const Memory
   plan_normalized(plan, to.view, from.view, normalize, dim, mode);
   if (plan.copy.kind == CopyKind::Alias) return Error::Ok;
   if (to.backend != nullptr || from.backend != nullptr ||
-      (may_touch(to, from) && !is_in_place(plan.copy, to.view, from.view))) {
+      (sides_may_overlap(plan.copy) && !is_in_place(plan.copy))) {
     return normalize_staged(to, from, normalize, dim, mode);
   }
   run_normalized(plan);
   return Error::Ok;
+}
+
+TENON_TEMPLATE_INLINE Error copy_tensor_normalized(const TensorArg& dst, const TensorArg& src,
+                                                   const Normalize& normalize,
+                                                   CastMode mode) noexcept {
+  HeldLocation to;
+  HeldLocation from;
+  TENON_TRY(find_both(dst, src, to, from));
+  TENON_TRY(to.keep_while_asking(dst, from.backend != nullptr));
+  TENON_TRY(from.keep_while_asking(src, to.backend != nullptr));
+  return copy_normalized(to, from, normalize, mode);
 }
 
 /// Writes the element at `element` to all of the tensor.
@@ -263,21 +254,19 @@ TENON_TEMPLATE_INLINE Error fill_constant(const TensorFields& tensor, const Memo
 }
 
 TENON_TEMPLATE_INLINE Error fill_with(const TensorArg& tensor, const Scalar& value) noexcept {
-  MemoryLocation out;
+  HeldLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(fields(tensor).type, value, element));
-  MemoryHold hold;
-  TENON_TRY(hold_while_asking(tensor, false, hold));
+  TENON_TRY(out.keep_while_asking(tensor, false));
   return fill_constant(fields(tensor), out, element);
 }
 
 TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
-  MemoryLocation out;
+  HeldLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
   constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
-  MemoryHold hold;
-  TENON_TRY(hold_while_asking(tensor, false, hold));
+  TENON_TRY(out.keep_while_asking(tensor, false));
   return fill_constant(fields(tensor), out, element);
 }
 
@@ -285,14 +274,11 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
 /// tensor.
 TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const CreateOptions& opts,
                                             NewTensor& draft) noexcept {
-  MemoryLocation from;
+  HeldLocation from;
   TENON_TRY(find_location(fields(source), "the source tensor", from));
-  MemoryHold hold;
-  TENON_TRY(hold.hold(source));
-  TENON_TRY(make_row_major(from.view.sizes, opts, false, draft));
-  MemoryLocation to;
-  TENON_TRY(locate_new(fields(draft), to));
-  return copy(to, from);
+  TENON_TRY(from.keep(source));
+  TENON_TRY(make_row_major(from.lists.sizes, opts, false, draft));
+  return copy(locate_new(fields(draft)), from);
 }
 
 template <class Out>
@@ -321,7 +307,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
     return tensor.tensor();
   }
   return clone<Out>(function, tensor, create_options_of(ScalarType::Undefined, type), mode,
-                    {&cast_elements<>, &check_cast});
+                    {&cast_elements<>, &check_cast<>});
 }
 
 }  // namespace detail
@@ -335,9 +321,9 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a meta
 /// tensor; memory that the host cannot reach and for which no backend is registered; overlap with
-/// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or shapes of more dimensions than
-/// TENON_INLINE_DIMS). Nothing is changed then. Where a backend fails, the destination may be
-/// written in part.
+/// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or with a backend for shapes of more
+/// dimensions than TENON_INLINE_DIMS). Nothing is changed then. Where a backend fails, the
+/// destination may be written in part.
 /// Threads: the caller locks out other users of `dst`, and writers of `src`.
 /// Source: at::Tensor::copy_; CastMode is tenon's.
 template <class = void>
@@ -364,12 +350,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, const Normalize& normalize,
                           CastMode mode = CastMode::Checked) noexcept {
-  detail::MemoryLocation to;
-  detail::MemoryLocation from;
-  detail::MemoryHold holds[2];
-  Error error = detail::find_both(dst, src, to, from, holds);
-  if (error == Error::Ok) error = detail::copy_normalized(to, from, normalize, mode);
-  return detail::add_context_if("copy_", error);
+  return detail::add_context_if("copy_", detail::copy_tensor_normalized(dst, src, normalize, mode));
 }
 
 /// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception.
@@ -378,8 +359,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
   CopyPlan plan;
   detail::MemoryLocation to;
   detail::MemoryLocation from;
-  detail::MemoryHold holds[2];
-  Error error = detail::find_both(dst, src, to, from, holds);
+  Error error = detail::find_both(dst, src, to, from);
   if (error == Error::Ok) error = detail::check_copy(to, from, mode);
   detail::raise_if("plan_copy", error);
   detail::plan_locations(to, from, mode, plan);

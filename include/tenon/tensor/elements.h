@@ -35,9 +35,7 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
 /// data.
 inline TensorView view_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_data_backend(tensor, "the tensor"));
-  TensorView view = view_of(tensor);
-  raise_if(function, check_lists(view));
-  return view;
+  return view_of(tensor);
 }
 
 /// Element 0 of any type, where the host reaches it.

@@ -139,6 +139,16 @@ TENON_TEMPLATE_INLINE Error check_type(ScalarType type) noexcept {
   return Error::Ok;
 }
 
+/// Checks that elements of one type may become those of another.
+TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
+                                       CastMode mode = CastMode::Checked) noexcept {
+  if (mode == CastMode::Checked && canCast(from, to)) return Error::Ok;
+  TENON_TRY(check_type(to));
+  if (mode != CastMode::Checked || from == to) return Error::Ok;
+  return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
+              " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
+}
+
 TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }

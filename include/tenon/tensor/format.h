@@ -163,7 +163,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
                                         HostBuffer& buffer, Layout& compact) noexcept {
   const TensorView& whole = from.view;
   const size_t size = elementSize(own_type(whole.type));
-  Dims sizes = whole.sizes;
+  Dims sizes(whole.sizes);
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = t.shown(d);
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(make_layout({sizes}, size, compact));
@@ -172,13 +172,13 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
   t.strides = compact.strides();
   t.is_compact = true;
   if (compact.numel == 0) return Error::Ok;
-  MemoryLocation there{{whole.data, whole.type, whole.device, {}, {}}, from.backend, from.state};
-  MemoryLocation here{{buffer.data(), whole.type, Device(), {}, {}}, nullptr};
+  ViewWithLists there{whole.data, whole.type, whole.device, {}, {}};
+  ViewWithLists here{buffer.data(), whole.type, Device(), {}, {}};
   const auto add = [&](int64_t n, int64_t from_stride, int64_t to_stride) {
     if (n == 1) return;  // keeps the rank within kMaxDims
-    for (Dims* dims : {&there.view.sizes, &here.view.sizes}) dims->push_back(n);
-    there.view.strides.push_back(from_stride);
-    here.view.strides.push_back(to_stride);
+    for (Dims* dims : {&there.sizes, &here.sizes}) dims->push_back(n);
+    there.strides.push_back(from_stride);
+    here.strides.push_back(to_stride);
   };
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t hidden = whole.sizes[d] - sizes[d];
@@ -187,10 +187,10 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
     if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides()[d]);
     add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides()[d]);
   }
-  for (const TensorView* view : {&here.view, &there.view}) {
-    TENON_TRY(check_lists(*view));
-  }
-  return copy_by_backend(here, there, CastMode::Checked, nullptr);
+  TENON_TRY(check_lists(here));
+  TENON_TRY(check_lists(there));
+  return copy_by_backend({here, nullptr, nullptr}, {there, from.backend, from.state},
+                         CastMode::Checked, nullptr);
 }
 
 /// Writes the elements of a tensor that has some.
@@ -203,8 +203,9 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
   t.data = tensor.data;
   t.strides = tensor.layout.strides();
   if (!tensor.is_host_accessible()) {
-    MemoryLocation location;
+    HeldLocation location;
     TENON_TRY(find_location(tensor, "the tensor", location));
+    TENON_TRY(copy_lists(location.view, location.lists));
     Error error = Error::Ok;
     const size_t begin = out.size();
     if (call_optional(*location.backend, "inspect", error, [&] {
@@ -262,7 +263,7 @@ TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
   // A backend's code may drop the tensor, and try to grow or deallocate it.
   const Tensor handle = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   detail::MemoryHold hold;
-  static_cast<void>(detail::hold_while_asking(t, false, hold));
+  if (detail::is_backend_asked(tensor, false)) static_cast<void>(hold.hold(t));
   const bool has_data = tensor.has_data() && !tensor.deallocated;
   std::string out;
   std::string refusal;

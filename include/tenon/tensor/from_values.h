@@ -8,16 +8,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
-                                       CastMode mode = CastMode::Checked) noexcept {
-  TENON_TRY(check_type(to));
-  if (mode == CastMode::Checked && from != to && !canCast(from, to)) {
-    return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
-                " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
-  }
-  return Error::Ok;
-}
-
 /// Checks that the values are as many as the options say: elements, or bytes to be taken as
 /// elements, if it `reinterprets` them.
 TENON_TEMPLATE_INLINE Error check_values(const Values& values, const Dims& sizes,

@@ -44,20 +44,9 @@ TENON_TEMPLATE_INLINE Error find_backend_of(Device device, const char* role,
   return Error::Ok;
 }
 
-/// view_of() in place.
-/// Errors: OutOfMemory.
-TENON_TEMPLATE_INLINE Error set_view(const TensorFields& tensor, TensorView& view) noexcept {
-  view.data = tensor.data;
-  view.type = public_type(tensor.type);
-  view.device = tensor.device;
-  view.sizes = tensor.layout.sizes();
-  view.strides = tensor.layout.strides();
-  return check_lists(view);
-}
-
-/// Describes the memory of a tensor.
+/// Describes the memory of a tensor, whose lists it refers to.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
-/// NotSupported for a meta tensor, and for a device without a registered backend; OutOfMemory.
+/// NotSupported for a meta tensor, and for a device without a registered backend.
 TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char* role,
                                           MemoryLocation& location) noexcept {
   TENON_TRY(check_not_deallocated(tensor, role));
@@ -68,7 +57,8 @@ TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char
   if (!tensor.has_data()) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }
-  return set_view(tensor, location.view);
+  location.view = view_of(tensor);
+  return Error::Ok;
 }
 
 /// The location of elements to be read.
@@ -85,37 +75,52 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
   const TensorFields& to = fields(tensor);
   if (to.readonly) return fail(Error::InvalidState, role, " is read-only");
   TENON_TRY(find_location(to, role, location));
-  if (to.layout.may_overlap()) {
+  if (!to.layout.row_major && to.layout.may_overlap()) {
     return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
                 to.layout.sizes(), ", at which elements may share memory");
   }
   return Error::Ok;
 }
 
-/// Holds a tensor's memory if a backend's code may run meanwhile: its own backend's, or with
-/// `asks_other` another one's. That code may drop the handle.
-TENON_TEMPLATE_INLINE Error hold_while_asking(const TensorArg& tensor, bool asks_other,
-                                              MemoryHold& hold) noexcept {
-  const TensorFields& t = fields(tensor);
-  if (t.data_backend == nullptr && !asks_other && t.is_host_accessible()) return Error::Ok;
-  return hold.hold(tensor);
+/// Whether a backend's code may run while a tensor is in use: its own backend's, or with
+/// `asks_other` another one's.
+inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexcept {
+  return tensor.data_backend != nullptr || asks_other || !tensor.is_host_accessible();
 }
+
+/// A location that stays as it is while a backend's code runs, which may drop the tensor's handle
+/// and resize the tensor.
+struct HeldLocation : MemoryLocation {
+  MemoryHold hold;
+  ViewWithLists lists;  // the tensor's, copied
+
+  /// Keeps the memory, and the lists as they are now.
+  /// Errors: OutOfMemory.
+  Error keep(const TensorArg& tensor) noexcept {
+    TENON_TRY(copy_lists(view, lists));
+    return hold.hold(tensor);
+  }
+  /// keep() if is_backend_asked().
+  Error keep_while_asking(const TensorArg& tensor, bool asks_other) noexcept {
+    return is_backend_asked(fields(tensor), asks_other) ? keep(tensor) : Error::Ok;
+  }
+};
 
 /// Lets the backend that is registered for a device check memory that came as a pointer. Without a
 /// backend it is not checked.
-TENON_TEMPLATE_INLINE Error check_memory(Device device, const void* data, ScalarType type,
-                                         const Layout& layout) noexcept {
+TENON_TEMPLATE_INLINE Error check_device_pointer(Device device, const void* data, ScalarType type,
+                                                 const Layout& layout) noexcept {
   BackendState* const state = registered_state(device);
-  return state == nullptr ? Error::Ok : state->check_memory(data, type, layout);
+  return state == nullptr ? Error::Ok : state->check_pointer(data, type, layout);
 }
 
 /// The location of a tensor that was just made.
-/// Errors: OutOfMemory.
-TENON_TEMPLATE_INLINE Error locate_new(const TensorFields& made,
-                                       MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE MemoryLocation locate_new(const TensorFields& made) noexcept {
+  MemoryLocation location;
+  location.view = view_of(made);
   location.state = made.data_backend;
   if (!made.is_host_accessible()) location.backend = made.data_backend->base;
-  return set_view(made, location.view);
+  return location;
 }
 
 /// Fills a tensor: by `by_backend(backend, view)` if a backend has the memory, and where there is

@@ -67,8 +67,9 @@ TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::S
 /// For memory that the host does not reach, or whose backend is asked first.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
     const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
-  MemoryLocation out;
+  HeldLocation out;
   TENON_TRY(find_location(tensor, "the tensor", out));
+  TENON_TRY(copy_lists(out.view, out.lists));
   const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
   const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
   const double* const arguments = plan.arguments;
@@ -97,9 +98,7 @@ TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const
   if (tensor.data_backend != nullptr || !tensor.is_host_accessible()) {
     TENON_TRY(fill_random_in_backend(tensor, plan, start));
   } else {
-    const TensorView view = view_of(tensor);
-    TENON_TRY(check_lists(view));
-    TENON_TRY(random_to(plan, start, numel, layout.is_contiguous(), view));
+    TENON_TRY(random_to(plan, start, numel, layout.is_contiguous(), view_of(tensor)));
   }
   static_cast<void>(generator.advance(static_cast<uint64_t>(numel)));
   return Error::Ok;
@@ -175,11 +174,10 @@ template <class Kind, class... Arguments>
 Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Generator& generator,
                            Arguments... arguments) noexcept {
   RandomPlan plan;
-  MemoryLocation out;
+  HeldLocation out;
   Error error = find_destination(tensor, "the tensor", out);
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
-  MemoryHold hold;
-  if (error == Error::Ok) error = hold_while_asking(tensor, false, hold);
+  if (error == Error::Ok) error = out.keep_while_asking(tensor, false);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
   clear_after_baseline();  // the plan may have passed through them, also where no kernel ran
   return add_context_if(function, error);

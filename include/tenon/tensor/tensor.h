@@ -143,9 +143,9 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::item_of<T>("item", get("item"));
   }
 
-  /// The memory described, not owned: valid while the tensor lives and is not resized.
-  /// Errors: InvalidState when the backend is gone; OutOfMemory (more dimensions than
-  /// TENON_INLINE_DIMS).
+  /// The memory and the lists described, not owned: valid while the tensor lives and keeps its
+  /// shape.
+  /// Errors: InvalidState when the backend is gone.
   TensorView as_view() const TENON_LIFETIMEBOUND {
     return detail::view_of("as_view", get("as_view"));
   }

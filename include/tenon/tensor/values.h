@@ -20,21 +20,19 @@ namespace detail {
 
 /// A tensor's elements, in the host's memory: the tensor's own, or a copy of a backend's.
 struct HostValues {
-  MemoryLocation location;
-  MemoryHold hold;
-  HostBuffer buffer;
+  HeldLocation location;
+  HostElements fetched;
 
   /// Finds the elements. Errors: those of find_source().
   Error open(const TensorArg& tensor, const char* role) noexcept {
     TENON_TRY(find_source(tensor, role, location));
-    return hold.hold(tensor);  // fetching another one may call a backend
+    return location.keep(tensor);  // fetching another one may call a backend
   }
   Error fetch() noexcept {
     if (location.backend == nullptr) return Error::Ok;
-    MemoryLocation here;
-    TENON_TRY(make_host_location(location.view, buffer, here));
-    TENON_TRY(copy(here, location));
-    location = std::move(here);
+    TENON_TRY(fetched.make(location.view));
+    TENON_TRY(copy(fetched.location, location));
+    location.view = fetched.location.view;
     return Error::Ok;
   }
 };
@@ -169,17 +167,12 @@ TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& foun
   return Error::Ok;
 }
 
-/// Prepares a copy of all elements to host memory as elements of `type`; there are `numel`.
+/// Prepares a copy of all elements to host memory, as elements of `type` in the layout `dense`.
 TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type,
-                                        MemoryLocation& to, MemoryLocation& from, MemoryHold& hold,
-                                        size_t& numel) noexcept {
+                                        HeldLocation& from, Layout& dense) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", from));
-  TENON_TRY(hold_while_asking(tensor, false, hold));
-  Layout dense;
-  TENON_TRY(make_layout({from.view.sizes}, elementSize(type), dense));
-  numel = static_cast<size_t>(dense.numel);
-  to.view = {nullptr, public_type(type), Device(), from.view.sizes, dense.strides()};
-  return check_lists(to.view);
+  TENON_TRY(from.keep_while_asking(tensor, false));
+  return make_layout({from.view.sizes}, elementSize(type), dense);
 }
 
 }  // namespace detail
@@ -362,13 +355,12 @@ std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Che
   static_assert(detail::is_element_v<T>, "to_vector<T>() needs an element type, such as float");
   constexpr bool is_bool = std::is_same_v<T, bool>;
   constexpr auto kType = detail::scalar_type_of<T>();
+  detail::HeldLocation from;
+  Layout dense;
+  detail::raise_if("to_vector", detail::find_values(t, kType, from, dense));
+  std::vector<std::conditional_t<is_bool, unsigned char, T>> out(static_cast<size_t>(dense.numel));
   detail::MemoryLocation to;
-  detail::MemoryLocation from;
-  detail::MemoryHold hold;
-  size_t numel = 0;
-  detail::raise_if("to_vector", detail::find_values(t, kType, to, from, hold, numel));
-  std::vector<std::conditional_t<is_bool, unsigned char, T>> out(numel);
-  to.view.data = out.data();
+  to.view = {out.data(), detail::public_type(kType), Device(), dense.sizes(), dense.strides()};
   Error error = detail::check_cast(detail::own_type(from.view.type), kType, mode);
   if (error == Error::Ok) error = detail::copy(to, from, mode, &detail::cast_elements<>);
   detail::raise_if("to_vector", error);

@@ -255,7 +255,7 @@ TEST_CASE("copy: a block moves to where it overlaps itself, or does not") {
     Bytes expected = before;
     for (size_t i = 0; i < kBytes; ++i) expected[move.to + i] = before[move.from + i];
     CHECK(count_wrong(memory, before, expected, [&] {
-            detail::move_block(memory.data() + move.to, memory.data() + move.from, kBytes);
+            detail::move_dense(memory.data() + move.to, memory.data() + move.from, kBytes);
           }) == 0);
   }
 }

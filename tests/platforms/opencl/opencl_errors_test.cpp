@@ -86,7 +86,7 @@ TEST_CASE("opencl: several threads allocate, fill, copy and check at once") {
         void* const b = backend.allocate(nbytes, 64);
         const int32_t value = static_cast<int32_t>(t) * 1000 + i;
         std::vector<int32_t> host(static_cast<size_t>(n));
-        const TensorView out{a, ScalarType::Int, backend.device(), {n}, {1}};
+        const ViewWithLists out{a, ScalarType::Int, backend.device(), {n}, {1}};
         const bool done = backend.iota(out, none) == Error::Ok &&
                           backend.copy_within(b, a, nbytes) == Error::Ok &&
                           backend.constant(out, &value) == Error::Ok &&

@@ -28,7 +28,7 @@ TEST_CASE("opencl constant: elements at odd addresses") {
   const Bytes before = pattern(64, 3);
   const Memory memory(before);
   const float one = 1;
-  const tenon::TensorView odd{memory.data() + 3, ScalarType::Float, opencl().device(), {5}, {1}};
+  const tenon::ViewWithLists odd{memory.data() + 3, ScalarType::Float, opencl().device(), {5}, {1}};
   REQUIRE(opencl().constant(odd, &one) == Error::Ok);
   Bytes expected = before;
   for (size_t i = 0; i < 5; ++i) std::memcpy(&expected[3 + 4 * i], &one, 4);

@@ -102,7 +102,7 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
 TEST_CASE("out of memory: the parts of blobs") {
   const Blob lent{blob, kDeep};
   FAIL_EACH_OF("Blob::as_view", [&] {
-    const TensorView view = lent.as_view();
+    const ViewWithLists view = lent.as_view();
     return view.sizes.error() != Error::Ok ? view.sizes.error() : view.strides.error();
   }());
   FAIL_EACH_OF("Blob::nbytes", lent.nbytes());

@@ -12,7 +12,7 @@ using namespace tests;
 
 TEST_CASE("copy: without elements nobody is asked") {
   CountingBackend b;
-  const TensorView nothing{nullptr, ScalarType::Int, b.device(), {0, 3}, {3, 1}};
+  const ViewWithLists nothing{nullptr, ScalarType::Int, b.device(), {0, 3}, {3, 1}};
   const detail::MemoryLocation there{nothing, &b, detail::state_of(b)};
   CHECK(detail::copy(there, {nothing, nullptr, nullptr}) == Error::Ok);
   CHECK(b.calls.empty());

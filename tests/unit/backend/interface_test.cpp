@@ -12,7 +12,7 @@ using tests::MinimalBackend;
 
 TEST_CASE("Backend: what is optional is NotSupported unless it is overridden") {
   MinimalBackend backend;
-  const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
+  const ViewWithLists view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
   const Generator::State start{};
   std::string text = "x";
   char byte = 0;

@@ -45,19 +45,20 @@ TEST_CASE("strided_copy: dimensions are dropped, turned, sorted and merged") {
     CHECK(copy.nbytes == expected.nbytes);
     CHECK(copy.count == expected.count);
   }
-  const TensorView dst{a + 100, ScalarType::Int, Device(), sizes, {-12, 0, -4, -1}};
-  const TensorView src{b + 100, ScalarType::Int, Device(), sizes, {-12, 0, -4, -1}};
+  const ViewWithLists dst{a + 100, ScalarType::Int, Device(), sizes, {-12, 0, -4, -1}};
+  const ViewWithLists src{b + 100, ScalarType::Int, Device(), sizes, {-12, 0, -4, -1}};
   CHECK(strided_copy(dst, src).dst == a + 77);
   CHECK(strided_copy(dst, src).src == b + 77);
 }
 
 TEST_CASE("strided_copy: without elements there are no runs, of another type they are elements") {
-  const TensorView nothing{nullptr, ScalarType::Int, Device(), {2, 0}, {0, 1}};
+  const ViewWithLists nothing{nullptr, ScalarType::Int, Device(), {2, 0}, {0, 1}};
   CHECK(strided_copy(nothing, nothing).count == 0);
   int32_t a[4] = {};
   double b[4] = {};
-  const StridedCopy copy = strided_copy({a, ScalarType::Int, Device(), {4}, {1}},
-                                        {b, ScalarType::Double, Device(), {4}, {1}});
+  const ViewWithLists dst{a, ScalarType::Int, Device(), {4}, {1}};
+  const ViewWithLists src{b, ScalarType::Double, Device(), {4}, {1}};
+  const StridedCopy copy = strided_copy(dst, src);
   CHECK(copy.rank == 1);
   CHECK(copy.nbytes == 4);
   CHECK(copy.dims[0].dst_stride == 4);

@@ -32,7 +32,7 @@ TEST_CASE("MetaBackend: opaque memory of its own device, of which there is none"
 TEST_CASE("MetaBackend: inspect appends the type and the shape") {
   MetaBackend backend;
   std::string text = "x: ";
-  const TensorView view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
+  const ViewWithLists view{nullptr, ScalarType::Float, backend.device(), {2, 3}, {3, 1}};
   CHECK(backend.inspect(view, 1000, text) == Error::Ok);
   CHECK(text == "x: Meta Float {2, 3}");
 }

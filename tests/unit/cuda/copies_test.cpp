@@ -74,7 +74,7 @@ struct Memory {
     REQUIRE(backend.copy_to_host(out.data(), data, kRoom * 4) == Error::Ok);
     return out;
   }
-  TensorView view(const Vector& sizes, const Vector& strides, int64_t offset) const {
+  ViewWithLists view(const Vector& sizes, const Vector& strides, int64_t offset) const {
     return {data + offset, ScalarType::Int, backend.device(), sizes, strides};
   }
 };
@@ -84,8 +84,8 @@ void check_copy(const Case& c, Backend& dst_backend, Backend& src_backend, CudaB
   INFO(c.name);
   const Memory dst(dst_backend, numbers(1000));
   const Memory src(src_backend, numbers(0));
-  const TensorView to = dst.view(c.sizes, c.dst, c.dst_offset);
-  const TensorView from = src.view(c.sizes, c.src, c.src_offset);
+  const ViewWithLists to = dst.view(c.sizes, c.dst, c.dst_offset);
+  const ViewWithLists from = src.view(c.sizes, c.src, c.src_offset);
   REQUIRE(cuda.synchronize() == Error::Ok);
   Error error = Error::Ok;
   const bool to_host = to.device.is_host_accessible();
@@ -160,8 +160,9 @@ TEST_CASE("cuda copy: pitches above CUDA's largest are left to the host") {
   const Simulation simulation;
   CudaBackend cuda;
   void* const p = cuda.allocate(64, 64);
-  const TensorView far{p, ScalarType::Int, cuda.device(), {2, 4}, {int64_t{1} << 30, 1}};
-  const TensorView near{static_cast<char*>(p) + 32, ScalarType::Int, cuda.device(), {2, 4}, {4, 1}};
+  const ViewWithLists far{p, ScalarType::Int, cuda.device(), {2, 4}, {int64_t{1} << 30, 1}};
+  const ViewWithLists near{
+      static_cast<char*>(p) + 32, ScalarType::Int, cuda.device(), {2, 4}, {4, 1}};
   CHECK(cuda.copy(near, far, CastMode::Checked) == Error::NotSupported);
   const int32_t zero = 0;
   CHECK(cuda.constant(far, &zero) == Error::NotSupported);

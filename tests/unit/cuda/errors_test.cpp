@@ -253,7 +253,7 @@ TEST_CASE("cuda errors: host memory that is said to be the device's is refused b
   const Simulation simulation;
   CudaBackend backend;
   float here[4] = {};
-  const TensorView wrong{here, ScalarType::Float, backend.device(), {4}, {1}};
+  const ViewWithLists wrong{here, ScalarType::Float, backend.device(), {4}, {1}};
   const TensorPtr t = zeros({4}, backend);
   RETURNS(InvalidArgument, "cudaMemcpyAsync: cudaErrorInvalidValue",
           backend.copy(wrong, as_view(t), CastMode::Checked));

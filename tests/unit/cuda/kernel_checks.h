@@ -93,8 +93,7 @@ inline Lies contiguous(std::vector<int64_t> sizes, int64_t first = 0) {
 }
 inline TensorView view_in(void* block, ScalarType type, const Lies& lies) {
   const auto size = static_cast<int64_t>(elementSize(type));
-  return {static_cast<char*>(block) + lies.first * size, type, Device(), Dims(lies.sizes),
-          Dims(lies.strides)};
+  return {static_cast<char*>(block) + lies.first * size, type, Device(), lies.sizes, lies.strides};
 }
 inline std::string text_of(const Lies& lies) {
   std::string text = " {";
@@ -255,10 +254,9 @@ inline void check_fills(Checks& checks) {
     Bytes element(elementSize(type));
     for (size_t i = 0; i < element.size(); ++i) element[i] = static_cast<unsigned char>(17 + i);
     for (const Lies& lies : all) {
+      const int64_t zeros[kMaxDims] = {};
       const auto source_of = [&](const TensorView& out) {
-        TensorView source{element.data(), type, Device(), out.sizes, out.sizes};
-        for (int64_t& stride : source.strides) stride = 0;
-        return source;
+        return TensorView{element.data(), type, Device(), out.sizes, {zeros, out.sizes.size()}};
       };
       check_written(
           checks, type, lies, "fill",
@@ -377,8 +375,8 @@ inline void check_integers(Checks& checks) {
 /// What is refused, with nothing started.
 inline void check_refusals(Checks& checks) {
   OnDevice there(checks, Bytes(64));
-  const TensorView odd{there.data() + 1, ScalarType::Float, Device(), {2, 2}, {2, 1}};
-  const TensorView even{there.data() + 32, ScalarType::Int, Device(), {2, 2}, {2, 1}};
+  const ViewWithLists odd{there.data() + 1, ScalarType::Float, Device(), {2, 2}, {2, 1}};
+  const ViewWithLists even{there.data() + 32, ScalarType::Int, Device(), {2, 2}, {2, 1}};
   detail::RandomPlan plan;
   detail::plan_unit_floats(plan);
   const CudaKernels& kernels = device_kernels();
@@ -401,7 +399,7 @@ inline void check_rows(Checks& checks, int64_t rows) {
   constexpr int64_t kColumns = 67;
   void* data = nullptr;
   checks.check(cudaMalloc(&data, static_cast<size_t>(rows * kColumns)), "cudaMalloc");
-  const TensorView out{data, ScalarType::Byte, Device(), {rows, kColumns}, {kColumns, 1}};
+  const ViewWithLists out{data, ScalarType::Byte, Device(), {rows, kColumns}, {kColumns, 1}};
   checks.check(device_kernels().iota(out, 1, nullptr), "iota of many rows");
   Bytes expected(kColumns);
   for (size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<unsigned char>(i);

@@ -51,8 +51,8 @@ TEST_CASE("cuda_kernels: one launch for each call, and none without elements") {
   detail::plan_unit_floats(plan);
   constexpr float kOne = 1;
   for (int64_t rows : {0, 7}) {
-    const TensorView out{there.data(), ScalarType::Float, Device(), {rows, 5}, {5, 1}};
-    const TensorView in{there.data() + 2048, ScalarType::Float, Device(), {rows, 5}, {1, 7}};
+    const ViewWithLists out{there.data(), ScalarType::Float, Device(), {rows, 5}, {5, 1}};
+    const ViewWithLists in{there.data() + 2048, ScalarType::Float, Device(), {rows, 5}, {1, 7}};
     const StridedCopy copy = strided_copy(out, in);
     const auto launches = [&](cudaError_t error) {
       CHECK(error == cudaSuccess);
@@ -75,7 +75,7 @@ TEST_CASE("cuda_kernels: a failed launch is returned") {
   simulated_cuda::reset(1);
   tests::Checks checks;
   tests::OnDevice there(checks, tests::Bytes(64));
-  const TensorView out{there.data(), ScalarType::Float, Device(), {4, 4}, {4, 1}};
+  const ViewWithLists out{there.data(), ScalarType::Float, Device(), {4, 4}, {4, 1}};
   simulated_cuda::fail_at(1, cudaErrorLaunchOutOfResources);
   CHECK(cuda_kernels().eye(out, nullptr) == cudaErrorLaunchOutOfResources);
 }

@@ -58,7 +58,7 @@ void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
 TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
   float data[24] = {};
-  const TensorView view = Blob{data, {2, 3, 4}}.as_view();
+  const ViewWithLists view = Blob{data, {2, 3, 4}}.as_view();
   CHECK(view.data == data);
   CHECK(view.type == ScalarType::Float);
   CHECK(list_of(view.sizes) == Vector{2, 3, 4});
@@ -67,7 +67,7 @@ TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and 
   CHECK(Blob{data, {}}.as_view().strides.empty());
   CHECK(list_of(Blob{data, Vector(8, 2)}.as_view().strides) == Vector{128, 64, 32, 16, 8, 4, 2, 1});
   CHECK(list_of(Blob{data, {2, 3, 4}, {0, -7, 2}}.as_view().strides) == Vector{0, -7, 2});
-  const TensorView there = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
+  const ViewWithLists there = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
   CHECK(there.device == Device("cuda:1"));
   CHECK(there.type == ScalarType::Half);
   CHECK(there.data == nullptr);

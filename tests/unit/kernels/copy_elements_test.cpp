@@ -226,7 +226,7 @@ TEST_CASE("copy: a scalar is one element, and without elements nothing is touche
   Strided dst(ScalarType::Double, {}, {});
   Strided src(ScalarType::Double, {}, {});
   CHECK(is_copied(random, dst, src, CastMode::Checked));
-  const TensorView nothing{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
+  const ViewWithLists nothing{nullptr, ScalarType::Double, {}, {3, 0, 2}, {9, -9, INT64_MIN}};
   detail::copy_elements(nothing, nothing, CastMode::Checked, nullptr);
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("copy: a block moves to where it overlaps itself, forwards and backwar
   for (const auto& row : rows) {
     CAPTURE(row.to, row.from);
     Ints memory{1, 2, 3, 4, 5, 6};
-    detail::move_block(&memory[row.to], &memory[row.from], row.count * sizeof(int));
+    detail::move_dense(&memory[row.to], &memory[row.from], row.count * sizeof(int));
     CHECK(memory == row.expected);
   }
 }

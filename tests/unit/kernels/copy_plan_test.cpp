@@ -75,7 +75,7 @@ TEST_CASE("copy plan: without elements there is nothing to do, whatever the stri
   CHECK(p.kind == CopyKind::Alias);
   CHECK(p.nbytes == 0);
   CopyPlan null;
-  const TensorView nothing{nullptr, kFloat, {}, {2, 0}, {-5, 3}};
+  const ViewWithLists nothing{nullptr, kFloat, {}, {2, 0}, {-5, 3}};
   detail::plan_elements(null, nothing, nothing, CastMode::Checked);
   CHECK(null.kind == CopyKind::Alias);
 }

@@ -34,7 +34,8 @@ int count_wrongly_rounded() {
   int wrong = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     const auto floor = [](float value) {
-      return static_cast<float>(round_down(number_format<T>(), static_cast<double>(value)));
+      return static_cast<float>(round_down(number_format(tenon::CppTypeToScalarType<T>::value),
+                                           static_cast<double>(value)));
     };
     if (floor(all[i]) != all[i]) ++wrong;
     if (i + 1 == all.size() || all[i] == all[i + 1]) continue;  // -0 and 0

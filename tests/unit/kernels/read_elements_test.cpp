@@ -71,14 +71,15 @@ TEST_CASE("read: elements come in row-major order, at any strides, any number at
 
 TEST_CASE("read: consecutive elements are not copied, and none are touched if there are none") {
   int32_t memory[6] = {1, 2, 3, 4, 5, 6};
-  ElementReader reader({memory, tenon::ScalarType::Int, tenon::Device(), {2, 3}, {3, 1}});
+  const tenon::ViewWithLists view{memory, tenon::ScalarType::Int, tenon::Device(), {2, 3}, {3, 1}};
+  ElementReader reader(view);
   CHECK(reader.left() == 6);
   CHECK(reader.next(4, nullptr) == reinterpret_cast<const char*>(memory));
   CHECK(reader.next(2, nullptr) == reinterpret_cast<const char*>(memory + 4));
   CHECK(reader.left() == 0);
-  const ElementReader none(
-      {nullptr, tenon::ScalarType::Int, tenon::Device(), {3, 0, 2}, {INT64_MAX, INT64_MAX, 1}});
-  CHECK(none.left() == 0);
+  const tenon::ViewWithLists nothing{
+      nullptr, tenon::ScalarType::Int, tenon::Device(), {3, 0, 2}, {INT64_MAX, INT64_MAX, 1}};
+  CHECK(ElementReader(nothing).left() == 0);
 }
 
 }  // namespace read_elements_test

@@ -51,7 +51,7 @@ Ints zipped() {
   V out;
   count_from(a, 0);
   count_from(b, 100);
-  zip<kHigh>(out, a, b, std::make_index_sequence<sizeof(V) / sizeof(a[0])>());
+  shuffle(out, a, b, kZip<kHigh, std::decay_t<decltype(a[0])>, sizeof(V) / sizeof(a[0])>);
   return lanes(out);
 }
 

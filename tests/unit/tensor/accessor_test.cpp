@@ -88,20 +88,20 @@ TEST_CASE("accessor: of a view reads and writes through its strides") {
   a(0, 1) = 10;
   CHECK(data[1] == 10);
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0", a[2]);
-  const TensorView columns{data, ScalarType::Int, {}, {3, 2}, {1, 3}};
+  const ViewWithLists columns{data, ScalarType::Int, {}, {3, 2}, {1, 3}};
   CHECK(accessor<int32_t, 2>(columns)[2][1] == 5);
-  const TensorView reversed{data + 5, ScalarType::Int, {}, {6}, {-1}};
+  const ViewWithLists reversed{data + 5, ScalarType::Int, {}, {6}, {-1}};
   CHECK(accessor<const int32_t, 1>(reversed)[1] == 4);
-  const TensorView broadcast{data, ScalarType::Int, {}, {9, 2}, {0, 3}};
+  const ViewWithLists broadcast{data, ScalarType::Int, {}, {9, 2}, {0, 3}};
   CHECK(accessor<const int32_t, 2>(broadcast)[8][1] == 3);
 }
 
 TEST_CASE("accessor: of a view checks dtype, rank, device and data") {
   int32_t data[6] = {};
   const auto ints = [](void* p, const Dims& sizes, const Dims& strides, Device device = {}) {
-    return TensorView{p, ScalarType::Int, device, sizes, strides};
+    return ViewWithLists{p, ScalarType::Int, device, sizes, strides};
   };
-  const TensorView view = ints(data, {2, 3}, {3, 1});
+  const ViewWithLists view = ints(data, {2, 3}, {3, 1});
   RAISES(InvalidType, "accessor: asked for Float, but the view's dtype is Int",
          (accessor<float, 2>(view)));
   RAISES(InvalidArgument, "accessor: asked for 3 dimensions, the view has 2",

@@ -49,7 +49,7 @@ class Wrapper final : public WrapperBackend {
 Backend& cpu() { return host_backend(); }
 std::string text(const TensorArg& t) { return to_string(*expression(t)); }
 /// Floats in a backend's memory.
-TensorView view_at(const ExprBackend& backend, void* data, Dims sizes, Dims strides) {
+ViewWithLists view_at(const ExprBackend& backend, void* data, Dims sizes, Dims strides) {
   return {data, ScalarType::Float, backend.device(), sizes, strides};
 }
 constexpr auto kDynamic = TensorShapeDynamism::DYNAMIC;
@@ -141,7 +141,7 @@ TEST_CASE("ExprBackend: a write to a part computes the rest and makes it Data") 
 TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are read") {
   ExprBackend backend;
   void* const data = backend.allocate(16, 64);
-  const TensorView all = view_at(backend, data, {2, 2}, {2, 1});
+  const ViewWithLists all = view_at(backend, data, {2, 2}, {2, 1});
   const uint32_t odd_nan = 0x7fc12345u;
   CHECK(backend.constant(all, &odd_nan) == Error::Ok);
   uint32_t bits[4] = {};
@@ -151,23 +151,24 @@ TEST_CASE("ExprBackend: a constant keeps its bits, and parts of elements are rea
   CHECK(backend.copy_to_host(bytes, static_cast<char*>(data) + 3, 4) == Error::Ok);
   const uint32_t twice[2] = {odd_nan, odd_nan};
   CHECK(std::memcmp(bytes, reinterpret_cast<const char*>(twice) + 3, 4) == 0);
-  const TensorView half = view_at(backend, data, {2}, {1});
+  const ViewWithLists half = view_at(backend, data, {2}, {1});
   CHECK(backend.constant(half, &odd_nan) == Error::NotSupported);
-  CHECK(backend.iota(view_at(backend, data, {2, 2}, {1, 2}), none) == Error::NotSupported);
+  const ViewWithLists turned = view_at(backend, data, {2, 2}, {1, 2});
+  CHECK(backend.iota(turned, none) == Error::NotSupported);
   backend.deallocate(data, 16);
 }
 
 TEST_CASE("ExprBackend: wrong arguments and addresses are refused when they are recorded") {
   ExprBackend backend;
   void* const data = backend.allocate(8, 64);
-  const TensorView two = view_at(backend, data, {2}, {1});
+  const ViewWithLists two = view_at(backend, data, {2}, {1});
   const char element[4] = {};
   RETURNS(InvalidArgument, "holds no numbers", backend.random_uniform(two, 1, 1, {}));
   RETURNS(InvalidArgument, "standard deviation", backend.random_normal(two, 1, -1, {}));
   RETURNS(InvalidArgument, "only a matrix has a diagonal", backend.eye(two));
   RETURNS(OutOfBounds, "there is no such axis", backend.iota(two, 1));
   const char* const nowhere = "12 bytes are not in this backend's memory";
-  const TensorView three = view_at(backend, data, {3}, {1});
+  const ViewWithLists three = view_at(backend, data, {3}, {1});
   RETURNS(InvalidArgument, nowhere, backend.constant(three, element));
   char bytes[12] = {};
   RETURNS(InvalidArgument, nowhere, backend.copy_to_host(bytes, data, 12));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What holds while a backend's code runs: a MemoryHold keeps the tensors that it is called for.
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "tenon/interop/npy.h"
 #include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 #include "tensor/helpers.h"
 
 namespace kept_test {
@@ -29,6 +31,41 @@ struct AskedBackend final : MinimalBackend {
   }
   Error inspect(const TensorView&, int64_t, std::string&) override {
     call();
+    return Error::NotSupported;
+  }
+};
+
+/// Has `meanwhile` done in each optional operation, which it then leaves to the host, and checks that
+/// the views that it was given stay as they were.
+struct LookingBackend final : MinimalBackend {
+  Error copy(const TensorView& dst, const TensorView& src, CastMode) override {
+    return look({dst, src});
+  }
+  Error constant(const TensorView& out, const void*) override { return look({out}); }
+  Error random_uniform(const TensorView& out, double, double, const Generator::State&) override {
+    return look({out});
+  }
+  Error inspect(const TensorView& in, int64_t, std::string&) override { return look({in}); }
+  Error to_binary(const TensorView& in, int64_t, void*) override { return look({in}); }
+
+  std::function<void()> meanwhile;
+  int looks = 0;
+
+ private:
+  Error look(const std::vector<TensorView>& views) {
+    std::vector<Vector> before;
+    const auto lists = [&] {
+      std::vector<Vector> all;
+      for (const TensorView& view : views) {
+        all.push_back(view.sizes.vec());
+        all.push_back(view.strides.vec());
+      }
+      return all;
+    };
+    before = lists();
+    meanwhile();
+    CHECK(lists() == before);
+    ++looks;
     return Error::NotSupported;
   }
 };
@@ -255,6 +292,73 @@ TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an er
   use_resized({2}, {6, 6}, print);
   use_resized({6, 6}, {2}, print);
   CHECK(backend.faults == 0);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("kept: a backend's views stay as they were, though its code resizes the tensors",
+          "[plain]") {
+  LookingBackend backend;
+  TensorPtr t;
+  TensorPtr host;
+  backend.meanwhile = [&] {
+    CHECK(resize_tensor_ptr(t, {2, 3}) == Error::Ok);
+    CHECK(resize_tensor_ptr(host, {3, 1}) == Error::Ok);
+  };
+  const std::vector<std::function<Error()>> calls = {
+      [&] { return copy_(transpose(host, 0, 1), t); },
+      [&] { return copy_(t, transpose(host, 0, 1)); },
+      [&] { return fill_(t, 1); },
+      [&] { return uniform_(t); },
+      [&] { return tenon::to_string(t).empty() ? Error::Internal : Error::Ok; },
+      [&] { return tenon::to_binary(t).size() == 36 * 4 ? Error::Ok : Error::Internal; },
+      [&] {
+        return copy_to(t, Blob{host->mutable_data_ptr(), {6, 6}, {1, 6}});
+      },
+      [&] {
+        return assign(t, Blob{host->mutable_data_ptr(), {6, 6}, {1, 6}});
+      },
+  };
+  for (const auto& call : calls) {
+    t = ones({6, 6}, ScalarType::Float, host_backend());
+    t = backend_copy(t, backend);
+    host = ones({6, 6}, host_backend());
+    backend.looks = 0;
+    CHECK(call() == Error::Ok);
+    CHECK(backend.looks != 0);
+    CHECK(t->sizes() == Dims{2, 3});
+    CHECK(backend.faults == 0);
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE(
+    "kept: values are compared and normalised as they were, though a backend's code resizes a "
+    "tensor",
+    "[plain]") {
+  MinimalBackend backend;
+  for (const auto& [before, meanwhile] :
+       {std::pair(Dims{2, 2}, Dims{6, 6}), std::pair(Dims{6, 6}, Dims{2, 2})}) {
+    const TensorPtr there = zeros({6, 6}, backend);
+    const TensorPtr here = zeros({6, 6});
+    REQUIRE(resize_tensor_ptr(there, before) == Error::Ok);
+    REQUIRE(resize_tensor_ptr(here, before) == Error::Ok);
+    const auto resize_both = [&, sizes = meanwhile] {
+      CHECK(resize_tensor_ptr(there, sizes) == Error::Ok);
+      CHECK(resize_tensor_ptr(here, sizes) == Error::Ok);
+    };
+    backend.use = resize_both;
+    CHECK(equal(there, here));
+    CHECK(backend.use == nullptr);
+    REQUIRE(resize_tensor_ptr(there, before) == Error::Ok);
+    REQUIRE(resize_tensor_ptr(here, before) == Error::Ok);
+    REQUIRE(fill_(there, 5) == Error::Ok);
+    backend.use = resize_both;
+    CHECK(copy_(here, there, Normalize{}) == Error::Ok);
+    CHECK(backend.use == nullptr);
+    const float* const first = here->const_data_ptr<float>();
+    CHECK(std::count(first, first + 36, 5.0f) == before[0] * before[1]);
+    CHECK(backend.faults == 0);
+  }
 }
 
 #if !TENON_ATEN_MODE  // where no backend has metadata

@@ -98,13 +98,19 @@ class HonestBackend : public tenon::HostMemoryBackend {
   static tenon::TensorPtr on_host(const View& view) {
     return tenon::make_tensor_ptr(view.sizes, view.data, {}, view.strides, view.type);
   }
-  /// A row-major copy of the description, for what is to ignore strides.
-  static View without_strides(const View& view) {
-    View rows = view;
-    int64_t step = 1;
-    for (size_t d = rows.sizes.size(); d-- > 0; step *= rows.sizes[d]) rows.strides[d] = step;
-    return rows;
-  }
+  /// A view with row-major strides, for what is to ignore its own.
+  struct WithoutStrides : View {
+    explicit WithoutStrides(const View& view) : View(view) {
+      int64_t step = 1;
+      for (size_t d = sizes.size(); d-- > 0; step *= sizes[d]) rows_[d] = step;
+      strides = {rows_, sizes.size()};
+    }
+    WithoutStrides(const WithoutStrides&) = delete;
+    WithoutStrides& operator=(const WithoutStrides&) = delete;
+
+   private:
+    int64_t rows_[tenon::kMaxDims] = {};
+  };
 
  private:
   static constexpr size_t kLimit = size_t{64} << 20;

@@ -35,7 +35,7 @@ TEST_CASE("creator_cases: a backend whose fill is wrong is found") {
 
   struct IgnoresStrides final : HonestBackend {
     Error constant(const View& out, const void* element) override {
-      return HonestBackend::constant(without_strides(out), element);
+      return HonestBackend::constant(WithoutStrides(out), element);
     }
   };
   CHECK_FOUND("elements differ", IgnoresStrides, constant_is_written);
@@ -49,10 +49,8 @@ TEST_CASE("creator_cases: a backend whose eye is wrong is found") {
 
   struct HasShortRows final : HonestBackend {
     Error eye(const View& out) override {
-      View square = without_strides(out);
       const int64_t n = std::min(out.sizes[0], out.sizes[1]);
-      square.sizes = {n, n};
-      square.strides = {n, 1};
+      const tenon::ViewWithLists square{out.data, out.type, out.device, {n, n}, {n, 1}};
       const unsigned char zero[16] = {};
       TENON_TRY(HonestBackend::constant(out, zero));
       return HonestBackend::eye(square);
@@ -62,9 +60,11 @@ TEST_CASE("creator_cases: a backend whose eye is wrong is found") {
 
   struct WritesNoZeros final : HonestBackend {
     Error eye(const View& out) override {
-      View diagonal = out;
-      diagonal.sizes = {std::min(out.sizes[0], out.sizes[1])};
-      diagonal.strides = {out.strides[0] + out.strides[1]};
+      const tenon::ViewWithLists diagonal{out.data,
+                                          out.type,
+                                          out.device,
+                                          {std::min(out.sizes[0], out.sizes[1])},
+                                          {out.strides[0] + out.strides[1]}};
       return fill_(on_host(diagonal), 1);
     }
   };
@@ -124,7 +124,7 @@ TEST_CASE("creator_cases: a backend whose random numbers are wrong is found") {
 
   struct IgnoresStrides final : HonestBackend {
     Error random_uniform(const View& out, double min, double max, const State& start) override {
-      return HonestBackend::random_uniform(without_strides(out), min, max, start);
+      return HonestBackend::random_uniform(WithoutStrides(out), min, max, start);
     }
   };
   CHECK_FOUND("elements differ", IgnoresStrides, random_numbers_are_written);
@@ -141,7 +141,7 @@ TEST_CASE("creator_cases: a backend whose binary form is wrong is found") {
 
   struct ReadsAtNoStrides final : HonestBackend {
     Error to_binary(const View& in, int64_t count, void* bytes) override {
-      return HonestBackend::to_binary(without_strides(in), count, bytes);
+      return HonestBackend::to_binary(WithoutStrides(in), count, bytes);
     }
   };
   CHECK_FOUND("expected the bytes of the host's", ReadsAtNoStrides, binary_is_written_and_read);

@@ -72,8 +72,7 @@ inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
                           HostBytes& out) noexcept {
   TENON_TRY(
       make_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false, out.copy));
-  MemoryLocation here;
-  TENON_TRY(locate_new(fields(out.copy), here));
+  const MemoryLocation here = locate_new(fields(out.copy));
   TENON_TRY(copy(here, there));
   out.data = here.view.data;
   out.nbytes = fields(out.copy).nbytes();

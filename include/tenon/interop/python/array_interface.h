@@ -161,7 +161,7 @@ inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept
         i < kMostDevices ? Device(DeviceType::CUDA, i) : Device(DeviceType::CUDAManaged, 0);
     DeviceBackend* const backend = find_device_backend(device);
     if (backend == nullptr) continue;
-    error = check_memory(device, lent.data, lent.type, layout);
+    error = check_device_pointer(device, lent.data, lent.type, layout);
     if (error != Error::Ok) continue;
     lent.device = device;
     worker = backend;
