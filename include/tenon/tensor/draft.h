@@ -23,8 +23,8 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 using NewTensor = TensorImplPtr;
 
 /// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that
-/// is not null. In ATen mode on the heap, and without a seat. `room` more bytes follow in the block,
-/// for elements. `draft` is null before.
+/// is not null. In ATen mode it lies on the heap, without a seat. `room` more bytes follow in the
+/// block, for elements. `draft` is null before.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
   constexpr size_t kSeatSize = kHasOwnTensors ? sizeof(Seat) : 0;
