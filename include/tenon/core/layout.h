@@ -218,46 +218,40 @@ class Layout {
       return detail::fail(Error::InvalidArgument, "dim_order ", args.dim_order, " and sizes ",
                           args.sizes, " differ in length");
     }
-    TENON_TRY(make_row_major(args.sizes, element_size));
+    TENON_TRY(set_rank(rank));
     TENON_TRY(set_order(args.dim_order));
-    if (args.strides.empty() || args.strides == strides()) return Error::Ok;
-    return set_strides(args, element_size);
-  }
-  /// Takes a dim order, which may be empty, and the strides that are dense in it.
-  Error set_order(ArrayRef<int64_t> dim_order) noexcept {
     const Pointers to = lists();
-    uint64_t seen = 0;
+    const int64_t* const sizes = args.sizes.data();
+    const int64_t* const strides = args.strides.empty() ? nullptr : args.strides.data();
+    detail::ShapeProduct pass;
+    bool is_dense = true;
     bool is_sorted = true;
-    size_t i = 0;
-    for (const int64_t d : dim_order) {
-      if (d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0) {
-        return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
-                            " is not a permutation of the ", size_t{rank_}, " dimensions");
-      }
-      seen |= uint64_t{1} << d;
-      to.order[i] = static_cast<DimOrderType>(d);
-      is_sorted &= to.order[i] == i;
-      ++i;
-    }
-    if (!is_sorted) nest();
-    return Error::Ok;
-  }
-  /// Takes strides in place of the dense ones, in one walk.
-  Error set_strides(const LayoutArgs& args, size_t element_size) noexcept {
-    const Pointers to = lists();
-    detail::ShapeReach reach;
-    bool nests = true;
-    int64_t inner = 0;  // of the next stride inward, without its sign
-    for (size_t i = rank_; i-- > 0;) {
+    for (size_t i = rank; i-- > 0;) {
       const size_t d = to.order[i];
-      to.strides[d] = args.strides[d];
-      reach.add(to.sizes[d], args.strides[d]);
-      if (to.sizes[d] == 1) continue;
-      const int64_t stride = detail::magnitude(args.strides[d]);
-      nests &= inner <= stride;
-      inner = stride;
+      const int64_t stride = strides == nullptr ? pass.product : strides[d];
+      is_sorted &= d == i;
+      is_dense &= stride == pass.product;
+      to.sizes[d] = sizes[d];
+      to.strides[d] = stride;
+      pass.multiply_by(sizes[d]);
     }
-    row_major = false;
+    if (!pass.valid(element_size)) return detail::fail_shape(args.sizes, element_size);
+    set_count(pass.numel());
+    row_major = is_dense && is_sorted;
+    has_lists_ = true;
+    return is_dense ? Error::Ok : check_strides(args, element_size);
+  }
+  /// Finds the dim order and the extent of strides that are not dense.
+  Error check_strides(const LayoutArgs& args, size_t element_size) noexcept {
+    const Pointers to = lists();
+    bool nests = true;
+    int64_t outer = INT64_MAX;
+    for (size_t i = 0; i < rank_; ++i) {
+      const size_t d = to.order[i];
+      if (to.sizes[d] == 1) continue;
+      nests &= detail::magnitude(to.strides[d]) <= outer;
+      outer = detail::magnitude(to.strides[d]);
+    }
     if (!nests && args.dim_order.empty()) {
       dim_order_from_strides(args.sizes, args.strides, {to.order, rank_});
     } else if (!nests && numel != 0) {
@@ -266,10 +260,27 @@ class Layout {
                           " do not nest in the order of dim_order ", args.dim_order, " for sizes ",
                           args.sizes);
     }
-    if (numel == 0) return Error::Ok;  // then strides may be anything
-    if (reach.overflows()) return detail::fail_strides(args.sizes, args.strides);
-    offsets = reach.offsets;
+    TENON_TRY(compute_offset_range(args.sizes, args.strides, offsets));
     return detail::check_nbytes(offsets, element_size);
+  }
+  /// Takes a dim order; an empty one is row-major.
+  Error set_order(ArrayRef<int64_t> dim_order) noexcept {
+    const Pointers to = lists();
+    if (dim_order.empty()) {
+      for (size_t d = 0; d < rank_; ++d) to.order[d] = static_cast<DimOrderType>(d);
+      return Error::Ok;
+    }
+    uint64_t seen = 0;
+    DimOrderType* order = to.order;
+    for (const int64_t d : dim_order) {
+      if (d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0) {
+        return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
+                            " is not a permutation of the ", size_t{rank_}, " dimensions");
+      }
+      seen |= uint64_t{1} << d;
+      *order++ = static_cast<DimOrderType>(d);
+    }
+    return Error::Ok;
   }
 
   bool has_lists_ = true;

@@ -104,26 +104,6 @@ struct ShapeProduct {
   ptrdiff_t numel() const noexcept { return static_cast<ptrdiff_t>(count); }
 };
 
-/// One pass over a shape with elements: the offsets that it reaches, for strides of any sign.
-struct ShapeReach {
-  OffsetRange offsets{0, 0};
-  bool overflow = false;  // without a branch per dimension, as in a ShapeProduct
-
-  TENON_ALWAYS_INLINE void add(const int64_t size, const int64_t stride) noexcept {
-    const int64_t steps = size - 1;
-    const auto last = static_cast<ptrdiff_t>(steps);
-    const auto step = static_cast<ptrdiff_t>(stride);
-    ptrdiff_t span = 0;
-    overflow |= last != steps;
-    overflow |= step != stride && last != 0;
-    overflow |= !multiply(last, step, span);
-    overflow |= !detail::add(offsets.min, span < 0 ? span : 0, offsets.min);
-    overflow |= !detail::add(offsets.max, span < 0 ? 0 : span, offsets.max);
-  }
-  /// max + 1, the number of elements up to the highest one, has to fit as well.
-  bool overflows() const noexcept { return overflow || offsets.max == PTRDIFF_MAX; }
-};
-
 inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {
   return fail(Error::InvalidArgument, count, " elements of ", element_size,
               " bytes overflow the address space");
@@ -142,10 +122,6 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
     }
   }
   return fail_nbytes(product, element_size);
-}
-TENON_COLD inline Error fail_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) noexcept {
-  return fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
-              " overflow the address space");
 }
 
 }  // namespace detail
@@ -179,16 +155,29 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
 /// Errors: InvalidArgument when an offset overflows.
 inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                   OffsetRange& offsets) noexcept {
-  detail::ShapeReach reach;
+  OffsetRange reached{0, 0};
+  bool overflow = false;  // without a branch per dimension, as in a ShapeProduct
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       offsets = OffsetRange{};
       return Error::Ok;
     }
-    reach.add(sizes[d], strides[d]);
+    const int64_t steps = sizes[d] - 1;
+    const auto last = static_cast<ptrdiff_t>(steps);
+    const auto stride = static_cast<ptrdiff_t>(strides[d]);
+    ptrdiff_t span = 0;
+    overflow |= last != steps;
+    overflow |= stride != strides[d] && last != 0;
+    overflow |= !detail::multiply(last, stride, span);
+    overflow |= !detail::add(reached.min, span < 0 ? span : 0, reached.min);
+    overflow |= !detail::add(reached.max, span < 0 ? 0 : span, reached.max);
   }
-  if (reach.overflows()) return detail::fail_strides(sizes, strides);
-  offsets = reach.offsets;
+  // max + 1, the number of elements up to the highest one, has to fit as well.
+  if (overflow || reached.max == PTRDIFF_MAX) {
+    return detail::fail(Error::InvalidArgument, "strides ", strides, " with sizes ", sizes,
+                        " overflow the address space");
+  }
+  offsets = reached;
   return Error::Ok;
 }
 
