@@ -37,7 +37,7 @@ QEMU = ["qemu-system-arm", "-M", "mps2-an386", "-nographic", "-monitor", "none",
 # it does, or what was promised of those with modules. The texts of the others have no limit.
 Row = collections.namedtuple("Row", "title result stack limit limit_with_texts", defaults=(None, None))
 PROGRAMS = {
-    "tensor_impl": Row("`TensorImpl` on the stack, accessor", 21, 264, 2300, 5100),
+    "tensor_impl": Row("`TensorImpl` on the stack, accessor", 21, 288, 2300, 5100),
     "from_blob": Row("`from_blob` in an arena, accessor", 21, 296, 5100, 8900),
     "resize": Row("`from_blob` on the heap, `resize_tensor_ptr`, accessor", 21, 352, 5100, 9100),
     "zeros": Row("`zeros` in an arena", 0, 432),
