@@ -176,9 +176,11 @@ Error make_stored(Stored<T>& made, BackendState* metadata_backend, size_t more,
 /// Memory for an array; null, with the thread's error text, when memory is out.
 inline void* allocate_array(size_t count, size_t element_size,
                             BackendState* metadata_backend) noexcept {
-  return count > PTRDIFF_MAX / (2 * element_size)
-             ? fail_metadata()
-             : allocate_metadata(count * element_size, metadata_backend);
+  if (count > PTRDIFF_MAX / (2 * element_size)) {
+    static_cast<void>(fail_no_memory("a tensor or a module"));
+    return nullptr;
+  }
+  return allocate_metadata(count * element_size, metadata_backend);
 }
 
 /// An array that grows, and reports that memory is out without exceptions.
