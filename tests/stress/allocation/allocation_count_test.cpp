@@ -180,6 +180,16 @@ TEST_CASE("allocations: copies, casts, transposes and fills take 0, whatever the
   ALLOCATES(0, fill_(inner, 7) == Error::Ok);
   ALLOCATES(0, zero_(flipped) == Error::Ok);
   ALLOCATES(0, plan_copy(dst, dst));
+  // Nor do more dimensions than lie in a tensor.
+  const Dims sizes{2, 1, 1, 1, 1, 1, 1, 3};
+  const auto deep = ones(sizes);
+  const auto wide = zeros(sizes, ScalarType::Double);
+  const Tensor reversed = flip(deep, {0, 7});
+  check_count("deep", 0, copies(*zeros(sizes), tenon::select(reversed, 0, 1)));
+  check_count("deep cast", 0, copies(*wide, reversed));
+  ALLOCATES(0, fill_(reversed, 7) == Error::Ok);
+  ALLOCATES(0, uniform_(reversed) == Error::Ok);
+  ALLOCATES(0, as_view(reversed));
 }
 
 TEST_CASE("allocations: a copy of memory that overlaps takes 1, a refused one 0") {

@@ -46,26 +46,19 @@ TEST_CASE("out of memory: the lists and temporaries of normalising copies change
 TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
   const Vector sizes{2, 1, 1, 1, 1, 1, 1, 2};
   const auto t = make_tensor_ptr(sizes, {1, 2, 3, 4});
-  const auto other = make_tensor_ptr(sizes, {5, 6, 7, 8}, {7, 6, 5, 4, 3, 2, 1, 0});
   const auto check = [&](const char* what, auto&& f) {
     fail_each_write(what, t->const_data_ptr(), t->nbytes(), f);
   };
   const Tensor turned = transpose(t, 0, 7);
-  const auto row = make_tensor_ptr({7, 9});
   int32_t data[6] = {5, 6, 0, 7, 8, 0};
   const Blob own{t->mutable_data_ptr<int32_t>() + 3, sizes, turned.strides(), ScalarType::Int};
   const Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
-  check("copy_", [&] { return copy_(t, other); });
-  check("broadcast", [&] { return copy_(t, row); });
   check("staged", [&] { return copy_(t, turned); });
   check("staged broadcast", [&] { return copy_(t, tenon::select(turned, 0, 1)); });
-  check("fill_", [&] { return fill_(t, 5); });
-  check("zero_", [&] { return zero_(t); });
   check("assign", [&] { return assign(turned, data, 16); });
   check("assign of a blob", [&] { return assign(t, padded); });
   fail_each_write("copy_to", data, sizeof data, [&] { return copy_to(t, data, 16); });
   fail_each_write("copy_to a blob", data, sizeof data, [&] { return copy_to(t, padded); });
-  FAIL_EACH(plan_copy(t, other).nbytes == 16 ? Error::Ok : Error::Internal);
 }
 
 TEST_CASE("out of memory: comparing and listing values leaves the tensors as they were") {

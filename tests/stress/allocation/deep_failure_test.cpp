@@ -154,8 +154,6 @@ TEST_CASE("out of memory, deep: views, in a backend's memory and on a device") {
     FAIL_EACH(unbind(t, 7));
     FAIL_EACH(check_sizes(try_cat({t, t}, 7), {2, 1, 1, 1, 1, 1, 1, 6}));
     FAIL_EACH(check_sizes(try_stack({t, t}, 3), {2, 1, 1, 2, 1, 1, 1, 1, 3}));
-    FAIL_EACH_OF("Tensor::as_view", as_view(t));
-    FAIL_EACH_OF("as_view", t->as_view());
     FAIL_EACH(tenon::dim_order(t));
     CHECK(tenon::dim_order(t).size() == 8);
   }
@@ -173,14 +171,21 @@ TEST_CASE("out of memory, deep: copies between memories, of any strides") {
   const Unchanged given(host, row);
   for (const Tensor& to : {*there, *slow, *turned, strided}) {
     const Output written(to);
-    FAIL_EACH(copy_(to, host));
-    FAIL_EACH(copy_(to, row));
-    FAIL_EACH(copy_(to, there));
-    FAIL_EACH(copy_(to, slow));
-    FAIL_EACH(copy_(to, row, Normalize{1, {1, 2, 3}, {1, 2, 3}, 7}));
-    FAIL_EACH(fill_(to, 3));
-    FAIL_EACH(zero_(to));
-    FAIL_EACH(uniform_(to));
+    const auto is_to = [&](const TensorPtr& t) {
+      return to.unsafeGetTensorImpl() == t->unsafeGetTensorImpl();
+    };
+    if (!tenon::device(to).is_cpu()) {  // what the host does needs no memory
+      FAIL_EACH(copy_(to, host));
+      FAIL_EACH(copy_(to, row));
+      FAIL_EACH(copy_(to, row, Normalize{1, {1, 2, 3}, {1, 2, 3}, 7}));
+      FAIL_EACH(fill_(to, 3));
+      FAIL_EACH(zero_(to));
+      FAIL_EACH(uniform_(to));
+      FAIL_EACH(normal_(to));
+      FAIL_EACH(random_(to, 0, 9));
+    }
+    if (!is_to(there)) FAIL_EACH(copy_(to, there));
+    if (!is_to(slow)) FAIL_EACH(copy_(to, slow));
     FAIL_EACH(cat_out(to, {flip(host, {0})}));
     FAIL_EACH(assign(to, to_blob(host)));
     FAIL_EACH(assign(to, blob, 24));

@@ -166,15 +166,6 @@ TEST_CASE("out of memory: the creators") {
   FAIL_EACH(eye(3));
 }
 
-TEST_CASE("out of memory: random numbers for more than 6 dimensions change nothing") {
-  const auto t = full({2, 1, 1, 1, 1, 1, 1, 2}, 7);
-  const Tensor turned = transpose(t, 0, 7);
-  const Unchanged given(t);
-  fail_each_random("uniform_", 4, [&](auto& g) { return uniform_(turned, 0, 1, g); });
-  fail_each_random("normal_", 4, [&](auto& g) { return normal_(turned, 0, 1, g); });
-  fail_each_random("random_", 4, [&](auto& g) { return random_(turned, 0, 9, g); });
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("out of memory: every random creator leaves its generator where it was") {
   const auto source = zeros({2, 3});

@@ -77,7 +77,8 @@ NOT_FAILING = {
         Deleter::operator_bool Result::error Result::operator_Error Result::ok
         Result::operator_bool
         Result::operator_UseValueOrCheckOk Text::operator!= Text::operator==
-        Text::operator_std::string_view ViewWithLists::operator_TensorView Result::operator*
+        Text::operator_std::string_view ViewWithLists::operator_TensorView Tensor::as_view as_view
+        Result::operator*
         Result::operator-> Result::value Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
         Summary::finite Summary::mean_std Summary::min_max Summary::nans Summary::negative_infinities
