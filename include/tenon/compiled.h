@@ -57,13 +57,13 @@ TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, ui
 TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE struct CopyingState<void>;
-TENON_DETAIL_INSTANCE Error borrow<RowMajor>(const DataPtr&, const RowMajor&, const CreateOptions&,
-                                             Deleter*, NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error borrow<Strided>(const DataPtr&, const Strided&, const CreateOptions&,
-                                            Deleter*, NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error make_memory_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error make_memory<void>(const CreateOptions&, bool, NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error adopt_or_copy<void>(const CreateOptions&, Values&, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error borrow<void>(const DataPtr&, ShapeArg, const CreateOptions&, Deleter*,
+                                         NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error allocate_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error make_owned<void>(ShapeArg, const CreateOptions&, bool,
+                                             NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error make_of_values<void>(Values&, ShapeArg, bool, const ValueCast&,
+                                                 CreateOptions&, NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const CreateOptions&,
                                              NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,

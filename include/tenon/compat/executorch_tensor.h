@@ -104,7 +104,7 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
     error = tenon::detail::call_stored<&tenon::detail::check_borrowed<>>(
         options.check_borrowed, tenon::detail::fields(draft));
   }
-  return tenon::detail::finish<aten::Tensor>(function, error, draft);
+  return tenon::detail::return_to_user<aten::Tensor>(function, error, draft);
 }
 template <class... Args>
 aten::Tensor make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
@@ -181,10 +181,16 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   if (cast_after) type = from;
   data.values.take();
   const Dims flat{data.values.count()};
-  aten::Tensor made = tenon::detail::of_values<aten::Tensor>(
-      function, data.values,
-      tenon::detail::Strided{sizes == nullptr ? flat : *sizes, dim_order, strides},
-      sizes == nullptr, type, dynamism);
+  tenon::Layout layout;
+  tenon::detail::CreateOptions opts = tenon::detail::create_options_of(from, type, dynamism);
+  tenon::detail::NewTensor tensor;
+  const tenon::Error error = tenon::detail::make_of_values(
+      data.values,
+      {sizes == nullptr ? flat : *sizes,
+       tenon::detail::distinct_strides(&dim_order, &strides, layout)},
+      sizes == nullptr, tenon::detail::value_cast<tenon::TypeArg>(), opts, tensor);
+  const auto made =
+      tenon::detail::return_to_user<aten::Tensor>(function, error, tensor, opts.backend);
   return cast_after ? cast(function, made, to) : made;
 }
 

@@ -114,10 +114,15 @@ class [[nodiscard]] Result {
 
 namespace detail {
 
+/// Whether Out is a Result, and the type of the value.
+template <class Out>
+struct IsResult : std::false_type {
+  using Value = Out;
+};
 template <class T>
-struct IsResult : std::false_type {};
-template <class T>
-struct IsResult<Result<T>> : std::true_type {};
+struct IsResult<Result<T>> : std::true_type {
+  using Value = T;
+};
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -149,7 +149,7 @@ struct FromBinary {
         detail::create_options_of(own::ScalarType::Undefined, type, options...);
     detail::NewTensor draft;
     const Error error = detail::make_from_binary(bytes, nbytes, sizes, opts, draft);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, draft, opts.backend);
   }
 };
 

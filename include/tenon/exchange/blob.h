@@ -167,7 +167,9 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
                                          blob.strides, opts.dynamism, blob.readonly, draft)) {
-      return finish_shared<Out>(function, Error::Ok, draft, metadata_backend_of(opts.backend));
+      typename IsResult<Out>::Value handle;
+      error = make_handle(draft, handle, metadata_backend_of(opts.backend));
+      return return_to_user<Out>(function, error, std::move(handle));
     }
   }
   if (error == Error::Ok) {
@@ -184,16 +186,16 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
       fields(draft).deleter.reset();  // the owner
     }
   }
-  return finish<Out>(function, error, draft);
+  return return_to_user<Out>(function, error, draft);
 }
 
 /// A copy of a tensor on the heap, metadata too, as a blob.
 TENON_TEMPLATE_INLINE Result<Blob> make_owned_blob(const char* function,
                                                    const ConstTensorArg& source) noexcept {
-  const Result<Tensor> copy = clone<Result<Tensor>>(function, source, plan_in(host_backend()));
+  const Result<Tensor> copy = clone<Result<Tensor>>(function, source, options_in(host_backend()));
   if (!copy.ok()) return copy.error();
   Blob blob;
-  return finish_value<Result<Blob>>(function, make_blob(*copy, blob), std::move(blob));
+  return return_to_user<Result<Blob>>(function, make_blob(*copy, blob), std::move(blob));
 }
 
 /// A Deleter's callable that keeps two owners until it is destroyed.
@@ -250,7 +252,7 @@ Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byt
   Blob blob{memory, sizes, byte_strides, dtype, device, 0, std::is_const_v<T>};
   Error error = detail::check_pointer_type(DataPtr(memory), detail::own_type(dtype));
   if (error == Error::Ok) error = detail::divide_strides(blob);
-  return detail::finish_value<Result<Blob>>("from_byte_strides", error, std::move(blob));
+  return detail::return_to_user<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
 template <class Out>
@@ -271,7 +273,7 @@ struct ToBlob {
   Out operator()(const TensorArg& source) const {
     Blob blob;
     const Error error = detail::make_blob(source, blob);
-    return detail::finish_value<Out>(function, error, std::move(blob));
+    return detail::return_to_user<Out>(function, error, std::move(blob));
   }
 };
 
@@ -300,7 +302,7 @@ template <class... Options, detail::IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
   detail::MemoryHold kept = detail::held_by(blob.owner);
   if (const Error error = kept.check("the blob"); error != Error::Ok) {
-    return detail::finish_failed<Out>(function, error);
+    return detail::return_to_user<Out>(function, error);
   }
   Deleter owners;
   // Not `owner != nullptr`: an owner may hold something and point to nothing.
@@ -317,7 +319,7 @@ template <class Owner, class... Options,
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
   if (const Error error = detail::check_owner(blob); error != Error::Ok) {
-    return detail::finish_failed<Out>(function, error);
+    return detail::return_to_user<Out>(function, error);
   }
   Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
   detail::MemoryHold none_kept;

@@ -133,11 +133,15 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
   CreateOptions copy(source.type, dynamism);
   NewTensor draft;
   Error error = find_backend_like(source, plan.target, copy.backend);
-  if (error == Error::Ok) error = make_like(source, copy, draft);
+  Layout layout;
+  const StridesArg like = strides_like(source.layout, layout);
+  const ShapeArg shape(like);
+  if (error == Error::Ok) error = check_shape(shape, copy);
+  if (error == Error::Ok) error = make_owned(shape, copy, false, draft);
   if (error == Error::Ok) {
     error = copy_to_new(fields(draft), source, CastMode::Checked, nullptr);
   }
-  return finish_new<Out>(function, error, draft, copy.backend);
+  return return_to_user<Out>(function, error, draft, copy.backend);
 }
 
 /// A view of all the memory of a handle, so that an export finds the handle again.
@@ -159,7 +163,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
     TENON_TRY(make_first_handle(whole, memory));
     return attach_view(memory, made.type, offset, made);
   };
-  return finish<Out>(function, make(), plan.draft);
+  return return_to_user<Out>(function, make(), plan.draft);
 }
 
 /// A tensor over the memory, which `release` releases. If this library exported the struct: the
@@ -168,7 +172,11 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
 template <class Out>
 Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
                    TensorShapeDynamism dynamism, Deleter& release) {
-  if (plan.is_export) return finish_shared<Out>(function, Error::Ok, plan.draft, nullptr);
+  if (plan.is_export) {
+    typename IsResult<Out>::Value handle;
+    const Error error = make_handle(plan.draft, handle, nullptr);
+    return return_to_user<Out>(function, error, std::move(handle));
+  }
   if (plan.must_copy) return import_copy<Out>(function, plan, dynamism);
   if (has_offset_from_handle(from.tensor)) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
@@ -178,14 +186,14 @@ Out import_planned(const char* function, const DLPackContents& from, DLPackPlan&
     made.ownership = Ownership::Adopted;
     made.deleter.fill(std::move(release));
   }
-  return finish<Out>(function, Error::Ok, plan.draft);
+  return return_to_user<Out>(function, Error::Ok, plan.draft);
 }
 template <class Out>
 Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
                   const Optional<Device>& device, TensorShapeDynamism dynamism, Deleter& release) {
   DLPackPlan plan;
   const Error error = plan_import(from, copy, device, dynamism, plan);
-  if (error != Error::Ok) return finish_failed<Out>(function, error);
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
   return import_planned<Out>(function, from, plan, dynamism, release);
 }
 
@@ -220,7 +228,7 @@ struct FromDLPack {
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     if (managed == nullptr) {
-      return detail::finish_failed<Out>(
+      return detail::return_to_user<Out>(
           function, detail::fail(Error::InvalidArgument, "the pointer is null"));
     }
     Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});

@@ -224,7 +224,7 @@ struct ToAten {
                            "clone_tensor_ptr() makes a writable copy");
     }
 #endif
-    return detail::finish_value<Out>(function, error, std::move(made));
+    return detail::return_to_user<Out>(function, error, std::move(made));
   }
 };
 
@@ -250,7 +250,7 @@ struct FromAten {
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     Tensor made;
     const Error error = detail::make_from_aten(tensor, dynamism, made);
-    return detail::finish_value<Out>(function, error, std::move(made));
+    return detail::return_to_user<Out>(function, error, std::move(made));
   }
 };
 

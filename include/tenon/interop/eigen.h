@@ -63,8 +63,8 @@ struct FromEigen {
       Deleter nothing;
       detail::NewTensor lent;
       const Error error = borrow(from, nothing, lent);
-      if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
-      return detail::clone<Out>(function, detail::finish<Tensor>(function, error, lent));
+      if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+      return detail::clone<Out>(function, detail::return_to_user<Tensor>(function, error, lent));
     } else if constexpr (!detail::owns_elements<Kept>()) {
       Deleter nothing;
       return share(from, nothing);
@@ -84,7 +84,7 @@ struct FromEigen {
   Out share(E& from, Deleter& keep) const {
     detail::NewTensor draft;
     const Error error = borrow(from, keep, draft);
-    return detail::finish<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, draft);
   }
   template <class E>
   static Error borrow(E& from, Deleter& keep, detail::NewTensor& draft) noexcept {
@@ -98,8 +98,8 @@ struct FromEigen {
     const detail::CreateOptions opts(detail::eigen_type<typename D::Scalar>());
     Dims sizes, strides;
     detail::describe_eigen(from, sizes, strides);
-    return detail::borrow(DataPtr(data, kReadOnly), detail::Strided{sizes, {}, strides}, opts,
-                          &keep, draft);
+    return detail::borrow(DataPtr(data, kReadOnly), {sizes, detail::any_strides(nullptr, &strides)},
+                          opts, &keep, draft);
   }
 };
 

@@ -71,10 +71,10 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   return Error::Ok;
 }
 
-/// finish(); then tells where the array ended, unless `offset` is null.
+/// return_to_user(); then tells where the array ended, unless `offset` is null.
 template <class Out>
 Out finish_npy(const char* function, Error error, NewTensor& draft, size_t* offset, size_t end) {
-  Out out = finish<Out>(function, error, draft);
+  Out out = return_to_user<Out>(function, error, draft);
   if constexpr (IsResult<Out>::value) {
     if (!out.ok()) return out;
   }
@@ -119,7 +119,7 @@ struct ReadNpy {
   Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     return read(path, detail::own_type(type), memory, offset);
   }
 
@@ -155,7 +155,7 @@ struct FromNpy {
   Out operator()(const void* bytes, size_t nbytes, ScalarType type,
                  size_t* offset = nullptr) const {
     const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     return read(bytes, nbytes, detail::own_type(type), offset);
   }
 
@@ -163,7 +163,7 @@ struct FromNpy {
   Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
     detail::NewTensor draft;
     if (bytes == nullptr && nbytes != 0) {
-      return detail::finish_failed<Out>(
+      return detail::return_to_user<Out>(
           function,
           detail::fail(Error::InvalidArgument, "the pointer to ", nbytes, " bytes is null"));
     }

@@ -237,7 +237,7 @@ class NpzFile {
       error = detail::fail(error, "array \"", detail::ShownText(name).text,
                            "\": ", last_error_message());
     }
-    return detail::finish<Result<TensorPtr>>("NpzFile::get", error, draft);
+    return detail::return_to_user<Result<TensorPtr>>("NpzFile::get", error, draft);
   }
 
   std::shared_ptr<const Contents> contents_;

@@ -175,7 +175,7 @@ class SafeTensors {
       const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
       error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, draft);
     } else {
-      error = detail::make_owned(detail::RowMajor{info.sizes}, opts, false, draft);
+      error = detail::make_row_major(info.sizes, opts, false, draft);
       if (error == Error::Ok) {
         detail::TensorFields& made = detail::fields(draft);
         std::memcpy(made.data, bytes, made.nbytes());
@@ -189,7 +189,7 @@ class SafeTensors {
       error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
                            "\": ", last_error_message());
     }
-    return detail::finish<Result<TensorPtr>>("SafeTensors::get", error, draft);
+    return detail::return_to_user<Result<TensorPtr>>("SafeTensors::get", error, draft);
   }
 
   std::shared_ptr<const Contents> contents_;

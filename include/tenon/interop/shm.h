@@ -313,7 +313,7 @@ struct ShmCreate {
                  const Dims& strides = {}, mode_t mode = 0600) const {
     detail::NewTensor draft;
     const Error error = detail::make_shm(&name, sizes, type, strides, mode, draft);
-    return detail::finish<Out>(function, name.add_context_if(error), draft);
+    return detail::return_to_user<Out>(function, name.add_context_if(error), draft);
   }
 
   /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
@@ -327,7 +327,7 @@ struct ShmCreate {
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
     detail::NewTensor draft;
     const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, draft);
-    return detail::finish<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, draft);
   }
 };
 
@@ -350,7 +350,7 @@ struct ShmAttach {
   Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
     detail::NewTensor draft;
     const Error error = detail::attach_shm(name, access, draft);
-    return detail::finish<Out>(function, name.add_context_if(error), draft);
+    return detail::return_to_user<Out>(function, name.add_context_if(error), draft);
   }
 
   /// As above, by a descriptor of memory without a name.
@@ -364,7 +364,7 @@ struct ShmAttach {
     if (error != Error::Ok) {
       error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());
     }
-    return detail::finish<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, draft);
   }
 };
 

@@ -135,9 +135,10 @@ struct FromXtensor {
     const Dims sizes(from.shape().begin(), from.shape().end());
     const Dims strides(from.strides().begin(), from.strides().end());
     detail::NewTensor draft;
-    const Error error = detail::borrow(DataPtr(static_cast<void*>(data), std::is_const_v<T>),
-                                       detail::Strided{sizes, {}, strides}, opts, &keep, draft);
-    return detail::finish<Out>(function, error, draft);
+    const Error error =
+        detail::borrow(DataPtr(static_cast<void*>(data), std::is_const_v<T>),
+                       {sizes, detail::any_strides(nullptr, &strides)}, opts, &keep, draft);
+    return detail::return_to_user<Out>(function, error, draft);
   }
 };
 

@@ -136,9 +136,8 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 
 /// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
 /// `shape`.
-template <class Shape>
-Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
-  const Dims& sizes = shape.sizes;
+inline Error renew(Tensor& kept, ShapeArg shape, CreateOptions& opts) noexcept {
+  const Dims& sizes = *shape.sizes;
   BackendState* const state =
       opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -153,7 +152,8 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   }
   kept = Tensor();
   NewTensor draft;
-  Error error = make_owned(shape, opts, false, draft);
+  Error error = check_shape(shape, opts);
+  if (error == Error::Ok) error = make_owned(shape, opts, false, draft);
   if (error == Error::Ok) error = make_first_handle(draft, kept);
   TENON_TRY(add_context_if("empty", error));
   if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(kept)), "empty");
@@ -261,8 +261,10 @@ class Outputs {
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
     TENON_TRY(add_context_if(i, spec.name(), detail::check_type(opts.type)));
-    TENON_TRY(add_context_if(i, spec.name(),
-                             detail::renew(own_[i], detail::Strided{sizes, order, {}}, opts)));
+    Layout layout;
+    TENON_TRY(add_context_if(
+        i, spec.name(),
+        detail::renew(own_[i], {sizes, detail::distinct_strides(&order, nullptr, layout)}, opts)));
     values_[i] = own_[i];
     return Error::Ok;
   }
@@ -345,7 +347,7 @@ class Outputs {
     TENON_TRY(detail::find_backend_like(source, is_ours ? memory_ : nullptr, opts.backend));
     const Dims sizes = source.layout.sizes();
     TENON_TRY(detail::check_dims("sizes", sizes));
-    TENON_TRY(detail::renew(copy, detail::RowMajor{sizes}, opts));
+    TENON_TRY(detail::renew(copy, sizes, opts));
     return detail::copy_output(from, copy);
   }
 

@@ -17,7 +17,7 @@ TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType t
   return Error::Ok;
 }
 
-/// Gives a draft with a layout its memory, which is the caller's. On success it takes `release`,
+/// Gives a tensor with a layout its memory, which is the caller's. On success it takes `release`,
 /// which may be null.
 TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
                                        Deleter* release, ImplFields& made) noexcept {
@@ -39,33 +39,36 @@ TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions&
 }
 
 /// A tensor over the caller's memory. On success it takes `release`, which may be null.
-template <class Shape>
-Error borrow(const DataPtr& data, const Shape& shape, const CreateOptions& opts, Deleter* release,
-             NewTensor& draft) noexcept {
-  if (release != nullptr && release->error() != Error::Ok) {
-    return fail_no_memory("the deleter");
+TENON_COMPILED_ONCE Error borrow(const DataPtr& data, ShapeArg shape, const CreateOptions& opts,
+                                 Deleter* release, NewTensor& tensor) noexcept {
+  if (release != nullptr && release->error() != Error::Ok) return fail_no_memory("the deleter");
+  TENON_TRY(make_impl(tensor, metadata_backend_of(opts.backend)));
+  ImplFields& made = fields(tensor);
+  const size_t element_size = elementSize(opts.type);
+  if (shape.strides != nullptr) {
+    TENON_TRY(shape.strides->lay_out(shape.sizes, *shape.strides, element_size, made.layout));
+  } else {
+    TENON_TRY(check_dims("sizes", *shape.sizes));
+    TENON_TRY(make_layout({*shape.sizes}, element_size, made.layout));
   }
-  TENON_TRY(make_impl(draft, metadata_backend_of(opts.backend)));
-  ImplFields& made = fields(draft);
-  TENON_TRY(shape.lay_out(elementSize(opts.type), made.layout));
   return set_memory(data, opts, release, made);
 }
 /// borrow() of any shape, once the type is checked against the pointer's.
 TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
                                            const Dims& dim_order, const Dims& strides,
                                            const CreateOptions& opts, Deleter* release,
-                                           NewTensor& draft) noexcept {
+                                           NewTensor& tensor) noexcept {
   TENON_TRY(check_pointer_type(data, opts.type));
-  return borrow(data, Strided{sizes, dim_order, strides}, opts, release, draft);
+  return borrow(data, {sizes, any_strides(&dim_order, &strides)}, opts, release, tensor);
 }
 
 /// Lets the backend that owns borrowed memory check it and count it.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
-                                                          NewTensor& draft) noexcept {
+                                                          NewTensor& tensor) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
   BackendState* const state = state_of(backend);
   if (state == nullptr) return fail_stateless(backend, 0);
-  ImplFields& made = fields(draft);
+  ImplFields& made = fields(tensor);
   TENON_TRY(state->check_pointer(made.data, made.type, made.layout));
   // The block of the metadata already counts as one in use.
   if (made.metadata_backend == state) {
@@ -90,30 +93,30 @@ TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
 }
 /// attach_backend() where a backend is given, else check_borrowed().
 TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
-                                                     NewTensor& draft) noexcept {
-  return requested != nullptr ? attach_backend(*requested, draft) : check_borrowed(fields(draft));
+                                                     NewTensor& tensor) noexcept {
+  return requested != nullptr ? attach_backend(*requested, tensor) : check_borrowed(fields(tensor));
 }
 
 /// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
 /// device says where it is; the thread's default backend may keep the metadata, no more.
-template <class Out, class Shape, class... Options>
-Out make_over(const char* function, const DataPtr& data, const Shape& shape, Deleter* release,
-              Options&... options) {
+template <class Out, class... Options>
+TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, ShapeArg shape,
+                                      Deleter* release, Options&... options) {
   constexpr bool kHasBackend = has_backend_v<Options...>;
   static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
                 "a backend says its device");
   CreateOptions opts = create_options_of(data.type(), options...);
-  NewTensor draft;
+  NewTensor tensor;
   Error error = Error::Ok;
   if constexpr (has_type_v<Options...>) error = check_pointer_type(data, opts.type);
   if constexpr (kHasBackend) opts.device = opts.requested->device();
-  if (error == Error::Ok) error = borrow(data, shape, opts, release, draft);
+  if (error == Error::Ok) error = borrow(data, shape, opts, release, tensor);
   if constexpr (kHasBackend) {
-    if (error == Error::Ok) error = attach_backend(*opts.requested, draft);
+    if (error == Error::Ok) error = attach_backend(*opts.requested, tensor);
   } else if constexpr (count_of<Options...>(Option::Device) != 0) {
-    if (error == Error::Ok) error = check_borrowed(fields(draft));
+    if (error == Error::Ok) error = check_borrowed(fields(tensor));
   }
-  return finish<Out>(function, error, draft);
+  return return_to_user<Out>(function, error, tensor);
 }
 
 // --- Views --------------------------------------------------------------------------------------
@@ -164,16 +167,16 @@ inline bool asks_for_metadata(const TensorArg& source) noexcept {
 /// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
-                                    int64_t storage_offset, NewTensor& draft) noexcept {
+                                    int64_t storage_offset, NewTensor& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));
   TENON_TRY(check_dims("strides", strides));
   const SourceGuard kept(source, asks_for_metadata(source));
-  TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
+  TENON_TRY(make_impl(tensor, metadata_backend_like(kept.arg)));
   const TensorFields& from = fields(kept.arg);
   const Layout& old = from.layout;
-  Layout& layout = fields(draft).layout;
+  Layout& layout = fields(tensor).layout;
   const size_t element_size = elementSize(from.type);
   const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
   if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
@@ -185,7 +188,7 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
     TENON_TRY(layout.check());
     if (new_sizes != old.sizes()) TENON_TRY(layout.resize(new_sizes, numel));
   }
-  return attach_view(kept.arg, from.type, storage_offset, fields(draft));
+  return attach_view(kept.arg, from.type, storage_offset, fields(tensor));
 }
 
 }  // namespace detail

@@ -327,7 +327,7 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, opts.backend);
   if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, draft);
   if (error == Error::Ok) error = copy_batch(batch, locate_new(fields(draft)));
-  return finish_new<Out>(function, error, draft, opts.backend);
+  return return_to_user<Out>(function, error, draft, opts.backend);
 }
 
 }  // namespace detail

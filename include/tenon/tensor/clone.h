@@ -36,22 +36,26 @@ TENON_TEMPLATE_INLINE Error copy_on_heap(const TensorFields& made, const TensorF
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& source,
                                                               CreateOptions& opts, CastMode mode,
                                                               CastFunction cast,
-                                                              NewTensor& draft) noexcept {
+                                                              NewTensor& tensor) noexcept {
   // The backend's code may drop the source.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-  TENON_TRY(make_like(fields(source), opts, draft));
+  Layout layout;
+  const StridesArg like = strides_like(fields(source).layout, layout);
+  const ShapeArg shape(like);
+  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(make_owned(shape, opts, false, tensor));
   const ConstTensorArg from(kept);  // as it is now
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
-  return copy_to_new(fields(draft), fields(from), mode, cast);
+  return copy_to_new(fields(tensor), fields(from), mode, cast);
 }
 
 /// Finds the clone's backend when the source or the options involve one.
 TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& from,
                                                           Backend* requested, bool same_device,
                                                           Backend*& backend) noexcept {
-  if (same_device && requested == nullptr && from.data_backend == nullptr &&
-      from.is_host_accessible() && find_backend(from.device) == nullptr) {
+  if (same_device && requested == nullptr && from.data_backend == nullptr && from.is_host_accessible() &&
+      find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
@@ -65,7 +69,7 @@ TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& fr
 }
 
 /// The options of a clone in a backend's memory, or on the heap for the host's.
-inline CreateOptions plan_in(Backend& backend) noexcept {
+inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
 }
 
@@ -94,29 +98,36 @@ TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
   return Error::Ok;
 }
 
-/// The clone, or the error under the name of `function`. Without a backend given it is where the
-/// source is; with `same_device`, pinned or managed memory without a backend is an error, not a
-/// clone on cpu. `afterwards` is done once nothing else can fail.
-template <class Out, class Afterwards = Nothing>
+/// Makes a clone, by default where the source is. With `same_device`, pinned or managed memory
+/// without a backend is an error, not a clone on cpu.
+TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& opts, CastMode mode,
+                                       const Casting& casting, bool same_device,
+                                       NewTensor& tensor) noexcept {
+  bool is_placeholder = false;
+  TENON_TRY(plan_clone(source, mode, casting, same_device, opts, is_placeholder));
+  const TensorFields& from = fields(source);
+  if (is_placeholder) return make_placeholder(from, opts, tensor);
+  if (opts.backend != nullptr || from.data_backend != nullptr || !from.device.is_cpu()) {
+    return clone_with_backend(source, opts, mode, casting.cast, tensor);
+  }
+  Layout layout;
+  const StridesArg like = strides_like(from.layout, layout);
+  const ShapeArg shape(like);
+  TENON_TRY(check_shape(shape, opts));
+  Error error = make_owned(shape, opts, false, tensor);
+  if (error == Error::Ok) error = copy_on_heap(fields(tensor), from, mode, casting.cast);
+  clear_after_baseline();  // with -Og GCC omits this after it copied the layout
+  return error;
+}
+/// make_clone(), returned to the caller of `function`.
+template <class Out>
 Out clone(const char* function, const TensorArg& source,
           CreateOptions opts = CreateOptions(ScalarType::Undefined),
-          CastMode mode = CastMode::Checked, const Casting& casting = {}, bool same_device = false,
-          const Afterwards& afterwards = {}) {
-  NewTensor draft;
-  bool is_placeholder = false;
-  Error error = plan_clone(source, mode, casting, same_device, opts, is_placeholder);
-  if (error != Error::Ok) return finish_failed<Out>(function, error);
-  const TensorFields& from = fields(source);
-  if (is_placeholder) {
-    error = make_placeholder(from, opts, draft);
-  } else if (opts.backend == nullptr && from.data_backend == nullptr && from.device.is_cpu()) {
-    error = make_like(from, opts, draft);
-    if (error == Error::Ok) error = copy_on_heap(fields(draft), from, mode, casting.cast);
-    clear_after_baseline();  // with -Og GCC omits this after it copied the layout
-  } else {
-    error = clone_with_backend(source, opts, mode, casting.cast, draft);
-  }
-  return finish_new<Out>(function, error, draft, opts.backend, afterwards);
+          CastMode mode = CastMode::Checked, const Casting& casting = {},
+          bool same_device = false) {
+  NewTensor tensor;
+  const Error error = make_clone(source, opts, mode, casting, same_device, tensor);
+  return return_to_user<Out>(function, error, tensor, opts.backend);
 }
 
 }  // namespace detail
@@ -144,9 +155,10 @@ struct CloneTensor {
     if constexpr (detail::has_type_v<Options...>) {
       casting = {&detail::cast_elements<>, &detail::check_cast<>};
     }
-    return detail::clone<Out>(function, source,
-                              detail::create_options_of(own::ScalarType::Undefined, options...),
-                              CastMode::Checked, casting, true);
+    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
+    detail::NewTensor tensor;
+    const Error error = detail::make_clone(source, opts, CastMode::Checked, casting, true, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 

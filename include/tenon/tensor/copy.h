@@ -297,7 +297,7 @@ Out contiguous(const char* function, const TensorArg& tensor) {
     error = is_placeholder ? make_placeholder(fields(source), opts, draft)
                            : make_contiguous(source, opts, draft);
   }
-  return finish_new<Out>(function, error, draft, opts.backend);
+  return return_to_user<Out>(function, error, draft, opts.backend);
 }
 
 template <class Out>

@@ -33,10 +33,10 @@ TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend*
 /// A tensor without data like `from`, on its device.
 TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from,
                                                         const CreateOptions& opts,
-                                                        NewTensor& draft) noexcept {
+                                                        NewTensor& tensor) noexcept {
   TENON_TRY(check_type(opts.type));
-  TENON_TRY(make_impl(draft));
-  ImplFields& made = fields(draft);
+  TENON_TRY(make_impl(tensor));
+  ImplFields& made = fields(tensor);
   made.layout = from.layout;
   TENON_TRY(made.layout.check());
   TENON_TRY(check_nbytes(made.layout.offsets, elementSize(opts.type)));
@@ -60,71 +60,70 @@ TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& op
   return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
 }
 
-// The elements of a new tensor: make() makes a draft that has them, and no shape. kIsFloat: see
-// store_scalar().
-
 inline constexpr unsigned char kZeroElement[16] = {};
 
-struct Uninitialized {
-  template <bool kIsFloat>
-  static Error make(const CreateOptions& opts, NewTensor& draft) noexcept {
-    return make_memory(opts, false, draft);
-  }
-};
-TENON_TEMPLATE_INLINE Error new_zeros(const CreateOptions& opts, NewTensor& draft) noexcept {
-  TENON_TRY(make_memory(opts, true, draft));
+TENON_TEMPLATE_INLINE Error make_zeros(ShapeArg shape, CreateOptions& opts,
+                                       NewTensor& tensor) noexcept {
+  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(make_owned(shape, opts, true, tensor));
   if (opts.backend == nullptr) return Error::Ok;
   return fill_new(
-      fields(draft), opts.count, "constant",
+      fields(tensor), opts.count, "constant",
       [](Backend& backend, const auto& out) { return backend.constant(out, kZeroElement); },
       [&](void* out) noexcept {
         std::memset(out, 0, opts.nbytes());
         return Error::Ok;
       });
 }
-/// All elements `value`, which must fit the type.
-template <bool kIsFloat>
-TENON_NOINLINE Error new_full(const CreateOptions& opts, const Scalar& value,
-                              NewTensor& draft) noexcept {
-  unsigned char element[16] = {};
-  TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
-  if (std::memcmp(element, kZeroElement, sizeof element) == 0) return new_zeros(opts, draft);
-  TENON_TRY(make_memory(opts, false, draft));
+/// All elements are the one in the 16 bytes at `element`.
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(ShapeArg shape, const unsigned char* element,
+                                                     CreateOptions& opts,
+                                                     NewTensor& tensor) noexcept {
+  if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
+    return make_zeros(shape, opts, tensor);
+  }
+  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(make_owned(shape, opts, false, tensor));
   return fill_new(
-      fields(draft), opts.count, "constant",
+      fields(tensor), opts.count, "constant",
       [&](Backend& backend, const auto& out) { return backend.constant(out, element); },
       [&](void* out) noexcept {
         fill_elements(out, opts.count, element, elementSize(opts.type));
         return Error::Ok;
       });
 }
-template <int64_t kValue>
-struct AllOf {
+
+// What creators fill a tensor with. kIsFloat: see store_scalar().
+
+struct Uninitialized {
   template <bool kIsFloat>
-  static Error make(const CreateOptions& opts, NewTensor& draft) noexcept {
-    if constexpr (kValue == 0) {
-      return new_zeros(opts, draft);
-    } else {
-      return new_full<kIsFloat>(opts, kValue, draft);
-    }
+  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+    if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
+    TENON_TRY(check_shape(shape, opts));
+    return make_owned(shape, opts, false, tensor);
   }
 };
 struct Filled {
   template <bool kIsFloat>
-  static Error make(const CreateOptions& opts, NewTensor& draft, const Scalar& value) noexcept {
-    return new_full<kIsFloat>(opts, value, draft);
+  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor,
+                    const Scalar& value) noexcept {
+    unsigned char element[16] = {};
+    TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
+    return make_full(shape, element, opts, tensor);
   }
 };
-
-/// Makes a tensor of a shape with its elements.
-template <class Elements, bool kIsFloat, class Shape, class... Value>
-Error make_of_elements(const Shape& shape, CreateOptions& opts, NewTensor& draft,
-                       const Value&... value) noexcept {
-  if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
-  TENON_TRY(shape.check(opts));
-  TENON_TRY(Elements::template make<kIsFloat>(opts, draft, value...));
-  return write_shape(shape, opts, draft);
-}
+template <int64_t kValue>
+struct AllOf {
+  template <bool kIsFloat>
+  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+    if constexpr (kValue == 0) {
+      if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
+      return make_zeros(shape, opts, tensor);
+    } else {
+      return Filled::make<kIsFloat>(shape, opts, tensor, kValue);
+    }
+  }
+};
 
 }  // namespace detail
 
@@ -140,10 +139,10 @@ struct Creator {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
-        detail::RowMajor{sizes}, opts, draft, value...);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    const Error error =
+        Elements::template make<!detail::has_type_v<Options...>>(sizes, opts, tensor, value...);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
   template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
@@ -159,10 +158,11 @@ struct StridedCreator {
   Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_of_elements<Elements, !detail::has_type_v<Options...>>(
-        detail::Strided{sizes, {}, strides}, opts, draft, value...);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    Layout layout;
+    const Error error = Elements::template make<!detail::has_type_v<Options...>>(
+        {sizes, detail::distinct_strides(nullptr, &strides, layout)}, opts, tensor, value...);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -175,18 +175,18 @@ struct LikeCreator {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
-    detail::NewTensor draft;
+    detail::NewTensor tensor;
     bool is_placeholder = false;
     Error error = detail::plan_like(source, opts, is_placeholder);
     if (error == Error::Ok) {
       const detail::TensorFields& from = detail::fields(source);
-      const Layout kept = detail::keep_layout(from, opts);
-      const detail::Like shape{opts.backend != nullptr ? kept : from.layout};
+      Layout layout;
+      const detail::StridesArg like = detail::strides_like(from.layout, layout);
       error = is_placeholder
-                  ? detail::make_placeholder(from, opts, draft)
-                  : detail::make_of_elements<Elements, false>(shape, opts, draft, value...);
+                  ? detail::make_placeholder(from, opts, tensor)
+                  : Elements::template make<false>(detail::ShapeArg(like), opts, tensor, value...);
     }
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -205,9 +205,9 @@ struct ScalarTensor {
   Out operator()(const Scalar& value, Options&&... options) const {
     const detail::CreateOptions opts =
         detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor draft;
-    const Error error = detail::of_scalar(value, opts, draft);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    const Error error = detail::of_scalar(value, opts, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 

@@ -54,7 +54,7 @@ struct MakeTemplate {
     detail::NewTensor draft;
     const Error error =
         detail::make_template(sizes, detail::own_type(type), std::move(names), draft);
-    return detail::finish<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, draft);
   }
 };
 inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};

@@ -50,67 +50,65 @@ TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
   return Error::Ok;
 }
 
-/// A draft without a shape whose elements are the values: in their memory, or in a copy. A
-/// container that is not aligned for its elements is copied.
-TENON_COMPILED_ONCE TENON_NOINLINE Error adopt_or_copy(const CreateOptions& opts, Values& values,
-                                                       NewTensor& draft) noexcept {
-  const size_t size = elementSize(opts.type);
-  if (values.is_adoptable() && opts.backend == nullptr &&
-      reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
-    TENON_TRY(make_impl(draft));
-    ImplFields& made = fields(draft);
-    made.type = opts.type;
-    made.data = const_cast<void*>(values.data());
-    made.ownership = Ownership::Adopted;
-    made.deleter.fill(std::move(values.deleter()));
-    return Error::Ok;
+/// What a creator with a type does to values of another one. Null in calls without a type, which do
+/// not link it.
+struct ValueCast {
+  Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
+  Error (*convert)(ScalarType type, void* out, const Values& values) noexcept = nullptr;
+};
+template <class... Options>
+constexpr ValueCast value_cast() noexcept {
+  if constexpr (has_type_v<Options...>) {
+    return {&check_cast<>, &convert_values<>};
+  } else {
+    return {};
   }
-  TENON_TRY(make_memory(opts, false, draft));
-  return fill_new(fields(draft), opts.count, "", nullptr, [&](void* out) noexcept {
+}
+
+/// Makes the memory of the values that of a tensor.
+inline Error adopt_values(ShapeArg shape, const CreateOptions& opts, Values& values,
+                          NewTensor& tensor) noexcept {
+  TENON_TRY(make_impl(tensor));
+  ImplFields& made = fields(tensor);
+  made.data = const_cast<void*>(values.data());
+  made.ownership = Ownership::Adopted;
+  made.deleter.fill(std::move(values.deleter()));
+  return set_shape(shape, opts, made);
+}
+
+/// A tensor of values. `is_flat`: the sizes are the values' own. With another shape and a type, a
+/// container of bytes is memory to be taken as that type. A container that is moved in is adopted
+/// if nothing converts it, and if it is aligned for its elements.
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, ShapeArg shape,
+                                                        bool is_flat, const ValueCast& cast,
+                                                        CreateOptions& opts,
+                                                        NewTensor& tensor) noexcept {
+  const bool reinterprets = opts.has_type && values.is_bytes() && !is_flat;
+  const bool converts = !reinterprets && opts.type != values.type();
+  if (cast.check != nullptr) {
+    TENON_TRY(cast.check(converts ? values.type() : opts.type, opts.type, CastMode::Checked));
+  }
+  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(check_values(values, *shape.sizes, opts, reinterprets));
+  const size_t size = elementSize(opts.type);
+  if (values.is_adoptable() && !converts && opts.backend == nullptr &&
+      reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
+    return adopt_values(shape, opts, values, tensor);
+  }
+  TENON_TRY(make_owned(shape, opts, false, tensor));
+  return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
+    if (converts) return cast.convert(opts.type, out, values);
     if (opts.count != 0) std::memcpy(out, values.data(), opts.nbytes());  // data() may be null
     return Error::Ok;
   });
 }
-TENON_TEMPLATE_INLINE TENON_NOINLINE Error convert_to_new(const CreateOptions& opts,
-                                                          const Values& values,
-                                                          NewTensor& draft) noexcept {
-  TENON_TRY(make_memory(opts, false, draft));
-  return fill_new(fields(draft), opts.count, "", nullptr,
-                  [&](void* out) noexcept { return convert_values(opts.type, out, values); });
-}
-
-/// Every overload of values ends here. `is_flat`: the sizes are the values' own. With another shape
-/// and a type, a container of bytes is memory to be taken as that type.
-template <class Out, class Shape, class... Options>
-Out of_values(const char* function, Values& values, const Shape& shape, bool is_flat,
-              Options&... options) {
-  CreateOptions opts = create_options_of(values.type(), options...);
-  NewTensor draft;
-  Error error = Error::Ok;
-  bool reinterprets = false;
-  bool is_cast = false;
-  if constexpr (has_type_v<Options...>) {
-    reinterprets = values.is_bytes() && !is_flat && opts.has_type;
-    is_cast = !reinterprets && opts.type != values.type();
-    error = reinterprets ? check_type(opts.type) : check_cast(values.type(), opts.type);
-  }
-  if (error == Error::Ok) error = shape.check(opts);
-  if (error == Error::Ok) error = check_values(values, shape.sizes, opts, reinterprets);
-  if constexpr (has_type_v<Options...>) {
-    if (is_cast && error == Error::Ok) error = convert_to_new(opts, values, draft);
-  }
-  if (!is_cast && error == Error::Ok) error = adopt_or_copy(opts, values, draft);
-  if (error == Error::Ok) error = write_shape(shape, opts, draft);
-  return finish_new<Out>(function, error, draft, opts.backend);
-}
 
 /// A 0-d tensor of the element in the 16 bytes at `element`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const CreateOptions& opts,
-                                                    NewTensor& draft) noexcept {
-  TENON_TRY(make_memory(opts, false, draft));
-  fields(draft).finalize(TensorShapeDynamism::STATIC);  // its layout is that of no dimensions
+                                                    NewTensor& tensor) noexcept {
+  TENON_TRY(make_owned(Dims(), opts, false, tensor));
   return fill_new(
-      fields(draft), 1, "constant",
+      fields(tensor), 1, "constant",
       [&](Backend& backend, const auto& out) { return backend.constant(out, element); },
       [&](void* out) noexcept {
         std::memcpy(out, element, elementSize(opts.type));
@@ -119,10 +117,10 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const C
 }
 /// A 0-d tensor of a value, which must fit the type.
 TENON_TEMPLATE_INLINE Error of_scalar(const Scalar& value, const CreateOptions& opts,
-                                      NewTensor& draft) noexcept {
+                                      NewTensor& tensor) noexcept {
   alignas(16) unsigned char element[16] = {};
   TENON_TRY(store_scalar(opts.type, value, element));
-  return of_element(element, opts, draft);
+  return of_element(element, opts, tensor);
 }
 
 }  // namespace detail

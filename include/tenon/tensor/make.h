@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: MIT
-// How every tensor is made. An overload reads its options into CreateOptions. After that two calls,
-// say, go this way:
+// How a tensor is made.
 //
-//   from_blob(data, {2, 3})                    make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6})
+// A creator's overload reads its options into CreateOptions, and what it is given of a shape into a
+// ShapeArg. One plain function then makes a NewTensor:
 //
-//   make_over                                  of_values
-//     create_options_of  the options            create_options_of   the options
-//     borrow                                     RowMajor::check     the sizes: 6 elements
-//       make_impl      metadata                  check_values        as many values?
-//       lay_out        the sizes, in place       adopt_or_copy
-//       set_memory     data, deleter               make_memory       metadata and elements
-//     attach_backend,  if one is given             fill_new          the values
-//     check_borrowed   if a device is            write_shape         the sizes, in place
-//     finish           handle or error           finish_new          handle or error
+// - borrow() over memory that exists: it makes the impl, lays the shape out in it, and moves the
+//   data and the deleter there.
+// - make_of_values(), make_zeros(), clone() and others with new memory: check_shape() says how many
+//   elements there are, make_owned() allocates them with the impl, and they are written.
 //
-// In between the tensor is a NewTensor. One that is not finished is dropped like any other tensor.
-// The deleter runs once: by the overload until set_memory() took it, then by the draft.
+// return_to_user() makes the handle of it, or throws or returns the error. A NewTensor that does
+// not come so far is dropped like any other tensor.
 #pragma once
 
 #include "tenon/core/result.h"
@@ -27,77 +22,88 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 // --- The shape ----------------------------------------------------------------------------------
-//
-// Each kind of shape is a type, so that a call with sizes alone links nothing of strides. lay_out()
-// is for memory that exists. Other memory is allocated between check() and write(): moving a layout
-// there that was just made costs more than a second pass over the sizes.
 
-/// Sizes without strides.
-struct RowMajor {
-  const Dims& sizes;
-
-  /// Checks the shape; tells the options how many elements to allocate.
-  Error check(CreateOptions& opts) const noexcept {
-    TENON_TRY(check_dims("sizes", sizes));
-    return compute_numel(sizes, elementSize(opts.type), opts.count);
-  }
-  Error write(const CreateOptions& opts, Layout& layout) const noexcept {
-    return layout.set_sizes(sizes, opts.count);
-  }
-  Error lay_out(size_t element_size, Layout& layout) const noexcept {
-    TENON_TRY(check_dims("sizes", sizes));
-    return make_layout({sizes}, element_size, layout);
-  }
+/// How the elements lie where that is not row-major. lay_out() makes the layout of it. That is a
+/// pointer, so that a program that gives sizes alone does not link it. Refers to the creator's
+/// arguments, as a ShapeArg does.
+struct StridesArg {
+  using LayOut = Error (*)(const Dims* sizes, const StridesArg& strides, size_t element_size,
+                           Layout& made) noexcept;
+  LayOut lay_out;
+  const Dims* dim_order = nullptr;
+  const Dims* strides = nullptr;
+  const Layout* source = nullptr;  // of the tensor that the new one is to be like
+  Layout* checked = nullptr;       // where check_shape() leaves the layout
 };
 
-/// Sizes with a dim order, strides or both; each of those may be empty.
-struct Strided {
-  const Dims& sizes;
-  const Dims& dim_order;
-  const Dims& strides;
+/// The shape that a creator is asked for.
+struct ShapeArg {
+  const Dims* sizes = nullptr;          // null where the strides are like another tensor's
+  const StridesArg* strides = nullptr;  // null for row-major ones
 
-  /// Refuses negative and overlapping strides.
-  TENON_TEMPLATE_INLINE Error check(CreateOptions& opts) const noexcept {
-    Layout layout;
-    TENON_TRY(lay_out(elementSize(opts.type), layout));
-    if (!layout.row_major && (layout.offsets.min < 0 || layout.may_overlap())) {
-      return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ",
-                  layout.sizes(), layout.offsets.min < 0 ? " are negative" : " may overlap",
-                  "; a tensor that owns its memory needs distinct elements at positive strides");
-    }
-    opts.count = layout.required_span_size();
-    return Error::Ok;
-  }
-  Error write(const CreateOptions& opts, Layout& layout) const noexcept {
-    return lay_out(elementSize(opts.type), layout);
-  }
-  Error lay_out(size_t element_size, Layout& layout) const noexcept {
-    return make_layout(sizes, dim_order, strides, element_size, layout);
-  }
+  ShapeArg(const Dims& s) noexcept : sizes(&s) {}
+  ShapeArg(const Dims& s, const StridesArg& other) noexcept : sizes(&s), strides(&other) {}
+  explicit ShapeArg(const StridesArg& like) noexcept : strides(&like) {}
 };
 
-/// The layout of another tensor, or where that is not dense, a dense one in its dim order.
-struct Like {
-  const Layout& source;
+TENON_TEMPLATE_INLINE Error lay_out_strided(const Dims* sizes, const StridesArg& strides,
+                                            size_t element_size, Layout& made) noexcept {
+  const Dims none;
+  return make_layout(*sizes, strides.dim_order != nullptr ? *strides.dim_order : none,
+                     strides.strides != nullptr ? *strides.strides : none, element_size, made);
+}
+TENON_TEMPLATE_INLINE Error lay_out_distinct(const Dims* sizes, const StridesArg& strides,
+                                             size_t element_size, Layout& made) noexcept {
+  TENON_TRY(lay_out_strided(sizes, strides, element_size, made));
+  if (made.row_major || (made.offsets.min >= 0 && !made.may_overlap())) return Error::Ok;
+  return fail(Error::InvalidArgument, "strides ", made.strides(), " for sizes ", made.sizes(),
+              made.offsets.min < 0 ? " are negative" : " may overlap",
+              "; a tensor that owns its memory needs distinct elements at positive strides");
+}
+TENON_TEMPLATE_INLINE Error lay_out_like(const Dims*, const StridesArg& strides,
+                                         size_t element_size, Layout& made) noexcept {
+  const Layout& source = *strides.source;
+  size_t nbytes = 0;  // more than the source has, where strides are 0
+  TENON_TRY(compute_nbytes(source.numel, element_size, nbytes));
+  ::new (static_cast<void*>(&made)) Layout(source);  // not assigned: `made` is new
+  TENON_TRY(made.check());
+  return source.is_dense() ? Error::Ok : made.resize(source.sizes(), source.numel);
+}
 
-  TENON_TEMPLATE_INLINE Error check(CreateOptions& opts) const noexcept {
-    TENON_TRY(source.check());
-    opts.count = source.numel;
-    size_t nbytes = 0;  // more than the source has, where strides are 0
-    return compute_nbytes(source.numel, elementSize(opts.type), nbytes);
-  }
-  TENON_TEMPLATE_INLINE Error write(const CreateOptions&, Layout& layout) const noexcept {
-    ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
-    TENON_TRY(layout.check());
-    return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
-  }
-};
+/// Any strides, over the caller's memory. Null lists are not given.
+TENON_TEMPLATE_INLINE StridesArg any_strides(const Dims* dim_order, const Dims* strides) noexcept {
+  return {&lay_out_strided<>, dim_order, strides};
+}
+/// Strides for new memory: neither negative nor overlapping.
+TENON_TEMPLATE_INLINE StridesArg distinct_strides(const Dims* dim_order, const Dims* strides,
+                                                  Layout& checked) noexcept {
+  return {&lay_out_distinct<>, dim_order, strides, nullptr, &checked};
+}
+/// The strides of a source, or where they are not dense, dense ones in its dim order.
+TENON_TEMPLATE_INLINE StridesArg strides_like(const Layout& source, Layout& checked) noexcept {
+  return {&lay_out_like<>, nullptr, nullptr, &source, &checked};
+}
 
-/// Gives a draft with memory its shape.
-template <class Shape>
-Error write_shape(const Shape& shape, const CreateOptions& opts, NewTensor& draft) noexcept {
-  ImplFields& made = fields(draft);
-  TENON_TRY(shape.write(opts, made.layout));
+/// Checks a shape for new memory, and tells the options how many elements to allocate.
+inline Error check_shape(ShapeArg shape, CreateOptions& opts) noexcept {
+  const size_t element_size = elementSize(opts.type);
+  if (shape.strides == nullptr) {
+    TENON_TRY(check_dims("sizes", *shape.sizes));
+    return compute_numel(*shape.sizes, element_size, opts.count);
+  }
+  Layout& layout = *shape.strides->checked;
+  TENON_TRY(shape.strides->lay_out(shape.sizes, *shape.strides, element_size, layout));
+  opts.count = layout.required_span_size();
+  return Error::Ok;
+}
+/// Gives a tensor with memory the type, and the shape that was checked.
+inline Error set_shape(ShapeArg shape, const CreateOptions& opts, ImplFields& made) noexcept {
+  if (shape.strides == nullptr) {
+    TENON_TRY(made.layout.set_sizes(*shape.sizes, opts.count));
+  } else {
+    made.set_layout(std::move(*shape.strides->checked));
+  }
+  made.type = opts.type;
   made.finalize(opts.dynamism);
   return Error::Ok;
 }
@@ -111,20 +117,19 @@ inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
   made.opaque = state.opaque;
 }
 
-/// make_memory() of a backend.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const CreateOptions& opts,
-                                                                NewTensor& draft) noexcept {
+/// Makes the impl, and memory for the options' elements, in a backend's memory.
+TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions& opts,
+                                                             NewTensor& tensor) noexcept {
   Backend& backend = *opts.backend;
   const size_t nbytes = opts.nbytes();
   BackendState* const state = state_of(backend);
   if (state == nullptr) return fail_stateless(backend, nbytes);
   BackendState* const metadata_backend = state->is_alive() ? state->metadata_backend : nullptr;
   const bool is_small = kHasOwnTensors && metadata_backend == state && is_inline_size(nbytes);
-  TENON_TRY(make_impl(draft, metadata_backend, is_small ? inline_room(nbytes) : 0));
-  ImplFields& made = fields(draft);
-  made.type = opts.type;
+  TENON_TRY(make_impl(tensor, metadata_backend, is_small ? inline_room(nbytes) : 0));
+  ImplFields& made = fields(tensor);
   if (is_small) {
-    made.data = inline_data(draft);
+    made.data = inline_data(tensor);
   } else {
     const size_t taken = state->device.type() == DeviceType::Meta ? 0 : nbytes;
     TENON_TRY(state->allocate(taken, kDataAlignment, made.data));
@@ -135,75 +140,48 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory_in_backend(const CreateOpti
   return Error::Ok;
 }
 
-/// A draft with memory for the options' elements, without a shape. Few bytes lie in one block with
-/// the metadata. Only the heap's memory can be `zeroed`.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_memory(const CreateOptions& opts, bool zeroed,
-                                                     NewTensor& draft) noexcept {
-  if (opts.backend != nullptr) return make_memory_in_backend(opts, draft);
+/// A tensor of a shape that was checked, which owns its memory. Few bytes lie in one block with the
+/// metadata. Only the heap's memory can be `zeroed`.
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(ShapeArg shape, const CreateOptions& opts,
+                                                    bool zeroed, NewTensor& tensor) noexcept {
   const size_t nbytes = opts.nbytes();
-  const bool is_small = is_inline_size(nbytes);
-  Allocation memory{nullptr, nullptr};
-  if (!is_small) {
-    memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
-    if (memory.base == nullptr) return fail_memory(nbytes);
-  }
-  const Error error = make_impl(draft, nullptr, is_small ? inline_room(nbytes) : 0);
-  if (error != Error::Ok) {
-    heap_release(memory.base);
-    return error;
-  }
-  ImplFields& made = fields(draft);
-  made.type = opts.type;
-  if (is_small) {
-    made.data = inline_data(draft);
+  if (opts.backend != nullptr) {
+    TENON_TRY(allocate_in_backend(opts, tensor));
+  } else if (is_inline_size(nbytes)) {
+    TENON_TRY(make_impl(tensor, nullptr, inline_room(nbytes)));
+    ImplFields& made = fields(tensor);
+    made.data = inline_data(tensor);
     made.ownership = Ownership::Owned;
     if (zeroed) std::memset(made.data, 0, nbytes);
   } else {
-    own_block(memory, made);
+    const Allocation memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
+    if (memory.base == nullptr) return fail_memory(nbytes);
+    const Error error = make_impl(tensor);
+    if (error != Error::Ok) return heap_release(memory.base), error;
+    own_block(memory, fields(tensor));
   }
-  return Error::Ok;
+  return set_shape(shape, opts, fields(tensor));
 }
-
-/// A tensor that owns its memory, uninitialised or `zeroed` as make_memory()'s.
-template <class Shape>
-Error make_owned(const Shape& shape, CreateOptions& opts, bool zeroed, NewTensor& draft) noexcept {
-  TENON_TRY(shape.check(opts));
-  TENON_TRY(make_memory(opts, zeroed, draft));
-  return write_shape(shape, opts, draft);
-}
-/// make_owned() of sizes alone, for options whose type is not checked yet.
+/// make_owned() of sizes, for options whose type is not checked yet.
 TENON_TEMPLATE_INLINE Error make_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
-                                           NewTensor& draft) noexcept {
+                                           NewTensor& tensor) noexcept {
+  const ShapeArg shape(sizes);
   TENON_TRY(check_type(opts.type));
-  return make_owned(RowMajor{sizes}, opts, zeroed, draft);
-}
-/// A copy of a tensor's layout where a backend gives the memory for one like it: the backend's code
-/// may change or drop that tensor. Else none is needed.
-inline Layout keep_layout(const TensorFields& source, const CreateOptions& opts) noexcept {
-  return opts.backend != nullptr ? source.layout : Layout();
-}
-/// A new tensor like `source`, uninitialised: of its layout, or where that is not dense, of a dense
-/// one in its dim order; of the options' type, dynamism and backend.
-TENON_TEMPLATE_INLINE Error make_like(const TensorFields& source, CreateOptions& opts,
-                                      NewTensor& draft) noexcept {
-  const Layout kept = keep_layout(source, opts);
-  return make_owned(Like{opts.backend != nullptr ? kept : source.layout}, opts, false, draft);
+  TENON_TRY(check_shape(shape, opts));
+  return make_owned(shape, opts, zeroed, tensor);
 }
 
 // --- What is returned ---------------------------------------------------------------------------
 
-template <class Out>
-struct ReturnedValue {
-  using type = Out;
-};
-template <class T>
-struct ReturnedValue<Result<T>> {
-  using type = T;
-};
+TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const TensorFields& made,
+                                                         const char* function) noexcept {
+  backend.on_made(
+      {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
+}
 
-/// The value, or the error under the name of `function`, thrown or as a Result.
+/// What `function` returns: the value, or the error under its name, thrown or in a Result.
 template <class Out, class T>
-Out finish_value(const char* function, Error error, T&& value) {
+Out return_to_user(const char* function, Error error, T&& value) {
   if constexpr (IsResult<Out>::value) {
     if (error != Error::Ok) return add_context(function, error);
   } else {
@@ -211,63 +189,23 @@ Out finish_value(const char* function, Error error, T&& value) {
   }
   return Out(std::forward<T>(value));
 }
-
-/// Turns a draft over existing memory into what a creator returns.
+/// What a creator returns: the handle of a new tensor. Tells `backend`, unless that is null, that
+/// the tensor is in its memory.
 template <class Out>
-TENON_NOINLINE Out finish(const char* function, Error error, NewTensor& draft) {
-  typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = make_first_handle(draft, value);
-  return finish_value<Out>(function, error, std::move(value));
-}
-/// finish() of a draft that may be the impl of an existing tensor. See make_handle() for where the
-/// handle lies.
-template <class Out>
-Out finish_shared(const char* function, Error error, NewTensor& draft,
-                  BackendState* metadata_backend) {
-  typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = make_handle(draft, value, metadata_backend);
-  return finish_value<Out>(function, error, std::move(value));
-}
-/// finish_shared() of another handle to a tensor.
-template <class Out>
-Out finish_shared(const char* function, Error error, Tensor&& shared,
-                  BackendState* metadata_backend) {
-  typename ReturnedValue<Out>::type value;
-  if (error == Error::Ok) error = make_handle(std::move(shared), value, metadata_backend);
-  return finish_value<Out>(function, error, std::move(value));
-}
-
-TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const TensorFields& made,
-                                                         const char* function) noexcept {
-  backend.on_made(
-      {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
-}
-struct Nothing {
-  template <class T>
-  Error operator()(const T&) const noexcept {
-    return Error::Ok;
-  }
-};
-/// finish() of a draft that owns its memory. Tells `backend`, unless that is null, of the tensor.
-/// `afterwards(value)` is done once all memory is there.
-template <class Out, class Afterwards = Nothing>
-TENON_NOINLINE Out finish_new(const char* function, Error error, NewTensor& draft, Backend* backend,
-                              const Afterwards& afterwards = {}) {
-  typename ReturnedValue<Out>::type value;
+Out return_to_user(const char* function, Error error, NewTensor& tensor,
+                   Backend* backend = nullptr) {
+  typename IsResult<Out>::Value handle;
   if (error == Error::Ok) {
-    const TensorFields& made = fields(draft);  // is there afterwards too: `value` keeps the impl
-    error = make_first_handle(draft, value);
-    if (error == Error::Ok) error = afterwards(value);
-    if (backend != nullptr && error == Error::Ok) {
-      notify_created(*backend, made, function);
-    }
+    const TensorFields& made = fields(tensor);  // is there afterwards too: the handle keeps it
+    error = make_first_handle(tensor, handle);
+    if (backend != nullptr && error == Error::Ok) notify_created(*backend, made, function);
   }
-  return finish_value<Out>(function, error, std::move(value));
+  return return_to_user<Out>(function, error, std::move(handle));
 }
-/// An error, where nothing was made yet.
+/// An error before there is a tensor.
 template <class Out>
-Out finish_failed(const char* function, Error error) {
-  return finish_value<Out>(function, error, typename ReturnedValue<Out>::type());
+Out return_to_user(const char* function, Error error) {
+  return return_to_user<Out>(function, error, typename IsResult<Out>::Value());
 }
 
 }  // namespace detail

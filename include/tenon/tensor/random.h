@@ -157,17 +157,24 @@ struct IntegersKind {
 };
 
 /// Makes a tensor of a shape and its elements. The generator advances once all memory is there.
-template <class Out, class Kind, class Shape, class... Arguments>
-Out make_random(const char* function, const Shape& shape, bool zeroed, CreateOptions& opts,
+template <class Out, class Kind, class... Arguments>
+Out make_random(const char* function, ShapeArg shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
   RandomPlan random;
-  NewTensor draft;
+  NewTensor tensor;
   Error error = Kind::plan(random, opts.type, arguments...);
-  if (error == Error::Ok) error = make_owned(shape, opts, zeroed, draft);
-  return finish_new<Out>(function, error, draft, opts.backend, [&](const TensorArg& made) noexcept {
-    return fill_random(made, random,
-                       opts.generator != nullptr ? *opts.generator : default_generator());
-  });
+  if (error == Error::Ok) error = check_shape(shape, opts);
+  if (error == Error::Ok) error = make_owned(shape, opts, zeroed, tensor);
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
+  const TensorFields& made = fields(tensor);  // the handle keeps it
+  typename IsResult<Out>::Value handle;
+  error = make_first_handle(tensor, handle);
+  if (error == Error::Ok) {
+    error = fill_random(TensorArg(handle), random,
+                        opts.generator != nullptr ? *opts.generator : default_generator());
+  }
+  if (error == Error::Ok && opts.backend != nullptr) notify_created(*opts.backend, made, function);
+  return return_to_user<Out>(function, error, std::move(handle));
 }
 
 template <class Kind, class... Arguments>
@@ -195,8 +202,7 @@ struct Random {
     constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
     using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
     detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
-    return detail::make_random<Out, Planned>(function, detail::RowMajor{sizes}, false, opts,
-                                             arguments...);
+    return detail::make_random<Out, Planned>(function, sizes, false, opts, arguments...);
   }
   template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
   Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
@@ -210,8 +216,10 @@ struct RandomStrided {
                  Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
     // Gaps hold no elements: on the host's heap they are zeros.
-    return detail::make_random<Out, Kind>(function, detail::Strided{sizes, {}, strides},
-                                          !strides.empty(), opts, arguments...);
+    Layout layout;
+    return detail::make_random<Out, Kind>(
+        function, {sizes, detail::distinct_strides(nullptr, &strides, layout)}, !strides.empty(),
+        opts, arguments...);
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -223,15 +231,17 @@ struct RandomLike {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
     bool is_placeholder = false;
     const Error error = detail::plan_like(source, opts, is_placeholder);
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     const detail::TensorFields& from = detail::fields(source);
     if (is_placeholder) {
-      detail::NewTensor draft;
-      return detail::finish<Out>(function, detail::make_placeholder(from, opts, draft), draft);
+      detail::NewTensor tensor;
+      const Error failed = detail::make_placeholder(from, opts, tensor);
+      return detail::return_to_user<Out>(function, failed, tensor);
     }
-    const Layout kept = detail::keep_layout(from, opts);
-    const detail::Like shape{opts.backend != nullptr ? kept : from.layout};
-    return detail::make_random<Out, Kind>(function, shape, false, opts, arguments...);
+    Layout layout;
+    const detail::StridesArg like = detail::strides_like(from.layout, layout);
+    return detail::make_random<Out, Kind>(function, detail::ShapeArg(like), false, opts,
+                                          arguments...);
   }
 };
 

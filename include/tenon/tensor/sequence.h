@@ -245,7 +245,7 @@ struct Arange {
     const detail::CreateOptions opts = detail::create_options_of(otherwise, options...);
     detail::NewTensor draft;
     const Error error = detail::make_arange(start, end, step, opts, draft);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -267,7 +267,7 @@ struct Iota {
     const detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Long, options...);
     detail::NewTensor draft;
     const Error error = detail::make_iota(sizes, axis, opts, draft);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, draft, opts.backend);
   }
 };
 
@@ -291,7 +291,7 @@ struct Eye {
         detail::create_options_of(own::ScalarType::Float, options...);
     detail::NewTensor draft;
     const Error error = detail::make_eye({n, m}, opts, draft);
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, draft, opts.backend);
   }
 };
 

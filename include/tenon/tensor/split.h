@@ -73,7 +73,7 @@ Out split_views(const char* function, const TensorArg& source, int64_t dim, CutF
                 int64_t asked) {
   std::vector<Tensor> parts;
   const Error error = make_parts(source, dim, plan, asked, parts);
-  return finish_value<Out>(function, error, std::move(parts));
+  return return_to_user<Out>(function, error, std::move(parts));
 }
 
 }  // namespace detail

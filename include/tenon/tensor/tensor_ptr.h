@@ -35,17 +35,17 @@ struct MakeTensor {
   Out operator()(T value, Options&&... options) const {
     constexpr auto type = detail::scalar_type_of<T>();
     const detail::CreateOptions opts = detail::create_options_of(type, options...);
-    detail::NewTensor draft;
+    detail::NewTensor tensor;
     Error error = Error::Ok;
     if constexpr (detail::has_type_v<Options...>) {
       error = detail::check_cast(type, opts.type);
-      if (error == Error::Ok) error = detail::of_scalar(value, opts, draft);
+      if (error == Error::Ok) error = detail::of_scalar(value, opts, tensor);
     } else {
       alignas(16) unsigned char element[16] = {};
       std::memcpy(element, &value, sizeof value);
-      error = detail::of_element(element, opts, draft);
+      error = detail::of_element(element, opts, tensor);
     }
-    return detail::finish_new<Out>(function, error, draft, opts.backend);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
@@ -53,7 +53,7 @@ struct MakeTensor {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
-    return detail::of_values<Out>(function, values, RowMajor{{values.count()}}, true, options...);
+    return make_of_values(values, Dims{values.count()}, true, options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -80,21 +80,23 @@ struct MakeTensor {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
     values.take();
-    return detail::of_values<Out>(function, values, RowMajor{sizes}, false, options...);
+    return make_of_values(values, sizes, false, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
     values.take();
-    return detail::of_values<Out>(function, values, Strided{sizes, dim_order, {}}, false,
-                                  options...);
+    Layout layout;
+    return make_of_values(values, {sizes, detail::distinct_strides(&dim_order, nullptr, layout)},
+                          false, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
     values.take();
-    return detail::of_values<Out>(function, values, Strided{sizes, dim_order, strides}, false,
-                                  options...);
+    Layout layout;
+    return make_of_values(values, {sizes, detail::distinct_strides(&dim_order, &strides, layout)},
+                          false, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -102,27 +104,26 @@ struct MakeTensor {
   /// tensor lets go of the memory, or before this returns when it fails.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return detail::make_over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_over<Out>(function, data, RowMajor{sizes}, &release, type, dynamism,
-                                  options...);
+    return detail::make_borrowed<Out>(function, data, sizes, &release, type, dynamism, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, {}}, nullptr,
-                                  options...);
+    return detail::make_borrowed<Out>(
+        function, data, {sizes, detail::any_strides(&dim_order, nullptr)}, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, strides}, nullptr,
-                                  options...);
+    return detail::make_borrowed<Out>(
+        function, data, {sizes, detail::any_strides(&dim_order, &strides)}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
@@ -130,8 +131,9 @@ struct MakeTensor {
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_over<Out>(function, data, Strided{sizes, dim_order, strides}, &release,
-                                  type, dynamism, options...);
+    return detail::make_borrowed<Out>(function, data,
+                                      {sizes, detail::any_strides(&dim_order, &strides)}, &release,
+                                      type, dynamism, options...);
   }
 
   template <class... DeleterTakesVoidPointer,
@@ -194,9 +196,10 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::NewTensor draft;
-    const Error error = detail::make_view(source, sizes, dim_order, strides, storage_offset, draft);
-    return detail::finish<Out>(function, error, draft);
+    detail::NewTensor tensor;
+    const Error error =
+        detail::make_view(source, sizes, dim_order, strides, storage_offset, tensor);
+    return detail::return_to_user<Out>(function, error, tensor);
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
@@ -204,25 +207,33 @@ struct MakeTensor {
   }
 
  private:
-  using RowMajor = detail::RowMajor;
-  using Strided = detail::Strided;
-
+  template <class... Options>
+  Out make_of_values(Values& values, detail::ShapeArg shape, bool is_flat,
+                     Options&... options) const {
+    detail::CreateOptions opts = detail::create_options_of(values.type(), options...);
+    detail::NewTensor tensor;
+    const Error error = detail::make_of_values(values, shape, is_flat,
+                                               detail::value_cast<Options...>(), opts, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+  }
   template <class Rows, class... Options>
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
     detail::NestedValues<detail::InnermostElement<Rows>> nested;
     const Error error = nested.gather(rows);
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
-    const bool is_flat = sizes == nullptr;
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     Values values(nested.values);
     values.take();
-    return detail::of_values<Out>(function, values, RowMajor{is_flat ? nested.sizes : *sizes},
-                                  is_flat, options...);
+    return make_of_values(values, sizes == nullptr ? nested.sizes : *sizes, sizes == nullptr,
+                          options...);
   }
   Out share(Tensor shared, Error error) const {
-    detail::BackendState* metadata_backend = nullptr;
-    if (error == Error::Ok)
-      metadata_backend = detail::metadata_backend_like(detail::ConstTensorArg(shared));
-    return detail::finish_shared<Out>(function, error, std::move(shared), metadata_backend);
+    typename detail::IsResult<Out>::Value handle;
+    if (error == Error::Ok) {
+      detail::BackendState* const metadata_backend =
+          detail::metadata_backend_like(detail::ConstTensorArg(shared));
+      error = detail::make_handle(std::move(shared), handle, metadata_backend);
+    }
+    return detail::return_to_user<Out>(function, error, std::move(handle));
   }
 };
 

@@ -22,7 +22,7 @@ class TensorPtrMaker {
 
   /// The dtype; by default that of the pointer.
   TensorPtrMaker&& type(ScalarType type) {
-    plan_.take(TypeArg(type));
+    opts_.take(TypeArg(type));
     return std::move(*this);
   }
   /// In elements; any values. By default dense.
@@ -35,7 +35,7 @@ class TensorPtrMaker {
     return std::move(*this);
   }
   TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) {
-    plan_.take(dynamism);
+    opts_.take(dynamism);
     return std::move(*this);
   }
   /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument
@@ -51,13 +51,13 @@ class TensorPtrMaker {
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   /// Where the memory is. Nothing is moved there.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& device(Device device) {
-    plan_.take(device);
+    opts_.take(device);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
   /// Whose memory it is, and so which device's. Nothing is moved there.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& backend(Backend& backend) {
-    plan_.take(backend);
+    opts_.take(backend);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
@@ -105,7 +105,7 @@ class TensorPtrMaker {
   friend struct ForBlob;
 
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
-      : data_(data), plan_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
+      : data_(data), opts_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
 
   /// Takes duties over, which are done in this order: the deleter's first, since an owner may hold
   /// what the deleter needs.
@@ -116,11 +116,11 @@ class TensorPtrMaker {
 
   template <class Out>
   Out make(const char* function) {
-    detail::NewTensor draft;
-    const Error error = make(draft);
-    return detail::finish<Out>(function, error, draft);
+    detail::NewTensor tensor;
+    const Error error = make(tensor);
+    return detail::return_to_user<Out>(function, error, tensor);
   }
-  TENON_TEMPLATE_INLINE Error make(detail::NewTensor& draft) noexcept {
+  TENON_TEMPLATE_INLINE Error make(detail::NewTensor& tensor) noexcept {
     if (deleters_ > 1) {
       return detail::fail(Error::InvalidArgument, "deleter() was called ", deleters_,
                           " times; memory is released once");
@@ -128,15 +128,17 @@ class TensorPtrMaker {
     if (error_ != Error::Ok || release_.error() != Error::Ok) {
       return detail::fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the deleter or owner");
     }
-    plan_.choose_backend();
-    if (plan_.requested != nullptr) plan_.device = plan_.requested->device();
-    TENON_TRY(detail::borrow_checked(data_, sizes_, dim_order_, strides_, plan_, &release_, draft));
+    opts_.choose_backend();
+    if (opts_.requested != nullptr) opts_.device = opts_.requested->device();
+    TENON_TRY(
+        detail::borrow_checked(data_, sizes_, dim_order_, strides_, opts_, &release_, tensor));
     if (check_ == nullptr) return Error::Ok;
-    return detail::call_stored<&detail::check_and_attach_backend<>>(check_, plan_.requested, draft);
+    return detail::call_stored<&detail::check_and_attach_backend<>>(check_, opts_.requested,
+                                                                    tensor);
   }
 
   DataPtr data_;
-  detail::CreateOptions plan_;
+  detail::CreateOptions opts_;
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
@@ -183,27 +185,29 @@ struct FromBlob {
 
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return detail::make_over<Out>(function, data, RowMajor{sizes}, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, nullptr, options...);
   }
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_over<Out>(function, data, Strided{sizes, {}, strides}, nullptr, options...);
+    return detail::make_borrowed<Out>(
+        function, data, {sizes, detail::any_strides(nullptr, &strides)}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_over<Out>(function, data, RowMajor{sizes}, &release, type, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, &release, type, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_over<Out>(function, data, Strided{sizes, {}, strides}, &release, type,
-                                  options...);
+    return detail::make_borrowed<Out>(function, data,
+                                      {sizes, detail::any_strides(nullptr, &strides)}, &release,
+                                      type, options...);
   }
 
   template <class... DeleterTakesVoidPointer,
@@ -267,10 +271,6 @@ struct FromBlob {
   template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
-
- private:
-  using RowMajor = detail::RowMajor;
-  using Strided = detail::Strided;
 };
 
 inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};

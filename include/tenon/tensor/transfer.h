@@ -73,7 +73,7 @@ struct BackendCopy {
   /// backend is registered), OutOfMemory, and what the backends report.
   /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
   Out operator()(detail::ConstTensorArg t, Backend& backend) const {
-    return detail::clone<Out>(function, t, detail::plan_in(backend));
+    return detail::clone<Out>(function, t, detail::options_in(backend));
   }
 };
 
@@ -88,10 +88,10 @@ struct CloneTensorTo {
   Out operator()(detail::ConstTensorArg source, Device target) const {
     Backend* const backend = target.is_cpu() ? &host_backend() : detail::find_backend(target);
     if (backend == nullptr) {
-      return detail::finish_failed<Out>(
+      return detail::return_to_user<Out>(
           function, detail::fail(Error::NotFound, "no backend is registered for ", target));
     }
-    return detail::clone<Out>(function, source, detail::plan_in(*backend));
+    return detail::clone<Out>(function, source, detail::options_in(*backend));
   }
 };
 
@@ -113,21 +113,31 @@ struct BackendTransfer {
                  : Error::Ok;
     };
     Error error = detail::check_defined(t, "the source tensor");
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     // The backends' code may drop the handle, or make a view.
     const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
     const TensorArg source(held);
+    typename detail::IsResult<Out>::Value handle;
     if (detail::lives_in(detail::fields(source), backend)) {
-      return detail::finish_shared<Out>(function, error, Tensor(held),
-                                        detail::metadata_backend_like(source));
+      error = detail::make_handle(Tensor(held), handle, detail::metadata_backend_like(source));
+      return detail::return_to_user<Out>(function, error, std::move(handle));
     }
+    detail::CreateOptions opts = detail::options_in(backend);
+    detail::NewTensor tensor;
     error = check_unshared(source);
-    if (error != Error::Ok) return detail::finish_failed<Out>(function, error);
-    return detail::clone<Out>(function, held, detail::plan_in(backend), CastMode::Checked, {},
-                              false, [&](const auto&) noexcept -> Error {
-                                TENON_TRY(check_unshared(held));
-                                return detail::drop_memory(held);
-                              });
+    if (error == Error::Ok) {
+      error = detail::make_clone(source, opts, CastMode::Checked, {}, false, tensor);
+    }
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    const detail::TensorFields& made = detail::fields(tensor);  // the handle keeps it
+    error = detail::make_first_handle(tensor, handle);
+    // Only then, since nothing else can fail.
+    if (error == Error::Ok) error = check_unshared(source);
+    if (error == Error::Ok) error = detail::drop_memory(source);
+    if (error == Error::Ok && opts.backend != nullptr) {
+      detail::notify_created(*opts.backend, made, function);
+    }
+    return detail::return_to_user<Out>(function, error, std::move(handle));
   }
 };
 

@@ -193,7 +193,7 @@ TENON_TEMPLATE_INLINE Result<bool> try_equal(detail::ConstTensorArg a,
                                              detail::ConstTensorArg b) noexcept {
   bool result = false;
   const Error error = detail::compare(a, b, nullptr, result);
-  return detail::finish_value<Result<bool>>("try_equal", error, std::move(result));
+  return detail::return_to_user<Result<bool>>("try_equal", error, std::move(result));
 }
 
 /// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double,
@@ -215,7 +215,7 @@ TENON_TEMPLATE_INLINE Result<bool> try_allclose(detail::ConstTensorArg a, detail
                                                 bool equal_nan = false) noexcept {
   bool result = false;
   const Error error = detail::compare_closely(a, b, {rtol, atol, equal_nan}, result);
-  return detail::finish_value<Result<bool>>("try_allclose", error, std::move(result));
+  return detail::return_to_user<Result<bool>>("try_allclose", error, std::move(result));
 }
 
 /// The least and the largest value: a bool, an integer or a double, as the dtype is.
@@ -323,7 +323,7 @@ TENON_TEMPLATE_INLINE MinMax min_max(detail::ConstTensorArg t) {
 TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
   MinMax result;
   const Error error = detail::find_min_max(t, result);
-  return detail::finish_value<Result<MinMax>>("try_min_max", error, std::move(result));
+  return detail::return_to_user<Result<MinMax>>("try_min_max", error, std::move(result));
 }
 
 /// The mean and the population's standard deviation, computed in double as Summary does; NaN
@@ -340,7 +340,7 @@ TENON_TEMPLATE_INLINE MeanStd mean_std(detail::ConstTensorArg t) {
 TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noexcept {
   MeanStd result{};
   const Error error = detail::find_mean_std(t, result);
-  return detail::finish_value<Result<MeanStd>>("try_mean_std", error, std::move(result));
+  return detail::return_to_user<Result<MeanStd>>("try_mean_std", error, std::move(result));
 }
 
 /// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`.

@@ -38,7 +38,7 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
   NewTensor draft;
   Error error = shape.error;
   if (error == Error::Ok) error = make_view(source, shape, draft);
-  return finish<Out>(function, error, draft);
+  return return_to_user<Out>(function, error, draft);
 }
 
 }  // namespace detail

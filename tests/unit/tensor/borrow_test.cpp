@@ -19,7 +19,7 @@ TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still 
     const Dims sizes{size};
     tenon::detail::NewTensor impl;
     const detail::CreateOptions plan(own::ScalarType::Float);
-    const Error error = detail::borrow(data, detail::RowMajor{sizes}, plan, &deleter, impl);
+    const Error error = detail::borrow(data, sizes, plan, &deleter, impl);
     CHECK(error == (size < 0 ? Error::InvalidArgument : Error::Ok));
     CHECK(static_cast<bool>(deleter) == (size < 0));
     impl.reset();

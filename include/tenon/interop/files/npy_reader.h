@@ -212,7 +212,11 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
       return borrow_checked(data, header.sizes, array.order, {}, opts, &release, draft);
     }
   }
-  TENON_TRY(make_owned(Strided{header.sizes, array.order, {}}, opts, false, draft));
+  Layout layout;
+  const StridesArg strides = distinct_strides(&array.order, nullptr, layout);
+  const ShapeArg shape(header.sizes, strides);
+  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(make_owned(shape, opts, false, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);

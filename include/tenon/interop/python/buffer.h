@@ -163,7 +163,7 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   NewTensor draft;
   const Error error = borrow_checked(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
                                      opts, &release, draft);
-  return finish<Result<TensorPtr>>(args.function, error, draft);
+  return return_to_user<Result<TensorPtr>>(args.function, error, draft);
 }
 
 /// Gets an object's buffer, which `release` releases: into `place` if that only drops a reference,

@@ -56,7 +56,7 @@ inline PyObject* export_capsule(const char* function, const TensorArg& t, bool v
   }
   DLManagedTensorVersioned* managed = nullptr;
   const Error error = make_export(t, flags, managed);
-  return make_capsule(finish_value<Result<DLManagedTensorVersioned*>>(function, error, managed));
+  return make_capsule(return_to_user<Result<DLManagedTensorVersioned*>>(function, error, managed));
 }
 
 /// Releases a struct from Python, whose deleter may ask for the GIL.
@@ -196,7 +196,7 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
   const bool copies = moves || copy == 1 || copies_read_only;
   if (copies) {
     const CreateOptions opts =
-        moves ? plan_in(host_backend()) : CreateOptions(ScalarType::Undefined);
+        moves ? options_in(host_backend()) : CreateOptions(ScalarType::Undefined);
     Result<Tensor> made = clone<Result<Tensor>>("copy", TensorArg(tensor), opts);
     if (!made.ok()) return made.error();
     copied = *std::move(made);

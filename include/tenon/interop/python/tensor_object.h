@@ -117,7 +117,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
     view.finalize(dynamism);
     return Error::Ok;
   };
-  return finish<Out>(function, make(), draft);
+  return return_to_user<Out>(function, make(), draft);
 }
 
 /// The object of the type `type` around a view that has a fixed shape; null with an error set.

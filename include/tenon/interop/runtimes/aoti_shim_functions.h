@@ -144,11 +144,13 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     CreateOptions opts(shape.type, TensorShapeDynamism::STATIC);
     opts.choose_backend();
     NewTensor draft;
-    if (tenon::is_contiguous(shape.sizes, shape.strides)) {
-      TENON_TRY(make_owned(RowMajor{shape.sizes}, opts, false, draft));
-    } else {
-      TENON_TRY(make_owned(Strided{shape.sizes, {}, shape.strides}, opts, false, draft));
-    }
+    Layout layout;
+    const StridesArg strides = distinct_strides(nullptr, &shape.strides, layout);
+    const ShapeArg asked = tenon::is_contiguous(shape.sizes, shape.strides)
+                               ? ShapeArg(shape.sizes)
+                               : ShapeArg(shape.sizes, strides);
+    TENON_TRY(check_shape(asked, opts));
+    TENON_TRY(make_owned(asked, opts, false, draft));
     if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
     TENON_TRY(make_first_handle(draft, made));
     if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(made)), "empty");

@@ -321,7 +321,7 @@ struct ToExecutorch {
   Out operator()(const TensorArg& tensor) const {
     detail::ExecutorchTensorPtr made;
     const Error error = detail::make_executorch(tensor, made);
-    return detail::finish_value<Out>(function, error, std::move(made));
+    return detail::return_to_user<Out>(function, error, std::move(made));
   }
 };
 
@@ -370,7 +370,7 @@ struct FromExecutorch {
                    const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;
     const Error error = detail::read_value(value, owner, made);
-    return detail::finish_value<Value>(function, error, std::move(made));
+    return detail::return_to_user<Value>(function, error, std::move(made));
   }
 
  private:
@@ -378,7 +378,7 @@ struct FromExecutorch {
   Out make(const detail::TheirTensor* source, Release release) const {
     Tensor made;
     const Error error = detail::make_from_executorch(source, std::move(release), made);
-    return detail::finish_value<Out>(function, error, std::move(made));
+    return detail::return_to_user<Out>(function, error, std::move(made));
   }
 };
 
