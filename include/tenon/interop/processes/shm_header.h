@@ -37,9 +37,7 @@ struct ShmLayout {
     type = new_type;
     TENON_TRY(check_type(type));
     CreateOptions plan(type);
-    const Strided shape{sizes, {}, strides};
-    TENON_TRY(shape.check(plan));
-    TENON_TRY(shape.lay_out(elementSize(type), layout));
+    TENON_TRY(check_shape({sizes, distinct_strides(nullptr, &strides, layout)}, plan));
     length = kShmOffset + plan.nbytes();
     return Error::Ok;
   }
