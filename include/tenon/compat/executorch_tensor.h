@@ -184,11 +184,13 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   tenon::Layout layout;
   tenon::detail::CreateOptions opts = tenon::detail::create_options_of(from, type, dynamism);
   tenon::detail::NewTensor tensor;
-  const tenon::Error error = tenon::detail::make_of_values(
-      data.values,
-      {sizes == nullptr ? flat : *sizes,
-       tenon::detail::distinct_strides(&dim_order, &strides, layout)},
-      sizes == nullptr, tenon::detail::value_cast<tenon::TypeArg>(), opts, tensor);
+  tenon::Error error = tenon::detail::lay_out_new(sizes == nullptr ? flat : *sizes,
+                                                  {&dim_order, &strides}, from, layout);
+  if (error == tenon::Error::Ok) {
+    error =
+        tenon::detail::make_of_values(data.values, layout, sizes == nullptr,
+                                      tenon::detail::value_cast<tenon::TypeArg>(), opts, tensor);
+  }
   const auto made =
       tenon::detail::return_to_user<aten::Tensor>(function, error, tensor, opts.backend);
   return cast_after ? cast(function, made, to) : made;

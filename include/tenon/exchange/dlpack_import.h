@@ -134,10 +134,9 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
   NewTensor draft;
   Error error = find_backend_like(source, plan.target, copy.backend);
   Layout layout;
-  const StridesArg like = strides_like(source.layout, layout);
-  const ShapeArg shape(like);
-  if (error == Error::Ok) error = check_shape(shape, copy);
-  if (error == Error::Ok) error = make_owned(shape, copy, false, draft);
+  if (error == Error::Ok) error = lay_out_like(source.layout, layout);
+  if (error == Error::Ok) error = check_shape(layout, copy);
+  if (error == Error::Ok) error = make_owned(layout, copy, false, draft);
   if (error == Error::Ok) {
     error = copy_to_new(fields(draft), source, CastMode::Checked, nullptr);
   }

@@ -98,8 +98,7 @@ struct FromEigen {
     const detail::CreateOptions opts(detail::eigen_type<typename D::Scalar>());
     Dims sizes, strides;
     detail::describe_eigen(from, sizes, strides);
-    return detail::borrow(DataPtr(data, kReadOnly), {sizes, detail::any_strides(nullptr, &strides)},
-                          opts, &keep, draft);
+    return detail::borrow_checked(DataPtr(data, kReadOnly), sizes, {}, strides, opts, &keep, draft);
   }
 };
 

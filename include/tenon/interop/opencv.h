@@ -215,9 +215,8 @@ struct FromMat {
     Error error = detail::describe_mat(mat, channels, type, sizes, strides);
     if (error == Error::Ok) {
       Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, detail::KeepMat(mat));
-      error = detail::borrow(DataPtr(static_cast<void*>(mat.data)),
-                             {sizes, detail::any_strides(nullptr, &strides)},
-                             detail::CreateOptions(type), &keep, draft);
+      error = detail::borrow_checked(DataPtr(static_cast<void*>(mat.data)), sizes, {}, strides,
+                                     detail::CreateOptions(type), &keep, draft);
     }
     return detail::return_to_user<Out>(function, error, draft);
   }

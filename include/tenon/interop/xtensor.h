@@ -136,8 +136,8 @@ struct FromXtensor {
     const Dims strides(from.strides().begin(), from.strides().end());
     detail::NewTensor draft;
     const Error error =
-        detail::borrow(DataPtr(static_cast<void*>(data), std::is_const_v<T>),
-                       {sizes, detail::any_strides(nullptr, &strides)}, opts, &keep, draft);
+        detail::borrow_checked(DataPtr(static_cast<void*>(data), std::is_const_v<T>), sizes, {},
+                               strides, opts, &keep, draft);
     return detail::return_to_user<Out>(function, error, draft);
   }
 };

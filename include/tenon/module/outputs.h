@@ -137,7 +137,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 /// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
 /// `shape`.
 inline Error renew(Tensor& kept, ShapeArg shape, CreateOptions& opts) noexcept {
-  const Dims& sizes = *shape.sizes;
+  const ArrayRef<int64_t> sizes = shape.list();
   BackendState* const state =
       opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -262,9 +262,9 @@ class Outputs {
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
     TENON_TRY(add_context_if(i, spec.name(), detail::check_type(opts.type)));
     Layout layout;
-    TENON_TRY(add_context_if(
-        i, spec.name(),
-        detail::renew(own_[i], {sizes, detail::distinct_strides(&order, nullptr, layout)}, opts)));
+    TENON_TRY(add_context_if(i, spec.name(),
+                             detail::lay_out_new(sizes, {&order, nullptr}, opts.type, layout)));
+    TENON_TRY(add_context_if(i, spec.name(), detail::renew(own_[i], layout, opts)));
     values_[i] = own_[i];
     return Error::Ok;
   }

@@ -40,10 +40,9 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
   // The backend's code may drop the source.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   Layout layout;
-  const StridesArg like = strides_like(fields(source).layout, layout);
-  const ShapeArg shape(like);
-  TENON_TRY(check_shape(shape, opts));
-  TENON_TRY(make_owned(shape, opts, false, tensor));
+  TENON_TRY(lay_out_like(fields(source).layout, layout));
+  TENON_TRY(check_shape(layout, opts));
+  TENON_TRY(make_owned(layout, opts, false, tensor));
   const ConstTensorArg from(kept);  // as it is now
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
@@ -54,8 +53,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
 TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& from,
                                                           Backend* requested, bool same_device,
                                                           Backend*& backend) noexcept {
-  if (same_device && requested == nullptr && from.data_backend == nullptr && from.is_host_accessible() &&
-      find_backend(from.device) == nullptr) {
+  if (same_device && requested == nullptr && from.data_backend == nullptr &&
+      from.is_host_accessible() && find_backend(from.device) == nullptr) {
     return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
@@ -110,9 +109,10 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   if (opts.backend != nullptr || from.data_backend != nullptr || !from.device.is_cpu()) {
     return clone_with_backend(source, opts, mode, casting.cast, tensor);
   }
-  Layout layout;
-  const StridesArg like = strides_like(from.layout, layout);
-  const ShapeArg shape(like);
+  Layout nested;  // of a source that is not dense
+  const bool is_dense = from.layout.is_dense();
+  if (!is_dense) TENON_TRY(lay_out_like(from.layout, nested));
+  const ShapeArg shape(is_dense ? from.layout : nested);
   TENON_TRY(check_shape(shape, opts));
   Error error = make_owned(shape, opts, false, tensor);
   if (error == Error::Ok) error = copy_on_heap(fields(tensor), from, mode, casting.cast);

@@ -160,8 +160,11 @@ struct StridedCreator {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
     detail::NewTensor tensor;
     Layout layout;
-    const Error error = Elements::template make<!detail::has_type_v<Options...>>(
-        {sizes, detail::distinct_strides(nullptr, &strides, layout)}, opts, tensor, value...);
+    Error error = detail::lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
+    if (error == Error::Ok) {
+      error =
+          Elements::template make<!detail::has_type_v<Options...>>(layout, opts, tensor, value...);
+    }
     return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
@@ -181,10 +184,14 @@ struct LikeCreator {
     if (error == Error::Ok) {
       const detail::TensorFields& from = detail::fields(source);
       Layout layout;
-      const detail::StridesArg like = detail::strides_like(from.layout, layout);
-      error = is_placeholder
-                  ? detail::make_placeholder(from, opts, tensor)
-                  : Elements::template make<false>(detail::ShapeArg(like), opts, tensor, value...);
+      if (is_placeholder) {
+        error = detail::make_placeholder(from, opts, tensor);
+      } else {
+        error = detail::lay_out_like(from.layout, layout);
+        if (error == Error::Ok) {
+          error = Elements::template make<false>(layout, opts, tensor, value...);
+        }
+      }
     }
     return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }

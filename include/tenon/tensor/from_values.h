@@ -10,7 +10,7 @@ namespace detail {
 
 /// Checks that the values are as many as the options say: elements, or bytes to be taken as
 /// elements, if it `reinterprets` them.
-TENON_TEMPLATE_INLINE Error check_values(const Values& values, const Dims& sizes,
+TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t> sizes,
                                          const CreateOptions& opts, bool reinterprets) noexcept {
   if (values.error() != Error::Ok) {
     return fail(values.error(), TENON_OUT_OF_MEMORY " to keep ", values.count(), " values");
@@ -89,7 +89,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, ShapeArg
     TENON_TRY(cast.check(converts ? values.type() : opts.type, opts.type, CastMode::Checked));
   }
   TENON_TRY(check_shape(shape, opts));
-  TENON_TRY(check_values(values, *shape.sizes, opts, reinterprets));
+  TENON_TRY(check_values(values, shape.list(), opts, reinterprets));
   const size_t size = elementSize(opts.type);
   if (values.is_adoptable() && !converts && opts.backend == nullptr &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {

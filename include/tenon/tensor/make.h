@@ -23,85 +23,69 @@ namespace detail {
 
 // --- The shape ----------------------------------------------------------------------------------
 
-/// How the elements lie where that is not row-major. lay_out() makes the layout of it. That is a
-/// pointer, so that a program that gives sizes alone does not link it. Refers to the creator's
-/// arguments, as a ShapeArg does.
+/// The dim order and the strides that a creator was given; null for none. Both are null in calls of
+/// sizes alone, which link nothing that reads strides.
 struct StridesArg {
-  using LayOut = Error (*)(const Dims* sizes, const StridesArg& strides, size_t element_size,
-                           Layout& made) noexcept;
-  LayOut lay_out;
   const Dims* dim_order = nullptr;
   const Dims* strides = nullptr;
-  const Layout* source = nullptr;  // of the tensor that the new one is to be like
-  Layout* checked = nullptr;       // where check_shape() leaves the layout
 };
 
-/// The shape that a creator is asked for.
+/// The shape of new memory: row-major sizes, or a layout, of which the tensor gets a copy.
 struct ShapeArg {
-  const Dims* sizes = nullptr;          // null where the strides are like another tensor's
-  const StridesArg* strides = nullptr;  // null for row-major ones
+  const Dims* sizes = nullptr;
+  const Layout* layout = nullptr;
 
-  ShapeArg(const Dims& s) noexcept : sizes(&s) {}
-  ShapeArg(const Dims& s, const StridesArg& other) noexcept : sizes(&s), strides(&other) {}
-  explicit ShapeArg(const StridesArg& like) noexcept : strides(&like) {}
+  ShapeArg(const Dims& row_major) noexcept : sizes(&row_major) {}
+  ShapeArg(const Layout& any) noexcept : layout(&any) {}
+
+  ArrayRef<int64_t> list() const noexcept {
+    return layout != nullptr ? layout->sizes() : ArrayRef<int64_t>(*sizes);
+  }
 };
 
-TENON_TEMPLATE_INLINE Error lay_out_strided(const Dims* sizes, const StridesArg& strides,
-                                            size_t element_size, Layout& made) noexcept {
+/// Makes the layout of sizes with strides.
+TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, StridesArg given, size_t element_size,
+                                    Layout& layout) noexcept {
   const Dims none;
-  return make_layout(*sizes, strides.dim_order != nullptr ? *strides.dim_order : none,
-                     strides.strides != nullptr ? *strides.strides : none, element_size, made);
+  return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : none,
+                     given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
-TENON_TEMPLATE_INLINE Error lay_out_distinct(const Dims* sizes, const StridesArg& strides,
-                                             size_t element_size, Layout& made) noexcept {
-  TENON_TRY(lay_out_strided(sizes, strides, element_size, made));
-  if (made.row_major || (made.offsets.min >= 0 && !made.may_overlap())) return Error::Ok;
-  return fail(Error::InvalidArgument, "strides ", made.strides(), " for sizes ", made.sizes(),
-              made.offsets.min < 0 ? " are negative" : " may overlap",
+/// lay_out() for new memory: refuses negative and overlapping strides.
+TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, StridesArg given, ScalarType type,
+                                        Layout& layout) noexcept {
+  TENON_TRY(check_type(type));
+  TENON_TRY(lay_out(sizes, given, elementSize(type), layout));
+  if (layout.row_major || (layout.offsets.min >= 0 && !layout.may_overlap())) return Error::Ok;
+  return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ", layout.sizes(),
+              layout.offsets.min < 0 ? " are negative" : " may overlap",
               "; a tensor that owns its memory needs distinct elements at positive strides");
 }
-TENON_TEMPLATE_INLINE Error lay_out_like(const Dims*, const StridesArg& strides,
-                                         size_t element_size, Layout& made) noexcept {
-  const Layout& source = *strides.source;
-  size_t nbytes = 0;  // more than the source has, where strides are 0
-  TENON_TRY(compute_nbytes(source.numel, element_size, nbytes));
-  ::new (static_cast<void*>(&made)) Layout(source);  // not assigned: `made` is new
-  TENON_TRY(made.check());
-  return source.is_dense() ? Error::Ok : made.resize(source.sizes(), source.numel);
-}
-
-/// Any strides, over the caller's memory. Null lists are not given.
-TENON_TEMPLATE_INLINE StridesArg any_strides(const Dims* dim_order, const Dims* strides) noexcept {
-  return {&lay_out_strided<>, dim_order, strides};
-}
-/// Strides for new memory: neither negative nor overlapping.
-TENON_TEMPLATE_INLINE StridesArg distinct_strides(const Dims* dim_order, const Dims* strides,
-                                                  Layout& checked) noexcept {
-  return {&lay_out_distinct<>, dim_order, strides, nullptr, &checked};
-}
-/// The strides of a source, or where they are not dense, dense ones in its dim order.
-TENON_TEMPLATE_INLINE StridesArg strides_like(const Layout& source, Layout& checked) noexcept {
-  return {&lay_out_like<>, nullptr, nullptr, &source, &checked};
+/// Makes the layout of a tensor like another: a copy, or where the other is not dense, a dense one
+/// in its dim order.
+TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) noexcept {
+  ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
+  TENON_TRY(layout.check());
+  return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
 }
 
 /// Checks a shape for new memory, and tells the options how many elements to allocate.
 inline Error check_shape(ShapeArg shape, CreateOptions& opts) noexcept {
   const size_t element_size = elementSize(opts.type);
-  if (shape.strides == nullptr) {
+  if (shape.layout == nullptr) {
     TENON_TRY(check_dims("sizes", *shape.sizes));
     return compute_numel(*shape.sizes, element_size, opts.count);
   }
-  Layout& layout = *shape.strides->checked;
-  TENON_TRY(shape.strides->lay_out(shape.sizes, *shape.strides, element_size, layout));
-  opts.count = layout.required_span_size();
-  return Error::Ok;
+  opts.count = shape.layout->required_span_size();
+  size_t nbytes = 0;
+  return compute_nbytes(opts.count, element_size, nbytes);
 }
 /// Gives a tensor with memory the type, and the shape that was checked.
 inline Error set_shape(ShapeArg shape, const CreateOptions& opts, ImplFields& made) noexcept {
-  if (shape.strides == nullptr) {
+  if (shape.layout == nullptr) {
     TENON_TRY(made.layout.set_sizes(*shape.sizes, opts.count));
   } else {
-    made.set_layout(std::move(*shape.strides->checked));
+    ::new (static_cast<void*>(&made.layout)) Layout(*shape.layout);  // smaller than assigning
+    TENON_TRY(made.layout.check());
   }
   made.type = opts.type;
   made.finalize(opts.dynamism);
@@ -192,8 +176,8 @@ Out return_to_user(const char* function, Error error, T&& value) {
 /// What a creator returns: the handle of a new tensor. Tells `backend`, unless that is null, that
 /// the tensor is in its memory.
 template <class Out>
-Out return_to_user(const char* function, Error error, NewTensor& tensor,
-                   Backend* backend = nullptr) {
+TENON_NOINLINE Out return_to_user(const char* function, Error error, NewTensor& tensor,
+                                  Backend* backend = nullptr) {
   typename IsResult<Out>::Value handle;
   if (error == Error::Ok) {
     const TensorFields& made = fields(tensor);  // is there afterwards too: the handle keeps it

@@ -217,9 +217,9 @@ struct RandomStrided {
     detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
     // Gaps hold no elements: on the host's heap they are zeros.
     Layout layout;
-    return detail::make_random<Out, Kind>(
-        function, {sizes, detail::distinct_strides(nullptr, &strides, layout)}, !strides.empty(),
-        opts, arguments...);
+    const Error error = detail::lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    return detail::make_random<Out, Kind>(function, layout, !strides.empty(), opts, arguments...);
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -239,9 +239,9 @@ struct RandomLike {
       return detail::return_to_user<Out>(function, failed, tensor);
     }
     Layout layout;
-    const detail::StridesArg like = detail::strides_like(from.layout, layout);
-    return detail::make_random<Out, Kind>(function, detail::ShapeArg(like), false, opts,
-                                          arguments...);
+    const Error failed = detail::lay_out_like(from.layout, layout);
+    if (failed != Error::Ok) return detail::return_to_user<Out>(function, failed);
+    return detail::make_random<Out, Kind>(function, layout, false, opts, arguments...);
   }
 };
 

@@ -87,16 +87,18 @@ struct MakeTensor {
                  Options&&... options) const {
     values.take();
     Layout layout;
-    return make_of_values(values, {sizes, detail::distinct_strides(&dim_order, nullptr, layout)},
-                          false, options...);
+    const Error error = detail::lay_out_new(sizes, {&dim_order}, values.type(), layout);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    return make_of_values(values, layout, false, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
     values.take();
     Layout layout;
-    return make_of_values(values, {sizes, detail::distinct_strides(&dim_order, &strides, layout)},
-                          false, options...);
+    const Error error = detail::lay_out_new(sizes, {&dim_order, &strides}, values.type(), layout);
+    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    return make_of_values(values, layout, false, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -104,26 +106,26 @@ struct MakeTensor {
   /// tensor lets go of the memory, or before this returns when it fails.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, &release, type, dynamism, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {}, &release, type, dynamism,
+                                      options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(
-        function, data, {sizes, detail::any_strides(&dim_order, nullptr)}, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order}, nullptr, options...);
   }
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(
-        function, data, {sizes, detail::any_strides(&dim_order, &strides)}, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, nullptr,
+                                      options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptions<Options...> = 0>
@@ -131,9 +133,8 @@ struct MakeTensor {
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data,
-                                      {sizes, detail::any_strides(&dim_order, &strides)}, &release,
-                                      type, dynamism, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, &release, type,
+                                      dynamism, options...);
   }
 
   template <class... DeleterTakesVoidPointer,

@@ -185,29 +185,28 @@ struct FromBlob {
 
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
   }
   template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(
-        function, data, {sizes, detail::any_strides(nullptr, &strides)}, nullptr, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, nullptr,
+                                      options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, &release, type, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {}, &release, type, options...);
   }
   template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
             detail::IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data,
-                                      {sizes, detail::any_strides(nullptr, &strides)}, &release,
-                                      type, options...);
+    return detail::make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, &release, type,
+                                      options...);
   }
 
   template <class... DeleterTakesVoidPointer,

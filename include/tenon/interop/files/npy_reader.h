@@ -213,10 +213,9 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
     }
   }
   Layout layout;
-  const StridesArg strides = distinct_strides(&array.order, nullptr, layout);
-  const ShapeArg shape(header.sizes, strides);
-  TENON_TRY(check_shape(shape, opts));
-  TENON_TRY(make_owned(shape, opts, false, draft));
+  TENON_TRY(lay_out_new(header.sizes, {&array.order, nullptr}, opts.type, layout));
+  TENON_TRY(check_shape(layout, opts));
+  TENON_TRY(make_owned(layout, opts, false, draft));
   void* const data = fields(draft).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);

@@ -174,10 +174,9 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
   CreateOptions plan(from.type);
   if (from.type == ScalarType::Bool) {
     Layout layout;
-    const StridesArg distinct = distinct_strides(nullptr, &strides, layout);
-    const ShapeArg shape(sizes, distinct);
-    TENON_TRY(check_shape(shape, plan));
-    TENON_TRY(make_owned(shape, plan, false, draft));
+    TENON_TRY(lay_out_new(sizes, {nullptr, &strides}, plan.type, layout));
+    TENON_TRY(check_shape(layout, plan));
+    TENON_TRY(make_owned(layout, plan, false, draft));
     bool* const out = static_cast<bool*>(fields(draft).data);
     for (int64_t i = 0; i < dense.numel; ++i) out[i] = arrow_bit(from.values, from.begin + i);
     return Error::Ok;
@@ -191,8 +190,8 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
       from.values == nullptr ? nullptr : static_cast<const char*>(from.values) + offset;
   if (dense.numel != 0) TENON_TRY(check_aligned(data, from.type));
   Deleter keep(nullptr, std::move(array));
-  return borrow(DataPtr(const_cast<char*>(data), true), {sizes, any_strides(nullptr, &strides)},
-                plan, &keep, draft);
+  return borrow_checked(DataPtr(const_cast<char*>(data), true), sizes, {}, strides, plan, &keep,
+                        draft);
 }
 
 }  // namespace detail

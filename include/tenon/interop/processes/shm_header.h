@@ -37,7 +37,8 @@ struct ShmLayout {
     type = new_type;
     TENON_TRY(check_type(type));
     CreateOptions plan(type);
-    TENON_TRY(check_shape({sizes, distinct_strides(nullptr, &strides, layout)}, plan));
+    TENON_TRY(lay_out_new(sizes, {nullptr, &strides}, type, layout));
+    TENON_TRY(check_shape(layout, plan));
     length = kShmOffset + plan.nbytes();
     return Error::Ok;
   }

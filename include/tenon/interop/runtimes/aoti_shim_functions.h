@@ -145,10 +145,11 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     opts.choose_backend();
     NewTensor draft;
     Layout layout;
-    const StridesArg strides = distinct_strides(nullptr, &shape.strides, layout);
-    const ShapeArg asked = tenon::is_contiguous(shape.sizes, shape.strides)
-                               ? ShapeArg(shape.sizes)
-                               : ShapeArg(shape.sizes, strides);
+    const bool is_row_major = tenon::is_contiguous(shape.sizes, shape.strides);
+    if (!is_row_major) {
+      TENON_TRY(lay_out_new(shape.sizes, {nullptr, &shape.strides}, shape.type, layout));
+    }
+    const ShapeArg asked = is_row_major ? ShapeArg(shape.sizes) : ShapeArg(layout);
     TENON_TRY(check_shape(asked, opts));
     TENON_TRY(make_owned(asked, opts, false, draft));
     if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
