@@ -20,19 +20,19 @@ CALL, MAKE, BACKEND, KERNEL, CORE = 4, 5, 6, 7, 8
 WAYS = [
     ("from_blob(data, {2, 6}, {8, 1})", "#1f5fa8", [
         (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
-        (CALL, 0, 0, "1  make_over() reads the\noptions into CreateOptions"),
-        (MAKE, 0, 0, "2  make_impl() makes an impl"),
-        (CORE, 0, 0, "3  Layout checks the sizes and\nstrides, and writes them"),
+        (CALL, 0, 0, "1  make_borrowed() reads the\noptions into CreateOptions"),
+        (MAKE, 0, 0, "2  borrow() makes an impl"),
+        (CORE, 0, 0, "3  make_layout() checks the\nsizes, and writes them"),
         (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
         (BACKEND, 0, 0, "5  checks the memory, if a\nbackend or a device is given"),
         (CALL, 0, 1, "6  returns\nthe handle")]),
     ("make_tensor_ptr({2, 3}, {1, 2, …})", "#a8501a", [
         (1, "read_npy"), (3, "from_binary")], [
-        (CALL, 0, 0, "1  of_values() reads the\noptions into CreateOptions"),
-        (CORE, 0, 0, "2  compute_numel() checks the\nsizes: how many elements"),
-        (MAKE, 0, 0, "3  check_values(): as many?\nmake_memory(), with an impl"),
-        (KERNEL, 0, 0, "4  converts and writes\nthe elements"),
-        (MAKE, 1, 0, "5  write_shape(), last"),
+        (CALL, 0, 0, "1  reads the options into\nCreateOptions"),
+        (CORE, 0, 0, "2  check_shape(): how many\nelements the sizes need"),
+        (MAKE, 0, 0, "3  check_values(): as many?"),
+        (MAKE, 1, 0, "4  make_owned(): memory, impl\nand shape"),
+        (KERNEL, 0, 0, "5  converts and writes\nthe elements"),
         (CALL, 0, 1, "6  returns\nthe handle")]),
     ("copy_(to, from)", "#2f7031", [
         (2, "outputs that were set"), (3, "assign, copy_to, to_binary")], [

@@ -64,7 +64,8 @@ TENON_TEMPLATE_INLINE Error set_strides(const Dims& sizes, StridesArg given,
   made.finalize(opts.dynamism);
   return Error::Ok;
 }
-/// borrow() of any strides, once the type is checked against the pointer's.
+/// borrow() of any strides, once the type is checked against the pointer's. The tensor has the
+/// deleter when it is strides that are refused.
 TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
                                            const Dims& dim_order, const Dims& strides,
                                            const CreateOptions& opts, Deleter* release,

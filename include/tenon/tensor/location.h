@@ -132,13 +132,15 @@ Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const
   return out.state->fill(tensor.data, tensor.type, tensor.layout, tensor.layout.numel, operation,
                          by_backend, by_host);
 }
-/// Fills a new tensor, of `count` elements in a row, whose shape may not be set yet: as
-/// fill_location(), but by `by_host(data)`.
+/// Fills a new tensor, of `count` elements in a row: as fill_location(), but by `by_host(data)`,
+/// which writes in the order of memory where there is no `by_backend`.
 template <class ByHost>
 Error fill_new(const TensorFields& made, int64_t count, const char* operation,
                FillByBackend by_backend, const ByHost& by_host) noexcept {
   if (made.data_backend == nullptr || !made.data_backend->may_fill) return by_host(made.data);
-  return made.data_backend->fill(made.data, made.type, made.layout, count, operation, by_backend,
+  const Layout row;
+  const Layout& layout = by_backend ? made.layout : row;
+  return made.data_backend->fill(made.data, made.type, layout, count, operation, by_backend,
                                  [&](const TensorView& out) noexcept { return by_host(out.data); });
 }
 

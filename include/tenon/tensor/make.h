@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// How a tensor is made.
+// How a tensor is made. The overload that the user calls reads its options into CreateOptions. Then
+// one function makes a NewTensor, an impl that nobody else has:
 //
-// A creator's overload reads its options into CreateOptions, and what it is given of a shape into a
-// ShapeArg. One plain function then makes a NewTensor:
+// - over memory that exists: borrow(). It makes the impl, and moves sizes, data and deleter there.
+// - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls check_shape(),
+//   which says how many elements there are, and make_owned(), which allocates them together with
+//   the impl. Then it writes the elements.
 //
-// - borrow() over memory that exists: it makes the impl, lays the shape out in it, and moves the
-//   data and the deleter there.
-// - make_of_values(), make_zeros(), clone() and others with new memory: check_shape() says how many
-//   elements there are, make_owned() allocates them with the impl, and they are written.
-//
-// return_to_user() makes the handle of it, or throws or returns the error. A NewTensor that does
-// not come so far is dropped like any other tensor.
+// return_to_user() makes the handle, or throws or returns the error. A NewTensor that was not
+// returned is dropped like any other tensor: that runs the deleter, once it is there.
 #pragma once
 
 #include "tenon/core/result.h"
@@ -50,10 +48,9 @@ TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, StridesArg given, size_t 
   return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : none,
                      given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
-/// lay_out() for new memory: refuses negative and overlapping strides.
+/// lay_out() for new memory: refuses negative and overlapping strides. Does not check the type.
 TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, StridesArg given, ScalarType type,
                                         Layout& layout) noexcept {
-  TENON_TRY(check_type(type));
   TENON_TRY(lay_out(sizes, given, elementSize(type), layout));
   if (layout.row_major || (layout.offsets.min >= 0 && !layout.may_overlap())) return Error::Ok;
   return fail(Error::InvalidArgument, "strides ", layout.strides(), " for sizes ", layout.sizes(),
