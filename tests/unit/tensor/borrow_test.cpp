@@ -43,12 +43,12 @@ TEST_CASE("borrow_checked: strides that are refused come after the deleter, whic
   Deleter deleter(data, calls.deleter());
   tenon::detail::NewTensor impl;
   const detail::CreateOptions plan(own::ScalarType::Float);
-  RETURNS(InvalidArgument, "strides [1] and sizes [2, 3] differ in length",
+  RETURNS(InvalidArgument, "strides {1} and sizes {2, 3} differ in length",
           detail::borrow_checked(data, {2, 3}, {}, {1}, plan, &deleter, impl));
   deleter.reset();
   impl.reset();
   CHECK(calls.count == 1);
-  RAISES(InvalidArgument, "from_blob: strides [1] and sizes [2, 3] differ in length",
+  RAISES(InvalidArgument, "from_blob: strides {1} and sizes {2, 3} differ in length",
          from_blob(data, {2, 3}, {1}, ScalarType::Float, calls.deleter()));
   CHECK(calls.count == 2);
 }
