@@ -60,7 +60,7 @@ TENON_TEMPLATE_INLINE Error set_strides(const Dims& sizes, StridesArg given,
     TENON_TRY(check_dims("strides", *given.strides));
     args.strides = *given.strides;
   }
-  TENON_TRY(made.layout.restride(args, elementSize(opts.type)));
+  TENON_TRY(make_layout(args, elementSize(opts.type), made.layout));
   made.finalize(opts.dynamism);
   return Error::Ok;
 }
