@@ -39,7 +39,7 @@ using tenon::last_error_message, tenon::set_error, tenon::check, tenon::set_fail
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h
-using tenon::Layout, tenon::LayoutArgs, tenon::make_layout;
+using tenon::LayoutArgs, tenon::Layout, tenon::make_layout;
 // core/optional.h
 using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex;
 // core/result.h
