@@ -44,13 +44,13 @@ namespace detail {
 
 /// Whether a copy has its lists.
 /// Errors: OutOfMemory.
-inline Error check_lists(const ViewWithLists& view) noexcept {
+TENON_TEMPLATE_INLINE Error check_lists(const ViewWithLists& view) noexcept {
   TENON_TRY(check_dims("sizes", view.sizes));
   return check_dims("strides", view.strides);
 }
 /// Makes `view` refer to copies of its lists.
 /// Errors: OutOfMemory.
-inline Error copy_lists(TensorView& view, ViewWithLists& copy) noexcept {
+TENON_TEMPLATE_INLINE Error copy_lists(TensorView& view, ViewWithLists& copy) noexcept {
   copy = {view.data, view.type, view.device, view.sizes, view.strides};
   TENON_TRY(check_lists(copy));
   view = copy;

@@ -62,7 +62,7 @@ struct AssignedMemory {
   MemoryLocation memory;
   Layout layout;
 
-  Error find(const TensorArg& out, const Blob& blob) noexcept {
+  TENON_TEMPLATE_INLINE Error find(const TensorArg& out, const Blob& blob) noexcept {
     TENON_TRY(find_destination(out, "the tensor", tensor));
     TENON_TRY(tensor.keep_while_asking(out, !blob.device.is_cpu()));
     return find_blob(blob, fields(out), layout, memory);

@@ -30,7 +30,7 @@ inline bool is_host_block(const TensorFields& tensor) noexcept {
 }
 /// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
 /// may overlap. False, with nothing done, in any other case.
-inline bool copy_dense(const TensorFields& to, const TensorFields& from) noexcept {
+TENON_TEMPLATE_INLINE bool copy_dense(const TensorFields& to, const TensorFields& from) noexcept {
   if (!is_host_block(to) || !is_host_block(from) || to.readonly || to.type != from.type ||
       to.layout.sizes() != from.layout.sizes()) {
     return false;

@@ -96,12 +96,12 @@ struct HeldLocation : MemoryLocation {
 
   /// Keeps the memory, and the lists as they are now.
   /// Errors: OutOfMemory.
-  Error keep(const TensorArg& tensor) noexcept {
+  TENON_TEMPLATE_INLINE Error keep(const TensorArg& tensor) noexcept {
     TENON_TRY(copy_lists(view, lists));
     return hold.hold(tensor);
   }
   /// keep() if is_backend_asked().
-  Error keep_while_asking(const TensorArg& tensor, bool asks_other) noexcept {
+  TENON_TEMPLATE_INLINE Error keep_while_asking(const TensorArg& tensor, bool asks_other) noexcept {
     return is_backend_asked(fields(tensor), asks_other) ? keep(tensor) : Error::Ok;
   }
 };

@@ -55,7 +55,7 @@ struct MpiBuffer : MpiElements {
     scalar_type = form == MpiForm::Reducible ? reduced_as(t.type) : t.type;
     numel = t.layout.numel;
     data = t.data;
-    // Most tensors. A MemoryLocation copies the lists: as costly as all else before MPI's function.
+    // Most tensors, which need no further checks.
     if (scalar_type == t.type && t.layout.row_major && t.data != nullptr && !t.readonly &&
         t.data_backend == nullptr && t.is_host_accessible()) {
       return describe(t.type, numel);
