@@ -200,7 +200,7 @@ class Layout {
     }
     row_major = false;
   }
-  Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
+  TENON_ALWAYS_INLINE Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
     TENON_TRY(set_rank(sizes.size()));
     detail::ShapeProduct pass = write(sizes.data());
     if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);

@@ -121,38 +121,38 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   using DimOrderType = tenon::DimOrderType;
 
   /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
-  /// dimensions: the form for the stack and for static memory. The lists are copied; they may be
-  /// null for defaults. A null `data` makes a placeholder. Shapes of rank 0 are STATIC.
+  /// dimensions: the form for the stack and for static memory. The lists are copied. A null `data`
+  /// makes a placeholder. The shape is STATIC.
   /// Errors: those of make_layout(), and InvalidType for an Undefined `type`.
-  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data = nullptr,
-             const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
+  TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
+                                 void* data = nullptr) {
+    const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
+    detail::raise_if("TensorImpl", make_layout({shape}, elementSize(type), fields_.layout));
+    fields_.finalize(TensorShapeDynamism::STATIC);
+  }
+  /// With lists that may be null for defaults. A constructor apart, so that a program that gives
+  /// sizes alone does not link what checks strides. Shapes of rank 0 are STATIC.
+  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data,
+             const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
-    TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
-                " is not an element type");
-    TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
-                "TensorImpl: ", dim, " dimensions",
-                dim < 0 ? "; expected 0 or more" : " without sizes");
-    // Too many stay too many where size_t has 32 bits.
-    const auto rank = dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim);
-    Layout& layout = fields_.layout;
-    const size_t element_size = elementSize(type);
-    // A program that only gives sizes does not link the rest.
-    detail::raise_if("TensorImpl", dim_order == nullptr && strides == nullptr
-                                       ? make_layout({{sizes, rank}}, element_size, layout)
-                                       : make_layout(list(sizes, rank), list(dim_order, rank),
-                                                     list(strides, rank), element_size, layout));
-    fields_.data = data;
-    fields_.type = type;
+    const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
+    detail::raise_if("TensorImpl",
+                     make_layout(shape, list(dim_order, shape.size()), list(strides, shape.size()),
+                                 elementSize(type), fields_.layout));
     fields_.finalize(dynamism);
   }
   /// Makes a read-only tensor, over constants in flash, say. A template, so that nullptr is not
   /// ambiguous.
   template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
+  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data)
+      : TensorImpl(type, dim, sizes, without_const(data)) {
+    fields_.readonly = true;
+  }
+  template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data,
-             const DimOrderType* dim_order = nullptr, const StridesType* strides = nullptr,
+             const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC)
-      : TensorImpl(type, dim, sizes, const_cast<void*>(static_cast<const void*>(data)), dim_order,
-                   strides, dynamism) {
+      : TensorImpl(type, dim, sizes, without_const(data), dim_order, strides, dynamism) {
     fields_.readonly = true;
   }
 
@@ -210,10 +210,23 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }
 
+  /// Takes what a constructor is given, but for the lists. Returns the sizes.
+  ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes, void* data) {
+    TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
+                " is not an element type");
+    TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
+                "TensorImpl: ", dim, " dimensions",
+                dim < 0 ? "; expected 0 or more" : " without sizes");
+    fields_.data = data;
+    fields_.type = type;
+    // Too many stay too many where size_t has 32 bits.
+    return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
+  }
   template <class T>
   static ArrayRef<T> list(const T* values, size_t rank) noexcept {
     return {values, values == nullptr ? 0 : rank};
   }
+  static void* without_const(const void* data) noexcept { return const_cast<void*>(data); }
 
   detail::ImplFields fields_;
 };
