@@ -69,6 +69,18 @@ struct SourceGuard {
   const TensorArg& arg;
 };
 
+/// A view in the making: on the stack, since its at::Tensor keeps nothing of it.
+class NewView : public NewTensor {
+ public:
+  NewView() noexcept : NewTensor(NewTensor(), &impl_) {}
+  NewView(const NewView&) = delete;
+  NewView& operator=(const NewView&) = delete;
+
+ private:
+  own::TensorImpl impl_{ImplKey{nullptr}};
+};
+inline Error make_impl(NewView&, BackendState*) noexcept { return Error::Ok; }
+
 /// Makes `made` a view of `source`, which outlives the draft. Then the at::Tensor shares its
 /// storage.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
@@ -106,6 +118,13 @@ inline Error compute_offset(const TensorFields& view, const c10::Storage& storag
 /// Makes an at::Tensor of a draft.
 inline Error make_aten_impl(NewTensor& draft, AtenImplPtr& impl) {
   ImplFields& made = fields(draft);
+  if (made.ownership == Ownership::View) {
+    const at::Tensor& source = *made.deleter.stored<ViewOf>()->source;
+    int64_t offset = 0;
+    TENON_TRY(compute_offset(made, source.storage(), offset));
+    impl = c10::make_intrusive<ManagedImpl>(source, made, offset);
+    return Error::Ok;
+  }
   static const c10::Device cpu{c10::DeviceType::CPU};
   c10::Device device = cpu;
   c10::DispatchKey key = c10::DispatchKey::CPU;
@@ -114,19 +133,7 @@ inline Error make_aten_impl(NewTensor& draft, AtenImplPtr& impl) {
     key = c10::computeDispatchKey(public_type(made.type), c10::kStrided, device);
   }
   const c10::DispatchKeySet keys(key);
-  if (made.ownership != Ownership::View) {
-    impl = c10::make_intrusive<ManagedImpl>(make_storage(std::move(draft), device), keys, made, 0);
-    return Error::Ok;
-  }
-  const at::Tensor& source = *made.deleter.stored<ViewOf>()->source;
-  c10::Storage storage = source.storage();
-  int64_t offset = 0;
-  TENON_TRY(compute_offset(made, storage, offset));
-  impl = c10::make_intrusive<ManagedImpl>(std::move(storage), keys, made, offset);
-  // Autograd then notices in the source what is written through the view.
-  if (!source.is_inference() && !impl->is_inference()) {
-    impl->set_version_counter(source.unsafeGetTensorImpl()->version_counter());
-  }
+  impl = c10::make_intrusive<ManagedImpl>(make_storage(std::move(draft), device), keys, made);
   return Error::Ok;
 }
 

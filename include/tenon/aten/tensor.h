@@ -34,16 +34,35 @@ namespace detail {
 /// The impl of a tensor that tenon made.
 class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
  public:
-  /// `offset` is that of element 0 in the storage, in elements. The shape is checked already, which
-  /// set_sizes_and_strides() would do once more.
-  ManagedImpl(c10::Storage&& storage, c10::DispatchKeySet keys, const TensorFields& fields,
-              int64_t offset)
+  /// A new tensor, which starts where its storage does.
+  ManagedImpl(c10::Storage&& storage, c10::DispatchKeySet keys, const TensorFields& fields)
       : c10::TensorImpl(std::move(storage), keys,
-                        c10::scalarTypeToTypeMeta(public_type(fields.type))),
-        capacity(fields.capacity),
-        dynamism(fields.dynamism),
-        ownership(fields.ownership),
-        readonly(fields.readonly) {
+                        c10::scalarTypeToTypeMeta(public_type(fields.type))) {
+    fill(fields, 0);
+  }
+  /// A view of `source`, whose keys it has, as ATen's views do; `offset` is that of element 0 in the
+  /// storage, in elements.
+  ManagedImpl(const at::Tensor& source, const TensorFields& fields, int64_t offset)
+      : c10::TensorImpl(VIEW, c10::Storage(source.storage()), source.key_set(),
+                        c10::scalarTypeToTypeMeta(public_type(fields.type))) {
+    fill(fields, offset);
+    // Autograd then notices in the source what is written through the view.
+    if (!is_inference()) set_version_counter(source.unsafeGetTensorImpl()->version_counter());
+  }
+
+  int64_t capacity;
+  TensorShapeDynamism dynamism;
+  Ownership ownership;
+  bool readonly;  // of what memory it was made; whether it still is, the storage knows
+  bool deallocated = false;
+
+ private:
+  /// The shape is checked already, which set_sizes_and_strides() would do once more.
+  void fill(const TensorFields& fields, int64_t offset) {
+    capacity = fields.capacity;
+    dynamism = fields.dynamism;
+    ownership = fields.ownership;
+    readonly = fields.readonly;
     const size_t rank = fields.layout.rank();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
@@ -55,12 +74,6 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
     numel_ = fields.layout.numel;
     refresh_contiguous();
   }
-
-  int64_t capacity;
-  TensorShapeDynamism dynamism;
-  Ownership ownership;
-  bool readonly;  // of what memory it was made; whether it still is, the storage knows
-  bool deallocated = false;
 };
 
 /// Releases the impl behind a storage. That is recognised by it: one function for all shared

@@ -183,7 +183,7 @@ inline bool asks_for_metadata(const TensorArg& source) noexcept {
 /// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
-                                    int64_t storage_offset, NewTensor& tensor) noexcept {
+                                    int64_t storage_offset, NewView& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(check_dims("dim_order", dim_order));

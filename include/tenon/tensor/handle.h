@@ -18,6 +18,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// A view in the making.
+using NewView = NewTensor;
+
 /// The tensor that `source` is a view of, or `source` itself. Null for a handle over a raw
 /// TensorImpl*, whose memory the caller keeps.
 inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {

@@ -59,7 +59,7 @@ TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, Cut
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
-    NewTensor draft;
+    NewView draft;
     Tensor part;
     TENON_TRY(make_view(kept.arg, shape, draft));
     TENON_TRY(make_first_handle(draft, part));

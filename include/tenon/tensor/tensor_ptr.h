@@ -197,7 +197,7 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::NewTensor tensor;
+    detail::NewView tensor;
     const Error error =
         detail::make_view(source, sizes, dim_order, strides, storage_offset, tensor);
     return detail::return_to_user<Out>(function, error, tensor);

@@ -23,7 +23,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& shape,
-                                      NewTensor& draft) noexcept {
+                                      NewView& draft) noexcept {
   const SourceGuard kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
   ImplFields& made = fields(draft);
@@ -35,7 +35,7 @@ TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& 
 /// The view of `source` that has the shape, or the shape's error.
 template <class Out>
 Out view_of_shape(const char* function, const TensorArg& source, const ViewShape& shape) {
-  NewTensor draft;
+  NewView draft;
   Error error = shape.error;
   if (error == Error::Ok) error = make_view(source, shape, draft);
   return return_to_user<Out>(function, error, draft);
