@@ -22,7 +22,7 @@ WAYS = [
         (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
         (CALL, 0, 0, "1  make_borrowed() reads the\noptions into CreateOptions"),
         (MAKE, 0, 0, "2  borrow() makes an impl"),
-        (CORE, 0, 0, "3  make_layout() checks the\nsizes, and writes them"),
+        (CORE, 0, 0, "3  make_layout() checks sizes\nand strides, and writes them"),
         (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
         (BACKEND, 0, 0, "5  checks the memory, if a\nbackend or a device is given"),
         (CALL, 0, 1, "6  returns\nthe handle")]),

@@ -57,8 +57,6 @@ TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, ui
 TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE struct CopyingState<void>;
-TENON_DETAIL_INSTANCE Error borrow<void>(const DataPtr&, const Dims&, const CreateOptions&,
-                                         Deleter*, NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error allocate_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error make_owned<void>(ShapeArg, const CreateOptions&, bool,
                                              NewTensor&) noexcept;

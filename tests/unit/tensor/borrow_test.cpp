@@ -19,7 +19,7 @@ TEST_CASE("borrow: the tensor has the deleter, after a failure the caller still 
     const Dims sizes{size};
     tenon::detail::NewTensor impl;
     const detail::CreateOptions plan(own::ScalarType::Float);
-    const Error error = detail::borrow(data, sizes, plan, &deleter, impl);
+    const Error error = detail::borrow(data, sizes, {}, plan, &deleter, impl);
     CHECK(error == (size < 0 ? Error::InvalidArgument : Error::Ok));
     CHECK(static_cast<bool>(deleter) == (size < 0));
     impl.reset();
@@ -37,7 +37,7 @@ TEST_CASE("borrow_checked: an importer's type must be the pointer's, unless that
   CHECK(detail::borrow_checked(bytes, {1}, {}, {}, plan, nullptr, impl) == Error::Ok);
 }
 
-TEST_CASE("borrow_checked: strides that are refused come after the deleter, which runs once") {
+TEST_CASE("borrow_checked: where strides are refused the deleter runs once") {
   Calls calls;
   float data[6] = {};
   Deleter deleter(data, calls.deleter());
