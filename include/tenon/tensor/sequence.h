@@ -105,7 +105,7 @@ void store_range(ScalarType type, void* out, Number start, Number step, int64_t 
 
 template <class Number>
 Error make_range(Number start, Number end, Number step, const CreateOptions& opts,
-                 NewTensor& draft) noexcept {
+                 NewTensor& tensor) noexcept {
   const ScalarType type = opts.type;
   int64_t count = 0;
   TENON_TRY(arange_count(start, end, step, count));
@@ -116,8 +116,8 @@ Error make_range(Number start, Number end, Number step, const CreateOptions& opt
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_row_major({count}, opts, false, draft));
-  return fill_new(fields(draft), count, "", nullptr, [&](void* out) noexcept {
+  TENON_TRY(make_row_major({count}, opts, false, tensor));
+  return fill_new(fields(tensor), count, "", nullptr, [&](void* out) noexcept {
     store_range(type, out, start, step, count);
     return Error::Ok;
   });
@@ -129,7 +129,7 @@ inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scal
 }
 
 TENON_TEMPLATE_INLINE Error make_arange(const Scalar& start, const Scalar& end, const Scalar& step,
-                                        const CreateOptions& opts, NewTensor& draft) noexcept {
+                                        const CreateOptions& opts, NewTensor& tensor) noexcept {
   for (const Scalar* argument : {&start, &end, &step}) {
     if (argument->isComplex()) {
       return fail(Error::InvalidType, "the complex value ", *argument, " has no order");
@@ -141,14 +141,14 @@ TENON_TEMPLATE_INLINE Error make_arange(const Scalar& start, const Scalar& end, 
         return fail(Error::InvalidArgument, "the value ", *argument, " does not fit Long");
       }
     }
-    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), opts, draft);
+    return make_range(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), opts, tensor);
   }
-  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), opts, draft);
+  return make_range(start.to<double>(), end.to<double>(), step.to<double>(), opts, tensor);
 }
 
 /// Counts along `axis`, or through all elements in row-major order.
 TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
-                                      const CreateOptions& opts, NewTensor& draft) noexcept {
+                                      const CreateOptions& opts, NewTensor& tensor) noexcept {
   const ScalarType type = opts.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -174,10 +174,10 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_row_major(sizes, opts, false, draft));
+  TENON_TRY(make_row_major(sizes, opts, false, tensor));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return fill_new(
-      fields(draft), numel, "iota",
+      fields(tensor), numel, "iota",
       [&](Backend& backend, const auto& out) { return backend.iota(out, wrapped); },
       [&](void* out) noexcept {
         if (!axis.has_value()) return store_range<int64_t>(type, out, 0, 1, numel), Error::Ok;
@@ -196,15 +196,15 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
 }
 
 TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opts,
-                                     NewTensor& draft) noexcept {
+                                     NewTensor& tensor) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(opts.type, 1, one));
-  TENON_TRY(make_row_major(sizes, opts, true, draft));
+  TENON_TRY(make_row_major(sizes, opts, true, tensor));
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
   const bool is_zero = opts.backend == nullptr;
   return fill_new(
-      fields(draft), n * m, "eye",
+      fields(tensor), n * m, "eye",
       [](Backend& backend, const auto& out) { return backend.eye(out); },
       [&](void* data) noexcept {
         auto* const out = static_cast<char*>(data);
@@ -243,9 +243,9 @@ struct Arange {
     const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
                                                                        : own::ScalarType::Float;
     const detail::CreateOptions opts = detail::create_options_of(otherwise, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_arange(start, end, step, opts, draft);
-    return detail::return_to_user<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    const Error error = detail::make_arange(start, end, step, opts, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -265,9 +265,9 @@ struct Iota {
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
     const detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Long, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_iota(sizes, axis, opts, draft);
-    return detail::return_to_user<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    const Error error = detail::make_iota(sizes, axis, opts, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -289,9 +289,9 @@ struct Eye {
   Out operator()(detail::DimArg n, detail::DimArg m, Options&&... options) const {
     const detail::CreateOptions opts =
         detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_eye({n, m}, opts, draft);
-    return detail::return_to_user<Out>(function, error, draft, opts.backend);
+    detail::NewTensor tensor;
+    const Error error = detail::make_eye({n, m}, opts, tensor);
+    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
