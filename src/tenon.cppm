@@ -55,8 +55,7 @@ using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
     tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz;
 // core/strides.h
 using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::compute_offset_range,
-    tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous,
-    tenon::may_overlap;
+    tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous, tenon::may_overlap;
 // core/tensor_view.h
 using tenon::TensorView, tenon::ViewWithLists;
 // kernels/cast.h
@@ -99,7 +98,11 @@ using tenon::TensorAccessor, tenon::accessor;
 using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_stack, tenon::cat_out,
     tenon::stack_out;
 // tensor/clone.h
-using tenon::CloneTensor, tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr;
+using tenon::CloneTensor, tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::Deallocation,
+    tenon::toString, tenon::backend_of, tenon::BackendCopy, tenon::CloneTensorTo,
+    tenon::BackendTransfer, tenon::backend_copy, tenon::clone_tensor_ptr_to,
+    tenon::backend_transfer, tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to,
+    tenon::try_backend_transfer, tenon::backend_deallocate, tenon::synchronize;
 // tensor/copy.h
 using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::fill_, tenon::zero_,
     tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::to_string;
@@ -142,13 +145,8 @@ using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_tensor,
 // tensor/sequence.h
 using tenon::Arange, tenon::Iota, tenon::Eye, tenon::arange, tenon::iota, tenon::eye,
     tenon::try_arange, tenon::try_iota, tenon::try_eye;
-// tensor/split.h
-using tenon::split, tenon::try_split, tenon::chunk, tenon::try_chunk, tenon::unbind,
-    tenon::try_unbind;
 // tensor/tensor.h
-using tenon::Tensor, tenon::TensorPtr;
-// tensor/tensor_arg.h
-using tenon::TensorArg;
+using tenon::Tensor, tenon::TensorPtr, tenon::TensorArg;
 // tensor/tensor_impl.h
 using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
 // tensor/tensor_ptr.h
@@ -158,11 +156,6 @@ using tenon::MakeTensor, tenon::make_tensor_ptr, tenon::make_tensor_impl_ptr, te
 // tensor/tensor_ptr_maker.h
 using tenon::TensorPtrMaker, tenon::ForBlob, tenon::for_blob, tenon::FromBlob, tenon::from_blob,
     tenon::try_from_blob, tenon::tensor_from_blob, tenon::try_tensor_from_blob;
-// tensor/transfer.h
-using tenon::Deallocation, tenon::toString, tenon::backend_of, tenon::BackendCopy,
-    tenon::CloneTensorTo, tenon::BackendTransfer, tenon::backend_copy, tenon::clone_tensor_ptr_to,
-    tenon::backend_transfer, tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to,
-    tenon::try_backend_transfer, tenon::backend_deallocate, tenon::synchronize;
 // tensor/values.h
 using tenon::equal, tenon::try_equal, tenon::allclose, tenon::try_allclose, tenon::MinMax,
     tenon::MeanStd, tenon::Summary, tenon::min_max, tenon::try_min_max, tenon::mean_std,
@@ -173,7 +166,8 @@ using tenon::view, tenon::try_view, tenon::reshape, tenon::try_reshape, tenon::f
     tenon::narrow, tenon::try_narrow, tenon::transpose, tenon::try_transpose, tenon::permute,
     tenon::try_permute, tenon::squeeze, tenon::try_squeeze, tenon::unsqueeze, tenon::try_unsqueeze,
     tenon::expand, tenon::try_expand, tenon::flip, tenon::try_flip, tenon::as_strided,
-    tenon::try_as_strided, tenon::view_as_type, tenon::try_view_as_type;
+    tenon::try_as_strided, tenon::view_as_type, tenon::try_view_as_type, tenon::split,
+    tenon::try_split, tenon::chunk, tenon::try_chunk, tenon::unbind, tenon::try_unbind;
 // exchange/assign.h
 using tenon::assign, tenon::can_assign, tenon::copy_to;
 // exchange/binary.h

@@ -12,9 +12,9 @@
 #include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
-#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/from_values.h"
+#include "tenon/tensor/make.h"
 #include "tenon/tensor/resize.h"
 
 /// TENON_COMPILED: the large functions are declared, not defined: the program links to

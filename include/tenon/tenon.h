@@ -39,13 +39,10 @@
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"
-#include "tenon/tensor/split.h"
 #include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 #include "tenon/tensor/tensor_impl.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 
 #include "tenon/exchange/assign.h"

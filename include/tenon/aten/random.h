@@ -7,7 +7,7 @@
 #include "tenon/aten/errors.h"
 #include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

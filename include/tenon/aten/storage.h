@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "tenon/core/atomic.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/new_tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

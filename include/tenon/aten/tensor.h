@@ -40,8 +40,8 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {
     fill(fields, 0);
   }
-  /// A view of `source`, whose keys it has, as ATen's views do; `offset` is that of element 0 in the
-  /// storage, in elements.
+  /// A view of `source`, with its keys, as ATen's views have. Element 0 is `offset` elements behind
+  /// the storage's start.
   ManagedImpl(const at::Tensor& source, const TensorFields& fields, int64_t offset)
       : c10::TensorImpl(VIEW, c10::Storage(source.storage()), source.key_set(),
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {

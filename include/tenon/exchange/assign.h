@@ -6,7 +6,7 @@
 
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/copy.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -10,7 +10,7 @@
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/location.h"
 #include "tenon/tensor/make.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 

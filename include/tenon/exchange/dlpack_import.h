@@ -9,9 +9,9 @@
 #include "tenon/exchange/dlpack_check.h"
 #include "tenon/exchange/dlpack_export.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/location.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

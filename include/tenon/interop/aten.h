@@ -14,7 +14,7 @@
 #include "tenon/aten/device.h"
 #include "tenon/aten/errors.h"
 #include "tenon/exchange/blob.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -8,7 +8,6 @@
 
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 // The namespace of the mdspan that as_mdspan<T, N>() gives; not defined where there is none.
 #if __has_include(<mdspan>) && __cplusplus > 202002L

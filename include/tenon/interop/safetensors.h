@@ -11,7 +11,7 @@
 #include "tenon/interop/files/safetensors_header.h"
 #include "tenon/interop/files/safetensors_shards.h"
 #include "tenon/interop/files/safetensors_writer.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 

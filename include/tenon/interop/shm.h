@@ -46,7 +46,7 @@
 #include "tenon/core/result.h"
 #include "tenon/interop/files/file.h"
 #include "tenon/interop/processes/shm_header.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 

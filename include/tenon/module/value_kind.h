@@ -10,7 +10,7 @@
 #include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 

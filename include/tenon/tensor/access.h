@@ -6,7 +6,7 @@
 // at::Tensor that has no strided memory, see docs/aten.md.
 #pragma once
 
-#include "tenon/tensor/elements.h"
+#include "tenon/tensor/accessor.h"
 #include "tenon/tensor/handle.h"
 
 TENON_BEGIN_NAMESPACE

@@ -2,7 +2,7 @@
 // Meta tensors, which have a type and a shape but no data, with names of their dimensions.
 #pragma once
 
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "tenon/kernels/random_elements.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/sequence.h"
-#include "tenon/tensor/transfer.h"
 
 #if !TENON_HEAP || !TENON_HAS_THREADS
 #error "tenon/tensor/expr.h: ExprBackend needs the heap and threads"

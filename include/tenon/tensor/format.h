@@ -12,7 +12,7 @@
 
 #include "tenon/tensor/format_numbers.h"
 #include "tenon/tensor/location.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 

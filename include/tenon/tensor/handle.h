@@ -5,14 +5,14 @@
 #include "tenon/config.h"
 
 #if TENON_ATEN_MODE
-#include "tenon/aten/draft.h"
+#include "tenon/aten/handle.h"
 #else
 
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/new_tensor.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE

@@ -189,5 +189,194 @@ Out return_to_user(const char* function, Error error) {
   return return_to_user<Out>(function, error, typename IsResult<Out>::Value());
 }
 
+/// Whether memory that came as a pointer may hold elements of `type`.
+TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
+  TENON_TRY(check_type(type));
+  if (!data.is_raw() && type != data.type()) {
+    return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
+                type, "; pass a void* to reinterpret the bytes");
+  }
+  return Error::Ok;
+}
+
+/// Gives a tensor with a layout its memory, which is the caller's. On success it takes `release`,
+/// which may be null.
+TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
+                                       Deleter* release, ImplFields& made) noexcept {
+  made.data = data.get();
+  if (made.data == nullptr && made.layout.numel != 0 && !data.is_placeholder() &&
+      opts.device.type() != DeviceType::Meta) {
+    return fail(Error::InvalidArgument, "the data is null, but sizes ", made.layout.sizes(),
+                " hold ", made.layout.numel, " elements; a literal nullptr makes a placeholder");
+  }
+  made.type = opts.type;
+  made.device = opts.device;
+  made.readonly = data.is_readonly();
+  made.finalize(opts.dynamism);
+  if (release != nullptr && *release) {
+    made.ownership = Ownership::Adopted;
+    made.deleter.fill(std::move(*release));
+  }
+  return Error::Ok;
+}
+
+/// A tensor over the caller's memory. On success it takes `release`, which may be null.
+///
+/// Inlined: from_blob() takes 350 instructions so, 423 else; a program with one call is no larger.
+template <class = void>
+TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, StridesArg given,
+                                 const CreateOptions& opts, Deleter* release,
+                                 NewTensor& tensor) noexcept {
+  if (release != nullptr && release->error() != Error::Ok) return fail_no_memory("the deleter");
+  TENON_TRY(make_impl(tensor, metadata_backend_of(opts.backend)));
+  ImplFields& made = fields(tensor);
+  const size_t element_size = elementSize(opts.type);
+  if (given.dim_order != nullptr || given.strides != nullptr) {
+    TENON_TRY(lay_out(sizes, given, element_size, made.layout));
+  } else {
+    TENON_TRY(check_dims("sizes", sizes));
+    TENON_TRY(make_layout({sizes}, element_size, made.layout));
+  }
+  return set_memory(data, opts, release, made);
+}
+/// borrow() of any strides, once the type is checked against the pointer's.
+TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
+                                           const Dims& dim_order, const Dims& strides,
+                                           const CreateOptions& opts, Deleter* release,
+                                           NewTensor& tensor) noexcept {
+  TENON_TRY(check_pointer_type(data, opts.type));
+  return borrow(data, sizes, {&dim_order, &strides}, opts, release, tensor);
+}
+
+/// Lets the backend that owns borrowed memory check it and count it.
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
+                                                          NewTensor& tensor) noexcept {
+  if (BackendAccess::is_host_heap(backend)) return Error::Ok;
+  BackendState* const state = state_of(backend);
+  if (state == nullptr) return fail_stateless(backend, 0);
+  ImplFields& made = fields(tensor);
+  TENON_TRY(state->check_pointer(made.data, made.type, made.layout));
+  // The block of the metadata already counts as one in use.
+  if (made.metadata_backend == state) {
+    set_data_backend(*state, made);
+    return Error::Ok;
+  }
+  void* nothing = nullptr;
+  TENON_TRY(state->allocate(0, kDataAlignment, nothing));
+  Deleter release;
+  release.own_block(nullptr, *state, 0);
+  set_data_backend(*state, made);
+  made.deleter = chain(std::move(made.deleter), std::move(release));
+  if (made.deleter.error() != Error::Ok) {
+    return fail_no_memory("the deleter");
+  }
+  return Error::Ok;
+}
+
+/// Has borrowed memory checked by the backend that is registered for its device.
+TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
+  return check_device_pointer(made.device, made.data, made.type, made.layout);
+}
+/// attach_backend() where a backend is given, else check_borrowed().
+TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
+                                                     NewTensor& tensor) noexcept {
+  return requested != nullptr ? attach_backend(*requested, tensor) : check_borrowed(fields(tensor));
+}
+
+/// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
+/// device says where it is; the thread's default backend may keep the metadata, no more.
+/// Inlined, so that a call without strides or a deleter links nothing of them.
+template <class Out, class... Options>
+TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
+                                      StridesArg given, Deleter* release, Options&... options) {
+  constexpr bool kHasBackend = has_backend_v<Options...>;
+  static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
+                "a backend says its device");
+  CreateOptions opts = create_options_of(data.type(), options...);
+  NewTensor tensor;
+  Error error = Error::Ok;
+  if constexpr (has_type_v<Options...>) error = check_pointer_type(data, opts.type);
+  if constexpr (kHasBackend) opts.device = opts.requested->device();
+  if (error == Error::Ok) error = borrow(data, sizes, given, opts, release, tensor);
+  if constexpr (kHasBackend) {
+    if (error == Error::Ok) error = attach_backend(*opts.requested, tensor);
+  } else if constexpr (count_of<Options...>(Option::Device) != 0) {
+    if (error == Error::Ok) error = check_borrowed(fields(tensor));
+  }
+  return return_to_user<Out>(function, error, tensor);
+}
+
+// --- Views --------------------------------------------------------------------------------------
+
+/// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
+/// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
+TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type,
+                                        int64_t storage_offset, ImplFields& made) noexcept {
+  const TensorFields& from = fields(source);
+  TENON_TRY(check_not_deallocated(from, "the source tensor"));  // by a backend's code, meanwhile
+  const OffsetRange& old = from.layout.offsets;
+  const OffsetRange& offsets = made.layout.offsets;
+  const auto old_size = static_cast<int64_t>(elementSize(from.type));
+  const auto size = static_cast<int64_t>(elementSize(type));
+  int64_t start = 0;  // in bytes from the source's element 0, like what follows
+  int64_t begin = 0;
+  int64_t end = 0;  // without elements it is `begin`, which may be the source's end
+  if (!multiply(storage_offset, size, start) || !add(start, offsets.min * size, begin) ||
+      !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
+      end > (old.max + 1) * old_size) {
+    return fail(Error::OutOfBounds, "a view of sizes ", made.layout.sizes(), ", strides ",
+                made.layout.strides(), " at offset ", storage_offset,
+                " reaches beyond the source's elements at offsets ", old.min, " to ", old.max);
+  }
+  if (from.data != nullptr) made.data = static_cast<char*>(from.data) + start;
+  made.type = type;
+  made.device = from.device;
+  made.opaque = from.opaque;
+  made.data_backend = from.data_backend;
+  made.ownership = Ownership::View;
+  made.readonly = from.readonly;
+  made.finalize(from.dynamism);
+  keep_memory(source, made);
+  return Error::Ok;
+}
+
+/// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
+/// source's, else the thread's default; null for the heap.
+TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
+  BackendState* const own = metadata_backend_of(fields(source));
+  return own != nullptr ? own : metadata_backend_of(current_backend());
+}
+/// Whether that may call a backend.
+inline bool asks_for_metadata(const TensorArg& source) noexcept {
+  return fields(source).metadata_backend != nullptr || current_backend() != nullptr;
+}
+
+/// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
+TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
+                                    const Dims& dim_order, const Dims& strides,
+                                    int64_t storage_offset, NewView& tensor) noexcept {
+  TENON_TRY(check_defined(source, "the source tensor"));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
+  const SourceGuard kept(source, asks_for_metadata(source));
+  TENON_TRY(make_impl(tensor, metadata_backend_like(kept.arg)));
+  const TensorFields& from = fields(kept.arg);
+  const Layout& old = from.layout;
+  Layout& layout = fields(tensor).layout;
+  const size_t element_size = elementSize(from.type);
+  const ArrayRef<int64_t> new_sizes = sizes.empty() ? old.sizes() : ArrayRef<int64_t>(sizes);
+  if (!dim_order.empty() || !strides.empty() || new_sizes.size() != old.rank()) {
+    TENON_TRY(make_layout({new_sizes, strides, dim_order}, element_size, layout));
+  } else {
+    ptrdiff_t numel = 0;
+    TENON_TRY(compute_numel(new_sizes, element_size, numel));
+    layout = old;
+    TENON_TRY(layout.check());
+    if (new_sizes != old.sizes()) TENON_TRY(layout.resize(new_sizes, numel));
+  }
+  return attach_view(kept.arg, from.type, storage_offset, fields(tensor));
+}
+
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "tenon/backend/calls.h"
+#include "tenon/tensor/accessor.h"
 #include "tenon/tensor/deleter.h"
-#include "tenon/tensor/elements.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE

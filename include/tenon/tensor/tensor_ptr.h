@@ -7,9 +7,8 @@
 // would find std::empty.
 #pragma once
 
-#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/from_values.h"
-#include "tenon/tensor/nested.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 

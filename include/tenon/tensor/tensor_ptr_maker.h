@@ -2,7 +2,7 @@
 // for_blob and from_blob: tensors over memory that somebody else allocated.
 #pragma once
 
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 

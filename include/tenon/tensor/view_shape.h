@@ -2,7 +2,7 @@
 // ViewShape: computes a view's sizes, strides and offset.
 #pragma once
 
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -8,8 +8,8 @@
 #include <tenon/exchange/assign.h>
 #include <tenon/exchange/binary.h>
 #include <tenon/exchange/blob.h>
+#include <tenon/tensor/clone.h>
 #include <tenon/tensor/tensor_ptr.h>
-#include <tenon/tensor/transfer.h>
 
 #include "backend/helpers.h"
 #include "naive.h"

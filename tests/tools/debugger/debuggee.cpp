@@ -10,7 +10,7 @@
 #include <tenon/exchange/blob.h>
 #include <tenon/module/evalue.h>
 #include <tenon/tenon.h>
-#include <tenon/tensor/transfer.h>
+#include <tenon/tensor/clone.h>
 #include <unistd.h>
 
 #include <cmath>

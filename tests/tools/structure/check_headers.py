@@ -28,16 +28,16 @@ ALONE = ("files", "libraries", "processes")
 LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
           "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
 
-ATEN_LAYERS = {"tensor.h": "tensor", "draft.h": "tensor", "storage.h": "tensor", "random.h": "tensor"}  # the others: core
+ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "storage.h": "tensor", "random.h": "tensor"}  # the others: core
 
 # Those of core to module that choose between ATen's types and tenon's; named in docs/architecture.md.
-MODE_HEADERS = {"tenon/core/mode.h", "tenon/tensor/tensor.h", "tenon/tensor/tensor_arg.h", "tenon/tensor/handle.h"}
+MODE_HEADERS = {"tenon/core/mode.h", "tenon/tensor/tensor.h", "tenon/tensor/handle.h"}
 
 MODELESS = tuple(f"tenon/{layer}/" for layer in ("core", "kernels", "backend", "tensor", "exchange", "module"))
 
 # By the header and the variable's name, with what makes several of them right; see config.h.
 DUPLICATES = {
-    ("tenon/aten/draft.h", "cpu"): "a constant",
+    ("tenon/aten/handle.h", "cpu"): "a constant",
     ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
     ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
     ("tenon/exchange/dlpack_export.h", "releases"): "each library counts its own calls",

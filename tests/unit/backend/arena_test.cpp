@@ -6,9 +6,9 @@
 #include "tenon/backend/tracking.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/exchange/dlpack.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "support/catch.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 namespace pmr_test {

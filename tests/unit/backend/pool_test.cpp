@@ -6,8 +6,8 @@
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/creators.h"
-#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 namespace pool_test {

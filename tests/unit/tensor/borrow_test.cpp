@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who has the deleter after a failure.
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 #include "support/catch.h"
 #include "tenon/tenon.h"

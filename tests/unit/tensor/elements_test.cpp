@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the members of Tensor and the functions of access.h share is tested through those; here,
 // whose name an error has.
-#include "tenon/tensor/elements.h"
+#include "tenon/tensor/accessor.h"
 
 #include "support/catch.h"
 

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "support/catch.h"
-#include "tenon/backend/template.h"
 #include "tenon/backend/backend.h"
+#include "tenon/backend/template.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 

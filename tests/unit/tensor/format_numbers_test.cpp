@@ -202,6 +202,7 @@ TEST_CASE("to_string: a complex number is its two parts, which are two columns")
 }
 
 // What numpy.array2string of NumPy 2.4.6 gives.
+// A promise of docs/guarantees.md.
 TEST_CASE("to_string: a power of two has the fewest digits, even where they are not the nearest") {
   tests::check_texts({
       {print(std::ldexp(1.0, -24), kAll), "5.960464477539063e-08"},
@@ -216,6 +217,7 @@ TEST_CASE("to_string: a power of two has the fewest digits, even where they are 
   });
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("to_string: the digits of the smallest and largest numbers are all computed") {
   const auto smallest = std::numeric_limits<double>::denorm_min();
   tests::check_texts({

@@ -7,10 +7,10 @@
 
 #include "support/catch.h"
 #include "tenon/backend/arena.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 

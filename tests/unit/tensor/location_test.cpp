@@ -4,10 +4,10 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/backend/backend.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/transfer.h"
 #include "tensor/helpers.h"
 
 namespace location_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/nested.h"
+#include "tenon/tensor/from_values.h"
 
 #include <complex>
 #include <deque>

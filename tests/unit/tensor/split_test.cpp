@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/split.h"
+#include "tenon/tensor/view.h"
 
 #include "support/catch.h"
 #include "tenon/tenon.h"

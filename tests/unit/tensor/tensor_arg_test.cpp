@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 #include "support/catch.h"
 #include "tenon/tenon.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/transfer.h"
+#include "tenon/tensor/clone.h"
 
 #include "backend/calling_backend.h"
 #include "backend/device_helpers.h"

@@ -10,7 +10,7 @@
 #include "tenon/interop/files/file.h"
 #include "tenon/interop/files/npy_header.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 

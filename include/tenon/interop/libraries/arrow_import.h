@@ -7,7 +7,7 @@
 #include "tenon/interop/libraries/arrow_tensor_type.h"
 #include "tenon/interop/libraries/arrow_types.h"
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -4,7 +4,6 @@
 
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

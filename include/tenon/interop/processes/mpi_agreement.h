@@ -8,7 +8,7 @@
 
 #include "tenon/interop/processes/mpi_datatype.h"
 #include "tenon/interop/processes/mpi_part.h"
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

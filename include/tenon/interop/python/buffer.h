@@ -12,7 +12,7 @@
 
 #include "tenon/interop/libraries/element_types.h"
 #include "tenon/kernels/byte_order.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

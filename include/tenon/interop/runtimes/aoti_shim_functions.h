@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tenon/interop/runtimes/aoti_handles.h"
-#include "tenon/tensor/borrow.h"
 #include "tenon/tensor/copy.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

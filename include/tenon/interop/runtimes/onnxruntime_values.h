@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tenon/module/tensor_spec.h"
-#include "tenon/tensor/borrow.h"
+#include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

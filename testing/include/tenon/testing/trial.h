@@ -13,10 +13,9 @@
 #include "tenon/exchange/assign.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/tensor/access.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/tensor.h"
-#include "tenon/tensor/tensor_arg.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 
 TENON_BEGIN_NAMESPACE

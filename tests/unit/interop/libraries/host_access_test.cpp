@@ -2,9 +2,9 @@
 #include "tenon/interop/libraries/host_access.h"
 
 #include "support/catch.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/transfer.h"
 
 namespace host_access_test {
 

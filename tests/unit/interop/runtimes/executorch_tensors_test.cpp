@@ -11,11 +11,11 @@
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
 #include "tenon/backend/template.h"
+#include "tenon/tensor/clone.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/transfer.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 

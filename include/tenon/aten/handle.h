@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ATen mode's part of tensor/handle.h: turns a draft into an at::Tensor, and
-// exchanges its memory.
+// ATen mode's part of tensor/handle.h: turns a NewTensor into an at::Tensor, and exchanges its
+// memory.
 //
 // The memory is a c10::Storage's. Behind that is the impl that the draft was, which releases it:
 // see fields_behind(). Whoever shares the storage, a view of tenon's or ATen's, and every
@@ -20,7 +20,7 @@
 #include "tenon/aten/errors.h"
 #include "tenon/aten/random.h"
 #include "tenon/aten/storage.h"
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/new_tensor.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

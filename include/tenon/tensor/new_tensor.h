@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "tenon/tensor/tensor_arg.h"
+#include "tenon/tensor/tensor.h"
 #include "tenon/tensor/tensor_impl.h"
 
 TENON_BEGIN_NAMESPACE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ATen mode: tensors in the making, and how their storages are made, grow and are exchanged.
-#include "tenon/aten/draft.h"
+#include "tenon/aten/handle.h"
 
 #include <ATen/ops/ones.h>
 
@@ -8,7 +8,7 @@
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
-namespace draft_test {
+namespace aten_handle_test {
 
 using namespace tenon;
 using namespace tests;
@@ -146,4 +146,4 @@ TEST_CASE("ATen draft: ATen may exchange memory that is held, which lives on") {
   CHECK(deleter.count == 1);
 }
 
-}  // namespace draft_test
+}  // namespace aten_handle_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/tensor/draft.h"
+#include "tenon/tensor/new_tensor.h"
 
 #include "support/catch.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/resize.h"
 #include "tensor/helpers.h"
 
-namespace draft_test {
+namespace new_tensor_test {
 
 using namespace tenon;
 using namespace tests;
@@ -42,4 +42,4 @@ TEST_CASE("draft: an owner keeps the memory alive and counts as a borrow") {
   CHECK(data[3] == 1);
 }
 
-}  // namespace draft_test
+}  // namespace new_tensor_test
