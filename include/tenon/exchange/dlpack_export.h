@@ -173,7 +173,7 @@ TENON_NOINLINE Out export_copy(const char* function, const TensorArg& t) {
     if (!copy.ok()) return copy.error();
   }
   Managed* made = nullptr;
-  return return_to_user<Out>(function, make_export(*copy, kDLPackIsCopied, made), made);
+  return return_to_user<Out>(function, make_export(*copy, kDLPackIsCopied, made), std::move(made));
 }
 
 template <class Out, class Managed>
@@ -181,7 +181,7 @@ Out export_dlpack(const char* function, const TensorArg& t, bool copy) {
   static_assert(is_versioned_v<Managed>, "to_dlpack_legacy() makes structs without a version");
   if (copy) return export_copy<Out, Managed>(function, t);
   Managed* made = nullptr;
-  return return_to_user<Out>(function, make_export(t, 0, made), made);
+  return return_to_user<Out>(function, make_export(t, 0, made), std::move(made));
 }
 
 template <class Out, class Managed>
@@ -196,7 +196,7 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
              "or for a copy");
   }
   if (error == Error::Ok) error = make_export(t, 0, made);
-  return return_to_user<Out>(function, error, made);
+  return return_to_user<Out>(function, error, std::move(made));
 }
 
 }  // namespace detail

@@ -161,14 +161,14 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const
 }
 
 /// What `function` returns: the value, or the error under its name, thrown or in a Result.
-template <class Out, class T>
-Out return_to_user(const char* function, Error error, T&& value) {
+template <class Out>
+Out return_to_user(const char* function, Error error, typename IsResult<Out>::Value&& value) {
   if constexpr (IsResult<Out>::value) {
     if (error != Error::Ok) return add_context(function, error);
   } else {
     raise_if(function, error);
   }
-  return Out(std::forward<T>(value));
+  return Out(std::move(value));
 }
 /// What a creator returns: the handle of a new tensor. Tells `backend`, unless that is null, that
 /// the tensor is in its memory.

@@ -56,7 +56,8 @@ inline PyObject* export_capsule(const char* function, const TensorArg& t, bool v
   }
   DLManagedTensorVersioned* managed = nullptr;
   const Error error = make_export(t, flags, managed);
-  return make_capsule(return_to_user<Result<DLManagedTensorVersioned*>>(function, error, managed));
+  return make_capsule(
+      return_to_user<Result<DLManagedTensorVersioned*>>(function, error, std::move(managed)));
 }
 
 /// Releases a struct from Python, whose deleter may ask for the GIL.
