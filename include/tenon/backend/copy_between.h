@@ -176,7 +176,7 @@ class HostElements {
  public:
   TENON_TEMPLATE_INLINE Error make(const TensorView& like) noexcept {
     const size_t size = elementSize(own_type(like.type));
-    TENON_TRY(make_layout({like.sizes}, size, layout_));
+    TENON_TRY(layout_.make_row_major(like.sizes, size));
     TENON_TRY(buffer_.allocate(static_cast<size_t>(layout_.numel) * size));
     location.view = {buffer_.data(), like.type, Device(), layout_.sizes(), layout_.strides()};
     return Error::Ok;

@@ -112,8 +112,8 @@ struct BackendState {
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
   /// Writes `count` elements from `data` on: by `by_backend`, or where that is null or returns
-  /// NotSupported by `by_host`. They are seen as `layout`, or if that has another number of
-  /// elements, as those of a new tensor without a shape has, as one row.
+  /// NotSupported by `by_host`. They are seen as `layout`, or where the count includes gaps, as one
+  /// row.
   virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
                      const char* operation, FillByBackend by_backend,
                      FillByHost by_host) noexcept = 0;

@@ -93,6 +93,15 @@ class Layout {
     set_count(pass.numel());
     return true;
   }
+  /// Checks sizes and makes their row-major layout.
+  /// Errors: those of make_layout().
+  TENON_ALWAYS_INLINE Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
+    TENON_TRY(set_rank(sizes.size()));
+    detail::ShapeProduct pass = write(sizes.data());
+    if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
+    set_count(pass.numel());
+    return Error::Ok;
+  }
   /// Takes other sizes, of `count` elements, as compute_numel() says: row-major.
   /// Errors: OutOfMemory; then nothing has changed.
   Error set_sizes(ArrayRef<int64_t> sizes, ptrdiff_t count) noexcept {
@@ -199,13 +208,6 @@ class Layout {
       if (to.sizes[d] != 0) product *= static_cast<ptrdiff_t>(to.sizes[d]);
     }
     row_major = false;
-  }
-  TENON_ALWAYS_INLINE Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
-    TENON_TRY(set_rank(sizes.size()));
-    detail::ShapeProduct pass = write(sizes.data());
-    if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
-    set_count(pass.numel());
-    return Error::Ok;
   }
   /// Makes a layout that may have another dim order and strides of any kind.
   Error make_strided(const LayoutArgs& args, size_t element_size) noexcept {

@@ -50,7 +50,7 @@ TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const Te
   if (data == nullptr && nbytes != 0) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
-  TENON_TRY(make_layout({tensor.layout.sizes()}, elementSize(tensor.type), layout));
+  TENON_TRY(layout.make_row_major(tensor.layout.sizes(), elementSize(tensor.type)));
   location.view = {const_cast<void*>(data), public_type(tensor.type), Device(), layout.sizes(),
                    layout.strides()};
   return Error::Ok;

@@ -51,7 +51,7 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
   const Dims sizes =
       is_contiguous ? Dims{count} : leading_sizes(from.layout.sizes(), from.layout.numel, count);
   TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(make_layout({sizes}, element_size, rows));
+  TENON_TRY(rows.make_row_major(sizes, element_size));
   bytes.resize(static_cast<size_t>(rows.numel) * element_size);
   Error error = Error::Ok;
   if (there.backend != nullptr && call_optional(*there.backend, "to_binary", error, [&] {

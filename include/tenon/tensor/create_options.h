@@ -101,7 +101,7 @@ struct CreateOptions {
   Backend* requested = nullptr;    // among the options; may be the host's heap
   Backend* backend = nullptr;      // gives new memory and metadata; null for the heap
   Generator* generator = nullptr;  // null for the thread's own
-  ptrdiff_t count = 1;             // elements to allocate, gaps included; see RowMajor::check()
+  ptrdiff_t count = 1;             // elements to allocate, gaps included, as check_shape() says
 
   /// Without options: on the heap, whatever BackendScope there is.
   explicit CreateOptions(ScalarType t,

@@ -166,7 +166,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
   Dims sizes(whole.sizes);
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] = t.shown(d);
   TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(make_layout({sizes}, size, compact));
+  TENON_TRY(compact.make_row_major(sizes, size));
   TENON_TRY(buffer.allocate(static_cast<size_t>(compact.numel) * size));
   t.data = buffer.data();
   t.strides = compact.strides();

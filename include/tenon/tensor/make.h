@@ -235,7 +235,7 @@ TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, Strides
     TENON_TRY(lay_out(sizes, given, element_size, made.layout));
   } else {
     TENON_TRY(check_dims("sizes", sizes));
-    TENON_TRY(make_layout({sizes}, element_size, made.layout));
+    TENON_TRY(made.layout.make_row_major(sizes, element_size));
   }
   return set_memory(data, opts, release, made);
 }

@@ -127,7 +127,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
                                  void* data = nullptr) {
     const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
-    detail::raise_if("TensorImpl", make_layout({shape}, elementSize(type), fields_.layout));
+    detail::raise_if("TensorImpl", fields_.layout.make_row_major(shape, elementSize(type)));
     fields_.finalize(TensorShapeDynamism::STATIC);
   }
   /// With lists that may be null for defaults. A constructor apart, so that a program that gives

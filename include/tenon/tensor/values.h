@@ -172,7 +172,7 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
                                         HeldLocation& from, Layout& dense) noexcept {
   TENON_TRY(find_source(tensor, "the tensor", from));
   TENON_TRY(from.keep_while_asking(tensor, false));
-  return make_layout({from.view.sizes}, elementSize(type), dense);
+  return dense.make_row_major(from.view.sizes, elementSize(type));
 }
 
 }  // namespace detail

@@ -277,6 +277,8 @@ TEST_CASE("out of memory: lists and layouts of more than 6 dimensions are refuse
   };
   FAIL_EACH(out([&](Layout& made) { return make_layout(deep, {}, {}, 4, made); }));
   FAIL_EACH(out([&](Layout& made) { return make_layout(deep, Dims(order), deep, 4, made); }));
+  FAIL_EACH_OF("Layout::make_row_major",
+               out([&](Layout& made) { return made.make_row_major(deep, 1); }));
   FAIL_EACH_OF("Layout::set_sizes", out([&](Layout& made) { return made.set_sizes(deep, 1); }));
   FAIL_EACH_OF("Layout::resize", out([&](Layout& made) { return made.resize(deep, 1); }));
   REQUIRE(make_layout(deep, {}, {}, 4, layout) == Error::Ok);

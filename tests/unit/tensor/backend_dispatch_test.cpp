@@ -53,28 +53,30 @@ void check_failures(CountingBackend& b, const char* operation, const char* funct
 
 }  // namespace
 
-TEST_CASE("constant: creators ask the backend, for all of the memory as one row or one element") {
+TEST_CASE(
+    "constant: creators ask the backend, for the tensor, or for its memory as one row if it has "
+    "gaps") {
   CountingBackend b;
-  const auto asked = [&b](const TensorPtr& t, int64_t count) {
+  const auto asked = [&b](const TensorPtr& t, const Longs& sizes, const Longs& strides) {
     check_alone(b, "constant");
     CHECK(b.last.data == const_data_ptr(t));
     CHECK(b.last.type == t->scalar_type());
-    CHECK(b.last.sizes == (count == 1 ? Longs{} : Longs{count}));
-    CHECK(b.last.strides == (count == 1 ? Longs{} : Longs{1}));
+    CHECK(b.last.sizes == sizes);
+    CHECK(b.last.strides == strides);
     b.calls.clear();
   };
   const TensorPtr t = full({2, 3}, 7, ScalarType::Int, b);
-  asked(t, 6);
+  asked(t, {2, 3}, {3, 1});
   CHECK(element<int32_t>(b) == 7);
   CHECK(raw<int32_t>(b, t, 6) == Ints(6, 7));
-  asked(ones_strided({2}, {3}, b), 4);  // gaps too
+  asked(ones_strided({2}, {3}, b), {4}, {1});
   CHECK(element<float>(b) == 1.f);
-  asked(zeros({3}, b), 3);
+  asked(zeros({3}, b), {3}, {1});
   CHECK(element<float>(b) == 0.f);
-  asked(ones_like(t), 6);
-  asked(full_like(t, 2), 6);
-  asked(scalar_tensor(4, b), 1);
-  asked(make_tensor_ptr(5, b), 1);
+  asked(ones_like(t), {2, 3}, {3, 1});
+  asked(full_like(t, 2), {2, 3}, {3, 1});
+  asked(scalar_tensor(4, b), {}, {});
+  asked(make_tensor_ptr(5, b), {}, {});
   CHECK(element<int32_t>(b) == 5);
 }
 

@@ -165,7 +165,7 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
   TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
   const auto size = static_cast<int64_t>(elementSize(from.type));
   Layout dense;
-  TENON_TRY(make_layout({from.sizes}, static_cast<size_t>(size), dense));
+  TENON_TRY(dense.make_row_major(from.sizes, static_cast<size_t>(size)));
   Dims sizes, strides;
   for (const int64_t d : from.order) {
     sizes.push_back(dense.sizes()[static_cast<size_t>(d)]);
