@@ -128,7 +128,7 @@ class TENON_EXPORT Backend {
  public:
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
-  virtual ~Backend();
+  inline virtual ~Backend();  // GCC emits the vtable in each file without this "inline"
 
   /// "opencl": for messages. Valid as long as the backend.
   virtual const char* name() const noexcept = 0;

@@ -87,7 +87,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 
   /// Lists blocks still in use to the failure handler, the largest first.
-  ~TrackingBackend() override;
+  inline ~TrackingBackend() override;
 
   const char* name() const noexcept override { return "tracking"; }
 
