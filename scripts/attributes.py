@@ -39,7 +39,7 @@ import sizes  # noqa: E402  (how a program for a Cortex-M4 is built)
 # What to write instead.
 MACROS = {"NOINLINE": "", "COLD": "", "ALWAYS_INLINE": "inline", "UNLIKELY": ""}
 # Uses that other figures decide: the benchmarks' loops over elements, and what is compiled for a GPU.
-BUT_FOR = re.compile(r"^(kernels/|backend/cuda|core/(float_bits|small_float|rounded)\.h)")
+BUT_FOR = re.compile(r"^(kernels/|backend/cuda|core/(float_bits|numbers)\.h)")
 
 SMALL = """#include <tenon/tenon.h>
 static float floats[6];

@@ -23,8 +23,6 @@ export namespace tenon {
 
 // core/array_ref.h
 using tenon::Span, tenon::ArrayRef;
-// core/complex.h
-using tenon::complex;
 // core/device.h
 using tenon::DeviceType, tenon::toString, tenon::Device;
 // core/dims.h
@@ -40,19 +38,17 @@ using tenon::last_error_message, tenon::set_error, tenon::check, tenon::set_fail
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
 // core/layout.h
 using tenon::LayoutArgs, tenon::Layout, tenon::make_layout;
-// core/optional.h
-using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex;
+// core/numbers.h
+using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
+    tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz, tenon::complex;
 // core/result.h
-using tenon::Result;
+using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex, tenon::Result;
 // core/scalar.h
 using tenon::Scalar;
 // core/scalar_type.h
 using tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::CppTypeToScalarType, tenon::visit,
     tenon::elementSize, tenon::isValidType, tenon::toString, tenon::isIntegralType,
     tenon::isFloatingType, tenon::isComplexType, tenon::canCast, tenon::promoteTypes;
-// core/small_float.h
-using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
-    tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz;
 // core/strides.h
 using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::compute_offset_range,
     tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous, tenon::may_overlap;

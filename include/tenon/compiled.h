@@ -9,7 +9,6 @@
 #include "tenon/backend/copy_between.h"
 #include "tenon/config.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/copy.h"

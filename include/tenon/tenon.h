@@ -7,17 +7,15 @@
 #include "tenon/config.h"
 
 #include "tenon/core/array_ref.h"
-#include "tenon/core/complex.h"
 #include "tenon/core/device.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
 #include "tenon/core/generator.h"
 #include "tenon/core/layout.h"
-#include "tenon/core/optional.h"
+#include "tenon/core/numbers.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 #include "tenon/core/tensor_view.h"
 
 #include "tenon/backend/arena.h"

@@ -12,7 +12,7 @@
 
 #include "tenon/backend/state.h"
 #include "tenon/core/generator.h"
-#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
 #include "tenon/kernels/cast.h"
 
 TENON_BEGIN_NAMESPACE

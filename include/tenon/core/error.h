@@ -12,9 +12,11 @@
 // A code without a text has its name instead.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "tenon/config.h"
 #include "tenon/core/message.h"
 
 #if !TENON_BARE_METAL
@@ -313,3 +315,15 @@ TENON_END_NAMESPACE
     TENON_DETAIL_SHADOW_END                                                           \
   } while (false)
 // clang-format on
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Leaves errno as it was.
+struct KeepErrno {
+  const int before = errno;
+  ~KeepErrno() { errno = before; }
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

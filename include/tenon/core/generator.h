@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "tenon/core/error.h"
-#include "tenon/core/keep_errno.h"
 #include "tenon/core/mode.h"
 
 #if !TENON_BARE_METAL

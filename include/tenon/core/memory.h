@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "tenon/core/error.h"
-#include "tenon/core/keep_errno.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>

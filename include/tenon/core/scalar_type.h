@@ -8,9 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/core/complex.h"
 #include "tenon/core/error.h"
-#include "tenon/core/small_float.h"
+#include "tenon/core/numbers.h"
 
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN

@@ -9,9 +9,9 @@
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
+#include "tenon/core/numbers.h"
 #include "tenon/core/scalar.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 
 TENON_BEGIN_NAMESPACE
 

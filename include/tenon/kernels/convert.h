@@ -12,11 +12,10 @@
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
+#include "tenon/core/numbers.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/kernels/dispatch.h"
-#include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

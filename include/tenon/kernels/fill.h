@@ -8,8 +8,6 @@
 
 #include "tenon/config.h"
 #include "tenon/kernels/dispatch.h"
-#include "tenon/kernels/parallel.h"
-#include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

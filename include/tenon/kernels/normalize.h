@@ -11,7 +11,7 @@
 #include "tenon/config.h"
 #include "tenon/core/dims.h"
 #include "tenon/core/error.h"
-#include "tenon/kernels/convert_block.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/dispatch.h"
 
 TENON_BEGIN_NAMESPACE

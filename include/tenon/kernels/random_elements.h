@@ -15,14 +15,10 @@
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
-#include "tenon/core/rounded.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/kernels/box_muller.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/dispatch.h"
-#include "tenon/kernels/parallel.h"
-#include "tenon/kernels/philox.h"
-#include "tenon/kernels/vector.h"
+#include "tenon/kernels/random_numbers.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -14,11 +14,9 @@
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
-#include "tenon/core/rounded.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/dispatch.h"
-#include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -11,7 +11,6 @@
 #include "tenon/config.h"
 #include "tenon/kernels/dispatch.h"
 #include "tenon/kernels/fill.h"
-#include "tenon/kernels/vector.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

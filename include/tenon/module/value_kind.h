@@ -7,7 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "tenon/core/optional.h"
 #include "tenon/core/result.h"
 #include "tenon/core/scalar.h"
 #include "tenon/tensor/tensor.h"

@@ -3,7 +3,7 @@
 // backend, and letting memory go.
 #pragma once
 
-#include "tenon/kernels/convert_block.h"
+#include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make.h"
 

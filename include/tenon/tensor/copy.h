@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/normalize.h"
 #include "tenon/tensor/clone.h"

@@ -5,7 +5,7 @@
 #include <omp.h>
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/parallel.h"
+#include "tenon/kernels/dispatch.h"
 
 #if !TENON_HAS_OPENMP
 #error "this program is compiled with OpenMP"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A file of the program that is compiled without OpenMP.
 #include "openmp/piece_counter.h"
-#include "tenon/kernels/parallel.h"
+#include "tenon/kernels/dispatch.h"
 
 #if TENON_HAS_OPENMP
 #error "this file is compiled without OpenMP"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/complex.h"
+#include "tenon/core/numbers.h"
 
 #include <complex>
 

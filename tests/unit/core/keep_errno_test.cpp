@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/keep_errno.h"
+#include "tenon/core/error.h"
 
 #include <cerrno>
 

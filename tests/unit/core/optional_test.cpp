@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
 
 #include "support/catch.h"
 #include "tenon/tenon.h"

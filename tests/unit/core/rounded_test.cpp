@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/rounded.h"
+#include "tenon/core/float_bits.h"
 
 #include <cfloat>
 

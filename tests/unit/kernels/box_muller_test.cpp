@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The references are the C library's functions in a longer type, double for float and long double
 // for double; where that is no longer than double, their own half ulp fits into the bound too.
-#include "tenon/kernels/box_muller.h"
+#include "tenon/kernels/random_numbers.h"
 
 #include <cmath>
 

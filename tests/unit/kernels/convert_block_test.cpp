@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Casts of all pairs of types in runs of all lengths and strides; copy_elements_test.cpp has other
 // shapes.
-#include "tenon/kernels/convert_block.h"
+#include "tenon/kernels/copy_elements.h"
 
 #include "kernels/cast_reference.h"
 #include "kernels/helpers.h"

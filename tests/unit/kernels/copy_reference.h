@@ -11,7 +11,6 @@
 #include "kernels/helpers.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/convert_block.h"
 #include "tenon/kernels/copy_elements.h"
 
 namespace tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What holds without OpenMP; tests/builds/openmp has the rest.
-#include "tenon/kernels/parallel.h"
+#include "tenon/kernels/dispatch.h"
 
 #include "support/catch.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/box_muller.h"
+#include "tenon/kernels/random_numbers.h"
 #include "tenon/kernels/random_plan.h"
 
 namespace tests {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/vector.h"
+#include "tenon/kernels/dispatch.h"
 
 #include "kernels/helpers.h"
-#include "tenon/kernels/dispatch.h"
 
 namespace vector_test {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "tenon/config.h"
-#include "tenon/core/rounded.h"
+#include "tenon/core/float_bits.h"
+#include "tenon/core/numbers.h"
 #include "tenon/core/scalar_type.h"
-#include "tenon/core/small_float.h"
 #include "tenon/kernels/convert.h"
 
 TENON_BEGIN_NAMESPACE

@@ -6,7 +6,7 @@
 
 #include "tenon/backend/strided_copy.h"
 #include "tenon/core/generator.h"
-#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
 #include "tenon/kernels/cast.h"
 
 TENON_BEGIN_NAMESPACE

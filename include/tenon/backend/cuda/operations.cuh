@@ -12,7 +12,7 @@
 #include "tenon/backend/cuda/offsets.cuh"
 #include "tenon/backend/strided_copy.h"
 #include "tenon/config.h"
-#include "tenon/core/optional.h"
+#include "tenon/core/result.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/tensor_view.h"
 

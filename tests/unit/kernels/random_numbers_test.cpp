@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/philox.h"
+#include "tenon/kernels/random_numbers.h"
 
 #include "kernels/random_reference.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/small_float.h"
+#include "tenon/core/numbers.h"
 
 #include <cmath>
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Half, BFloat16 and the four Float8 formats: one encoder and one decoder for all six. They have no
-// branches, so that loops over them are vectorised, and do not compare NaN, which -ffast-math would
-// leave out.
+// The types of numbers that C++ lacks: Half, BFloat16, the Float8 types and complex.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
+#include "tenon/core/float_bits.h"
 #include "tenon/core/mode.h"
-#include "tenon/core/rounded.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -270,3 +269,54 @@ class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numer
   static constexpr T infinity() noexcept { return code(has_infinity ? Format::overflow : 0); }
   static constexpr T quiet_NaN() noexcept { return code(Format::nan); }
 };
+
+TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
+
+/// A complex number's storage: real part, imaginary part, no padding.
+///
+/// Has the bytes of std::complex<T> and c10::complex<T>. Converts from and to them, and any
+/// class with value_type, real() and imag(), without their headers: libstdc++'s <complex> includes
+/// iostream and takes more compile time than all of tenon.
+template <class T>
+class complex {
+ public:
+  using value_type = T;
+
+  complex() = default;
+  constexpr complex(T real, T imag = T()) noexcept : real_(real), imag_(imag) {}
+  template <class C, class = std::enable_if_t<
+                         std::is_convertible_v<decltype(std::declval<const C&>().real()), T> &&
+                         std::is_convertible_v<decltype(std::declval<const C&>().imag()), T>>>
+  constexpr complex(const C& other) noexcept
+      : real_(static_cast<T>(other.real())), imag_(static_cast<T>(other.imag())) {}
+
+  constexpr T real() const noexcept { return real_; }
+  constexpr T imag() const noexcept { return imag_; }
+
+  /// To std::complex, c10::complex, …; the constructor above converts between tenon's own.
+  template <
+      class C, class V = typename C::value_type,
+      class = decltype(std::declval<const C&>().real(), std::declval<const C&>().imag()),
+      class = std::enable_if_t<std::is_constructible_v<C, V, V> && !std::is_same_v<C, complex<V>>>>
+  constexpr operator C() const noexcept {
+    return C(static_cast<V>(real_), static_cast<V>(imag_));
+  }
+
+  friend constexpr bool operator==(const complex& a, const complex& b) noexcept {
+    return a.real_ == b.real_ && a.imag_ == b.imag_;
+  }
+  friend constexpr bool operator!=(const complex& a, const complex& b) noexcept {
+    return !(a == b);
+  }
+
+ private:
+  T real_;
+  T imag_;
+};
+
+TENON_END_OWN
+namespace detail {
+using own::complex;
+}
+TENON_END_NAMESPACE
