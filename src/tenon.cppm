@@ -172,8 +172,6 @@ using tenon::kAllElements, tenon::to_binary, tenon::FromBinary, tenon::from_bina
 // exchange/blob.h
 using tenon::Blob, tenon::ToBlob, tenon::to_blob, tenon::try_to_blob, tenon::to_owned_blob,
     tenon::try_to_owned_blob, tenon::accessor;
-// exchange/dlpack_check.h
-using tenon::DLPackViolation, tenon::check_dlpack;
 // exchange/dlpack_export.h
 using tenon::LegacyReadOnly, tenon::to_dlpack, tenon::try_to_dlpack, tenon::to_dlpack_legacy,
     tenon::try_to_dlpack_legacy;
@@ -186,7 +184,7 @@ using tenon::DLPackVersion, tenon::kDLPackVersion, tenon::DLDevice, tenon::DLDat
     tenon::kDLFloat8_e5m2, tenon::kDLFloat8_e5m2fnuz, tenon::kDLFloat8_e8m0fnu, tenon::DLTensor,
     tenon::DLManagedTensor, tenon::kDLPackReadOnly, tenon::kDLPackIsCopied,
     tenon::DLManagedTensorVersioned, tenon::DLPackExchangeAPIHeader, tenon::DLPackExchangeAPI,
-    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr;
+    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation, tenon::check_dlpack;
 // module/evalue.h
 using tenon::EValue;
 // module/function_module.h

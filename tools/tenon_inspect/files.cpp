@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "inspect.h"
-#include "tenon/interop/files/file_kind.h"
+#include "tenon/interop/files/file.h"
 #include "tenon/interop/npy.h"
 #include "tenon/interop/npz.h"
 #include "tenon/interop/safetensors.h"

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tenon/aten/errors.h"
+#include "tenon/aten/c10.h"
 #include "tenon/core/generator.h"
 #include "tenon/kernels/random_plan.h"
 #include "tenon/tensor/tensor.h"

@@ -14,7 +14,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "tenon/aten/device.h"
+#include "tenon/aten/c10.h"
 #include "tenon/backend/calls.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// ATen mode: the public names of element types, ScalarType and Scalar are c10's.
+// ATen mode: the public names of element types, ScalarType and Scalar are c10's; the default
+// generator of libtorch.
 #pragma once
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <c10/core/Scalar.h>
 #include <c10/core/ScalarType.h>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <c10/util/complex.h>
 
+#include <cstdint>
+#include <mutex>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -58,6 +62,21 @@ struct PublicElement<T, kScalarType,
   using type =
       typename c10::impl::ScalarTypeToCPPType<static_cast<c10::ScalarType>(kScalarType)>::type;
 };
+
+/// Seeds libtorch's default generator for the CPU, which all threads share.
+/// Source: at::manual_seed, which seeds those of GPUs too.
+inline void seed_aten(uint64_t seed) noexcept {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+/// 64 random bits of it.
+inline uint64_t draw_from_aten() noexcept {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -116,7 +116,7 @@ class Device {
                              int> = 0>
   Device(IndexWithoutDeviceType)
       TENON_MISTAKE("a device has a type: Device(DeviceType::CUDA, 0) or \"cuda:0\"");
-  /// From c10's, once tenon/aten/device.h is included.
+  /// From c10's, once tenon/aten/c10.h is included.
   /// Errors: NotSupported when tenon has no such kind.
   template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>
   Device(const D& device) {

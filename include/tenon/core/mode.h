@@ -10,7 +10,6 @@
 #include "tenon/config.h"
 
 #if TENON_ATEN_MODE
-#include "tenon/aten/generator.h"
 #include "tenon/aten/types.h"
 
 #define TENON_BEGIN_OWN namespace own {

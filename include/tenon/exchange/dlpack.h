@@ -2,7 +2,6 @@
 // DLPack exports and imports: see docs/dlpack.md.
 #pragma once
 
-#include "tenon/exchange/dlpack_check.h"
 #include "tenon/exchange/dlpack_export.h"
 #include "tenon/exchange/dlpack_import.h"
 #include "tenon/exchange/dlpack_types.h"

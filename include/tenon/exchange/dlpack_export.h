@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tenon/backend/calls.h"
-#include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_types.h"
 #include "tenon/tensor/clone.h"
 
 TENON_BEGIN_NAMESPACE

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "tenon/backend/cpu.h"
-#include "tenon/exchange/dlpack_check.h"
 #include "tenon/exchange/dlpack_export.h"
+#include "tenon/exchange/dlpack_types.h"
 #include "tenon/kernels/byte_order.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/location.h"

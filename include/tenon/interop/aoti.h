@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenon/interop/runtimes/aoti_inputs.h"
 #include "tenon/interop/runtimes/aoti_model.h"
+#include "tenon/interop/runtimes/aoti_specs.h"
 #include "tenon/module/module.h"
 
 TENON_BEGIN_NAMESPACE

@@ -11,8 +11,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tenon/aten/device.h"
-#include "tenon/aten/errors.h"
+#include "tenon/aten/c10.h"
 #include "tenon/exchange/blob.h"
 #include "tenon/tensor/make.h"
 

@@ -6,8 +6,7 @@
 // memory that MPI cannot reach from a copy on the host; see Communicator.
 #pragma once
 
-#include "tenon/interop/processes/mpi_collective.h"
-#include "tenon/interop/processes/mpi_request.h"
+#include "tenon/interop/processes/mpi_messages.h"
 #include "tenon/interop/processes/mpi_window.h"
 
 TENON_BEGIN_NAMESPACE

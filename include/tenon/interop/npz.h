@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tenon/interop/files/npz_reader.h"
-#include "tenon/interop/files/npz_source.h"
 #include "tenon/interop/files/npz_writer.h"
 #include "tenon/interop/npy.h"
 

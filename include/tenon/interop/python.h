@@ -25,5 +25,4 @@
 #include "tenon/interop/python/capsule.h"
 #include "tenon/interop/python/import.h"
 #include "tenon/interop/python/interpreter.h"
-#include "tenon/interop/python/streams.h"
 #include "tenon/interop/python/tensor_type.h"

@@ -28,7 +28,7 @@ ALONE = ("files", "libraries", "processes")
 LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
           "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
 
-ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "storage.h": "tensor", "random.h": "tensor"}  # the others: core
+ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "random.h": "tensor"}  # the others: core
 
 # Those of core to module that choose between ATen's types and tenon's; named in docs/architecture.md.
 MODE_HEADERS = {"tenon/core/mode.h", "tenon/tensor/tensor.h", "tenon/tensor/handle.h"}

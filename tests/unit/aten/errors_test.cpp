@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aten/errors.h"
+#include "tenon/aten/c10.h"
 
 #include <new>
 #include <stdexcept>

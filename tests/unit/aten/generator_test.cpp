@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/aten/generator.h"
+#include "tenon/aten/types.h"
 
 #include <ATen/ops/rand.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ATen mode: read-only memory, which ATen copies before it writes.
-#include "tenon/aten/storage.h"
+#include "tenon/aten/handle.h"
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>

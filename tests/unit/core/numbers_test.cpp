@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace small_float_test {
+namespace numbers_test {
 
 using namespace tenon;
 
@@ -361,4 +361,4 @@ TEST_CASE("small floats: += and its kin compute in float and round once, as c10'
   CHECK(plain == 1.5f);
 }
 
-}  // namespace small_float_test
+}  // namespace numbers_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // check_dlpack, and what element types and devices there are.
-#include "tenon/exchange/dlpack_check.h"
+#include "tenon/exchange/dlpack_types.h"
 
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"

@@ -3,7 +3,7 @@
 
 #include "kernels/random_reference.h"
 
-namespace philox_test {
+namespace random_numbers_test {
 
 using namespace tenon::detail;
 
@@ -119,4 +119,4 @@ TEST_CASE("philox: other seeds, draws and elements have other words") {
   CHECK(std::adjacent_find(words.begin(), words.end()) == words.end());
 }
 
-}  // namespace philox_test
+}  // namespace random_numbers_test

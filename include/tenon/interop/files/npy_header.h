@@ -16,7 +16,6 @@
 #include "tenon/core/layout.h"
 #include "tenon/core/message.h"
 #include "tenon/interop/files/file.h"
-#include "tenon/interop/files/file_kind.h"
 #include "tenon/interop/files/npy_dtype.h"
 #include "tenon/kernels/byte_order.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "tenon/interop/files/file_kind.h"
-#include "tenon/interop/files/safetensors_json.h"
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/files/safetensors_header.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "tenon/interop/libraries/arrow_tensor_type.h"
 #include "tenon/interop/libraries/arrow_types.h"
 #include "tenon/interop/libraries/host_access.h"
 #include "tenon/tensor/copy.h"

@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-#include "tenon/interop/libraries/arrow_tensor_type.h"
 #include "tenon/interop/libraries/arrow_types.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/make.h"

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The structs of Arrow's C data interface, and what they say of tenon's types.
+// The structs of Arrow's C data interface, and what they say of tenon's types; Arrow's extension
+// type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "tenon/core/scalar_type.h"
+#include "tenon/core/strides.h"
 
 // As the standard has it, beside the same lines in other libraries' headers.
 #ifndef ARROW_C_DATA_INTERFACE
@@ -95,6 +98,221 @@ struct ArrowHold {
 
   T value;
 };
+
+}  // namespace detail
+
+/// Whose meaning a permutation of arrow.fixed_shape_tensor has. By Arrow's specification, dimension
+/// d of a tensor is number permutation[d] of the shape in memory. pyarrow writes the inverse (and
+/// reads neither back right, unless all sizes are equal; both as of pyarrow 26). They agree on
+/// permutations that are their own inverse, such as {1, 0}; {2, 0, 1} is not.
+enum class ArrowPermutation : uint8_t {
+  Unambiguous,  ///< what both agree on: to_arrow() copies others to row-major, from_arrow() refuses
+  Specification,  ///< Arrow's specification, which arrow-rs follows too
+  Pyarrow,        ///< as FixedShapeTensorArray.from_numpy_ndarray() writes it
+};
+
+namespace detail {
+
+inline constexpr std::string_view kArrowExtensionName = "ARROW:extension:name";
+inline constexpr std::string_view kArrowExtensionMetadata = "ARROW:extension:metadata";
+inline constexpr std::string_view kArrowTensorName = "arrow.fixed_shape_tensor";
+
+/// Finds a value in a schema's metadata: the number of pairs, then key and value, each after its
+/// length. Null metadata has none.
+inline Error find_arrow_metadata(const char* metadata, std::string_view key, bool& found,
+                                 std::string_view& value) noexcept {
+  found = false;
+  if (metadata == nullptr) return Error::Ok;
+  const auto read_length = [&metadata](int32_t& length) {
+    std::memcpy(&length, metadata, sizeof length);
+    metadata += sizeof length;
+    return length >= 0;
+  };
+  int32_t pairs = 0;
+  bool valid = read_length(pairs);
+  for (; pairs > 0 && valid && !found; --pairs) {
+    std::string_view texts[2];
+    for (std::string_view& text : texts) {
+      int32_t length = 0;
+      valid = valid && read_length(length);
+      if (!valid) break;
+      text = std::string_view(metadata, static_cast<size_t>(length));
+      metadata += length;
+    }
+    found = valid && texts[0] == key;
+    value = texts[1];
+  }
+  if (!valid) {
+    return fail(Error::InvalidArgument, "the ArrowSchema's metadata has a negative length");
+  }
+  return Error::Ok;
+}
+
+/// The sizes of each tensor in the order in memory. Its dimension d is number permutation[d] of
+/// them, d if there is no permutation.
+struct ArrowTensorShape {
+  Dims shape;
+  Dims permutation;
+};
+
+/// Reads the type's JSON, an object of lists: {"shape":[2,3],"permutation":[1,0]}. Lists of texts
+/// and nulls, as "dim_names" are, are passed over. Strict: anything else is an error.
+class ArrowTensorReader {
+ public:
+  explicit ArrowTensorReader(std::string_view text) noexcept : text_(text) {}
+
+  /// Reads all of the text.
+  bool read(ArrowTensorShape& made) noexcept {
+    bool has_shape = false;
+    bool has_permutation = false;
+    bool valid = take('{');
+    do {
+      std::string_view key;
+      valid = valid && read_text(key) && take(':');
+      if (key == "shape") {
+        valid = valid && !has_shape && read_integers(made.shape);
+        has_shape = true;
+      } else if (key == "permutation") {
+        valid = valid && !has_permutation && read_integers(made.permutation);
+        has_permutation = true;
+      } else {
+        valid = valid && pass_texts();
+      }
+    } while (valid && take(','));
+    return valid && has_shape && take('}') && next() == '\0' && at_ == text_.size();
+  }
+  /// Where it was when it failed.
+  size_t position() const noexcept { return at_; }
+
+ private:
+  /// The next character that is not space; '\0' at the end.
+  char next() noexcept {
+    constexpr std::string_view kSpaces = " \t\n\r";
+    while (at_ < text_.size() && kSpaces.find(text_[at_]) != kSpaces.npos) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) noexcept {
+    const bool is_there = next() == c && c != '\0';
+    at_ += is_there;
+    return is_there;
+  }
+  /// As it is written: no key that is read has an escape.
+  bool read_text(std::string_view& text) noexcept {
+    if (!take('"')) return false;
+    const size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '"')
+      at_ += text_[at_] == '\\' ? size_t{2} : size_t{1};
+    if (at_ >= text_.size()) return false;
+    text = text_.substr(begin, at_++ - begin);
+    return true;
+  }
+  bool pass_texts() noexcept {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    do {
+      std::string_view passed;
+      if (next() == 'n' && text_.substr(at_, 4) == "null") {
+        at_ += 4;
+      } else if (!read_text(passed)) {
+        return false;
+      }
+    } while (take(','));
+    return take(']');
+  }
+  /// Integers that are not negative, since no other is a size or a dimension.
+  bool read_integers(Dims& list) noexcept {
+    if (!take('[')) return false;
+    if (take(']')) return true;
+    do {
+      const char first = next();
+      int64_t value = 0;
+      size_t digits = 0;
+      for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_, ++digits) {
+        if (!multiply(value, int64_t{10}, value) || !add(value, int64_t{text_[at_] - '0'}, value)) {
+          return false;
+        }
+      }
+      if (digits == 0 || (first == '0' && digits > 1)) return false;
+      list.push_back(value);
+    } while (take(','));
+    return take(']') && list.error() == Error::Ok;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+/// Reads and checks the type's JSON.
+inline Error parse_arrow_tensor(std::string_view json, ArrowTensorShape& made) noexcept {
+  ArrowTensorReader reader(json);
+  if (!reader.read(made)) {
+    TENON_TRY(check_dims("shape", made.shape));
+    TENON_TRY(check_dims("permutation", made.permutation));
+    return fail(Error::InvalidArgument,
+                "the metadata of arrow.fixed_shape_tensor is malformed at "
+                "byte ",
+                reader.position(), " of ", json.size());
+  }
+  const size_t rank = made.shape.size();
+  bool seen[kMaxDims] = {};
+  for (const int64_t d : made.permutation) {
+    if (made.permutation.size() != rank || d >= static_cast<int64_t>(rank) || seen[d]) {
+      return fail(Error::InvalidArgument, "the permutation ", made.permutation,
+                  " of arrow.fixed_shape_tensor is none of the dimensions of shape ", made.shape);
+    }
+    seen[d] = true;
+  }
+  return Error::Ok;
+}
+
+inline bool is_own_inverse(const Dims& permutation) noexcept {
+  for (size_t d = 0; d < permutation.size(); ++d) {
+    if (permutation[static_cast<size_t>(permutation[d])] != static_cast<int64_t>(d)) return false;
+  }
+  return true;
+}
+
+/// Writes the inverse of a permutation to a list of its length.
+inline void invert(const Dims& permutation, Dims& inverse) noexcept {
+  for (size_t d = 0; d < permutation.size(); ++d) {
+    inverse[static_cast<size_t>(permutation[d])] = static_cast<int64_t>(d);
+  }
+}
+
+/// The metadata of a schema of that type. `capacity` is arrow_tensor_room()'s.
+constexpr size_t arrow_tensor_room(size_t rank) noexcept { return 200 + 24 * rank; }
+inline void write_arrow_tensor(const ArrowTensorShape& from, char* bytes,
+                               size_t capacity) noexcept {
+  const auto put = [&bytes](const void* source, size_t size) {
+    std::memcpy(bytes, source, size);
+    bytes += size;
+  };
+  const auto put_text = [&put](std::string_view text) {
+    const auto length = static_cast<int32_t>(text.size());
+    put(&length, sizeof length);
+    put(text.data(), text.size());
+  };
+  const int32_t pairs = 2;
+  put(&pairs, sizeof pairs);
+  put_text(kArrowExtensionName);
+  put_text(kArrowTensorName);
+  put_text(kArrowExtensionMetadata);
+  char* const json = bytes + sizeof(int32_t);
+  Message out(json, capacity - 120);
+  const auto put_list = [&out](const char* name, const Dims& list) {
+    out.put(name);
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i != 0) out.put(',');
+      out.put_signed(list[i]);
+    }
+    out.put(']');
+  };
+  put_list("{\"shape\":[", from.shape);
+  if (!from.permutation.empty()) put_list(",\"permutation\":[", from.permutation);
+  out.put('}');
+  const auto length = static_cast<int32_t>(std::strlen(json));
+  put(&length, sizeof length);
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

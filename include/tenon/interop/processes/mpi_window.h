@@ -5,7 +5,6 @@
 #include <forward_list>
 #include <memory>
 
-#include "tenon/interop/processes/mpi_agreement.h"
 #include "tenon/interop/processes/mpi_buffer.h"
 
 TENON_BEGIN_NAMESPACE

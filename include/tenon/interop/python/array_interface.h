@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tenon/interop/python/streams.h"
+#include "tenon/interop/python/capsule.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

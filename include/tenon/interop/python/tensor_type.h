@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "tenon/interop/python/tensor_index.h"
 #include "tenon/interop/python/tensor_memory.h"
 #include "tenon/interop/python/tensor_values.h"
 #include "tenon/tensor/creators.h"

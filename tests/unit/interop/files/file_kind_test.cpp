@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/files/file_kind.h"
+#include "tenon/interop/files/file.h"
 
 #include "interop/files.h"
 #include "support/catch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What npz_test.cpp cannot see: the first bytes are had twice, and the whole entry is the array.
-#include "tenon/interop/files/npz_source.h"
+#include "tenon/interop/files/npz_reader.h"
 
 #include "interop/files.h"
 #include "tenon/interop/npz.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/files/safetensors_json.h"
+#include "tenon/interop/files/safetensors_header.h"
 
 #include "support/catch.h"
 

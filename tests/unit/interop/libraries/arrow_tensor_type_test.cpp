@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/libraries/arrow_tensor_type.h"
+#include "tenon/interop/libraries/arrow_types.h"
 
 #include "support/catch.h"
 #include "support/shapes.h"

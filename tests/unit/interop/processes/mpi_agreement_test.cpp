@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/processes/mpi_agreement.h"
+#include "tenon/interop/processes/mpi_buffer.h"
 
 #include "interop/processes/mpi/ranks.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/processes/mpi_collective.h"
+#include "tenon/interop/processes/mpi_messages.h"
 
 #include <cmath>
 #include <thread>

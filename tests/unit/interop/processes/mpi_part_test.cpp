@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/processes/mpi_part.h"
+#include "tenon/interop/processes/mpi_buffer.h"
 
 #include "support/catch.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""interop/python/streams.h: which stream waits for which, with a DeviceBackend that records it."""
+"""interop/python/capsule.h: which stream waits for which, with a DeviceBackend that records it."""
 
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""interop/python/tensor_dtype.h: the dtype of a tenon.Tensor."""
+"""interop/python/tensor_array.h: the dtype of a tenon.Tensor."""
 
 import importlib.util
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""interop/python/tensor_index.h: indexing as NumPy's arrays are indexed, by views."""
+"""interop/python/tensor_values.h: indexing as NumPy's arrays are indexed, by views."""
 
 import ctypes
 import gc

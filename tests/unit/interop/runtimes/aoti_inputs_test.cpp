@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/runtimes/aoti_inputs.h"
+#include "tenon/interop/runtimes/aoti_specs.h"
 
 #include "support/catch.h"
 #include "tenon/backend/tracking.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/interop/processes/mpi_request.h"
+#include "tenon/interop/processes/mpi_messages.h"
 
 #include <future>
 
@@ -7,7 +7,7 @@
 #include "interop/processes/mpi/ranks.h"
 #include "support/calls.h"
 
-namespace mpi_request_test {
+namespace mpi_messages_test {
 
 using namespace tenon;
 using mpi::Request;
@@ -162,4 +162,4 @@ TEST_CASE("Request: one that was begun on one thread may be waited for on anothe
   CHECK(in->const_data_ptr<float>()[1] == 1.0f);
 }
 
-}  // namespace mpi_request_test
+}  // namespace mpi_messages_test

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Devices as libtorch names them: tenon::Device to c10::Device and back.
+// c10's devices, to tenon's and back, and its exceptions as tenon's errors.
 #pragma once
 
 #include "tenon/core/device.h"
+#include "tenon/core/error.h"
 
 #if __has_include(<c10/core/Device.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
 #include <c10/core/Device.h>
+#include <c10/util/Exception.h>
 
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <new>
 #include <string>
 #include <type_traits>
 
@@ -93,6 +96,20 @@ template <>
 struct ForeignDevice<c10::Device> : std::true_type {
   static Error convert(c10::Device from, Device& to) noexcept { return from_c10(from, to); }
 };
+
+/// Calls `f`, which returns an Error and may throw what libtorch throws.
+template <class F>
+Error call_libtorch(F&& f) noexcept {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return fail(Error::OutOfMemory, "out of memory in libtorch");
+  } catch (const c10::Error& e) {
+    return fail(Error::NotSupported, "libtorch: ", e.what_without_backtrace());
+  } catch (const std::exception& e) {
+    return fail(Error::NotSupported, "libtorch: ", e.what());
+  }
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

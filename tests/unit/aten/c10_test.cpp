@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Needs libtorch, and is built with it by interop/libraries/aten/CMakeLists.txt.
-#include "tenon/aten/device.h"
+#include "tenon/aten/c10.h"
 
 #include "support/catch.h"
 
-namespace device_test {
+namespace c10_test {
 
 using namespace tenon;
 using tenon::detail::from_c10;
@@ -98,4 +98,4 @@ TEST_CASE("c10 devices: an index beyond c10's 8 bits is refused") {
   CHECK(out.index() == 127);
 }
 
-}  // namespace device_test
+}  // namespace c10_test
