@@ -14,19 +14,18 @@ TENON_BEGIN_NAMESPACE
 /// their data and their metadata there, and need no heap. Borrowed tensors, views and handles made
 /// with the arena, or in its BackendScope, keep their metadata there.
 ///
-/// A released block is handed out again where it is large enough; released neighbours are merged. A
-/// tensor that stays should be made before those that come and go, which otherwise may leave gaps.
+/// A released block is handed out again where it is large enough; released neighbours are merged.
+/// Make long-lived tensors first: short-lived ones between them leave gaps.
 ///
-/// Ownership: borrows the buffer, which outlives the tensors in it and the backends that wrap the
-/// arena: its first bytes hold what these need to know of the arena.
+/// Ownership: borrows the buffer, which must outlive the arena's tensors and the backends that wrap
+/// it: its first bytes hold the arena's state.
 /// Units: bytes. Blocks take multiples of TENON_DATA_ALIGNMENT, 64 or on bare metal 16. A tensor
 /// takes a block for its handle, and one for its metadata with up to 1024 bytes of data.
-/// Errors: an allocation for which there is no room is OutOfMemory, and says how much room there
-/// is.
+/// Errors: OutOfMemory when the buffer has no room; the text says how much is left.
 /// Threads: not synchronised. Use and drop tensors with data or metadata here, exports included, on
 /// one thread at a time.
-/// Cost: a few instructions, and a walk over the gaps where there are any.
-/// Source: std::pmr::monotonic_buffer_resource, which gives nothing back before release().
+/// Cost: a few instructions, and a walk over the free blocks, if there are any.
+/// Source: std::pmr::monotonic_buffer_resource, which frees nothing before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
   /// `arena_buffer` may have any alignment, and may be null if `arena_nbytes` is 0.
@@ -42,18 +41,17 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "arena"; }
 
-  // Blocks are rounded up, so that each ends where the next one begins and can be recognised as the
-  // last one without a header. That costs half an alignment a block on average; a header
-  // would push every block of data to the next multiple, which costs a whole one.
-  // With AddressSanitizer all free memory is marked, also where a hole keeps its list node: hence
-  // TENON_USES_FREE_MEMORY.
+  // Block sizes are rounded up to the alignment, so that blocks are adjacent and the last one is
+  // found without a header. Rounding costs half an alignment per block on average; a header would
+  // cost a whole one. With AddressSanitizer all free memory is poisoned, the free list's nodes in
+  // it too: hence TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
-    // More could not be rounded up.
+    // Rounding up a larger size would overflow.
     if (nbytes > capacity()) return fail_memory(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
-      char* const p = (*at)->to - size;  // at its end, so that its node stays in place
+      char* const p = (*at)->to - size;  // from the block's end: its node stays in place
       if ((reinterpret_cast<uintptr_t>(p) & (alignment - 1)) != 0) continue;
       (*at)->to = p;
       if (p == begin_of(*at)) *at = (*at)->below;
@@ -101,7 +99,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   Backend* metadata_backend() noexcept override { return this; }
 
-  /// Makes sure that the whole buffer is free, as it is whenever no tensor is alive.
+  /// Checks that the whole buffer is free, as it is when no tensor is alive.
   /// Errors: InUse while a block is in use; nothing is changed.
   Error reset() noexcept {
     if (live_ != 0) {
@@ -113,22 +111,21 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   /// Bytes up to the end of the last block in use.
   size_t used() const noexcept { return static_cast<size_t>(top_ - first_); }
-  /// The most that used() ever was: the capacity that would have been enough.
+  /// The peak of used(): the capacity that would have been enough.
   size_t high_water() const noexcept { return static_cast<size_t>(highest_ - first_); }
-  /// Usable bytes: without the state at the buffer's beginning, and the bytes that alignment costs
-  /// at both ends.
+  /// Usable bytes: the buffer without the arena's state and the alignment at both ends.
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:
-  /// A released range below top_; this node lies at its beginning. The list goes from the top
-  /// downward, and no two ranges touch.
+  /// A free block below top_, which starts with this node. The list is sorted by descending
+  /// address; adjacent blocks are merged.
   struct Hole {
     Hole* below;
     char* to;
   };
   static char* begin_of(Hole* hole) noexcept { return reinterpret_cast<char*>(hole); }
 
-  /// A block of 0 bytes takes room too, so that no other has its address.
+  /// A block of 0 bytes takes room too, so that its address is unique.
   static constexpr size_t round_up(size_t nbytes) noexcept {
     return detail::align_up(nbytes == 0 ? 1 : nbytes);
   }
@@ -160,9 +157,9 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   }
 
   char* first_ = nullptr;
-  char* top_ = nullptr;  // what follows is free
+  char* top_ = nullptr;  // end of the used part
   char* end_ = nullptr;
-  char* highest_ = nullptr;  // where top_ has been
+  char* highest_ = nullptr;  // the peak of top_
   Hole* holes_ = nullptr;
   size_t live_ = 0;
 };

@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <cstring>
 
-#include "tenon/backend/copy_between.h"  // of which the constructors of backends make a state
+#include "tenon/backend/copy_between.h"  // the constructors make its CopyingState
 #include "tenon/backend/interface.h"
 
 TENON_BEGIN_NAMESPACE
 
-/// A backend over the host's memory, of which tenon's own kernels read and write the elements. A
-/// class derived from it says where that memory comes from: name(), allocate() and deallocate().
-/// Threads: the copies are those of memcpy.
+/// A backend over host memory, whose elements tenon's kernels read and write. A derived class
+/// implements name(), allocate() and deallocate().
+/// Threads: copies call memcpy.
 class TENON_EXPORT HostMemoryBackend : public Backend {
  public:
   Device device() const noexcept override { return Device(); }
@@ -34,11 +34,12 @@ class TENON_EXPORT HostMemoryBackend : public Backend {
   using Backend::Backend;
 };
 
-/// Passes memory, copies of bytes and on_made() on to the backend that it wraps. base() copies
-/// elements and makes values; options are the wrapper's. A derived class overrides name(), and
+/// Passes memory, copies of bytes and on_made() on to the backend that it wraps. Element copies and
+/// fills go to base(); init()'s options are the wrapper's. A derived class overrides name(), and
 /// allocate() and deallocate() as a pair.
-/// Ownership: borrows the backend, which outlives it. When that is destroyed first, the failure
-/// handler is told; dropping the wrapper's tensors is safe then, but their memory is not released.
+/// Ownership: borrows the wrapped backend, which must outlive the wrapper. If it is destroyed
+/// first, the failure handler is called; dropping the wrapper's tensors is then safe, but leaks
+/// their memory.
 /// Threads: as the wrapped backend allows.
 class TENON_EXPORT WrapperBackend : public Backend {
  public:
@@ -69,7 +70,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
   Backend& inner() const noexcept { return inner_; }
 
  protected:
-  template <class = void>  // so that a program without one compiles no CopyingState
+  template <class = void>  // compiles CopyingState only if it is used
   explicit WrapperBackend(Backend& inner_backend) noexcept : inner_(inner_backend) {
     count_as_wrapper();
   }

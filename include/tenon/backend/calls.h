@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// How tenon calls a backend: exceptions become errors, blocks are counted, and every message names
-// the backend. And metadata, which lies on the heap or in a backend's memory.
+// SPDX-License-Identifier: MIT Calls of a backend: exceptions become errors, blocks are counted,
+// and messages name the backend. Also allocates metadata, on the heap or in a backend's memory.
 #pragma once
 
 #include <cstring>
@@ -16,9 +15,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Hides the thread's last error text during a call, so that a text found after the call is the
-/// call's. put_back() restores it after a call that did not fail. A text that such a call left, of
-/// a failure that it handled, stays the thread's last one and belongs to no later error.
+/// Hides the thread's last error text during a call, so that a text found after the call was
+/// written by it. put_back() restores the old text after a call that succeeded. If that call failed
+/// inside and handled it, its text stays the thread's last, but belongs to no later error.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
@@ -35,7 +34,7 @@ class ErrorTextGuard {
   char first_;
 };
 
-/// Puts the names of the backend and the operation in front of the text that the backend left.
+/// Prefixes the backend's error text with the names of the backend and the operation.
 inline Error name_backend(Backend& backend, const char* operation, Error error) noexcept {
   const char* const text = text_of(error);
   return fail(error, "backend ", backend.name(), " failed in ", operation,
@@ -62,8 +61,8 @@ Error catch_errors(const Call& call) noexcept {
 #endif
 }
 
-/// Calls code that is not tenon's, or may throw. The thread's text is then the error's: what this
-/// code left, else the error's name.
+/// Calls foreign code, or code that may throw. On failure the thread's text is what that code left,
+/// else the error's name.
 template <class Call>
 Error call_safely(const Call& call) noexcept {
   const ErrorTextGuard text;
@@ -73,8 +72,8 @@ Error call_safely(const Call& call) noexcept {
   return error;
 }
 
-/// Calls a function that takes memory from operator new. False when there was none. The thread's
-/// last text stays.
+/// Calls a function that uses operator new. False if it threw std::bad_alloc. Keeps the thread's
+/// last text.
 template <class Call>
 bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #if !TENON_HEAP
@@ -93,8 +92,8 @@ bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function of the backend. The error names the backend and the operation, except
-/// NotSupported of an optional function.
+/// Calls a function of the backend. Errors name the backend and the operation, except an optional
+/// function's NotSupported.
 template <class Call>
 Error call_backend(Backend& backend, const char* operation, const Call& call,
                    bool is_optional = false) noexcept {
@@ -124,15 +123,15 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
                       [&] { return backend.copy_to_host(dst, src, nbytes); });
 }
 
-// --- What is done with memory of a backend ------------------------------------------------------
+// --- Memory of a backend ------------------------------------------------------------------------
 
 inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
-  const LastError& last = last_error();  // allocate() returns no code that a text would belong to
+  const LastError& last = last_error();  // allocate() returns no error code
   const char* const text = last.is_taken ? "" : last.text;
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
               " bytes", *text == '\0' ? "" : ": ", text);
 }
-/// The error of a backend without a state, with the text that its allocate() leaves.
+/// The error of a backend without a state, with its text.
 inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   const ErrorTextGuard guard;
   void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
@@ -140,16 +139,16 @@ inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   return fail_memory(backend, nbytes);
 }
 
-/// Gives memory back. Once the backend is gone, so may be the library that has its state's
-/// functions: then the memory only stops counting. Out of line: programs are smaller.
+/// Deallocates memory. If the backend is gone, its library may be closed, so only the count is
+/// decremented. Out of line: programs are smaller.
 TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
   if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
   drop_state(&state);
 }
 
-/// Right before each piece of metadata lies its origin, since operator delete gets only the
-/// address: null for the heap; the BackendState* of a backend, which has the block's size before
-/// that; or, plus one, the Seat of the block that a tensor and its first handle share.
+/// The word before each metadata block is its origin, since operator delete gets only an address.
+/// It is null for the heap; a BackendState*, with the block's size in the word before; or a Seat*
+/// plus one, if a tensor and its first handle share the block.
 inline constexpr size_t kMetadataHeader = 8;
 struct BlockHeader {
   size_t nbytes;
@@ -165,16 +164,16 @@ inline void* fail_metadata() noexcept {
 
 void release_metadata(void* p) noexcept;
 
-/// The beginning of a tensor's block: room for a TensorPtr's handle, so that both are one
-/// allocation. Behind it lies the tensor, in a shared_ptr's node. Whichever of the two goes last
-/// releases the block. A handle may outlive the tensor: it may be assigned another one.
+/// The start of a tensor's block: room for one TensorPtr's Tensor, so that both take one
+/// allocation. The TensorImpl follows, in its shared_ptr's node. The last of the two frees the
+/// block. The Tensor may outlive the impl, since it may be assigned another one.
 struct alignas(kMetadataHeader) Seat {
   AtomicCount holders{kNode};
   uintptr_t handle_origin;
   unsigned char handle[2 * sizeof(void*)];
-  uintptr_t node_header[kMetadataHeader / sizeof(uintptr_t)];  // the last one is the origin
+  uintptr_t node_header[kMetadataHeader / sizeof(uintptr_t)];  // the last word is the origin
 
-  // How many hold the block.
+  // Users of the block: the Tensor and the impl's node.
   static constexpr int32_t kNode = 1;
   static constexpr int32_t kNodeAndHandle = 2;
 
@@ -184,22 +183,22 @@ struct alignas(kMetadataHeader) Seat {
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
 
-  /// The seat that a piece of metadata belongs to; null for one with a block of its own.
+  /// The seat of a metadata block that has one, else null.
   static Seat* of(const void* piece) noexcept {
     uintptr_t origin = 0;
     std::memcpy(&origin, static_cast<const char*>(piece) - sizeof origin, sizeof origin);
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return origin % 2 == 0 ? nullptr : reinterpret_cast<Seat*>(origin - 1);
   }
-  /// The handle or the node goes.
+  /// Drops one user of the block.
   void leave() noexcept {
-    // Nobody else counts if only one is left: nobody takes the seat of a tensor that is gone.
+    // With one user left no other thread counts: the seat of a dead tensor is not taken again.
     if (holders.get() == 1 || holders.remove() == 0) release_metadata(this);
   }
 };
 static_assert(offsetof(Seat, handle) == offsetof(Seat, handle_origin) + sizeof(uintptr_t));
 
-/// Releases what is no block of the heap.
+/// Frees a block that is not from the heap.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
   if (Seat* const seat = Seat::of(p)) return seat->leave();
   auto* const header = static_cast<BlockHeader*>(p) - 1;
@@ -207,8 +206,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
   release_to(*header->metadata_backend, header, header->nbytes);
 }
 
-/// Memory for metadata, from the heap if `metadata_backend` is null. Null, with a text, when memory
-/// is out.
+/// Allocates metadata, on the heap if `metadata_backend` is null. Null, with an error text, when
+/// out of memory.
 inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
   if (metadata_backend != nullptr) return metadata_backend->allocate_metadata(nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
@@ -216,7 +215,7 @@ inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) no
   std::memcpy(block + kMetadataHeader - sizeof(void*), &metadata_backend, sizeof(void*));
   return block + kMetadataHeader;
 }
-/// Releases it.
+/// Frees metadata.
 inline void release_metadata(void* p) noexcept {
   if (p == nullptr) return;
   char* const data = static_cast<char*>(p);
@@ -228,24 +227,25 @@ inline void release_metadata(void* p) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, after learn(); null if there was no memory for it.
+/// The state of a backend, after learn(); null if its allocation failed.
 inline BackendState* state_of(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();
   return state;
 }
-/// Where tensors and modules that are made with a backend keep their metadata; null for the heap.
+/// The backend for the metadata of tensors and modules made with a backend; null for the heap.
 inline BackendState* metadata_backend_of(Backend* backend) noexcept {
   BackendState* const state = backend == nullptr ? nullptr : state_of(*backend);
   return state != nullptr && state->is_alive() ? state->metadata_backend : nullptr;
 }
 
-/// The state of a backend that is host memory and no more.
+/// The state of a backend of plain host memory.
 template <class T>
 struct MemoryState : BackendState {
   void learn() noexcept override {
     if (is_known.get() || !is_alive()) return;
-    // Without the lock: these functions may make a tensor in the backend, and come back here.
+    // Without the lock: these functions may make a tensor in the backend, which calls learn()
+    // again.
     const Device new_device = backend->device();
     const bool new_opaque = backend->is_opaque();
     Backend& new_base = backend->base();
@@ -292,7 +292,7 @@ struct MemoryState : BackendState {
   Error check_pointer(const void*, ScalarType, const Layout&) noexcept override {
     return Error::Ok;
   }
-  // Not reached: the host itself fills and copies this memory.
+  // Not reached: this memory is filled and copied by the host.
   Error fill(void*, ScalarType, const Layout&, int64_t, const char*, FillByBackend,
              FillByHost) noexcept override {
     return Error::NotSupported;

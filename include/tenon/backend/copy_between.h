@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: MIT
-// CopyingState: copies between memories of which the host cannot reach one or both, by a backend
-// that can, as blocks, or through the host; CopyingState::copy() has the order.
+// SPDX-License-Identifier: MIT CopyingState: copies between memories that the host cannot both
+// access: by a backend, or through host memory. CopyingState::copy() lists the ways in order.
 #pragma once
 
 #include "tenon/backend/calls.h"
@@ -10,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Host memory for the length of a copy.
+/// A temporary host buffer of a copy.
 class HostBuffer {
  public:
   HostBuffer() noexcept = default;
@@ -31,10 +30,10 @@ class HostBuffer {
   Allocation memory_{nullptr, nullptr};
 };
 
-/// Larger copies from one backend to another through the host go in pieces of this size.
+/// The piece size of copies from one backend to another through the host.
 inline constexpr size_t kTransferPiece = size_t{4} << 20;
 
-/// Copies bytes between two ranges that do not overlap, at least one of them a backend's.
+/// Copies bytes between two ranges that do not overlap; at least one is in a backend's memory.
 TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
                                                Backend* src_backend, const void* src,
                                                size_t nbytes) noexcept {
@@ -55,11 +54,11 @@ TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
   return Error::Ok;
 }
 
-/// A plan's source, or its destination, in a backend's memory, on its way through the host's.
+/// Stages one side of a plan, source or destination, in host memory.
 class HostSide {
  public:
-  /// Puts host memory in place of one side. A source's elements are fetched; a destination's gaps
-  /// are, so that storing the whole range keeps them. The plan is to be finished then.
+  /// Replaces one side by host memory. Fetches a source's elements, or a destination's gaps, which
+  /// are stored again with the range. The caller then finishes the plan.
   TENON_TEMPLATE_INLINE Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
     const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
@@ -67,7 +66,7 @@ class HostSide {
     int64_t low = 0;
     int64_t high = unit;
     int64_t dense = unit;
-    int64_t run = unit;  // the bytes that are consecutive, along the inner dimensions
+    int64_t run = unit;  // consecutive bytes, along the inner dimensions
     for (size_t d = plan.rank; d-- > 0;) {
       const CopyPlan::Dim& dim = plan.dims[d];
       const int64_t reach = (dim.size - 1) * dim.*stride;
@@ -76,7 +75,7 @@ class HostSide {
       if (dim.*stride == run) run *= dim.size;
     }
     const int64_t whole = high - low;
-    // Many short runs cost more than the bytes between them, unless there are many more of those.
+    // Copying the gaps too is faster than many short runs, unless the gaps are much larger.
     constexpr int64_t kFewRuns = 16;
     constexpr int64_t kLongRun = 4096;
     if (whole > dense && (dense <= kFewRuns * run || run >= kLongRun || whole / 64 > dense)) {
@@ -101,12 +100,12 @@ class HostSide {
   TENON_TEMPLATE_INLINE Error store() noexcept { return move(false); }
 
  private:
-  /// Copies to the buffer, or from it: at once where the backend does that, else run by run.
+  /// Copies to or from the buffer: in one call if the backend can, else run by run.
   TENON_TEMPLATE_INLINE Error move(bool fetch) noexcept {
     auto run = static_cast<int64_t>(runs_.unit);
     size_t outer = runs_.rank;  // dimensions around a run
     while (outer > 0 && runs_.dims[outer - 1].src_stride == run) run *= runs_.dims[--outer].size;
-    // A backend on the CPU could not tell the host's memory from its own.
+    // A backend whose device is the CPU could not tell host memory from its own.
     if (outer > 0 && !backend_->device().is_cpu()) {
       int64_t sizes[kMaxLongDims + 1];
       int64_t here[kMaxLongDims + 1];
@@ -143,11 +142,11 @@ class HostSide {
 
   Backend* backend_ = nullptr;
   HostBuffer buffer_;
-  // `src` is the backend's side, also when that is written.
+  // `src` is the backend's side, even if it is written.
   CopyPlan runs_;
 };
 
-/// Does what a plan says through host memory.
+/// Executes a plan through host memory.
 TENON_TEMPLATE_INLINE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
                                              CastFunction cast) noexcept {
   HostSide from;
@@ -159,7 +158,7 @@ TENON_TEMPLATE_INLINE Error run_through_host(CopyPlan& plan, Backend* dst, Backe
   return dst != nullptr ? to.store() : Error::Ok;
 }
 
-/// `view` with the sizes that it is to be broadcast to: strides of 0 where it has a size of 1.
+/// `view` broadcast to `sizes`: stride 0 where its size is 1.
 TENON_TEMPLATE_INLINE Error broadcast_to(ArrayRef<int64_t> sizes, const TensorView& view,
                                          ViewWithLists& out) noexcept {
   out = {view.data, view.type, view.device, sizes, sizes};
@@ -171,7 +170,7 @@ TENON_TEMPLATE_INLINE Error broadcast_to(ArrayRef<int64_t> sizes, const TensorVi
   return Error::Ok;
 }
 
-/// Row-major elements in host memory for the length of a copy, of a view's type and sizes.
+/// A temporary of row-major elements in host memory, with a view's type and sizes.
 class HostElements {
  public:
   TENON_TEMPLATE_INLINE Error make(const TensorView& like) noexcept {
@@ -188,8 +187,8 @@ class HostElements {
   Layout layout_;
 };
 
-/// The state of a backend that is more than host memory.
-/// A template: else it is compiled with the include. tenon::compiled has it, see compiled.h.
+/// The state of a backend that is not plain host memory. A template, so that including it compiles
+/// nothing. tenon::compiled has it, see compiled.h.
 template <class T>
 struct CopyingState final : MemoryState<T> {
   using BackendState::backend;
@@ -199,7 +198,7 @@ struct CopyingState final : MemoryState<T> {
 
   CopyingState() noexcept { this->may_fill = true; }
 
-  /// Copies elements between locations that may overlap, at least one of them a backend's, in the
+  /// Copies elements between locations that may overlap, at least one in a backend's memory. The
   /// first way that applies:
   ///
   ///     no elements                                 nothing
@@ -223,11 +222,11 @@ struct CopyingState final : MemoryState<T> {
     }
     const bool is_block = plan.kind == CopyKind::Memcpy;
     const bool are_two = !is_one && to.backend != nullptr && from.backend != nullptr;
-    // copy() would take another backend's memory on the CPU for the host's.
+    // copy() would mistake another CPU backend's memory for host memory.
     const bool is_hidden = are_two && (to.view.device.is_cpu() || from.view.device.is_cpu());
     const bool may_copy = is_one || (to.view.device != from.view.device && !is_hidden);
     if (are_two || (!is_block && may_copy)) {
-      // Lists of their own: a backend that is asked in vain may have resized a tensor.
+      // Copies of the lists: a backend that returns NotSupported may have resized a tensor before.
       ViewWithLists lists[2];
       TENON_TRY(broadcast_to(to.view.sizes, from.view, lists[1]));
       TensorView out = to.view;
@@ -264,7 +263,7 @@ struct CopyingState final : MemoryState<T> {
              FillByHost by_host) noexcept override {
     if (count == 0 || device.type() == DeviceType::Meta) return Error::Ok;
     const bool is_host_accessible = device.is_host_accessible() && !opaque;
-    // With lists of its own: the backend's code may resize the tensor.
+    // With copies of the lists: the backend's code may resize the tensor.
     ViewWithLists lists{data, public_type(type), device, {count}, {1}};
     if (layout.numel == count) {
       lists.sizes = layout.sizes();
@@ -293,7 +292,7 @@ struct CopyingState final : MemoryState<T> {
     const size_t size = elementSize(type);
     const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;
     const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
-    // As integers: it is not known yet that there is memory.
+    // As integers: the memory may not exist yet.
     const auto address = reinterpret_cast<uintptr_t>(data);
     if (below > address || nbytes > UINTPTR_MAX - (address - below)) {
       return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ",
@@ -307,15 +306,15 @@ struct CopyingState final : MemoryState<T> {
   }
 };
 
-/// Calls CopyingState::copy(), which a program without such a backend does not link.
+/// Calls CopyingState::copy(), linked only by programs with such a backend.
 TENON_TEMPLATE_INLINE Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from,
                                             CastMode mode, CastFunction cast) noexcept {
   BackendState& state = *(to.backend != nullptr ? to : from).state;
   return state.copy(to, from, mode, cast);
 }
-/// Copies elements whose checks are done, by the host or by a backend; the source is broadcast.
-/// Memory of the host's does not overlap, and the destination's elements are distinct. `cast` may
-/// be null where the types are equal. copy_checked() does the checks, and allows overlap.
+/// Copies elements by the host or a backend, and broadcasts the source. Unchecked: host memory must
+/// not overlap, and the destination's elements must be distinct; copy_checked() checks that. `cast`
+/// may be null if the types are equal.
 TENON_TEMPLATE_INLINE Error copy(const MemoryLocation& to, const MemoryLocation& from,
                                  CastMode mode, CastFunction cast) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// CpuBackend: the host's heap, which tensors use when nothing else is asked for.
+// SPDX-License-Identifier: MIT CpuBackend: the host's heap, the default backend.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Memory from malloc. All of them are the same: tensors of one live in the memory of every other,
-/// and outlive it.
+/// Memory from malloc. All CpuBackends share it; tensors may outlive their CpuBackend.
 /// Threads: any.
 class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
  public:
@@ -28,7 +26,7 @@ class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
     void* const base = detail::heap_allocate(nbytes + margin);
     detail::use_huge_pages(base, nbytes);
     if (base == nullptr) return nullptr;
-    // The pointer for free() lies right before the memory that is handed out.
+    // The pointer for free() is stored right before the returned memory.
     char* const first = static_cast<char*>(base) + sizeof(void*);
     char* const data = first + (uintptr_t{0} - reinterpret_cast<uintptr_t>(first)) % alignment;
     std::memcpy(data - sizeof(void*), &base, sizeof base);
@@ -41,7 +39,7 @@ class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
   }
 };
 
-/// The one that is always there.
+/// The global CpuBackend.
 TENON_EXPORT inline Backend& host_backend() noexcept {
   // Never destroyed: tensors in static memory may be dropped after everything else.
   alignas(CpuBackend) static unsigned char place[sizeof(CpuBackend)];

@@ -16,7 +16,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The memory of a CUDA device. Work goes by one stream, or by those of StreamScopes.
+/// The memory of a CUDA device. Work goes to one stream, or to those of StreamScopes.
 ///
 /// A copy to the host waits until it is done. A copy from pageable memory waits until CUDA has read
 /// it, from pinned or managed memory until the stream has done it. synchronize() waits, and so do
@@ -24,15 +24,14 @@ TENON_BEGIN_NAMESPACE
 /// copies within the device and between devices, values, allocations and releases from the pool,
 /// and what orders streams.
 ///
-/// In a graph's capture what waits, a copy from the host, and an allocation from the pool are
-/// errors; all else may be captured. What is dropped meanwhile, by any thread, is kept, and freed
-/// by the first allocation, release, synchronize() or trim() after the capture.
+/// While a graph is captured, waiting calls, copies from the host and pool allocations are errors;
+/// all else may be captured. Blocks released meanwhile, by any thread, are freed by the first
+/// allocation, release, synchronize() or trim() after the capture.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
-/// Errors: those of CUDA, by its call, name and text. OutOfMemory for memory, InvalidArgument for
-/// what CUDA calls invalid, InvalidState when runtime or device are gone, else AccessFailed. A
-/// block that cannot be given back is reported to the failure handler, once for each of CUDA's
-/// errors, unless the program ends.
+/// Errors: CUDA's, with its call, name and text: OutOfMemory; InvalidArgument if CUDA calls a value
+/// invalid; InvalidState when the runtime or device is gone; else AccessFailed. A block that cannot
+/// be freed is reported to the failure handler, once per CUDA error code, unless the program ends.
 /// Threads: any.
 /// Source: rmm::mr::cuda_async_memory_resource; c10::cuda::CUDACachingAllocator's record_stream.
 class TENON_EXPORT CudaBackend : public DeviceBackend {
@@ -62,15 +61,15 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
 
   /// Malloc where the device has no pools.
   CudaAllocator allocator() const noexcept { return memory_.allocator(); }
-  /// Gives what the pool keeps beyond `keep` bytes back to the device, where other allocators find
-  /// it: cudaMemPoolTrimTo. Waits for the streams: only then does CUDA know blocks to be free.
+  /// Returns what the pool keeps beyond `keep` bytes to the device, for other allocators:
+  /// cudaMemPoolTrimTo. Waits for the streams: only then does CUDA know blocks to be free.
   Error trim(size_t keep = 0) noexcept { return memory_.trim(keep); }
 
   /// Alignments up to 256.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     return detail::check_cuda_alignment(alignment) ? memory_.allocate(nbytes) : nullptr;
   }
-  /// The memory is used again after the work that any stream of the backend has by now.
+  /// The memory is reused after the work enqueued so far on all streams of the backend.
   void deallocate(void* p, size_t) noexcept override { memory_.deallocate(p); }
 
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
@@ -87,7 +86,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     return streams_.synchronize();
   }
 
-  /// One call for blocks, rows and slices of rows; with kernels one for all else in the device.
+  /// One CUDA call for blocks, rows and slices of rows; one kernel for other copies in the device.
   Error copy(const TensorView& dst, const TensorView& src, CastMode mode) override {
     const bool to_host = dst.device.is_host_accessible();
     const bool from_host = src.device.is_host_accessible();
@@ -111,7 +110,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
   Error constant(const TensorView& out, const void* element) override {
     static constexpr int64_t kZeros[kMaxDims] = {};
-    TensorView same = out;  // every element of which is the one given
+    TensorView same = out;  // all strides 0: one element
     same.strides = {kZeros, out.sizes.size()};
     const StridedCopy fill = strided_copy(out, same);
     if (fill.count == 0) return Error::Ok;
@@ -121,7 +120,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     }
     return launch([&](cudaStream_t s) { return kernels_->fill(fill, element, s); });
   }
-  // These need kernels.
+  // The following need kernels.
   Error eye(const TensorView& out) override {
     return launch([&](cudaStream_t s) { return kernels_->eye(out, s); });
   }
@@ -149,18 +148,18 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
 
   int64_t stream_number() const noexcept override { return reinterpret_cast<int64_t>(stream()); }
-  /// In a capture only the calling thread's stream is waited for.
+  /// In a capture only the calling thread's stream is ordered.
   Error order_before(int64_t number) override {
     TENON_TRY(check_number(number));
     return streams_.order_before(reinterpret_cast<cudaStream_t>(number), streams_);
   }
-  /// In a capture only the calling thread's stream waits.
+  /// As above, in a capture.
   /// Source: torch.cuda.Stream.wait_stream.
   Error order_after(int64_t number) override {
     TENON_TRY(check_number(number));
     return streams_.order_after(reinterpret_cast<cudaStream_t>(number), streams_);
   }
-  /// Does nothing without a StreamScope. InvalidState while one's stream is captured.
+  /// Does nothing without a StreamScope. InvalidState while a scope's stream is captured.
   Error join_streams() noexcept override { return streams_.join(); }
 
   /// Asks CUDA about the first and the last byte. Managed memory is accepted.
@@ -169,8 +168,8 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     return check_byte(static_cast<const char*>(lowest) + nbytes - 1, "ends");
   }
 
-  /// Between this device and itself or another: peer copies where the devices differ, which need no
-  /// peer access. NotSupported where CUDA refuses them: the host then copies.
+  /// Within this device, or between two by peer copies, which need no peer access. NotSupported
+  /// where CUDA refuses them; tenon then copies through the host.
   Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                      Backend& other) override {
     if (detail::BackendAccess::kind(other) != detail::BackendKind::Cuda) {
@@ -228,7 +227,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     plan.src = src;
     return copy_box(plan, detail::CudaBox(), kind);
   }
-  /// Enqueues a copy, and waits where the host's memory is to be written, or may be read late.
+  /// Enqueues a copy. Waits if it writes host memory, or may still be reading it.
   Error copy_box(const StridedCopy& plan, const detail::CudaBox& box,
                  cudaMemcpyKind kind) noexcept {
     bool waits = kind == cudaMemcpyDeviceToHost;
@@ -237,12 +236,12 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     TENON_TRY(detail::copy_async(plan, box, kind, streams_, to));
     return waits ? streams_.wait(to) : Error::Ok;
   }
-  /// With the device current: devicePointer is the address by which that one reaches the memory.
+  /// The device must be current: devicePointer is that device's address of the memory.
   Error find(const void* address, cudaPointerAttributes& found) const noexcept {
     return detail::call_on_device(index(), "cudaPointerGetAttributes",
                                   [&] { return cudaPointerGetAttributes(&found, address); });
   }
-  /// Pageable memory has been read when cudaMemcpyAsync returns, unless the device reads it itself.
+  /// cudaMemcpyAsync has read pageable memory when it returns, unless the device reads it directly.
   /// In a capture it would be read when the graph runs.
   Error check_source(const void* src, cudaStream_t to, bool& waits) const noexcept {
     bool is_captured = false;
@@ -274,7 +273,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                         found.type == cudaMemoryTypeHost ? " in pinned memory of the host"
                                                          : " where CUDA knows no memory");
   }
-  /// Of a fill that repeats one byte; NotSupported for more than rows.
+  /// Fills that repeat one byte; NotSupported for more dimensions than rows.
   Error fill_bytes(const StridedCopy& fill, int byte) noexcept {
     size_t rank = fill.rank;
     size_t width = fill.nbytes;
@@ -303,7 +302,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                const Generator::State& start) noexcept {
     return launch([&](cudaStream_t s) { return kernels_->random(out, plan, start, s); });
   }
-  /// NotSupported without kernels, and where the kernel does not do it.
+  /// NotSupported without kernels, or by the kernel.
   template <class Start>
   Error launch(const Start& start) noexcept {
     if (kernels_ == nullptr) return Error::NotSupported;

@@ -33,7 +33,7 @@ struct BackendOption {
   const char* text = nullptr;  ///< null for a number; a literal 0 is taken as a number
 };
 
-/// A list of them, as `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
+/// A list of options: `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
 /// Ownership: copies the options into a std::vector, and throws what that throws.
 class BackendOptions {
  public:
@@ -43,7 +43,7 @@ class BackendOptions {
   const BackendOption* begin() const noexcept TENON_LIFETIMEBOUND { return list_.data(); }
   const BackendOption* end() const noexcept TENON_LIFETIMEBOUND { return begin() + size(); }
 
-  /// The option of that name, the last one where there are several; null where there is none.
+  /// The last option of that name, or null.
   const BackendOption* find(const char* name) const noexcept TENON_LIFETIMEBOUND {
     const BackendOption* found = nullptr;
     for (const BackendOption& option : *this) {
@@ -52,8 +52,8 @@ class BackendOptions {
     return found;
   }
 
-  /// Reads a whole number, where it is given.
-  /// Errors: InvalidArgument for any other value, and one below `least` or above `most`.
+  /// Reads an integer option, if it is given.
+  /// Errors: InvalidArgument if it is not an integer in [least, most].
   Error read(const char* name, int64_t least, int64_t& number,
              int64_t most = INT64_MAX) const noexcept {
     const BackendOption* const option = find(name);
@@ -72,7 +72,7 @@ class BackendOptions {
     return fail_kind(value.isFloatingPoint() ? "the floating value " : "", value);
   }
 
-  /// Errors: InvalidArgument for an option that none of `names` is.
+  /// Errors: InvalidArgument for an option that is not in `names`.
   Error check_names(std::initializer_list<const char*> names) const noexcept {
     for (const BackendOption& option : *this) {
       bool known = false;
@@ -97,7 +97,7 @@ enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 
 }  // namespace detail
 
-/// A tensor that a creator has made; what it refers to is valid during the call.
+/// A tensor that a creator has made; its pointers are valid during the call.
 struct MadeTensor {
   void* data;  // null without elements
   ScalarType type;
@@ -108,19 +108,18 @@ struct MadeTensor {
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
 ///
-/// An address may be any number, as long as address + n is the address of the byte n further on: a
-/// view's data is the address of its element 0. tenon itself reads and writes the memory if the
-/// host reads memory of device() and is_opaque() is false.
+/// An address may be a handle, if address + n addresses the byte n bytes on: a view's data is the
+/// address of its element 0. tenon itself reads and writes the memory if the host reads memory of
+/// device() and is_opaque() is false.
 ///
-/// The nine pure functions are enough. tenon calls the optional ones first; where one returns
-/// NotSupported, having changed nothing, tenon uses the nine and host memory. The defaults return
-/// NotSupported.
+/// The nine pure functions are enough. tenon calls the optional functions first. If one returns
+/// NotSupported, as the defaults do, it must have changed nothing; tenon then uses the nine and
+/// host memory.
 ///
-/// Ownership: a backend outlives the tensors in its memory. When one is destroyed while some are
-/// alive, the failure handler is told; dropping them later is safe, but their memory is not
-/// released anymore.
-/// Errors: functions return an Error, and may leave a text with set_error(); exceptions become
-/// errors too.
+/// Ownership: a backend outlives the tensors in its memory. If it is destroyed before them, the
+/// failure handler is called; dropping them later is safe, but leaks their memory.
+/// Errors: functions return an Error, and may leave a text with set_error(). Exceptions become
+/// errors.
 /// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped,
 /// several at once where the program does that.
 /// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
@@ -142,14 +141,14 @@ class TENON_EXPORT Backend {
   /// Releases memory of allocate(nbytes, …), on the thread that drops the last tensor.
   virtual void deallocate(void* p, size_t nbytes) noexcept = 0;
 
-  /// Copies bytes from host memory, which may be written or released as soon as this returns.
+  /// Copies bytes from host memory, which the caller may change or free when this returns.
   virtual Error copy_from_host(void* dst, const void* src, size_t nbytes) = 0;
-  /// Copies bytes to host memory, where they are when this returns.
+  /// Copies bytes to host memory; done when this returns.
   virtual Error copy_to_host(void* dst, const void* src, size_t nbytes) = 0;
-  /// Copies bytes inside of the backend's memory, between ranges that do not overlap. May return
-  /// before that is done, if the backend's next operations wait for it.
+  /// Copies bytes inside of the backend's memory, between ranges that do not overlap. May be
+  /// asynchronous, if the backend's later operations wait for it.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) = 0;
-  /// Waits for all work that was begun.
+  /// Waits for all enqueued work.
   virtual Error synchronize() = 0;
 
   // --- Optional functions ---
@@ -160,13 +159,14 @@ class TENON_EXPORT Backend {
   virtual Error init(const BackendOptions& options) { return options.check_names({}); }
 
   /// Copies elements between views of the same sizes, at any strides, converting types as `mode`
-  /// says. At least one is in this backend's memory; the other is there too, in the host's (its
-  /// device is the CPU) or, if the backends' devices are different ones, on another device.
-  /// They do not overlap. When this returns, host memory has been read or written.
+  /// says. At least one view is in this backend's memory; the other is too, or in host memory (its
+  /// device is the CPU), or on another device. They do not overlap. Host memory has been read or
+  /// written when this returns.
   virtual Error copy(const TensorView& /*dst*/, const TensorView& /*src*/, CastMode /*mode*/) {
     return Error::NotSupported;
   }
-  // The creators below. In memory that the host reads, the elements are there when they return.
+  // The creators' functions. If the host can read the memory, the elements are written when they
+  // return.
 
   /// Writes one element, given in host memory, to all of `out`.
   virtual Error constant(const TensorView& /*out*/, const void* /*element*/) {
@@ -182,41 +182,41 @@ class TENON_EXPORT Backend {
   virtual Error from_binary(const TensorView& /*out*/, const void* /*bytes*/, size_t /*nbytes*/) {
     return Error::NotSupported;
   }
-  /// Writes the first `count` elements in that form to host memory.
+  /// Writes the first `count` elements to host memory: row-major, little-endian.
   virtual Error to_binary(const TensorView& /*in*/, int64_t /*count*/, void* /*bytes*/) {
     return Error::NotSupported;
   }
-  /// Writes to row-major element i what the host's kernels give for element start.offset + i of
-  /// start.seed, see docs/random.md: uniform in [min, max).
+  /// Writes random values, uniform in [min, max). Row-major element i gets the host's value of
+  /// element start.offset + i of start.seed, see docs/random.md.
   virtual Error random_uniform(const TensorView& /*out*/, double /*min*/, double /*max*/,
                                const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
-  /// As random_uniform(), normal with a mean and a standard deviation.
+  /// As random_uniform(), but normal with a mean and a standard deviation.
   virtual Error random_normal(const TensorView& /*out*/, double /*mu*/, double /*sigma*/,
                               const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
-  /// As random_uniform(), each integer from `low` to `last` with equal probability.
+  /// As random_uniform(), but integers from `low` to `last` with equal probability.
   virtual Error random_integers(const TensorView& /*out*/, int64_t /*low*/, int64_t /*last*/,
                                 const Generator::State& /*start*/) {
     return Error::NotSupported;
   }
-  /// Appends the elements as text, at most about `limit` of them, as to_string() is to show them.
+  /// Appends the elements as text for to_string(), about `limit` of them at most.
   virtual Error inspect(const TensorView& /*in*/, int64_t /*limit*/, std::string& /*text*/) {
     return Error::NotSupported;
   }
 
-  /// The backend whose memory it hands out: itself, or for a wrapper the innermost one. tenon asks
-  /// base() to copy and to make values. Never changes.
+  /// The backend that owns the memory: itself, or the innermost backend of a wrapper. tenon calls
+  /// base() to copy and to fill. Never changes.
   virtual Backend& base() noexcept { return *this; }
-  /// This backend, or the one that it wraps, as a DeviceBackend; null if it is not one.
+  /// This backend, or the one it wraps, as a DeviceBackend; null if neither is one.
   virtual DeviceBackend* as_device() noexcept { return nullptr; }
-  /// The backend whose memory has the metadata of its tensors, so that they need no heap: this one
-  /// or one that it wraps. Borrowed tensors and views made with it do too. Null for the heap. In
-  /// ATen mode it is used by modules alone.
+  /// The backend whose memory holds the metadata of its tensors, so that they need no heap: this
+  /// one or one that it wraps. Borrowed tensors and views made with it keep their metadata there
+  /// too. Null for the heap. In ATen mode only modules use it.
   virtual Backend* metadata_backend() noexcept { return nullptr; }
-  /// Told of each tensor that was made in its memory. For bookkeeping.
+  /// Called for each tensor made in its memory. For bookkeeping.
   virtual void on_made(const MadeTensor&) noexcept {}
 
   /// The memory blocks of this backend that tensors hold, for data and for metadata.
@@ -249,14 +249,14 @@ class TENON_EXPORT Backend {
 
   detail::BackendState* state_ = nullptr;
   Backend* next_ = nullptr;   // in the registry
-  Device registered_device_;  // a backend that another thread destroys cannot be asked
+  Device registered_device_;  // kept: device() of a dying backend cannot be called
   detail::BackendKind kind_ = {};
 };
 
 namespace detail {
 
-/// The registered backends: a list through them, so that it needs neither heap nor constructor, and
-/// is there before main() and after it.
+/// The registered backends: an intrusive list, which needs neither heap nor constructor and works
+/// before and after main().
 struct BackendRegistry {
   SpinLock lock;
   Backend* first = nullptr;
@@ -269,7 +269,7 @@ TENON_EXPORT inline BackendRegistry& backend_registry() noexcept {
 template <class T>
 inline constexpr bool is_backend_v = std::is_base_of_v<Backend, T>;
 
-/// The library's way into a Backend.
+/// The library's access to a Backend's private members.
 struct BackendAccess {
   static BackendState* state(const Backend& backend) noexcept { return backend.state_; }
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
@@ -313,7 +313,7 @@ inline Backend::~Backend() {
   detail::drop_state(state_);
 }
 
-/// A backend that shares its memory and streams with other libraries, as CUDA's does.
+/// A backend whose memory and streams other libraries share, such as CUDA's.
 ///
 /// A stream is named by a number, as in DLPack and in CUDA's array interface: 1 for CUDA's legacy
 /// default stream, 2 for its per-thread one, any other for a handle.
@@ -322,24 +322,23 @@ class TENON_EXPORT DeviceBackend : public Backend {
  public:
   DeviceBackend* as_device() noexcept override { return this; }
 
-  /// The stream that has the calling thread's next work.
+  /// The stream for the calling thread's next work.
   virtual int64_t stream_number() const noexcept = 0;
-  /// Makes work enqueued on `stream` from now on wait for all that this backend has enqueued.
+  /// Makes later work on `stream` wait for all that this backend has enqueued.
   virtual Error order_before(int64_t stream) = 0;
-  /// Makes work that this backend enqueues from now on wait for all that `stream` has been given.
+  /// Makes this backend's later work wait for all that was enqueued on `stream`.
   virtual Error order_after(int64_t stream) = 0;
-  /// Makes work enqueued on any of its streams from now on wait for all that was enqueued on them.
-  /// Called by PoolBackend before it reuses a block.
+  /// Makes later work on each of its streams wait for all work enqueued on the others. Called by
+  /// PoolBackend before it reuses a block.
   virtual Error join_streams() noexcept = 0;
 
-  /// Checks memory that came as a pointer and is said to be on device(): `nbytes` > 0 bytes from
-  /// its lowest element on.
+  /// Checks that a pointer is to memory of device(): `nbytes` > 0 bytes from the lowest element.
   /// Errors: InvalidArgument where it is not.
   virtual Error check_memory(const void* lowest, size_t nbytes) = 0;
 
-  /// Copies as copy() does; one view is in this backend's memory, the other in `other`'s. What
-  /// either enqueues from now on waits for it. Asked of the destination's backend first, then of
-  /// the source's; NotSupported for a backend of a kind that this one does not know.
+  /// As copy(), with one view in this backend's memory and one in `other`'s. Later work of both
+  /// waits for the copy. tenon asks the destination's backend first, then the source's.
+  /// NotSupported for a kind of backend that this one does not know.
   virtual Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                              Backend& other) = 0;
 

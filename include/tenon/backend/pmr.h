@@ -25,8 +25,8 @@ TENON_BEGIN_NAMESPACE
 /// Memory from any std::pmr::memory_resource.
 /// Ownership: borrows the resource, which outlives the tensors in its memory.
 /// Errors: InvalidArgument for a null resource. Exceptions of the resource become OutOfMemory.
-/// Threads: those that the resource allows; std::pmr's monotonic and unsynchronized ones allow one
-/// at a time, where tensors must be dropped too.
+/// Threads: as the resource's; std::pmr's monotonic and unsynchronized resources allow one thread
+/// at a time, also for dropping tensors.
 /// Source: std::pmr::polymorphic_allocator.
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
@@ -38,9 +38,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "pmr"; }
 
-  // deallocate() must pass the alignment of the allocation, which it does not know: so it is always
-  // the same. The size is a multiple of it: libstdc++'s pools put 70 bytes, say, in a block of 80,
-  // which is not aligned.
+  // Always one alignment, since deallocate() must pass the allocation's and does not know it. The
+  // size is a multiple of it: libstdc++'s pools round 70 bytes up to a block of 80, which is then
+  // not aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (alignment > detail::kDataAlignment || nbytes > kLargest) {
       static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,

@@ -36,8 +36,8 @@ inline size_t pool_size(size_t nbytes) noexcept {
 
 }  // namespace detail
 
-/// The counts of a PoolBackend. Blocks and bytes are those taken from its backend, of rounded-up
-/// sizes.
+/// The counts of a PoolBackend. Blocks and bytes are counted as taken from its backend, with sizes
+/// rounded up.
 struct PoolStatistics {
   int64_t hits;           ///< allocations served by a block that was released before
   int64_t misses;         ///< allocations served by the backend
@@ -46,21 +46,20 @@ struct PoolStatistics {
   int64_t live_bytes;     ///< in use
   int64_t cached_blocks;  ///< kept for later
   int64_t cached_bytes;   ///< kept for later
-  int64_t peak_bytes;     ///< the most that was taken from the backend at once, in use or kept
+  int64_t peak_bytes;     ///< the peak of live_bytes + cached_bytes
 };
 
-/// Keeps blocks that are released, and hands them out again when one of about that size is asked
-/// for.
+/// Keeps released blocks, and reuses them for allocations of about their size.
 ///
 /// Sizes are rounded up to one of four in each doubling, which adds less than a quarter, and to 64
-/// bytes at least. When the backend has no memory, kept blocks are given back and it is asked once
-/// more.
+/// bytes at least. When the backend is out of memory, the pool releases its kept blocks and retries
+/// once.
 ///
 /// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
 /// it keeps.
 /// Errors: an allocation that the backend refuses twice is OutOfMemory, with the backend's text.
-/// Threads: those that the backend allows. Any thread that needs memory calls it, without the
-/// pool's lock. A pool in front of an ArenaBackend is for one thread, as the arena is.
+/// Threads: as the backend's, which is called without the pool's lock. A pool over an ArenaBackend
+/// is for one thread, as the arena is.
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
@@ -79,7 +78,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       return nullptr;
     }
     const size_t size = detail::pool_size(nbytes);
-    // Kept blocks have the alignment that tensors need, and no more.
+    // Kept blocks have the alignment of tensors; larger alignments bypass the pool.
     if (alignment <= detail::kDataAlignment) {
       alignment = detail::kDataAlignment;
       const Lock lock(mutex_);
@@ -109,7 +108,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   void deallocate(void* p, size_t nbytes) noexcept override {
     const size_t size = detail::pool_size(nbytes);
     const auto bytes = static_cast<int64_t>(size);
-    // Work enqueued with the block may still run when it is handed out for another stream.
+    // Work on the block may still run when another stream gets it.
     DeviceBackend* const device = has_inner() ? as_device() : nullptr;
     const bool is_reusable = device == nullptr || device->join_streams() == Error::Ok;
     {
@@ -128,9 +127,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     inner().deallocate(p, size);
   }
 
-  // If the backend leaves metadata on the heap, it stays there: malloc is as fast for small blocks.
-  // If the backend keeps metadata, the pool does too: an arena reuses little memory while the pool
-  // keeps blocks of it.
+  // Metadata on the heap stays there: malloc is as fast for small blocks. Metadata in the backend's
+  // memory goes through the pool: otherwise it would fragment an arena whose blocks the pool keeps.
   Backend* metadata_backend() noexcept override {
     Backend* const metadata_backend = inner().metadata_backend();
     return metadata_backend != nullptr && is_host_memory() ? this : metadata_backend;

@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The thread's default: null for the host's heap.
+/// The thread's default backend; null for the host's heap.
 TENON_EXPORT inline Backend*& current_backend() noexcept {
   static TENON_THREAD_LOCAL Backend* backend = nullptr;
   return backend;
@@ -29,7 +29,7 @@ inline Backend* find_backend(Device device) noexcept {
   const LockGuard<SpinLock> guard(registry.lock);
   return find_locked(registry, device);
 }
-/// False if the device has one already.
+/// False if the device already has a backend.
 inline bool add_to_registry(Backend& backend, Device device) noexcept {
   BackendRegistry& registry = backend_registry();
   const LockGuard<SpinLock> guard(registry.lock);
@@ -46,14 +46,14 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Registers a backend for its device's memory that comes as a pointer or a blob. Tensors that a
-/// backend made know it anyway.
+/// Registers a backend for foreign memory of its device: pointers and blobs. Tensors made by a
+/// backend refer to it already.
 ///
 /// A program and its shared libraries have one registry. The CPU's backend is always registered and
 /// cannot be replaced.
 /// Ownership: borrows; a backend that is destroyed is unregistered.
-/// Errors: InvalidState when one is registered for the device, this one or another; OutOfMemory
-/// when the backend can make no tensors.
+/// Errors: InvalidState when the device already has a registered backend; OutOfMemory when the
+/// backend cannot make tensors.
 /// Threads: any.
 TENON_TEMPLATE_INLINE void register_backend(Backend& backend) {
   const Device device = backend.device();
@@ -87,11 +87,11 @@ inline Backend& default_backend() noexcept {
   return current != nullptr ? *current : host_backend();
 }
 
-/// Makes a backend the calling thread's default for as long as it lives. Where it keeps metadata,
-/// as an arena does, that of borrowed tensors, and of views and handles of tensors on the heap, is
-/// there too; never that of imports and exports.
-/// Ownership: borrows the backend, which outlives the scope, and all whose data or metadata is in
-/// its memory. Scopes end in the reverse order of their beginnings, on the same thread.
+/// While it lives, the backend is the calling thread's default. If the backend keeps metadata, as
+/// an arena does, borrowed tensors, and views and handles of tensors on the heap, keep theirs there
+/// too; imports and exports never do.
+/// Ownership: borrows the backend, which must outlive the scope and everything in its memory.
+/// Scopes end in the reverse order of their beginnings, on the same thread.
 /// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.
 class BackendScope {
  public:

@@ -17,9 +17,9 @@ class Layout;
 
 namespace detail {
 
-/// Calls kFunction, which `stored` points to. On bare metal by that pointer: a program that never
-/// stores it does not link the function. Elsewhere directly: the pointer may lead into a library
-/// that was closed.
+/// Calls kFunction, to which `stored` points. On bare metal through the pointer, so that a program
+/// that never sets it does not link the function. Elsewhere directly: the pointer may be into a
+/// closed library.
 template <auto kFunction, class... Args>
 auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   if constexpr (TENON_BARE_METAL) {
@@ -29,7 +29,7 @@ auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   }
 }
 
-/// A callable that the caller keeps.
+/// A reference to a callable.
 template <class Signature>
 class FunctionRef;
 template <class R, class... Args>
@@ -48,33 +48,32 @@ class FunctionRef<R(Args...)> {
   const void* f_ = nullptr;
   R (*call_)(const void*, Args...) = nullptr;
 };
-/// Has a backend write the values of a view in its memory; NotSupported if it cannot.
+/// Writes a view's values by its backend; NotSupported if it cannot.
 using FillByBackend = FunctionRef<Error(Backend&, const TensorView&)>;
 /// Writes the values of a view in host memory.
 using FillByHost = FunctionRef<Error(const TensorView&)>;
 
 struct BackendState;
 
-/// Where elements are.
+/// Elements, and the backend of their memory.
 struct MemoryLocation {
   TensorView view;
-  /// base() of the backend whose memory it is, which copies the elements; null where the host does.
+  /// base() of the memory's backend, which copies the elements; null if the host copies.
   Backend* backend = nullptr;
-  BackendState* state = nullptr;  ///< of the backend whose memory it is; null for the host's heap
+  BackendState* state = nullptr;  ///< of the memory's backend; null for the host's heap
 };
 
-/// A small block through which tensors refer to a backend: to the one that has their elements
-/// (data_backend) and to the one that has their metadata (metadata_backend). It outlives the
-/// backend if tensors do, so that they find out. The backend's constructor makes it.
+/// A small block through which tensors refer to the backends of their elements (data_backend) and
+/// of their metadata (metadata_backend). The backend's constructor makes it. It lives as long as
+/// the backend or any tensor, so that tensors can tell that their backend is gone.
 ///
-/// The virtual functions are all that the library does with a backend, so that a program links only
-/// the code for the backends that it constructs. MemoryState has those of backends that are host
-/// memory and no more, as an arena is; CopyingState those of all others. Once the backend is gone
-/// none of them is called: its library may be closed.
+/// The library calls backends only through these virtual functions, so that a program links only
+/// the code of the backends it constructs. MemoryState is for plain host memory, such as an arena;
+/// CopyingState for all others. None is called once the backend is gone: its library may be closed.
 struct BackendState {
   Backend* backend = nullptr;  // null once it is gone
-  AtomicCount users;        // the backend itself, each block of memory that it gave, each wrapper
-  bool one_thread = false;  // whether plain_users counts, without atomics
+  AtomicCount users;           // the backend, its allocated blocks, its wrappers
+  bool one_thread = false;     // whether plain_users counts, without atomics
   bool on_heap = false;
   bool may_fill = false;  // whether fill() may be called: a CopyingState's
   int32_t plain_users = 0;
@@ -100,30 +99,29 @@ struct BackendState {
     return at->backend != nullptr;
   }
 
-  /// Calls device(), is_opaque(), base(), metadata_backend() and name(), once, and keeps what they
-  /// return. Does nothing if the backend, or one that it wraps, is gone.
+  /// Caches device(), is_opaque(), base(), metadata_backend() and name(), once. Does nothing if the
+  /// backend, or one that it wraps, is gone.
   virtual void learn() noexcept = 0;
   /// Allocates metadata. Null, with the thread's error text, when memory is out.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
   /// Allocates memory. 0 bytes give null, which counts as a block.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
   virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept = 0;
-  /// Gives memory back. It stays allocated when a backend that this one wraps is gone.
+  /// Frees memory; leaks it if a wrapped backend is gone.
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
-  /// Writes `count` elements from `data` on: by `by_backend`, or where that is null or returns
-  /// NotSupported by `by_host`. They are seen as `layout`, or where the count includes gaps, as one
-  /// row.
+  /// Fills `count` elements at `data` by `by_backend`, or, if that is null or returns NotSupported,
+  /// by `by_host`. The view has `layout`, or is one row if `count` includes gaps.
   virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
                      const char* operation, FillByBackend by_backend,
                      FillByHost by_host) noexcept = 0;
-  /// Copies bytes inside of the backend's memory, which the host does not reach.
+  /// Copies bytes within the backend's memory, which the host cannot access.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
-  /// Copies elements between locations, at least one of them in memory that the host does not
-  /// reach, this backend's; see CopyingState.
+  /// Copies elements between locations, at least one in this backend's memory, which the host
+  /// cannot access; see CopyingState.
   virtual Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                      CastFunction cast) noexcept = 0;
-  /// Has a DeviceBackend check memory that came as a pointer.
+  /// Checks a pointer by DeviceBackend::check_memory().
   virtual Error check_pointer(const void* data, ScalarType type, const Layout& layout) noexcept = 0;
 
  protected:
@@ -151,7 +149,7 @@ BackendState* make_state() noexcept {
   return state;
 }
 
-// Templates: GCC guesses that a virtual function is the only one that it has seen, and links it.
+// Templates: GCC would devirtualise calls speculatively to the one state it has seen, and link it.
 template <class T>
 struct MemoryState;  // calls.h
 template <class T>

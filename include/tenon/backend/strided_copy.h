@@ -6,12 +6,12 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// `count` runs of `nbytes` bytes each, from `src` on to `dst` on, over the dimensions around them.
-/// With rank 0 it is one run; with rank 1 or 2 it is a rectangle or a box, as most devices copy
-/// them.
+/// Copies `count` runs of `nbytes` bytes from `src` to `dst`, repeated over the `rank` outer
+/// dimensions. Rank 0 is one run; rank 1 or 2 is a rectangle or a box, which most devices copy in
+/// one call.
 struct StridedCopy {
-  /// Strides in bytes. Those of `dst` are positive and shrink from dimension to dimension; those of
-  /// `src` are any: 0 where it repeats, negative where it lies the other way round.
+  /// Strides in bytes. Those of `dst` are positive and descending; those of `src` may be 0
+  /// (repeated) or negative (reversed).
   using Dim = CopyPlan::Dim;
 
   Dim dims[kMaxLongDims];  ///< the first `rank` are set, the outermost first
@@ -25,9 +25,9 @@ struct StridedCopy {
 };
 
 /// Describes a copy of `src` to `dst`, views of the same sizes whose elements do not overlap.
-/// Dimensions of size 1 are dropped, reversed ones turned, the others sorted by the destination's
-/// strides, and neighbours that lie like one on both sides merged. Elements are copied in another
-/// order then: what each gets stays the same. A fill is a copy from strides of 0.
+/// Dimensions of size 1 are dropped, reversed dimensions turned, the others sorted by the
+/// destination's strides, and adjacent dimensions merged where both sides allow it. This changes
+/// the order of copying, not the values. A fill is a copy from strides of 0.
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
@@ -41,7 +41,7 @@ inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) no
   copy.count = 1;
   for (; copy.rank < plan.rank; ++copy.rank) {
     const CopyPlan::Dim& dim = plan.dims[copy.rank];
-    size_t at = copy.rank;  // sorted again: a plan may put a plane's dimensions last
+    size_t at = copy.rank;  // a plan may have put a plane's dimensions last
     for (; at > 0 && copy.dims[at - 1].dst_stride < dim.dst_stride; --at) {
       copy.dims[at] = copy.dims[at - 1];
     }

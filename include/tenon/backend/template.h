@@ -10,8 +10,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Makes meta tensors: those that a model expects, or that are allocated later. Their data pointer
-/// is null, and tenon asks this backend for no memory.
+/// Makes meta tensors: shapes that a model expects, or tensors to allocate later. Their data is
+/// null; this backend is never asked for memory.
 /// Errors: NotSupported whenever data would be needed.
 /// Threads: any.
 /// Source: the meta device of PyTorch; Nx.template.
@@ -49,7 +49,7 @@ class TENON_EXPORT MetaBackend final : public Backend {
     return set_error(Error::NotSupported, "a meta tensor has a type and a shape, no data");
   }
 };
-/// Its older name.
+/// The old name.
 using TemplateBackend = MetaBackend;
 
 TENON_END_NAMESPACE

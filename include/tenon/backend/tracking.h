@@ -30,7 +30,7 @@
 #if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L
 #include <source_location>
 #endif
-// Where the caller of a function with these default arguments is.
+// The caller's source location, as default arguments.
 #if !TENON_PORTABLE
 #define TENON_CALLER_FILE __builtin_FILE()
 #define TENON_CALLER_LINE __builtin_LINE()
@@ -59,7 +59,7 @@ TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
   static TENON_THREAD_LOCAL TrackingLink* link = nullptr;
   return link;
 }
-/// The innermost one of a tracker that refuses, or that tags; null without one.
+/// A tracker's innermost scope that refuses, or that tags; null without one.
 inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refuses) noexcept {
   const TrackingLink* link = innermost_tracking_link();
   while (link != nullptr && (&link->backend != &tracker || link->refuses != refuses)) {
@@ -70,11 +70,11 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 
 }  // namespace detail
 
-/// Passes everything on to another backend, and records its memory: bytes in use and their peak, by
-/// tag, the blocks left at the end, and when each was allocated and deallocated.
+/// Wraps a backend and records its memory: bytes in use and their peak, by tag, leaked blocks, and
+/// when each block was allocated and freed.
 ///
-/// Counts are in the bytes that tensors ask for, before a pool or an arena below rounds them up. A
-/// resize that moves a tensor is a new block.
+/// Counts the bytes that tensors request, before a wrapped pool or arena rounds them up. A resize
+/// that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
 /// The timeline takes some 100 bytes an event, up to 100 MB by default; see init().
 /// Threads: those that the backend allows; one mutex, held while a report copies its blocks.
@@ -110,7 +110,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   int64_t total_count() const noexcept { return read(counts_.total_count); }
   /// Allocations that a NoAllocationScope refused.
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
-  /// Allocations that could not be recorded for lack of memory: only the counts above have them.
+  /// Allocations not recorded for lack of memory: only the counts above include them.
   int64_t untracked_count() const noexcept { return read(untracked_); }
   /// Events that found no room on the timeline.
   int64_t dropped_events() const noexcept { return read(dropped_); }
@@ -129,7 +129,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   /// Writes the timeline as Chrome trace events, for debug/tenon_memory.py, chrome://tracing and
   /// ui.perfetto.dev: each block from its allocation to its deallocation, the counter "live bytes",
-  /// and the counts of all tags. The trace of a tracker below a pool has what the pool took.
+  /// and the counts of all tags. If a pool wraps the tracker, the trace shows the pool's
+  /// allocations.
   /// Errors: AccessFailed, naming the path. The part written before the error stays.
   [[nodiscard]] Error write_chrome_trace(const std::string& path) const;
 
@@ -145,10 +146,10 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   }
   // With the mutex:
 
-  /// The counts of a tag; those of no tag when memory is out.
+  /// The counts of a tag; of "" when out of memory.
   TagCounts* find_tag(const char* tag) noexcept;
-  /// A copy of a literal, one for each text: the library that has it may be closed before reports
-  /// are written. Null for null and when memory is out.
+  /// An interned copy of a literal: its library may be closed before reports are written. Null for
+  /// null and when memory is out.
   const char* intern(const char* text) noexcept;
   static int64_t nanoseconds(std::chrono::steady_clock::duration time) noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
@@ -158,7 +159,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
     const int64_t now = nanoseconds(std::chrono::steady_clock::now() - begin_);
     return last_time_ = (std::max)(static_cast<uint64_t>(now), last_time_ + 1);
   }
-  /// The timeline ends here: it would be wrong after a gap.
+  /// Ends the timeline: after a gap it would be wrong.
   void drop_event() noexcept {
     if (dropped_++ == 0) end_ = next_time();
   }
@@ -199,7 +200,7 @@ class TrackingScope {
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
   ~TrackingScope() {
-    // A scope of the other kind may have begun later and be alive.
+    // A scope of the other kind may be alive inside of this one.
     detail::TrackingLink** at = &detail::innermost_tracking_link();
     while (*at != nullptr && *at != &link_) at = &(*at)->outer;
     if (*at != nullptr) *at = link_.outer;
@@ -361,7 +362,7 @@ inline void TrackingBackend::deallocate(void* p, size_t nbytes) noexcept {
       live_.erase(found);
     }
   }
-  // Last, as the address may be another thread's next block as soon as it is released.
+  // Last: once released, the address may become another thread's block.
   inner().deallocate(p, nbytes);
 }
 

@@ -72,13 +72,13 @@ struct TrackedBlock : MemoryLeak {
   uint64_t died = 0;            // 0 while it is in use
 };
 
-/// A copy of the records, which is written without a lock.
+/// A copy of the records, written without the lock.
 struct TrackingTimeline {
   std::vector<TrackedBlock> blocks;
   std::vector<TagCounts> tags;  // in the order of their first use, "" first
   TagCounts counts;             // of all
-  int64_t dropped = 0;          // events that found no room
-  uint64_t end = 0;             // when the first of them was
+  int64_t dropped = 0;          // events after the timeline ended
+  uint64_t end = 0;             // time of the first dropped event
   uint64_t now = 0;
   int64_t clock = 0;  // of std::chrono::steady_clock in nanoseconds, when the tracker was made
   const char* backend = "";
@@ -115,15 +115,14 @@ inline std::string block_text(const MemoryLeak& block) {
   return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
 }
 
-/// The leaks in their order, but equal ones, of one stack, together. Stacks follow, a line for each
-/// address.
+/// The leaks in order, equal ones of one stack on one line. Their stacks follow, an address a line.
 inline std::string leaks_text(const std::vector<MemoryLeak>& leaks) {
   std::map<std::pair<std::string, std::vector<void*>>, uint64_t> counts;
   for (const MemoryLeak& leak : leaks) ++counts[{block_text(leak), leak.stack}];
   std::string text;
   for (const MemoryLeak& leak : leaks) {
     const auto found = counts.find({block_text(leak), leak.stack});
-    if (found == counts.end()) continue;  // it is in the text
+    if (found == counts.end()) continue;  // already written
     text += found->first.first;
     if (found->second > 1) text += ", " + count_text(found->second, "time");
     text += '\n';
@@ -188,7 +187,7 @@ inline void write_trace(std::FILE* file, const TrackingTimeline& timeline) {
   events.reserve(2 * timeline.blocks.size());
   for (const TrackedBlock& block : timeline.blocks) {
     events.push_back({block.born, &block, true});
-    // Viewers want an end for each beginning.
+    // Viewers need an end event for each begin event.
     events.push_back({block.died != 0 ? block.died : timeline.now, &block, false});
   }
   std::sort(events.begin(), events.end(),

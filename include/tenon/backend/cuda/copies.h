@@ -14,7 +14,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The largest distance of rows: cudaDeviceProp::memPitch of all devices.
+/// The largest row pitch: cudaDeviceProp::memPitch of all devices.
 inline constexpr int64_t kMaxCudaPitch = INT_MAX;
 
 /// One side of a copy: pitches as CUDA's functions take them.
@@ -29,7 +29,7 @@ struct CudaBox {
   CudaRows dst;
   CudaRows src;
 
-  /// Whether it is one: both sides by growing addresses, slices of whole rows.
+  /// Whether one call can copy it: ascending addresses on both sides, slices of whole rows.
   bool describe(const StridedCopy& copy) noexcept {
     if (copy.rank > 2) return false;
     const auto width = static_cast<int64_t>(copy.nbytes);
@@ -82,9 +82,8 @@ inline bool is_refused_by_peers(cudaError_t code) noexcept {
          code == cudaErrorTooManyPeers || code == cudaErrorNotSupported;
 }
 
-/// Enqueues a copy between the devices `to` and `from`, by the functions that need no peer access:
-/// by the others, memory of pools needs cudaMemPoolSetAccess as well. NotSupported where CUDA
-/// refuses.
+/// Enqueues a copy between the devices `to` and `from`, by cudaMemcpyPeer's functions, which need
+/// neither peer access nor cudaMemPoolSetAccess. NotSupported where CUDA refuses.
 inline Error copy_peer_async(const StridedCopy& copy, const CudaBox& box, int to, int from,
                              const CudaStreams& streams, cudaStream_t stream) noexcept {
   cudaError_t refused = cudaSuccess;

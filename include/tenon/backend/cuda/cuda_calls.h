@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: MIT
-// Calls of CUDA's runtime: their errors, and the device that is current in them.
+// SPDX-License-Identifier: MIT Calls of CUDA's runtime: their errors, and the current device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// InvalidState is left to what is_gone() names. NotSupported would have tenon try another way.
+/// InvalidState is only for is_gone(). NotSupported would make tenon try another way.
 inline Error error_of(cudaError_t code) noexcept {
   switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
     case cudaSuccess: return Error::Ok;
@@ -37,8 +36,8 @@ inline Error error_of(cudaError_t code) noexcept {
 /// after cudaDeviceReset, in a forked child.
 inline bool is_gone(cudaError_t code) noexcept { return error_of(code) == Error::InvalidState; }
 
-/// Clears the thread's last error of CUDA if that is `code`, which tenon reports itself. Another
-/// one is the program's, and stays for its own cudaGetLastError().
+/// Clears CUDA's last error of the thread if it is `code`, which tenon reports itself. Any other
+/// error is left to the program's cudaGetLastError().
 inline void clear_error(cudaError_t code) noexcept {
   if (cudaPeekAtLastError() == code) static_cast<void>(cudaGetLastError());
 }
@@ -59,18 +58,18 @@ inline bool check_cuda_alignment(size_t alignment) noexcept {
          fail(Error::NotSupported, "CUDA aligns to ", kCudaAlignment, " bytes") == Error::Ok;
 }
 
-/// Whether a stream is one of whichever device is current: null, the legacy or the per-thread one.
+/// Whether a stream belongs to the current device: null, the legacy or the per-thread stream.
 inline bool is_of_current_device(cudaStream_t stream) noexcept {
   return reinterpret_cast<uintptr_t>(stream) <= reinterpret_cast<uintptr_t>(cudaStreamPerThread);
 }
 
-/// What a call returned, and the name of that call.
+/// A call's name and its result.
 struct CudaResult {
   cudaError_t code;
   const char* call;
 };
 
-/// Makes a call while `device` is the thread's current one, and puts that back.
+/// Calls a function with `device` current, then restores the current device.
 template <class Call>
 CudaResult run_on_device(int device, const char* name, const Call& call) noexcept {
   int before = device;
@@ -117,12 +116,12 @@ cudaError_t call_beside_captures(const Call& call) noexcept {
   return code;
 }
 
-/// How a backend gives things back to CUDA.
+/// How a backend frees CUDA's resources.
 class CudaReleases {
  public:
-  /// Makes a call, twice if need be: CUDA's calls also fail with what failed before them. An error
-  /// is reported, once for each code: after a kernel's fault all calls fail alike. It is not when
-  /// the context is gone, and all with it. The thread's last error stays.
+  /// Makes a call, and retries it once: CUDA's calls also return errors of earlier work. Reports an
+  /// error once per code, since after a kernel's fault all calls fail alike, and not if the context
+  /// is gone. Keeps the thread's last error.
   template <class Call>
   void run(const Call& call) noexcept {
     const LastError before = last_error();
@@ -147,8 +146,8 @@ class CudaReleases {
   AtomicValue<cudaError_t> reported_;
 };
 
-/// Frees memory while its device is the current one; where that cannot be made so, with another one
-/// current: CUDA finds memory by its address.
+/// Frees memory with its device current. If that device cannot be made current, frees it anyway:
+/// CUDA finds memory by its address.
 inline CudaResult free_on_device(int device, void* p, cudaError_t (*free)(void*),
                                  const char* name) noexcept {
   bool is_called = false;

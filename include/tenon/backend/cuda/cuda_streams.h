@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: MIT
-// StreamScope, and CudaStreams: a backend's stream, those of its scopes, and what orders them.
+// SPDX-License-Identifier: MIT StreamScope, and CudaStreams: a backend's stream, its scopes'
+// streams, and their order.
 #pragma once
 
 #include <mutex>
@@ -15,7 +15,7 @@ class StreamScope;
 namespace detail {
 class CudaStreams;
 
-/// The calling thread's innermost one.
+/// The calling thread's innermost scope.
 TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
   static thread_local StreamScope* scope = nullptr;
   return scope;
@@ -56,21 +56,21 @@ class TENON_EXPORT StreamScope {
 
 namespace detail {
 
-/// The backend's own stream, and the streams of scopes. Handles belong to the same device, or to
-/// the CudaStreams given beside them.
+/// The backend's own stream, and the streams of scopes. Stream handles belong to the same device,
+/// or to the CudaStreams passed with them.
 class CudaStreams {
  public:
   explicit CudaStreams(int device) noexcept : device_(device) {}
   CudaStreams(const CudaStreams&) = delete;
   CudaStreams& operator=(const CudaStreams&) = delete;
-  /// CUDA keeps streams until what they were given is done.
+  /// CUDA destroys a stream after its work is done.
   ~CudaStreams() {
     releases.destroy(event_, &cudaEventDestroy, "cudaEventDestroy");
     releases.destroy(release_, &cudaStreamDestroy, "cudaStreamDestroy");
     if (is_made_) releases.destroy(own_, &cudaStreamDestroy, "cudaStreamDestroy");
   }
 
-  /// Borrows a stream, or makes one where that is null.
+  /// Borrows a stream, or makes one if `stream` is null.
   Error open(cudaStream_t stream) noexcept {
     is_made_ = stream == nullptr;
     own_ = stream;
@@ -87,21 +87,22 @@ class CudaStreams {
 
   cudaStream_t own() const noexcept { return own_; }
   bool has_scopes() const noexcept { return scopes_.get() != nullptr; }
-  /// The calling thread's.
+  /// The calling thread's stream.
   cudaStream_t current() const noexcept {
     const StreamScope* scope = current_stream_scope();
     while (scope != nullptr && &scope->streams_ != this) scope = scope->outer_;
     return scope != nullptr ? scope->stream_ : own_;
   }
 
-  /// Makes a call for a stream, for some of which the device need be the current one.
+  /// Makes a call for a stream, with the device current if the stream is the legacy or per-thread
+  /// one.
   template <class Call>
   Error call(cudaStream_t stream, const char* name, const Call& call) const noexcept {
     return is_of_current_device(stream) ? call_on_device(stream, name, call)
                                         : check_cuda(call(), name);
   }
-  /// With the device current. Not made for the legacy stream while a blocking stream is captured:
-  /// nobody can use it then, and the attempt would end the capture.
+  /// The device must be current. Skips the legacy stream while a blocking stream is captured: using
+  /// it is an error, which would end the capture.
   template <class Call>
   Error call_on_device(cudaStream_t stream, const char* name, const Call& call) const noexcept {
     return detail::call_on_device(device_, name, [&] {
@@ -111,8 +112,8 @@ class CudaStreams {
       return code == cudaSuccess ? call() : code;
     });
   }
-  /// Waits also where that fails, with an error of older work say: the caller lets go of memory.
-  /// Not for the device, of which another library may be capturing a stream.
+  /// Waits even if the call fails, say with an older error: the caller is about to free memory.
+  /// Never waits for the whole device: another library may be capturing one of its streams.
   Error wait(cudaStream_t stream) const noexcept {
     const auto synchronize = [&] { return cudaStreamSynchronize(stream); };
     const Error error = call(stream, "cudaStreamSynchronize", synchronize);
@@ -124,12 +125,12 @@ class CudaStreams {
     return error;
   }
 
-  /// Whether a graph is captured from a stream. An error for the legacy one while it is unusable.
+  /// Whether a stream is being captured. An error for the legacy stream while it is unusable.
   Error find_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     return check_cuda(look_for_capture(stream, is_captured), "cudaStreamIsCapturing");
   }
 
-  /// Waits for all of them, without the lock, which other threads need meanwhile.
+  /// Waits for all streams, without the lock, which other threads need meanwhile.
   Error synchronize() noexcept {
     if (!has_scopes()) return wait(own_);
     TENON_TRY(lock_and_gather());
@@ -144,8 +145,8 @@ class CudaStreams {
     }
     return has_freed ? wait(release_) : Error::Ok;
   }
-  /// Makes each of them wait for all. InvalidState, without a text, while one is captured: what
-  /// that did before cannot be waited for.
+  /// Makes every stream wait for all others. InvalidState, without a text, while one is captured:
+  /// its earlier work cannot be waited for.
   Error join() noexcept {
     if (!has_scopes()) return Error::Ok;
     if (is_any_captured()) return Error::InvalidState;
@@ -166,7 +167,7 @@ class CudaStreams {
     return each([&](cudaStream_t s) { return other.order(from, s, *this); });
   }
 
-  /// Frees memory of a pool when all of them have come to here.
+  /// Frees a pool's memory after the work enqueued so far on all streams.
   Error free(void* p) noexcept {
     const Lock lock(mutex_);
     cudaStream_t on = own_;
@@ -176,7 +177,7 @@ class CudaStreams {
     }
     return call(on, "cudaFreeAsync", [&] { return cudaFreeAsync(p, on); });
   }
-  /// Whether a graph is captured from any of them, or the legacy one cannot be used.
+  /// Whether any stream is being captured, or the legacy stream is unusable.
   bool is_any_captured() const noexcept {
     const Lock lock(mutex_);
     bool is_any = false;
@@ -209,7 +210,7 @@ class CudaStreams {
     scopes_.set(&scope);
     return Error::Ok;
   }
-  /// The thread's current scope is the one around it already.
+  /// The thread's current scope is already the enclosing one.
   void end(StreamScope& scope) noexcept {
     const LastError text = last_error();
     if (order_end(scope) != Error::Ok) static_cast<void>(wait(scope.stream_));
@@ -221,7 +222,7 @@ class CudaStreams {
     at->next_ = scope.next_;
   }
 
-  /// How the backend gives things back.
+  /// How the backend frees things.
   CudaReleases releases;
 
  private:
@@ -240,8 +241,7 @@ class CudaStreams {
 
   // With the lock.
 
-  /// Leaves out streams that another thread captures: a stream that waited for an event of them
-  /// would become part of that graph.
+  /// Skips streams that another thread captures: waiting for their events would join that graph.
   template <class F>
   Error each(const F& f) const noexcept {
     if (!has_scopes()) return f(own_);
@@ -259,14 +259,14 @@ class CudaStreams {
   Error gather() noexcept {
     return each([&](cudaStream_t s) { return order(s, release_, *this); });
   }
-  /// Whether only the current stream counts: there is no other, or a graph is captured from it, in
-  /// which the others have no part.
+  /// Whether only the current stream counts: it is the only one, or it is captured and the others
+  /// are not part of the graph.
   bool is_alone() const noexcept {
     bool is_captured = false;
     return !has_scopes() || (find_capture(current(), is_captured) == Error::Ok && is_captured);
   }
 
-  // With it or without.
+  // With the lock or without.
 
   cudaError_t look_for_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -283,7 +283,7 @@ class CudaStreams {
                : fail(Error::InvalidArgument,
                       "cudaStreamPerThread is another stream in each thread");
   }
-  /// Fails for a stream of another device, which takes no events of this one.
+  /// Fails for a stream of another device: events belong to one device.
   Error check_device(cudaStream_t stream) noexcept {
     const Lock lock(event_mutex_);
     return call(stream, "the stream is not one of this device: cudaEventRecord",
@@ -304,7 +304,7 @@ class CudaStreams {
   cudaStream_t release_ = nullptr;  // on which memory is freed while there are scopes
   mutable std::mutex mutex_;
   AtomicValue<StreamScope*> scopes_;
-  std::mutex event_mutex_;  // taken after the other one, if with it
+  std::mutex event_mutex_;  // taken after the other mutex, if both
   cudaEvent_t event_ = nullptr;
 };
 

@@ -23,11 +23,12 @@ enum class CudaAllocator : uint8_t {
 
 struct CudaOptions {
   CudaAllocator allocator = CudaAllocator::Pool;
-  /// How many bytes the pool keeps for later when the device is waited for: the attribute
-  /// cudaMemPoolAttrReleaseThreshold. Beside another allocator in the process, such as PyTorch's,
-  /// set it, or call trim(): what is kept is missing there.
+  /// How many free bytes the pool keeps when the device synchronises:
+  /// cudaMemPoolAttrReleaseThreshold. Next to another allocator, such as PyTorch's, set it or call
+  /// trim(): the pool's free bytes are not available to the other.
   uint64_t release_threshold = UINT64_MAX;
-  /// cuda_kernels() of cuda_kernels.cuh; without it what CUDA has no copy for is done on the host.
+  /// cuda_kernels() of cuda_kernels.cuh. Without it, what CUDA has no copy call for goes through
+  /// the host.
   const CudaKernels* kernels = nullptr;
   /// The most bytes that the pool takes from the device, in use or kept; 0 for what CUDA allows.
   /// cudaMemPoolProps::maxSize, which CUDA has from 12.2 on.
@@ -36,7 +37,7 @@ struct CudaOptions {
 
 namespace detail {
 
-/// Blocks of a device, which are freed when all streams of the backend have come so far.
+/// Allocates a device's memory; frees blocks after the work of all the backend's streams.
 class CudaMemory {
  public:
   CudaMemory(int device, CudaStreams& streams) noexcept : device_(device), streams_(streams) {}
@@ -89,7 +90,7 @@ class CudaMemory {
     release(p);
   }
 
-  /// Frees what was dropped during a capture, once that is over.
+  /// Frees the blocks released during a capture, once it has ended.
   void free_kept() noexcept {
     if (!has_kept_.get() || streams_.is_any_captured()) return;
     std::vector<void*> blocks;
@@ -135,20 +136,20 @@ class CudaMemory {
     });
     return error == Error::Ok ? p : nullptr;
   }
-  /// Memory that a capture allocates is the graph's, and is there only while the graph runs.
+  /// Memory allocated in a capture belongs to the graph, and exists only while it runs.
   TENON_COLD static void* fail_captured() noexcept {
     static_cast<void>(fail(Error::InvalidState,
                            "a graph is captured from the stream: allocate before the capture"));
     return nullptr;
   }
 
-  /// Gives memory back in all ways that are not one call.
+  /// Frees memory where one call does not do.
   TENON_COLD void release(void* p) noexcept {
     free_kept();
     if (!keep(p)) free(p);
   }
-  /// Keeps a block while a graph is captured from a stream: what that did before the capture may
-  /// still use the block, and until the capture's end nothing can be ordered after it.
+  /// Keeps a block while a stream is captured: the stream's work before the capture may still use
+  /// it, and nothing can be ordered after that work until the capture ends.
   /// Source: c10's CUDAMallocAsyncAllocator, which frees such blocks after the capture too.
   bool keep(void* p) noexcept {
     if (!streams_.is_any_captured()) return false;

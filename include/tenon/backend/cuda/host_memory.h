@@ -17,7 +17,7 @@ TENON_BEGIN_NAMESPACE
 /// Threads: any.
 class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
  public:
-  /// `device` is the one that is current for CUDA's calls, and with whose context the memory goes.
+  /// `device` is current for CUDA's calls; the memory belongs to its context.
   explicit PinnedBackend(int device = 0) noexcept : index_(device) {}
 
   const char* name() const noexcept override { return "cuda_host"; }
@@ -44,20 +44,20 @@ class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
 
 /// Memory that moves between the host and the devices: cudaMallocManaged.
 ///
-/// The host reads and writes it as its own, after synchronize() where a device was given work with
-/// it. On a device that is not concurrent, such as all on Windows, it may do so only while the
-/// device has no work at all: allocations wait for that, so that creators may write; before any
-/// other access call synchronize().
+/// The host may access it, after synchronize() if a device had work with it. If the device does not
+/// support concurrent access, as on Windows, the host may access it only while the device is idle:
+/// allocations wait for that, so that creators may write; call synchronize() before any other
+/// access.
 /// Ownership, errors, threads: as PinnedBackend's.
 class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
  public:
-  /// `device` is the one that synchronize() waits for, and that is current for CUDA's calls.
+  /// `device` is current for CUDA's calls; synchronize() waits for it.
   explicit ManagedBackend(int device = 0) noexcept : index_(device) {}
 
   const char* name() const noexcept override { return "cuda_managed"; }
   Device device() const noexcept override { return Device(DeviceType::CUDAManaged, 0); }
 
-  /// Whether the host may use such memory while the device works
+  /// Whether the host may access managed memory while the device works
   /// (cudaDevAttrConcurrentManagedAccess); false where CUDA does not say.
   bool is_concurrent() const noexcept {
     int value = 0;

@@ -17,14 +17,14 @@ struct RandomPlan;
 /// A table of functions, each of which starts one kernel on a stream of the current device.
 /// cuda_kernels.cuh, which nvcc or Clang compiles, has one: cuda_kernels(). No entry is null.
 ///
-/// All arguments are host memory and have been read when the function returns; the memory that
-/// they point to is the device's. Without elements nothing is started.
+/// Arguments are in host memory, and have been read when the function returns; their pointers are
+/// to device memory. Without elements no kernel is started.
 /// Errors: cudaErrorNotSupported, with nothing started, for elements that are not aligned as their
 /// type is (only `copy` between equal types takes those); what cudaLaunchKernel returns.
 /// Threads: any.
 struct CudaKernels {
-  /// Copies between memories that do not overlap; where the types differ, copy.nbytes is of an
-  /// element of `to`, and elements are converted as the host converts them.
+  /// Copies between memories that do not overlap; if the types differ, copy.nbytes is the size of
+  /// an element of `to`, and elements are converted as on the host.
   cudaError_t (*copy)(const StridedCopy& copy, detail::ScalarType to, detail::ScalarType from,
                       CastMode mode, cudaStream_t stream);
   /// Writes `element` (out.nbytes bytes, at most 16) to each element of out's destination; out's
@@ -33,8 +33,8 @@ struct CudaKernels {
   /// As Backend::iota and Backend::eye.
   cudaError_t (*iota)(const TensorView& out, OptionalIndex axis, cudaStream_t stream);
   cudaError_t (*eye)(const TensorView& out, cudaStream_t stream);
-  /// Writes what a plan for out.type says: uniform, normal or integers, as the host's kernels for
-  /// element start.offset + i of start.seed.
+  /// Writes random elements by a plan for out.type (uniform, normal or integers): the host's values
+  /// of element start.offset + i of start.seed.
   cudaError_t (*random)(const TensorView& out, const detail::RandomPlan& plan,
                         const Generator::State& start, cudaStream_t stream);
 };
