@@ -64,7 +64,7 @@ TENON_DETAIL_INSTANCE Error make_of_values<void>(Values&, ShapeArg, bool, const 
 TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const CreateOptions&,
                                              NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,
-                                            int64_t, NewTensor&) noexcept;
+                                            int64_t, NewView&) noexcept;
 TENON_DETAIL_INSTANCE Error grow<void>(const Tensor&, Resizable&, ptrdiff_t, ptrdiff_t, ptrdiff_t,
                                        const ArrayRef<int64_t>*) noexcept;
 TENON_DETAIL_INSTANCE Error resize_slowly<void>(const Tensor&, Resizable&,

@@ -85,12 +85,18 @@ class Layout {
   /// 1 to `most` elements. False, with nothing changed, in any other case.
   bool resize_in_place(ArrayRef<int64_t> sizes, ptrdiff_t most) noexcept {
     if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
-    detail::ShapeProduct pass;
-    for (size_t d = rank_; d-- > 0;) pass.multiply_by(sizes[d]);
-    // Room for the elements implies that their bytes do not overflow.
-    if (pass.overflow || pass.signs < 0 || pass.count == 0 || pass.product > most) return false;
-    write(sizes.data());
-    set_count(pass.numel());
+    int64_t count = 1;
+    for (const int64_t size : sizes) {
+      if (size < 1 || !detail::multiply(count, size, count)) return false;
+    }
+    if (count > most) return false;  // room for the elements implies that their bytes fit
+    int64_t stride = 1;
+    for (size_t d = rank_; d-- > 0;) {
+      lists_.sizes[d] = sizes[d];
+      lists_.strides[d] = stride;
+      stride *= sizes[d];
+    }
+    set_count(static_cast<ptrdiff_t>(count));
     return true;
   }
   /// Checks sizes and makes their row-major layout. In the caller's code: of a shape that the
