@@ -118,9 +118,9 @@ TEST_CASE("ATen draft: memory of ATen's is held by its storage, through each han
   at::Tensor t = at::ones({4});
   const float* const data = t.const_data_ptr<float>();
   {
-    detail::MemoryHold hold;
+    tenon::detail::MemoryHold hold;
     REQUIRE(hold.hold(t) == Error::Ok);
-    const detail::MemoryHold copy = hold.copy();
+    const tenon::detail::MemoryHold copy = hold.copy();
     CHECK(copy.origin() == data);
     CHECK(tenon::resize_tensor(t, {5}) == Error::InUse);
     CHECK(tenon::backend_deallocate(t.view({2, 2})) == Deallocation::InUse);
@@ -136,7 +136,7 @@ TEST_CASE("ATen draft: ATen may exchange memory that is held, which lives on") {
   Calls deleter;
   const TensorPtr t = from_blob(memory, {6}, ScalarType::Float, deleter.deleter(), DYNAMIC);
   {
-    detail::MemoryHold hold;
+    tenon::detail::MemoryHold hold;
     REQUIRE(hold.hold(t) == Error::Ok);
     t->resize_({50});
     CHECK(deleter.count == 0);
