@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Calls of a backend: exceptions become errors, blocks are counted,
+// SPDX-License-Identifier: MIT
+// Calls of a backend: exceptions become errors, blocks are counted,
 // and messages name the backend. Also allocates metadata, on the heap or in a backend's memory.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT CopyingState: copies between memories that the host cannot both
+// SPDX-License-Identifier: MIT
+// CopyingState: copies between memories that the host cannot both
 // access: by a backend, or through host memory. CopyingState::copy() lists the ways in order.
 #pragma once
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT CpuBackend: the host's heap, the default backend.
+// SPDX-License-Identifier: MIT
+// CpuBackend: the host's heap, the default backend.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT Calls of CUDA's runtime: their errors, and the current device.
+// SPDX-License-Identifier: MIT
+// Calls of CUDA's runtime: their errors, and the current device.
 #pragma once
 
 #include <cuda_runtime_api.h>

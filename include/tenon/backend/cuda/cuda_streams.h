@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: MIT StreamScope, and CudaStreams: a backend's stream, its scopes'
+// SPDX-License-Identifier: MIT
+// StreamScope, and CudaStreams: a backend's stream, its scopes'
 // streams, and their order.
 #pragma once
 
