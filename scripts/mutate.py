@@ -70,6 +70,7 @@ MORE_TESTS = {
     "backend/registry.h": ["tensor/backend_dispatch_test.cpp"],
     "core/error.h": ["core/keep_errno_test.cpp"],
     "core/float_bits.h": ["core/rounded_test.cpp"],
+    "core/memory.h": ["core/atomic_test.cpp"],
     "core/numbers.h": ["core/complex_test.cpp"],
     "core/result.h": ["core/optional_test.cpp"],
     "exchange/assign.h": ["tensor/kept_test.cpp"],

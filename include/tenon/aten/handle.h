@@ -23,7 +23,7 @@
 
 #include "tenon/aten/c10.h"
 #include "tenon/aten/random.h"
-#include "tenon/core/atomic.h"
+#include "tenon/core/memory.h"
 #include "tenon/tensor/new_tensor.h"
 
 TENON_BEGIN_NAMESPACE

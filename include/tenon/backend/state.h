@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tenon/core/atomic.h"
+#include "tenon/core/memory.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
 

@@ -272,10 +272,26 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 using DimOrder = detail::InlineArray<DimOrderType, TENON_INLINE_DIMS>;
 
 namespace detail {
+
 template <class T, size_t kInline, size_t kMost>
 void append(Message& out, const InlineArray<T, kInline, kMost>& list) noexcept {
   append(out, ArrayRef<T>(list.data(), list.size()));
 }
+
+TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
+  if (error == Error::InvalidArgument) {
+    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
+  }
+  if (error == Error::OutOfBounds) {
+    return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
+  }
+  return fail_no_memory(what);
+}
+/// `what` is the list's name in the message: "sizes", "strides", "dim_order".
+inline Error check_dims(const char* what, const Dims& dims) noexcept {
+  return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
+}
+
 }  // namespace detail
 
 TENON_END_NAMESPACE

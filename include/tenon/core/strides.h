@@ -62,20 +62,6 @@ inline int64_t magnitude(int64_t stride) noexcept {
   return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
 }
 
-TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
-  if (error == Error::InvalidArgument) {
-    return fail(Error::InvalidArgument, what, " has more than ", kMaxDims, " entries");
-  }
-  if (error == Error::OutOfBounds) {
-    return fail(Error::InvalidArgument, what, " has a value above int64_t's range");
-  }
-  return fail_no_memory(what);
-}
-/// `what` is the list's name in the message: "sizes", "strides", "dim_order".
-inline Error check_dims(const char* what, const Dims& dims) noexcept {
-  return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
-}
-
 TENON_COLD inline Error fail_shape_memory() noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a shape");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/core/atomic.h"
+#include "tenon/core/memory.h"
 
 #include <mutex>
 #include <thread>

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tenon/core/atomic.h"
 #include "tenon/core/error.h"
+#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

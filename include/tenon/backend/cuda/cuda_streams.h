@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "tenon/backend/cuda/cuda_calls.h"
-#include "tenon/core/atomic.h"
+#include "tenon/core/memory.h"
 
 TENON_BEGIN_NAMESPACE
 
