@@ -158,11 +158,6 @@ struct BlockHeader {
 static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
               sizeof(BlockHeader) % kMetadataHeader == 0);
 
-inline void* fail_metadata() noexcept {
-  static_cast<void>(fail_no_memory("a tensor or a module"));
-  return nullptr;
-}
-
 void release_metadata(void* p) noexcept;
 
 /// The start of a tensor's block: room for one TensorPtr's Tensor, so that both take one
@@ -212,7 +207,10 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
 inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
   if (metadata_backend != nullptr) return metadata_backend->allocate_metadata(nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
-  if (block == nullptr) return fail_metadata();
+  if (block == nullptr) {
+    static_cast<void>(fail_no_memory("a tensor or a module"));
+    return nullptr;
+  }
   std::memcpy(block + kMetadataHeader - sizeof(void*), &metadata_backend, sizeof(void*));
   return block + kMetadataHeader;
 }

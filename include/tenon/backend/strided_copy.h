@@ -31,9 +31,8 @@ struct StridedCopy {
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
-  const TensorView& to = dst;
   CopyPlan plan;
-  detail::plan_elements(plan, to, src, CastMode::Checked);
+  detail::plan_elements(plan, dst, src, CastMode::Checked);
   if (plan.nbytes == 0) return copy;
   copy.nbytes = plan.unit;
   copy.dst = plan.dst;

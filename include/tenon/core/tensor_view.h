@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// TensorView: memory that is described, not owned.
 #pragma once
 
 #include "tenon/core/device.h"
