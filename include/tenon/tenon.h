@@ -49,3 +49,4 @@
 #include "tenon/exchange/dlpack.h"
 
 #include "tenon/compiled.h"
+#include "tenon/tensor_ptr.h"

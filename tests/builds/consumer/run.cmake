@@ -330,6 +330,7 @@ function(mode_pkg_config)
   run("${PKG_CONFIG}" --cflags --libs tenon)
   separate_arguments(flags UNIX_COMMAND "${output}")
   compile_consumer("${here}/main.cpp" ${flags})
+  compile_consumer("${here}/light.cpp" ${flags})
 endfunction()
 
 # Partners that must not be looked at.

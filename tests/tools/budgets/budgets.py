@@ -21,7 +21,8 @@ ways/     the way of one call through functions of tenon, at -O0: how many are e
           many files they are, and how often the next one is in another file
 weight/   what tests/builds/weight/weigh.py measures
 include/  processor time of <tenon/tenon.h> in that of std_headers.cpp, and in that of ExecuTorch's header of its tensors:
-          the median of pairs of runs, since the best of each moves by a tenth on a busy machine
+          the median of pairs of runs, since the best of each moves by a tenth on a busy machine. In include/tensor_ptr/
+          of <tenon/tensor_ptr.h>
 stages/   processor seconds of a stage of CI. Those above their limit are said, and are no failure: the seconds depend on
           the machine, and on what ccache has.
 """
@@ -233,8 +234,10 @@ def measure_weight(options):
 
 def measure_include(options):
     flags = [options.compiler, "-std=c++17", "-fsyntax-only"]
-    times = {"tenon": [*flags, f"-I{options.include}", "-x", "c++", "-include", "tenon/tenon.h", "/dev/null"],
-             "std": [*flags, str(HERE / "std_headers.cpp")]}
+    headers = {"": "tenon/tenon.h", "tensor_ptr/": "tenon/tensor_ptr.h"}
+    ours = {name: [*flags, f"-I{options.include}", "-x", "c++", "-include", header, "/dev/null"]
+            for name, header in headers.items()}
+    times = {"std": [*flags, str(HERE / "std_headers.cpp")]}
     executorch = options.partners / "executorch" / "executorch" / "include"
     header = "executorch/extension/tensor/tensor.h"
     if (executorch / header).exists():
@@ -243,13 +246,15 @@ def measure_include(options):
             str(executorch / "executorch/runtime/core/portable_type/c10"), "-x", "c++", "-include", header, "/dev/null"]
     rounds = []
     for number in range(1, 22):  # side by side, and the middle one, since other programs may run meanwhile
-        rounds.append({name: weigh.compile_seconds(command) for name, command in times.items()})
-        ratios = {name: round(statistics.median(seconds["tenon"] / seconds[name] for seconds in rounds), 2)
-                  for name in times if name != "tenon"}
+        rounds.append({name: weigh.compile_seconds(command) for name, command in {**ours, **times}.items()})
+        ratios = {our + name: round(statistics.median(seconds[our] / seconds[name] for seconds in rounds), 2)
+                  for our in ours for name in times}
         if number >= 9 and all(is_within(f"include/{name}", value, options.limits) for name, value in ratios.items()):
             break
-    yield Figure("include/std", ratios["std"], "time of <tenon/tenon.h> in that of std_headers.cpp")
-    yield Figure("include/executorch", ratios.get("executorch"), f"time of <tenon/tenon.h> in that of <{header}>")
+    for our, included in headers.items():
+        yield Figure(f"include/{our}std", ratios[our + "std"], f"time of <{included}> in that of std_headers.cpp")
+        yield Figure(f"include/{our}executorch", ratios.get(our + "executorch"),
+                     f"time of <{included}> in that of <{header}>")
 
 
 def measure_stages(options):

@@ -4,7 +4,7 @@
 
 usage: check_headers.py CHECK REPOSITORY
   layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
-          exchange, module, compiled.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
+          exchange, module, compiled.h, tensor_ptr.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of; nothing below
           interop declares a type that interop defines; the folders of interop in ALONE include nothing else of interop
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
@@ -26,7 +26,7 @@ ALONE = ("files", "libraries", "processes")
 
 # Lowest first. A header may include its own layer and those below it.
 LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
-          "compiled.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
+          "compiled.h", "tensor_ptr.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
 
 ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "random.h": "tensor"}  # the others: core
 
@@ -189,7 +189,7 @@ def check_tests(headers, repository):
 
 def check_form(headers):
     """Yields faults in a header's name, first lines and line lengths."""
-    seen = {"executorch.h": None}  # of interop/ and of compat/
+    seen = {"executorch.h": None, "tensor_ptr.h": None}  # of interop/ and of compat/; of tensor/, and with what goes with it
     for header, text in headers.items():
         name = header.rsplit("/", 1)[1]
         if not header.startswith("tenon/aten/") and seen.setdefault(name, header) not in (None, header):

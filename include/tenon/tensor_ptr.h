@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Tensors over memory and values of yours, their views, resizes, clones and copies: what many
+// programs need of tenon, in a header that compiles faster than tenon.h, which has it too.
+//
+// Without creators such as zeros() by promise, random numbers, cat(), lists of tensors, printing,
+// Blob and DLPack; and with TENON_COMPILED too a file compiles the large functions that it uses.
+#pragma once
+
+#include "tenon/config.h"
+
+#include "tenon/core/dims.h"
+#include "tenon/core/error.h"
+#include "tenon/core/result.h"
+#include "tenon/core/scalar_type.h"
+
+#include "tenon/tensor/access.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/data.h"
+#include "tenon/tensor/resize.h"
+#include "tenon/tensor/tensor.h"
+#include "tenon/tensor/tensor_impl.h"
+#include "tenon/tensor/tensor_ptr.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
