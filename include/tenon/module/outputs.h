@@ -136,7 +136,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 
 /// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
 /// `shape`.
-inline Error renew(Tensor& kept, ShapeArg shape, CreateOptions& opts) noexcept {
+inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noexcept {
   const ArrayRef<int64_t> sizes = shape.list();
   BackendState* const state =
       opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;

@@ -62,7 +62,7 @@ TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& op
 
 inline constexpr unsigned char kZeroElement[16] = {};
 
-TENON_TEMPLATE_INLINE Error make_zeros(ShapeArg shape, CreateOptions& opts,
+TENON_TEMPLATE_INLINE Error make_zeros(const ShapeArg& shape, CreateOptions& opts,
                                        NewTensor& tensor) noexcept {
   TENON_TRY(check_shape(shape, opts));
   TENON_TRY(make_owned(shape, opts, true, tensor));
@@ -76,7 +76,8 @@ TENON_TEMPLATE_INLINE Error make_zeros(ShapeArg shape, CreateOptions& opts,
       });
 }
 /// All elements are the one in the 16 bytes at `element`.
-TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(ShapeArg shape, const unsigned char* element,
+TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
+                                                     const unsigned char* element,
                                                      CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
   if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
@@ -97,7 +98,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(ShapeArg shape, const unsig
 
 struct Uninitialized {
   template <bool kIsFloat>
-  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
     if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
     TENON_TRY(check_shape(shape, opts));
     return make_owned(shape, opts, false, tensor);
@@ -105,7 +106,7 @@ struct Uninitialized {
 };
 struct Filled {
   template <bool kIsFloat>
-  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor,
+  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor,
                     const Scalar& value) noexcept {
     unsigned char element[16] = {};
     TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
@@ -115,7 +116,7 @@ struct Filled {
 template <int64_t kValue>
 struct AllOf {
   template <bool kIsFloat>
-  static Error make(ShapeArg shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
     if constexpr (kValue == 0) {
       if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
       return make_zeros(shape, opts, tensor);

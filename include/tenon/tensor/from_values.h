@@ -180,7 +180,7 @@ constexpr ValueCast value_cast() noexcept {
 }
 
 /// Makes the memory of the values that of a tensor.
-inline Error adopt_values(ShapeArg shape, const CreateOptions& opts, Values& values,
+inline Error adopt_values(const ShapeArg& shape, const CreateOptions& opts, Values& values,
                           NewTensor& tensor) noexcept {
   TENON_TRY(make_impl(tensor));
   ImplFields& made = fields(tensor);
@@ -193,7 +193,7 @@ inline Error adopt_values(ShapeArg shape, const CreateOptions& opts, Values& val
 /// A tensor of values. `is_flat`: the sizes are the values' own. With another shape and a type, a
 /// container of bytes is memory to be taken as that type. A container that is moved in is adopted
 /// if nothing converts it, and if it is aligned for its elements.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, ShapeArg shape,
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, const ShapeArg& shape,
                                                         bool is_flat, const ValueCast& cast,
                                                         CreateOptions& opts,
                                                         NewTensor& tensor) noexcept {

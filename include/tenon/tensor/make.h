@@ -66,7 +66,7 @@ TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) n
 }
 
 /// Checks a shape for new memory, and tells the options how many elements to allocate.
-inline Error check_shape(ShapeArg shape, CreateOptions& opts) noexcept {
+inline Error check_shape(const ShapeArg& shape, CreateOptions& opts) noexcept {
   const size_t element_size = elementSize(opts.type);
   if (shape.layout == nullptr) {
     TENON_TRY(check_dims("sizes", *shape.sizes));
@@ -77,7 +77,8 @@ inline Error check_shape(ShapeArg shape, CreateOptions& opts) noexcept {
   return compute_nbytes(opts.count, element_size, nbytes);
 }
 /// Gives a tensor with memory the type, and the shape that was checked.
-inline Error set_shape(ShapeArg shape, const CreateOptions& opts, ImplFields& made) noexcept {
+inline Error set_shape(const ShapeArg& shape, const CreateOptions& opts,
+                       ImplFields& made) noexcept {
   if (shape.layout == nullptr) {
     TENON_TRY(made.layout.set_sizes(*shape.sizes, opts.count));
   } else {
@@ -123,8 +124,9 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions
 
 /// A tensor of a shape that was checked, which owns its memory. Few bytes lie in one block with the
 /// metadata. Only the heap's memory can be `zeroed`.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(ShapeArg shape, const CreateOptions& opts,
-                                                    bool zeroed, NewTensor& tensor) noexcept {
+TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(const ShapeArg& shape,
+                                                    const CreateOptions& opts, bool zeroed,
+                                                    NewTensor& tensor) noexcept {
   const size_t nbytes = opts.nbytes();
   if (opts.backend != nullptr) {
     TENON_TRY(allocate_in_backend(opts, tensor));

@@ -158,7 +158,7 @@ struct IntegersKind {
 
 /// Makes a tensor of a shape and its elements. The generator advances once all memory is there.
 template <class Out, class Kind, class... Arguments>
-Out make_random(const char* function, ShapeArg shape, bool zeroed, CreateOptions& opts,
+Out make_random(const char* function, const ShapeArg& shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
   RandomPlan random;
   NewTensor tensor;

@@ -208,7 +208,7 @@ struct MakeTensor {
 
  private:
   template <class... Options>
-  Out make_of_values(Values& values, detail::ShapeArg shape, bool is_flat,
+  Out make_of_values(Values& values, const detail::ShapeArg& shape, bool is_flat,
                      Options&... options) const {
     detail::CreateOptions opts = detail::create_options_of(values.type(), options...);
     detail::NewTensor tensor;
