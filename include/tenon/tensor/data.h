@@ -3,6 +3,7 @@
 // TypeArg (the optional dtype).
 #pragma once
 
+#include <new>
 #include <string>
 #include <vector>
 
@@ -271,7 +272,9 @@ class Values {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
           }
           if (moved.data() == data_ && !is_view) {
-            deleter_ = Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
+            // Constructed rather than assigned: it is empty, and the container is moved once less.
+            ::new (static_cast<void*>(&deleter_))
+                Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
           } else {
             gather(moved);
