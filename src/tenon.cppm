@@ -184,7 +184,8 @@ using tenon::DLPackVersion, tenon::kDLPackVersion, tenon::DLDevice, tenon::DLDat
     tenon::kDLFloat8_e5m2, tenon::kDLFloat8_e5m2fnuz, tenon::kDLFloat8_e8m0fnu, tenon::DLTensor,
     tenon::DLManagedTensor, tenon::kDLPackReadOnly, tenon::kDLPackIsCopied,
     tenon::DLManagedTensorVersioned, tenon::DLPackExchangeAPIHeader, tenon::DLPackExchangeAPI,
-    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation, tenon::check_dlpack;
+    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation,
+    tenon::check_dlpack;
 // module/evalue.h
 using tenon::EValue;
 // module/function_module.h
