@@ -80,9 +80,16 @@ struct FillKernel {
       store(out + last, v);
     }
   }
-  static void run(Baseline, const FilledRows* rows) noexcept { body<16>(*rows); }
+  // Templates, so that including this compiles no loop.
+  template <class = void>
+  static void run(Baseline, const FilledRows* rows) noexcept {
+    body<16>(*rows);
+  }
 #if TENON_HAS_VARIANTS
-  TENON_TARGET_AVX2 static void run(Avx2, const FilledRows* rows) noexcept { body<32>(*rows); }
+  template <class = void>
+  TENON_TARGET_AVX2 static void run(Avx2, const FilledRows* rows) noexcept {
+    body<32>(*rows);
+  }
 #endif
 };
 

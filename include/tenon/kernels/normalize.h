@@ -109,6 +109,11 @@ inline constexpr StepVariants kNormalize = {
     nullptr,
 #endif
 };
+/// A function: a variable would be instantiated where a template names it.
+template <class T>
+const StepVariants* normalize_variants() noexcept {
+  return &kNormalize<T>;
+}
 
 /// The values of channels in the order of a plan's dimension: data[c * step].
 struct ChannelValues {
@@ -207,7 +212,7 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
   context.scale = plan.scale;
   c.count = 0;
   if (!is_byte) add_cast(c, ScalarType::Float, from, CastMode::Truncate);
-  c.add(is_byte ? &kNormalize<uint8_t> : &kNormalize<float>);
+  c.add(is_byte ? normalize_variants<uint8_t>() : normalize_variants<float>());
   if (to != ScalarType::Float) add_cast(c, to, ScalarType::Float, piece.mode);
   const bool along_row = (plan.channel_dim + 1 == piece.rank) != c.exchanges;
   const bool varies = plan.channels > 1;

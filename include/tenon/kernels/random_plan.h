@@ -65,7 +65,7 @@ inline double next_below(double value) noexcept {
 }
 
 /// The format that values are computed in.
-inline NumberFormat computed_format(const RandomPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE NumberFormat computed_format(const RandomPlan& plan) noexcept {
   return number_format(plan.computed == ScalarType::Double ? ScalarType::Double
                                                            : ScalarType::Float);
 }

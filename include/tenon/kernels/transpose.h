@@ -141,6 +141,7 @@ class PixelShuffle {
   explicit PixelShuffle(bool is_worthwhile) noexcept : is_planned_(!is_worthwhile) {}
 
   /// Copies what it can of a plane, which becomes the rest. Whether that was all.
+  template <class = void>
   bool copy(Plane& p, size_t size) noexcept {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
     if (run_ == nullptr) return false;
@@ -172,6 +173,7 @@ class PixelShuffle {
     return {p.out_step, p.out_stride, p.in_stride, p.in_step};
   }
 
+  template <class = void>
   void plan(const Plane& p, int64_t size) noexcept {
     is_planned_ = true;
     if (isa() < Isa::Avx2) return;
