@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Declares the large functions that the library tenon::compiled has; its one file defines
-// TENON_COMPILING. Empty without TENON_COMPILED, which linking to tenon::compiled defines. That
-// library's options say whether they use OpenMP.
-// The library has them for plain mode with exceptions and error texts. Files in another mode, whose
-// inline namespace is another one, compile their own.
+// Declares the large functions that the library tenon::compiled contains; its source file defines
+// TENON_COMPILING. Empty without TENON_COMPILED, which linking to tenon::compiled defines. The
+// library's options decide whether they use OpenMP. The library is built in plain mode with
+// exceptions and error texts. Files in another mode have another inline namespace and compile the
+// functions themselves.
 #pragma once
 
 #include "tenon/backend/copy_between.h"

@@ -8,7 +8,7 @@
 #endif
 
 #include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
-#include <cstdint>  // defines __GLIBC__, where that is the C library
+#include <cstdint>  // defines __GLIBC__, if that is the C library
 
 /// TENON_PORTABLE=1: the headers use standard C++17 alone, but for #pragma once. Kernels are then
 /// plain loops; docs/platforms.md says what else differs. The default where the compiler is neither
@@ -40,8 +40,8 @@
 #include <tenon before X11/Xlib.h, or undef Bool and None>  // not there, which ends the compilation
 #endif
 
-/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. No other place
-/// states it: CMake, pkg-config and the docs read these lines.
+/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. The only place:
+/// CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1
 #define TENON_VERSION_PATCH 0
@@ -77,8 +77,8 @@
 #define TENON_IS_CHECKED 0
 #endif
 
-// Marks a parameter that the result refers to; behind a member function's qualifiers, the object.
-// Clang warns if a result outlives a temporary that it refers to. GCC has no such attribute.
+// Marks a parameter, or after a member function's qualifiers the object, that the result refers to.
+// Clang warns if the result outlives a temporary there. GCC lacks the attribute.
 #if TENON_PORTABLE
 #define TENON_LIFETIMEBOUND
 #elif __has_cpp_attribute(clang::lifetimebound)
@@ -141,12 +141,11 @@
 #define TENON_HAS_VARIANTS 0
 #endif
 
-// Vectorises a function's loops at -O2 too, as Clang does, but not at -Os. In an _EXACT one, a * b
-// + c stays two operations even where the target has one for it, so that results are the same
-// everywhere, with -ffast-math too. Clang is told by TENON_NO_CONTRACTION in each function that has
-// such an expression. GCC inlines into all of these only what is always inlined. TENON_CALLS_ALIKE
-// is for calls through a function type whose parameters are other types of the same layout, as in
-// C.
+// TENON_VECTORIZE: vectorises a function's loops at -O2, as Clang does, but not at -Os.
+// TENON_VECTORIZE_EXACT: also never fuses a * b + c, even with -ffast-math, so that results are the
+// same everywhere; for Clang, TENON_NO_CONTRACTION in the function does that. GCC inlines only
+// always-inline functions into these. TENON_CALLS_ALIKE: for calls through a function type with
+// other parameter types of the same layout, as in C.
 #if TENON_PORTABLE
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
@@ -182,7 +181,7 @@
 #define TENON_NO_CONTRACTION
 #define TENON_CALLS_ALIKE
 #endif
-// For loops whose count is known to be a multiple of a vector's size: GCC 12 vectorises those at
+// For loops whose count is known to be a multiple of a vector's size: GCC 12 vectorises them at
 // -O2, with less code.
 #if !TENON_PORTABLE && __GNUC__ < 12
 #define TENON_VECTORIZE_WHOLE TENON_VECTORIZE
@@ -190,7 +189,7 @@
 #define TENON_VECTORIZE_WHOLE
 #endif
 
-// _Float16. GCC before 13 has it in C alone on ARM, and says the same of it there.
+// _Float16. GCC before 13 on ARM has it only in C, but defines the same macros.
 #if !TENON_PORTABLE && defined(__FLT16_MANT_DIG__) && \
     (defined(__clang__) || defined(__x86_64__) || defined(__i386__) || __GNUC__ >= 13)
 #define TENON_HAS_FLOAT16 1
@@ -198,7 +197,7 @@
 #define TENON_HAS_FLOAT16 0
 #endif
 
-// A function of one element that CUDA's kernels share with the host's.
+// A function of one element, shared by host and CUDA kernels.
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define TENON_HOST_DEVICE __host__ __device__
 #else
@@ -237,17 +236,17 @@
 #define TENON_MISTAKE(advice) = delete
 #endif
 
-// For a function that few of the including files call: as a template it is compiled only where it
-// is used. Code for all element types would otherwise dominate the include's compile time.
+// For functions that few including files call: as templates they are compiled only where used.
+// Otherwise code for all element types would dominate the include's compile time.
 #define TENON_TEMPLATE_INLINE \
   template <class = void>     \
   inline
 
-// For a large function. Not inline: tenon::compiled has it, see compiled.h.
+// For large functions. Not inline: tenon::compiled contains them, see compiled.h.
 #define TENON_COMPILED_ONCE template <class = void>
 
-// Identity across shared libraries. A library with hidden symbols has its own copy of every
-// function, constant and static variable here. Therefore:
+// Identity across shared libraries. A library with hidden symbols has a copy of every function,
+// constant and static variable here. Therefore:
 // - Objects that must be unique are static variables of TENON_EXPORT functions: the registry, the
 //   host's backend, the default backend and generator, error texts, the failure handler. (A library
 //   opened by dlopen() has its own unless the program exports its symbols; with Clang one that is
@@ -262,8 +261,8 @@
 #endif
 
 // The switches below may be set on the command line, such as -DTENON_HEAP=0. They are part of the
-// inline namespace, at the end of this file: files with different values do not link where one
-// calls a function of the other with tenon's types.
+// inline namespace, at the end of this file: calls with tenon's types between files with different
+// values do not link.
 
 /// TENON_BARE_METAL=1: a failure ends in a trap after the failure handler, and nothing is printed:
 /// newlib's abort() and stdio take 3 KB, and malloc. The default where the compiler knows of no
@@ -299,21 +298,21 @@
 #define TENON_THREAD_LOCAL
 #endif
 
-/// TENON_HEAP=0: the library calls no malloc. Tensors then come from an arena, or a backend that
-/// keeps metadata, or are over the caller's memory. OutOfMemory, "no heap: TENON_HEAP is 0", are
-/// tensors and handles elsewhere, and their exports, lists of more dimensions than are held inline,
-/// deleters of more than four pointers (which run at once), temporaries of copies, split() and its
-/// like.
+/// TENON_HEAP=0: the library calls no malloc. Tensors are then made in an arena, or another backend
+/// that keeps metadata. The error OutOfMemory, "no heap: TENON_HEAP is 0", is given by all other
+/// tensors and handles, their exports, lists of more dimensions than TENON_INLINE_DIMS, deleters
+/// larger than four pointers (which run at once), copies through a temporary, and functions that
+/// return lists of tensors, such as split().
 ///
 /// Functions that return a std::string or a std::vector, such as to_string(), and BackendOptions,
 /// still take memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to
-/// operator delete, which is not called: with one of the program's own free() is not linked either.
+/// operator delete, but do not call it: define one in the program and free() is not linked either.
 #if !defined(TENON_HEAP)
 #define TENON_HEAP 1
 #endif
 
-/// TENON_INLINE_DIMS: how many dimensions Dims holds without a heap block. 6; on bare metal 4. As
-/// digits alone, such as 8.
+/// TENON_INLINE_DIMS: how many dimensions Dims holds without a heap block. 6; on bare metal 4.
+/// Write plain digits, such as 8.
 #if !defined(TENON_INLINE_DIMS)
 #if TENON_BARE_METAL
 #define TENON_INLINE_DIMS 4
@@ -324,8 +323,8 @@
 
 /// TENON_DATA_ALIGNMENT: the alignment of data that a tensor owns, in bytes. 64: a cache line, and
 /// an AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro.
-/// A larger value only costs RAM, except for DMA buffers on a core with a data cache: 32 on a
-/// Cortex-M7. As digits alone.
+/// A larger value only costs RAM, but DMA buffers on a core with a data cache need it: 32 on a
+/// Cortex-M7. Write plain digits.
 #if !defined(TENON_DATA_ALIGNMENT)
 #if TENON_BARE_METAL
 #define TENON_DATA_ALIGNMENT 16
@@ -334,8 +333,8 @@
 #endif
 #endif
 
-// glibc 2.32 and later say whether a process has only one thread. By the version: headers for
-// several have the file for all of them.
+// glibc 2.32 and later say whether a process has only one thread. Test the version, not
+// __has_include: a multi-version sysroot ships the header for old glibcs too.
 #if TENON_HAS_THREADS && defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 32)
 #define TENON_HAS_SINGLE_THREADED 1
@@ -352,15 +351,15 @@
 #define TENON_HAS_OPENMP 0
 #endif
 
-// The inline namespace keeps apart what must not be mixed in one program, so that the linker finds
-// it: ABI epochs (the major version; before 1.0 the minor one and a count too), library modes, and
-// switches that change a type or an inline function. A usual value has no name. docs/building.md
-// says which files may differ in what.
+// The inline namespace makes mixing incompatible files a link error. It encodes the ABI epoch (the
+// major version; before 1.0 also the minor version and a count), the mode, and switches that change
+// a type or an inline function; default values are left out. docs/building.md says which files may
+// differ in what.
 #define TENON_DETAIL_PASTE(a, b) a##b
 #define TENON_DETAIL_NUMBERED(name, number) TENON_DETAIL_PASTE(name, number)
 #if TENON_VERSION_MAJOR == 0
-// Count on when a type or an inline function that others call changes; 2: a tensor's block begins
-// with a handle's seat.
+// Increment it when a type or an inline function that others call changes. 2: a tensor's block
+// begins with a handle's seat.
 #define TENON_DETAIL_EPOCH \
   TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi2)
 #else

@@ -2,7 +2,7 @@
 // operator<< for tensors and for the types that describe them. Nothing else in tenon includes
 // <ostream>.
 //
-// Half, BFloat16 and the Float8 types need none: they convert to float, and print as one.
+// Half, BFloat16 and the Float8 types need no operator: they convert to float.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 TENON_BEGIN_NAMESPACE
 
-#if !TENON_ATEN_MODE  // ATen has its own
+#if !TENON_ATEN_MODE  // ATen prints at::Tensor
 /// to_string(tensor), with the default options.
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   return out << to_string(tensor);
 }
-/// The tensor, not the pointer. Not a template, so that it comes before C++20's for unique_ptr.
+/// Prints the tensor, not the pointer. Not a template, so that it wins over C++20's for unique_ptr.
 inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
   return out << to_string(tensor);
 }
@@ -29,8 +29,8 @@ inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
 /// "InvalidArgument".
 inline std::ostream& operator<<(std::ostream& out, Error error) { return out << toString(error); }
 
-/// The text of the value in error messages: "Float", "cuda:1", "0.5", "1 + 2i". A template, as for
-/// Dims below, since much that prints by itself converts to these.
+/// The text of the value in error messages: "Float", "cuda:1", "0.5", "1 + 2i". Templates, here and
+/// for Dims below, since many printable types convert to these types.
 template <class T, std::enable_if_t<std::is_same_v<T, own::ScalarType> ||
                                         std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar>,
                                     int> = 0>
@@ -43,7 +43,7 @@ std::ostream& operator<<(std::ostream& out, const T& value) {
 
 namespace detail {
 
-/// 8-bit integers are numbers here, not characters.
+/// 8-bit integers print as numbers.
 template <class T>
 void put_number(std::ostream& out, std::streamsize width, const T& value) {
   out.width(width);
@@ -56,7 +56,7 @@ void put_number(std::ostream& out, std::streamsize width, const T& value) {
 
 }  // namespace detail
 
-/// "(1,2)". The stream's format, its width included, is that of each part.
+/// "(1,2)". The stream's format and width apply to each part.
 /// Source: std::complex.
 template <class T>
 std::ostream& operator<<(std::ostream& out, const own::complex<T>& value) {
@@ -68,8 +68,7 @@ std::ostream& operator<<(std::ostream& out, const own::complex<T>& value) {
   return out << ')';
 }
 
-/// "{2, 3}": a span of any element type. The stream's format, its width included, is that of each
-/// number.
+/// "{2, 3}": a span of any element type. The stream's format and width apply to each number.
 template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
 std::ostream& operator<<(std::ostream& out, Span<T> values) {
   const std::streamsize width = out.width(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensors in memory: making, copying, viewing, resizing and exchanging them, and three backends.
-// The other backends, expressions, values.h, module/, interop/, compat/ and ostream.h are
-// included by name.
+// Include the other backends, expressions, values.h, module/, interop/, compat/ and ostream.h
+// separately.
 #pragma once
 
 #include "tenon/config.h"

@@ -5,7 +5,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/error.h"
 
-#if __has_include(<c10/core/Device.h>) && TENON_HAS_EXCEPTIONS  // which libtorch throws
+#if __has_include(<c10/core/Device.h>) && TENON_HAS_EXCEPTIONS  // libtorch throws
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 
@@ -37,19 +37,19 @@ inline constexpr C10Device kC10Devices[] = {
     {DeviceType::Meta, c10::DeviceType::Meta},
 };
 
-/// Says which of c10's devices tenon has no name for.
+/// The error of a c10 device that tenon lacks.
 TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
   try {
     const std::string name = c10::DeviceTypeName(type, true);
     return fail(Error::NotSupported, "tenon has no device for libtorch's \"", name.c_str(), '"');
-  } catch (const std::exception&) {  // a number that libtorch itself does not know
+  } catch (const std::exception&) {  // unknown to libtorch itself
     return fail(Error::NotSupported, "tenon has no device for libtorch's device type ",
                 static_cast<int>(type));
   }
 }
 
-/// The device by which libtorch reaches the same memory. Pinned host memory is the CPU's there,
-/// managed memory that of its GPU, a program's own is PrivateUse1. The CPU and Meta have no index.
+/// libtorch's device for the same memory: CPU for pinned host memory, the GPU for managed memory,
+/// PrivateUse1 for ExtDev. CPU and Meta have no index.
 /// Errors: NotSupported for a device that is not in the table above, and for an index that c10's 8
 /// bits cannot hold.
 inline Error to_c10(Device from, c10::Device& to) noexcept {
@@ -70,8 +70,9 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   return fail(Error::NotSupported, "libtorch has no device for ", from);
 }
 
-/// to_c10() for a strided tensor.
-/// Errors: also NotSupported for OpenCL and Vulkan: libtorch has no dispatch key, or opaque images.
+/// to_c10(), if libtorch has strided tensors there.
+/// Errors: also NotSupported for OpenCL and Vulkan: libtorch has no dispatch key, or opaque images
+/// instead.
 inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));
   if (to.type() == c10::DeviceType::OPENCL || to.type() == c10::DeviceType::Vulkan) {
@@ -80,7 +81,7 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   return Error::Ok;
 }
 
-/// The way back. An absent index, c10's -1, becomes 0, and so does any of the CPU's.
+/// The inverse. A missing index, c10's -1, becomes 0, as does any index of the CPU.
 /// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy and others.
 inline Error from_c10(c10::Device from, Device& to) noexcept {
   for (const C10Device& row : kC10Devices) {
@@ -97,7 +98,7 @@ struct ForeignDevice<c10::Device> : std::true_type {
   static Error convert(c10::Device from, Device& to) noexcept { return from_c10(from, to); }
 };
 
-/// Calls `f`, which returns an Error and may throw what libtorch throws.
+/// Calls `f`, which returns an Error, and catches libtorch's exceptions.
 template <class F>
 Error call_libtorch(F&& f) noexcept {
   try {

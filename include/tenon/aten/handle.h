@@ -2,12 +2,11 @@
 // ATen mode's part of tensor/handle.h: turns a NewTensor into an at::Tensor, and exchanges its
 // memory.
 //
-// The memory is a c10::Storage's. Behind that is the impl that the draft was, which releases it:
-// see fields_behind(). Whoever shares the storage, a view of tenon's or ATen's, and every
-// MemoryHold borrows the memory.
+// A c10::Storage owns the new tensor's impl, which releases the memory: see fields_behind(). Every
+// other user of the storage (tenon's or ATen's view) and every MemoryHold counts as a borrow.
 //
-// ATen has no read-only tensors. But its storages can call a function before their memory is first
-// written, by whatever operator: here one that copies the memory.
+// ATen has no read-only tensors. But a storage can call a function before any operator first writes
+// its memory: here a function that copies the memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,14 +28,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The memory of a draft, valid as long as the draft.
-inline c10::DataPtr release_with_impl(NewTensor&& draft, c10::Device device) noexcept {
-  ImplFields& kept = fields(draft);
-  kept.base = std::move(draft);
+/// The memory of a new tensor; refers to its fields.
+inline c10::DataPtr release_with_impl(NewTensor&& new_tensor, c10::Device device) noexcept {
+  ImplFields& kept = fields(new_tensor);
+  kept.base = std::move(new_tensor);
   return {kept.data, &kept, release_impl(), device};
 }
 
-/// Checks that memory which is not to be written can be a storage's.
+/// Checks that read-only memory is supported by libtorch.
 inline Error check_readonly(const TensorFields& made) noexcept {
   if (!kHasReadOnly) {
     return fail(Error::NotSupported,
@@ -54,14 +53,14 @@ inline Error check_readonly(const TensorFields& made) noexcept {
 
 #if __has_include(<c10/core/StorageMaterializer.h>)
 
-/// A storage's memory, and that of which it is a copy.
+/// A storage's memory, and the memory that it was copied from.
 struct CopiedMemory {
   std::unique_ptr<void, c10::DeleterFnPtr> copy;
   std::unique_ptr<void, c10::DeleterFnPtr> source;
   void operator()(void*) const noexcept {}
 };
 
-/// Locks out other threads that exchange a storage's memory, for a few instructions.
+/// A lock against other threads that exchange a storage's memory, held for a few instructions.
 TENON_EXPORT inline SpinLock& exchange_lock() noexcept {
   static SpinLock lock;
   return lock;
@@ -71,28 +70,29 @@ inline ImplFields* fields_behind(const c10::StorageImpl& storage) noexcept {
   return fields_behind(storage.data_ptr());
 }
 
-/// Gives a storage a copy of its memory. The old memory is released with the storage: other threads
-/// may still read it. Several may come here at once, as operators ask to write what they only read.
+/// Gives a storage a copy of its memory. The old memory is released with the storage, since other
+/// threads may still read it. Threads may call this at once, since operators request write access
+/// even to read.
 TENON_EXPORT inline void copy_before_write(c10::StorageImpl* storage) {
   ImplFields* const source = fields_behind(*storage);
-  // Another thread has copied it, or ATen has given the storage other memory.
+  // Another thread has copied the memory, or ATen has replaced it.
   if (source == nullptr || !source->readonly || source->data == nullptr) return;
-  if (source->ownership == Ownership::Owned) {  // nobody else's
+  if (source->ownership == Ownership::Owned) {  // not shared
     source->readonly = false;
     return;
   }
-  NewTensor draft;
-  if (make_impl(draft) != Error::Ok) throw std::bad_alloc();
+  NewTensor new_tensor;
+  if (make_impl(new_tensor) != Error::Ok) throw std::bad_alloc();
   const c10::Device device = storage->device();
   c10::DataPtr copy = c10::GetAllocator(device.type())->clone(source->data, storage->nbytes());
-  ImplFields& made = fields(draft);
+  ImplFields& made = fields(new_tensor);
   made.data = copy.get();
 
   const LockGuard<SpinLock> guard(exchange_lock());
   c10::DataPtr& memory = storage->_mutable_data_ptr_no_checks();
   if (fields_behind(memory) != source) return;
   made.deleter.emplace(nullptr, CopiedMemory{copy.move_context(), memory.move_context()});
-  storage->set_data_ptr_noswap(release_with_impl(std::move(draft), device));
+  storage->set_data_ptr_noswap(release_with_impl(std::move(new_tensor), device));
 }
 inline void copy_when_written(const c10::Storage& storage) {
   storage.unsafeGetStorageImpl()->set_materializer(&copy_before_write);
@@ -104,9 +104,9 @@ inline void copy_when_written(const c10::Storage&) noexcept {}
 
 #endif
 
-inline c10::Storage make_storage(NewTensor&& draft, c10::Device device) {
-  const TensorFields& made = fields(draft);
-  // A storage of Meta is as long as one with memory: views are checked against it.
+inline c10::Storage make_storage(NewTensor&& new_tensor, c10::Device device) {
+  const TensorFields& made = fields(new_tensor);
+  // A Meta storage has the same length as one with memory: views are checked against it.
   const size_t nbytes =
       made.data == nullptr && !device.is_meta()
           ? 0
@@ -117,7 +117,7 @@ inline c10::Storage make_storage(NewTensor&& draft, c10::Device device) {
       made.data_backend == nullptr &&
       (made.ownership == Ownership::Owned || made.ownership == Ownership::Adopted);
   c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
-                       release_with_impl(std::move(draft), device),
+                       release_with_impl(std::move(new_tensor), device),
                        resizable ? c10::GetCPUAllocator() : nullptr, resizable);
   if (made.readonly) copy_when_written(storage);
   return storage;
@@ -140,13 +140,13 @@ struct KeepStorage {
   c10::Storage storage;
   void operator()(void*) const noexcept {}
 };
-/// In place of a deleter: the tensor that a draft is to be a view of.
+/// In place of a deleter: the source of a new view.
 struct ViewOf {
   const at::Tensor* source;
   void operator()(void*) const noexcept {}
 };
 
-/// An impl that is made for this keeps ATen's own storage.
+/// The deleter of an impl that keeps ATen's own storage.
 inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   const c10::Storage& storage = storage_of(source);
   if (const ImplFields* const kept = fields_behind(storage)) {
@@ -161,13 +161,13 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   return Error::Ok;
 }
 
-/// The source of a view or an export. No backend has metadata here.
+/// The source of a view or an export. In ATen mode backends keep no metadata.
 struct SourceGuard {
   SourceGuard(const TensorArg& source, bool) noexcept : arg(source) {}
   const TensorArg& arg;
 };
 
-/// A view in the making: on the stack, since its at::Tensor keeps nothing of it.
+/// A new view: on the stack, since its at::Tensor keeps nothing of it.
 class NewView : public NewTensor {
  public:
   NewView() noexcept : NewTensor(NewTensor(), &impl_) {}
@@ -179,13 +179,12 @@ class NewView : public NewTensor {
 };
 inline Error make_impl(NewView&, BackendState*) noexcept { return Error::Ok; }
 
-/// Makes `made` a view of `source`, which outlives the draft. Then the at::Tensor shares its
-/// storage.
+/// Makes `made` a view of `source`, which must outlive it. The at::Tensor then shares the storage.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.deleter.emplace(nullptr, ViewOf{&source.tensor()});
 }
 
-/// Checks that ATen has such tensors.
+/// Checks that ATen supports such tensors.
 inline Error check_for_aten(const TensorFields& made) noexcept {
   if (made.readonly) TENON_TRY(check_readonly(made));
   if (made.layout.offsets.min < 0) {
@@ -213,9 +212,9 @@ inline Error compute_offset(const TensorFields& view, const c10::Storage& storag
   return Error::Ok;
 }
 
-/// Makes an at::Tensor of a draft.
-inline Error make_aten_impl(NewTensor& draft, AtenImplPtr& impl) {
-  ImplFields& made = fields(draft);
+/// Makes the at::Tensor of a new tensor.
+inline Error make_aten_impl(NewTensor& new_tensor, AtenImplPtr& impl) {
+  ImplFields& made = fields(new_tensor);
   if (made.ownership == Ownership::View) {
     const at::Tensor& source = *made.deleter.stored<ViewOf>()->source;
     int64_t offset = 0;
@@ -231,7 +230,7 @@ inline Error make_aten_impl(NewTensor& draft, AtenImplPtr& impl) {
     key = c10::computeDispatchKey(public_type(made.type), c10::kStrided, device);
   }
   const c10::DispatchKeySet keys(key);
-  impl = c10::make_intrusive<ManagedImpl>(make_storage(std::move(draft), device), keys, made);
+  impl = c10::make_intrusive<ManagedImpl>(make_storage(std::move(new_tensor), device), keys, made);
   return Error::Ok;
 }
 
@@ -246,18 +245,18 @@ Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
 }
 
 /// Moves a new tensor to its first handle.
-/// Errors: NotSupported for what ATen does not have, OutOfMemory.
+/// Errors: NotSupported for what ATen lacks, OutOfMemory.
 template <class T>
-Error make_first_handle(NewTensor& draft, T& out) noexcept {
-  TENON_TRY(check_for_aten(fields(draft)));
+Error make_first_handle(NewTensor& new_tensor, T& out) noexcept {
+  TENON_TRY(check_for_aten(fields(new_tensor)));
   AtenImplPtr impl;
-  TENON_TRY(call_libtorch([&] { return make_aten_impl(draft, impl); }));
+  TENON_TRY(call_libtorch([&] { return make_aten_impl(new_tensor, impl); }));
   return make_handle(std::move(impl), out);
 }
 /// Moves a tensor to another handle.
 template <class T>
-Error make_handle(NewTensor& draft, T& out, BackendState*) noexcept {
-  return make_first_handle(draft, out);
+Error make_handle(NewTensor& new_tensor, T& out, BackendState*) noexcept {
+  return make_first_handle(new_tensor, out);
 }
 template <class T>
 Error make_handle(Tensor&& tensor, T& out, BackendState*) noexcept {
@@ -280,7 +279,7 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
 /// ATen mode has no fast path.
 inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
-/// Gives the tensor other sizes, of `numel` elements, which fit its memory or will.
+/// Sets other sizes, of `numel` elements, which fit the tensor's memory or will.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   Layout& layout = tensor.layout;
@@ -292,8 +291,8 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
   });
 }
 
-/// Takes other memory, and `sizes`, of `numel` elements, unless that is null. The old memory is
-/// released, last: its deleter may use the tensor.
+/// Replaces the memory and, unless `sizes` is null, the sizes, of `numel` elements. Releases the
+/// old memory last: its deleter may use the tensor.
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
@@ -301,23 +300,23 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   Deleter released;
   c10::DataPtr old;
   if (ImplFields* const kept = fields_behind(storage)) {
-    // The impl stays: it is of the library that made the tensor, and this one may be closed.
+    // Keeps the impl, which belongs to the library that made the tensor: this one may be closed.
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
     released.fill(std::move(kept->deleter));
     kept->data = memory.data;
-    kept->readonly = false;  // it is the tensor's own now, and nothing is to be copied
+    kept->readonly = false;  // owned now: no copy on write
     kept->deleter.fill(std::move(memory.release));
     static_cast<void>(storage.set_data_ptr({kept->data, kept, release_impl(), storage.device()})
                           .release_context());
   } else {
-    NewTensor draft;
-    TENON_TRY(make_impl(draft));
-    ImplFields& made = fields(draft);
+    NewTensor new_tensor;
+    TENON_TRY(make_impl(new_tensor));
+    ImplFields& made = fields(new_tensor);
     made.data = memory.data;
     made.data_backend = tensor.data_backend;
     made.deleter.fill(std::move(memory.release));
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
-    old = storage.set_data_ptr(release_with_impl(std::move(draft), storage.device()));
+    old = storage.set_data_ptr(release_with_impl(std::move(new_tensor), storage.device()));
   }
   storage.set_nbytes(static_cast<size_t>(capacity) * elementSize(tensor.type));
   tensor.impl->set_storage_offset(0);
@@ -328,12 +327,12 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   return Error::Ok;
 }
 
-/// Releases the memory, last; the metadata stays.
+/// Releases the memory last; keeps the metadata.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const c10::Storage& storage = impl->unsafe_storage();
-    // What goes is not copied first.
+    // Not copied on write: it is released.
     if (ImplFields* const kept = fields_behind(storage)) kept->readonly = false;
     const c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, storage.device()));
     storage.set_nbytes(0);
@@ -345,13 +344,13 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   });
 }
 
-/// The deleter of a tensor's own memory; null for a view, and for ATen's own storage.
+/// The deleter of a tensor's memory; null for a view, and for ATen's own storage.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   ImplFields* const kept = fields_behind(storage_of(tensor));
   return kept == nullptr || fields(tensor).ownership == Ownership::View ? nullptr : &kept->deleter;
 }
 
-/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
+/// The deleter of the tensor's memory (for a view, its base's) if nobody else holds that memory;
 /// else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   const c10::Storage& storage = storage_of(tensor);
@@ -365,26 +364,26 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }
 
-/// Binds other memory of the caller's: another storage, so that views keep theirs. What was made of
-/// read-only memory takes this as such too.
+/// Binds other borrowed memory by a new storage, so that views keep the old one. A tensor made over
+/// read-only memory stays read-only.
 inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_can_bind(from));
   c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
   const ManagedImpl* const managed = as_managed(impl);
-  NewTensor draft;
+  NewTensor new_tensor;
   if (managed != nullptr && managed->readonly) {
-    TENON_TRY(make_impl(draft));
-    fields(draft).data = data;
-    fields(draft).readonly = true;
+    TENON_TRY(make_impl(new_tensor));
+    fields(new_tensor).data = data;
+    fields(new_tensor).readonly = true;
   }
   return call_libtorch([&] {
     const int64_t span = from.layout.required_span_size();
     const int64_t reach = span < from.capacity ? from.capacity : span;
     const size_t nbytes = data == nullptr ? 0 : static_cast<size_t>(reach) * elementSize(from.type);
-    const bool readonly = draft != nullptr;
+    const bool readonly = new_tensor != nullptr;
     c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
-                         readonly ? release_with_impl(std::move(draft), impl->device())
+                         readonly ? release_with_impl(std::move(new_tensor), impl->device())
                                   : c10::DataPtr(data, impl->device()),
                          nullptr, false);
     if (readonly) copy_when_written(storage);

@@ -12,14 +12,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Fills the tensor as at::rand, at::randn and at::randint do, `done`, where the plan is one of
-/// theirs and they promise what tenon does: every value within the bounds, all integers equally
-/// probable.
+/// Calls at::rand_ etc. if ATen gives tenon's guarantees for this plan (values in bounds, integers
+/// equally probable). `done` says whether it did.
 inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bool& done) noexcept {
   const bool is_float = plan.type == ScalarType::Float || plan.type == ScalarType::Double ||
                         plan.type == ScalarType::Half || plan.type == ScalarType::BFloat16;
   const bool is_standard = plan.offset == 0 && plan.scale == 1;
-  // Of more values libtorch's remainder of 32 random bits favours some noticeably.
+  // For larger ranges libtorch's modulo of 32 random bits is noticeably biased.
   constexpr uint64_t kMost = uint64_t{1} << 16;
   return call_libtorch([&]() -> Error {
     if (plan.distribution == Distribution::Uniform && is_float && is_standard) {
@@ -37,8 +36,8 @@ inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bo
   });
 }
 
-/// Fills a tensor. The thread's own generator stands for libtorch's: for its
-/// numbers, or where it has none like these, tenon's from a seed that it gives.
+/// Fills a tensor. The thread's default generator means libtorch's: its numbers or, if ATen has no
+/// equivalent, tenon's numbers from a seed that it draws.
 template <class Arg>  // TensorArg: fill_random_fields() is defined later
 Error fill_random_in_aten(const Arg& tensor, const RandomPlan& plan,
                           Generator& generator) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ATen mode: a tensor is an at::Tensor.
 //
-// Those that tenon makes have a TensorImpl that also knows what ATen's does not: dynamism, capacity
-// and whose the memory is. All others are taken as ATen means them, see describe().
+// Tensors made by tenon also have a TensorImpl, with what ATen's lacks: dynamism, capacity and
+// ownership. For all others see describe().
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -31,7 +31,7 @@ using TensorPtr = std::unique_ptr<at::Tensor>;
 
 namespace detail {
 
-/// The impl of a tensor that tenon made.
+/// The at::TensorImpl of a tensor that tenon made.
 class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
  public:
   /// A new tensor, which starts where its storage does.
@@ -46,18 +46,18 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
       : c10::TensorImpl(VIEW, c10::Storage(source.storage()), source.key_set(),
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {
     fill(fields, offset);
-    // Autograd then notices in the source what is written through the view.
+    // Autograd then sees writes through the view in the source.
     if (!is_inference()) set_version_counter(source.unsafeGetTensorImpl()->version_counter());
   }
 
   int64_t capacity;
   TensorShapeDynamism dynamism;
   Ownership ownership;
-  bool readonly;  // of what memory it was made; whether it still is, the storage knows
+  bool readonly;  // at creation; the storage may have been copied since
   bool deallocated = false;
 
  private:
-  /// The shape is checked already, which set_sizes_and_strides() would do once more.
+  /// The shape is already checked; set_sizes_and_strides() would check it again.
   void fill(const TensorFields& fields, int64_t offset) {
     capacity = fields.capacity;
     dynamism = fields.dynamism;
@@ -67,7 +67,7 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
       sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes()[d];
-      // A negative one is of size 1, or without elements: it means nothing, and ATen has none.
+      // Only unused strides are negative (size 1, or no elements); ATen allows none.
       sizes_and_strides_.stride_at_unchecked(d) = magnitude(fields.layout.strides()[d]);
     }
     storage_offset_ = offset;
@@ -76,7 +76,7 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   }
 };
 
-/// Releases the impl behind a storage. That is recognised by it: one function for all shared
+/// Releases the impl behind a storage. Identifies tenon's storages: one function for all shared
 /// libraries.
 TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
   static c10::DeleterFnPtr function = [](void* kept) {
@@ -94,18 +94,18 @@ inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
   return fields_behind(storage.data_ptr());
 }
 
-/// `impl` as one of tenon's, nullptr when it is not. By typeid, which is much faster than a cast.
+/// `impl` as tenon's impl class, or null. By typeid, which is much faster than dynamic_cast.
 inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
   return typeid(*impl) == typeid(ManagedImpl) ? static_cast<ManagedImpl*>(impl) : nullptr;
 }
 
-/// The storage's memory, for reading.
+/// The storage's memory, to read.
 inline void* const_storage_data(const c10::Storage& storage) {
   const void* const data = storage.data();
   return const_cast<void*>(data);
 }
-/// For writing, which makes a lazy clone copy. libtorch 1.13 has neither lazy clones nor the
-/// function.
+/// The storage's memory, to write: a lazy clone copies first. libtorch 1.13 has neither lazy clones
+/// nor this function.
 template <class Storage>
 auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {
   return storage.mutable_data();
@@ -122,10 +122,10 @@ struct Refusal {
   const char* detail = "";
 };
 
-/// Fills `made` from a defined tensor of any origin. One that tenon did not make is Adopted:
-/// DYNAMIC when its storage can be resized, else DYNAMIC_BOUND by its storage. Unless the memory is
-/// to be written, a lazy clone goes on sharing it. A tensor that tenon made of read-only memory
-/// always does: what writes refuses it, as in plain mode.
+/// Fills `made` from a defined tensor of any origin. Tensors not made by tenon are Adopted, and
+/// DYNAMIC if the storage can be resized, else DYNAMIC_BOUND by the storage. Unless memory is to be
+/// written, a lazy clone stays lazy. So does a tensor that tenon made over read-only memory:
+/// writers refuse it, as in plain mode.
 inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
@@ -169,7 +169,7 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
       made.dynamism = impl->dim() == 0 ? TensorShapeDynamism::STATIC : managed->dynamism;
       made.ownership = managed->ownership;
       made.deallocated = managed->deallocated;
-      // ATen may have given it another storage, or another length: set_(), set_data(), resize_().
+      // ATen may have replaced or resized the storage: set_(), set_data(), resize_().
       const size_t room = storage.nbytes() < offset ? 0 : storage.nbytes() - offset;
       const auto most = static_cast<int64_t>(room / size);
       const bool is_least =
@@ -263,7 +263,7 @@ inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept 
 inline const TensorFields& fields(const TensorArg& tensor) noexcept {
   return ArgAccess::fields(tensor);
 }
-/// Of a temporary argument, in which they are: by value.
+/// By value: the fields are in the temporary argument.
 inline TensorFields fields(TensorArg&& tensor) noexcept { return ArgAccess::take(tensor); }
 
 /// Whether there is metadata and memory.

@@ -17,7 +17,7 @@
 #include "tenon/config.h"
 
 #if __has_include(<c10/util/Float8_e4m3fnuz.h>)
-#define TENON_C10_HAS_FLOAT8 1  // libtorch 1.13 has none, nor UInt16, UInt32 and UInt64
+#define TENON_C10_HAS_FLOAT8 1  // libtorch 1.13 lacks them, and UInt16, UInt32, UInt64
 #else
 #define TENON_C10_HAS_FLOAT8 0
 #endif
@@ -63,15 +63,15 @@ struct PublicElement<T, kScalarType,
       typename c10::impl::ScalarTypeToCPPType<static_cast<c10::ScalarType>(kScalarType)>::type;
 };
 
-/// Seeds libtorch's default generator for the CPU, which all threads share.
-/// Source: at::manual_seed, which seeds those of GPUs too.
+/// Seeds libtorch's default CPU generator, which all threads share.
+/// Source: at::manual_seed, which also seeds the GPUs' generators.
 inline void seed_aten(uint64_t seed) noexcept {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_current_seed(seed);
 }
 
-/// 64 random bits of it.
+/// 64 random bits of that generator.
 inline uint64_t draw_from_aten() noexcept {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(generator.mutex());

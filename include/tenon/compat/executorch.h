@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The names of ExecuTorch's tensor extension over tenon, so that code written for it builds by
-// changing its include of <executorch/extension/tensor/tensor.h> to this one.
+// ExecuTorch's tensor extension, implemented by tenon: include this instead of
+// <executorch/extension/tensor/tensor.h>.
 //
 // TensorPtr is a std::shared_ptr here, as ExecuTorch's has been since 0.5; code for the unique_ptr
-// of older releases compiles too. Both orders of arguments that ExecuTorch had are accepted, with
-// and without a Device. docs/executorch.md lists the differences that are intended. Not for use in
-// one program with the real thing.
+// of older releases compiles too. Accepts both argument orders that ExecuTorch had, with and
+// without a Device. docs/executorch.md lists the intended differences. Do not use it in a program
+// with ExecuTorch itself.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 namespace executorch {
 namespace extension {
 
-// Functions, unlike tenon's objects, so that their address can be taken and using-directives give
-// overloads. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector;
+// Functions, not function objects, so that their address can be taken and using-directives form
+// overload sets. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector;
 // braces become a Dims.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
@@ -83,7 +83,7 @@ TensorPtr zeros(List sizes, aten::ScalarType type = aten::ScalarType::Float,
 }
 
 // Numbers come from the thread's tenon::default_generator(). rand() with braces is not a template,
-// so that it wins over tenon::rand, which a ScalarType argument finds.
+// so that it wins over tenon::rand, which argument-dependent lookup finds by ScalarType.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
 TensorPtr rand_strided(List sizes, StridesList strides,

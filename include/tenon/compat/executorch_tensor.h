@@ -25,10 +25,8 @@ using aten::ScalarType;
 using aten::TensorShapeDynamism;
 using tenon::Dims;
 
-/// A pointer to anything. Without a type it has the dtype of its pointee, or Float for void and for
-/// pointees that are not elements. A given type reinterprets the bytes, as ExecuTorch's void*
-/// parameters do.
-/// Null is a placeholder.
+/// Any pointer. Without a type, the dtype of its pointee, or Float for void and for other pointees.
+/// A given type reinterprets the bytes, as ExecuTorch's void* parameters. Null makes a placeholder.
 class AnyPtr {
  public:
   template <class T, std::enable_if_t<!std::is_const_v<T>, int> = 0>
@@ -53,7 +51,7 @@ inline TensorPtr share(aten::Tensor tensor) {
   return std::make_shared<aten::Tensor>(std::move(tensor));
 }
 
-/// The arguments behind the shape: dtype, device, dynamism and deleter, any of them left out.
+/// The arguments after the shape, all optional: dtype, device, dynamism and deleter.
 template <class T>
 inline constexpr bool is_option_v =
     std::is_same_v<T, ScalarType> || std::is_same_v<T, aten::Device> ||
@@ -76,14 +74,14 @@ struct Options {
 
   AnyPtr data;
   tenon::detail::CreateOptions opts;
-  // check_borrowed() where a device was given.
+  // check_borrowed(), set if a device is given.
   tenon::Error (*check_borrowed)(const tenon::detail::TensorFields&) noexcept = nullptr;
   tenon::Deleter deleter;
   int deleters = 0;
 };
 
-/// The one way a tensor over foreign memory is made here. ExecuTorch stores the dense stride for a
-/// size-1 dimension, whatever stride was given.
+/// Makes all tensors over foreign memory here. For size-1 dimensions ExecuTorch stores the dense
+/// stride, whatever was given.
 inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
                          Options& options) {
   tenon::Layout layout;
@@ -94,17 +92,17 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
     dim_order = Dims(layout.dim_order());
     strides = Dims();
   }
-  tenon::detail::NewTensor draft;
+  tenon::detail::NewTensor new_tensor;
   auto error = options.deleters > 1
                    ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
                                          " deleters; memory is released once")
                    : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
-                                                   options.opts, &options.deleter, draft);
+                                                   options.opts, &options.deleter, new_tensor);
   if (error == tenon::Error::Ok && options.check_borrowed != nullptr) {
     error = tenon::detail::call_stored<&tenon::detail::check_borrowed<>>(
-        options.check_borrowed, tenon::detail::fields(draft));
+        options.check_borrowed, tenon::detail::fields(new_tensor));
   }
-  return tenon::detail::return_to_user<aten::Tensor>(function, error, draft);
+  return tenon::detail::return_to_user<aten::Tensor>(function, error, new_tensor);
 }
 template <class... Args>
 aten::Tensor make(const char* function, AnyPtr data, const Dims& sizes, const Dims& dim_order,
@@ -119,10 +117,10 @@ inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 /// Values as an argument.
 struct Data {
   tenon::Values values;
-  bool is_memory = false;  // beside sizes, Float unless a type is given
-  bool is_typed = false;   // never memory
+  bool is_memory = false;  // if sizes are given; then Float unless a type is
+  bool is_typed = false;   // then the values are never memory
 };
-/// Of any element type; a std::vector<uint8_t> is raw memory, as in ExecuTorch.
+/// Values of any element type; a std::vector<uint8_t> is raw memory, as in ExecuTorch.
 struct AnyData : Data {
   AnyData() noexcept = default;
   template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
@@ -131,7 +129,7 @@ struct AnyData : Data {
   AnyData(C&& container)
       : Data{std::forward<C>(container), std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>} {}
 };
-/// Of the type that a call spells out, as in `make_tensor_ptr<float>({2}, {1, 2})`.
+/// Values of an explicit type: `make_tensor_ptr<float>({2}, {1, 2})`.
 template <class T>
 struct DataOf : Data {
   DataOf(std::initializer_list<T> list = {}) : Data{list} {}
@@ -141,7 +139,7 @@ struct DataOf : Data {
 template <class T>
 using DataArg = std::conditional_t<std::is_void_v<T>, AnyData, DataOf<T>>;
 
-/// The dtype where none is given: T's, or that of the values where T is void.
+/// The default dtype: T's, or the values' if T is void.
 template <class T>
 inline constexpr ScalarType kTypeOf = tenon::CppTypeToScalarType<T>::value;
 template <>
@@ -150,14 +148,14 @@ constexpr tenon::TypeArg type_or_deduced(ScalarType type) noexcept {
   return type == ScalarType::Undefined ? tenon::TypeArg::deduced() : tenon::TypeArg(type);
 }
 
-/// Casts that ExecuTorch has besides: UInt16, UInt32 and UInt64 are not integral there.
+/// Casts that only ExecuTorch allows: it does not count UInt16, UInt32 and UInt64 as integral.
 constexpr bool is_to_unsigned(ScalarType from, ScalarType to) noexcept {
   return tenon::isFloatingType(from) && to >= ScalarType::UInt16 && to <= ScalarType::UInt64;
 }
 inline tenon::Error check_cast(ScalarType from, ScalarType to, tenon::CastMode) noexcept {
   return is_to_unsigned(from, to) ? tenon::Error::Ok : tenon::detail::check_cast(from, to);
 }
-/// Tensors without data take any type.
+/// Tensors without data can have any type.
 inline tenon::Error check_type(ScalarType, ScalarType to, tenon::CastMode) noexcept {
   return tenon::detail::check_type(to);
 }
@@ -168,14 +166,14 @@ inline aten::Tensor cast(const char* function, const aten::Tensor& source, Scala
       {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);
 }
 
-/// The one way a tensor of values is made here; without sizes it is 1-d.
+/// Makes all tensors of values here; 1-d without sizes.
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
                          const Dims& dim_order, const Dims& strides, tenon::TypeArg type,
                          TensorShapeDynamism dynamism) {
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
   const ScalarType to = type.value_or(from);
-  // make_tensor() refuses the first, and reads the second as memory.
+  // make_tensor() refuses the first case, and takes the second as memory.
   const bool cast_after =
       is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
   if (cast_after) type = from;
@@ -196,7 +194,7 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   return cast_after ? cast(function, made, to) : made;
 }
 
-/// A 0-d tensor of a value, which becomes a T first unless T is void.
+/// A 0-d tensor of a value, converted to T unless T is void.
 template <class T, class V>
 aten::Tensor make_scalar(const char* function, V value, tenon::TypeArg type) {
   const auto element = static_cast<std::conditional_t<std::is_void_v<T>, V, T>>(value);
@@ -214,7 +212,7 @@ struct Source {
 
 // ---- make_tensor_ptr over foreign memory ----
 
-/// `(sizes, data, type, device, dynamism, deleter)`, and the same behind dim_order and strides.
+/// `(sizes, data, type, device, dynamism, deleter)`, or with dim_order and strides after `data`.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
   return internal::share(
@@ -229,8 +227,8 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 
 // ---- make_tensor_ptr of values ----
 
-/// T is the element type, and kType the default of `type`, where they are spelled out:
-/// `make_tensor_ptr<double>({2}, {1, 2})`. Else both are the values'.
+/// T and kType are an explicit element type and default `type`: `make_tensor_ptr<double>({2}, {1,
+/// 2})`. Else they are the values'.
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                           tenon::TypeArg type = internal::type_or_deduced(kType),
@@ -253,7 +251,7 @@ TensorPtr make_tensor_ptr(internal::DataArg<T> values,
   return internal::share(
       internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
-/// V is deduced where T is spelled out too, so that braces are a list.
+/// V is deduced even with an explicit T, so that braces are a list.
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
 TensorPtr make_tensor_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
   return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));
@@ -261,7 +259,7 @@ TensorPtr make_tensor_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced
 
 // ---- make_tensor_impl_ptr ----
 
-// The shared impl of releases before 0.5, of the same arguments.
+// The shared impl of releases before 0.5, from the same arguments.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
   return internal::make("make_tensor_impl_ptr", data, sizes, {}, {}, std::move(args)...).impl();
@@ -307,7 +305,7 @@ template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
 TensorPtr make_tensor_ptr(P impl) {
   return internal::share(tenon::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(std::move(impl)));
 }
-/// A view, which keeps the source's memory alive; with a deleter, that runs when the view is gone.
+/// A view, which keeps the source's memory alive. A deleter runs when the view is gone.
 template <class S, class F = std::nullptr_t,
           std::enable_if_t<(std::is_same_v<S, aten::Tensor> || std::is_same_v<S, TensorPtr>)&&  //
                            tenon::detail::is_deleter_v<F>,
@@ -316,7 +314,7 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
                           const tenon::Dims& dim_order = {}, const tenon::Dims& strides = {},
                           F deleter = nullptr) {
   const aten::Tensor tensor = internal::Source(source).tensor;
-  // Not mutable_data(): that refuses a read-only source, before the deleter is taken over.
+  // Not mutable_data(), which would refuse a read-only source before the deleter is taken.
   void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
   tenon::Deleter release(data, std::move(deleter));
   aten::Tensor view =
@@ -328,17 +326,17 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
 inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
   return tenon::clone_tensor_ptr(source.tensor);
 }
-/// Casts the elements; a tensor without data only changes its type.
+/// Casts the elements; without data only the type.
 inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
   return internal::share(internal::cast("clone_tensor_ptr", source.tensor, type));
 }
-/// Between any two devices, and on one.
+/// Between any two devices, or on one.
 inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Device target) {
   return tenon::clone_tensor_ptr_to(source.tensor, target);
 }
 
-/// Ok for the sizes that the tensor has, STATIC or not; NotSupported beyond its bound and for
-/// another number of dimensions, as ExecuTorch reports it.
+/// Ok for unchanged sizes, even of a STATIC tensor; NotSupported beyond the bound and for another
+/// rank, as in ExecuTorch.
 [[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
   using tenon::Error;
   Error error = Error::Ok;
@@ -414,7 +412,7 @@ TensorPtrMaker for_blob(internal::AnyPtr data, List sizes,
   return TensorPtrMaker(data, sizes, type);
 }
 
-/// `(data, sizes, type, device, deleter, dynamism)`, and the same behind strides.
+/// `(data, sizes, type, device, deleter, dynamism)`, or with strides after sizes.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, Args... args) {
   return internal::share(internal::make("from_blob", data, sizes, {}, {}, std::move(args)...));

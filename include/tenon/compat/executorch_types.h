@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The vocabulary of executorch::aten and executorch::runtime.
+// The types of executorch::aten and executorch::runtime.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType;
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
     tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
 
-// Its errors by name and number, for the enumeration and for to_string().
+// ExecuTorch's errors by name and number, for the enumeration and to_string().
 #define TENON_COMPAT_ERRORS(_)             \
   _(Ok, 0x00)                              \
   _(Internal, 0x01)                        \
@@ -93,7 +93,7 @@ constexpr Error error_of(tenon::Error error) noexcept {
 }
 }  // namespace internal
 
-/// A value or an error. Reading the value where there is none raises InvalidState.
+/// A value or an error. Reading a missing value raises InvalidState.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -118,7 +118,7 @@ class [[nodiscard]] Result {
   Error error_;
 };
 
-/// Nothing needs to be set up.
+/// Does nothing: tenon needs no initialisation.
 inline void runtime_init() noexcept {}
 }  // namespace runtime
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Span and ArrayRef: a pointer and a length, nothing owned.
+// Span and ArrayRef: a pointer and a length, without ownership.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +34,14 @@ struct ContiguousElement<
   using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
 };
 
-/// Whether C owns its elements: then a const C gives const elements. A span does not own them.
+/// Whether C owns its elements, so that a const C gives const elements. Spans do not.
 template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>>
 inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const Container>::type> &&
     !std::is_const_v<typename ContiguousElement<Container>::type>;
 
-/// Enabled if C owns its elements or not, as `owned` says, and a Span<T> can refer to a const C's.
+/// Enabled if C owns its elements exactly if `owned`, and Span<T> can refer to a const C's
+/// elements.
 template <class C, class T, bool owned>
 using IfElements = std::enable_if_t<
     std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&
@@ -65,7 +66,7 @@ class Span {
 
   constexpr Span() noexcept = default;
   constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
-  Span(int, size_t) = delete;  // {0, 2} is a list, which nobody keeps, not a null pointer
+  Span(int, size_t) = delete;  // {0, 2} is meant as a list, which would dangle
   template <size_t N>
   constexpr Span(T (&array TENON_LIFETIMEBOUND)[N]) noexcept : data_(array), size_(N) {}
 
@@ -73,7 +74,7 @@ class Span {
   template <class C, detail::IfElements<C, T, true> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container TENON_LIFETIMEBOUND) noexcept
       : data_(container.data()), size_(container.size()) {}
-  /// A container that does not own its elements may be a temporary: they outlive it.
+  /// A container that does not own its elements may be a temporary: its elements outlive it.
   template <class C, detail::IfElements<C, T, false> = 0>
   TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
       : data_(container.data()), size_(container.size()) {}
@@ -108,7 +109,7 @@ using ArrayRef = Span<const T>;
 
 TENON_END_NAMESPACE
 
-// A view, whose iterators outlive it: std::span and the algorithms of std::ranges take temporaries.
+// A view with borrowed iterators: std::span and std::ranges' algorithms then accept temporaries.
 #if defined(__cpp_lib_ranges)
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<tenon::Span<T>> = true;

@@ -11,7 +11,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Kinds of memory, with DLPack's numbers (DLDeviceType); Expr and Meta are tenon's own.
+/// Kinds of memory, numbered as DLPack's DLDeviceType; Expr and Meta are tenon's additions.
 enum class DeviceType : int32_t {
   CPU = 1,
   CUDA = 2,
@@ -31,17 +31,17 @@ enum class DeviceType : int32_t {
   Trn = 18,         ///< AWS Trainium
   Expr = 126,       ///< expressions instead of data
   Meta = 127,       ///< shape and type without data
-  Template = Meta,  ///< its older name
+  Template = Meta,  ///< the old name of Meta
 };
 
 namespace detail {
 
-/// By DLPack's numbers, empty for numbers that it does not use; then Expr and Meta.
+/// Indexed by DLPack's numbers, "" for unused ones; then Expr and Meta.
 inline constexpr char kDeviceNames[] =
     "\0cpu\0cuda\0cuda_host\0opencl\0\0\0vulkan\0metal\0vpi\0rocm\0rocm_host\0ext_dev\0"
     "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0meta";
 inline constexpr int32_t kLastNumber = static_cast<int32_t>(DeviceType::Trn);
-/// The name of a kind of memory; empty for no kind.
+/// The name of a device type; "" for an unknown number.
 constexpr const char* name_of(DeviceType type) noexcept {
   int32_t number = static_cast<int32_t>(type);
   if (type == DeviceType::Expr || type == DeviceType::Meta) {
@@ -93,7 +93,7 @@ class Device {
       int32_t index = 0;
       if (colon != nullptr) {
         const char* digit = colon + 1;
-        // Six digits are enough and cannot overflow.
+        // At most six digits: no overflow.
         for (; *digit >= '0' && *digit <= '9' && digit - colon <= 6; ++digit) {
           index = index * 10 + (*digit - '0');
         }
@@ -105,7 +105,7 @@ class Device {
     detail::raise(Error::InvalidArgument, "Device: \"", text,
                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
   }
-  // A text with a zero inside is refused, and not read up to the zero.
+  // Refuses a text with a null character inside, instead of reading up to it.
   Device(const std::string& text)
       : Device(text.find('\0') == text.npos ? text.c_str() : "with a zero inside") {}
   /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or
@@ -150,7 +150,7 @@ class Device {
 
   friend void append(detail::Message& out, Device device) noexcept {
     if (device.is_cpu()) return out.put("cpu");
-    if constexpr (TENON_BARE_METAL) {  // without the names, which take 200 bytes
+    if constexpr (TENON_BARE_METAL) {  // leaves out the names: 200 bytes
       out.put("device ");
       detail::append(out, static_cast<int32_t>(device.type_));
     } else {

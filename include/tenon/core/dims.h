@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-#if !defined(__GLIBCXX__)  // whose <vector> has iterators' functions, without the streams'
+#if !defined(__GLIBCXX__)  // libstdc++'s <vector> has what is needed of <iterator>
 #include <iterator>
 #endif
 
@@ -76,7 +76,7 @@ class InlineArray {
   using iterator = T*;
   using const_iterator = const T*;
 
-  /// How many values need no heap block.
+  /// How many values fit inline.
   static constexpr size_t kInlineSize = kInline;
 
   InlineArray() noexcept {}
@@ -113,7 +113,8 @@ class InlineArray {
   /// hold) or OutOfMemory.
   Error error() const noexcept { return error_; }
 
-  /// Takes other values, not its own. False when there is no room: see error().
+  /// Replaces the values by others, which must not be its own. False when there is no room: see
+  /// error().
   bool assign(ArrayRef<T> values) noexcept {
     if (!resize_for_overwrite(values.size())) return false;
     copy_values(data_, values.data(), size_);
@@ -151,7 +152,7 @@ class InlineArray {
   using Size = std::conditional_t<kMost <= UINT8_MAX, uint8_t, size_t>;
 
   bool is_on_heap() const noexcept { return TENON_HEAP && kInline < kMost && data_ != inline_; }
-  // One by one, which volatile enforces: a call of memmove() takes longer for these few, and a
+  // Copies one by one, which volatile enforces: memmove() takes longer for so few values, and a
   // vector load of values just stored one by one waits for the store buffer, some 5 ns.
   static void copy_values(T* to, const T* from, size_t n) noexcept {
     if constexpr (std::is_class_v<T>) {
@@ -197,11 +198,11 @@ class InlineArray {
   Error error_ = Error::Ok;
 };
 
-/// For lists of any length.
+/// kMost for lists of any length.
 inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
-/// A local array with an entry for each dimension: on the stack; on bare metal, where the stack is
-/// small, as in a Dims.
+/// A local array with an entry for each dimension: on the stack; on bare metal, whose stacks are
+/// small, inline up to TENON_INLINE_DIMS, as in a Dims.
 template <class T>
 using DimArray = InlineArray<T, TENON_BARE_METAL ? TENON_INLINE_DIMS : kMaxDims>;
 
@@ -240,7 +241,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
   Dims(NumberNeedsBraces) TENON_MISTAKE("a list of sizes or dimensions needs braces, as in {2, 3}");
 
-  // For two Dims only: everything else compares as ArrayRef.
+  // For two Dims; everything else compares as ArrayRef.
   template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
   friend bool operator==(const D& a, const D& b) noexcept {
     return ArrayRef<int64_t>(a) == ArrayRef<int64_t>(b);

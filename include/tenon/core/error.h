@@ -6,10 +6,10 @@
 // called puts its own name in front with add_context(). One text serves an Exception, a Result and
 // a returned Error, with exceptions and without.
 //
-// A text belongs to the failure that wrote it. A Result or an Exception takes it over; its error()
-// gives it back. (With TENON_HEAP=0, or without memory for it, a Result leaves its text with the
-// thread.) Foreign code, of backends, runtimes and callables, starts without one (ErrorTextGuard).
-// A code without a text has its name instead.
+// A text belongs to the failure that wrote it. A Result or an Exception takes the text from the
+// thread; its error() puts it back. (With TENON_HEAP=0, or out of memory, a Result leaves the text
+// with the thread.) ErrorTextGuard hides the text from foreign code: backends, runtimes and
+// callables. An error without a text is reported by its name.
 #pragma once
 
 #include <cerrno>
@@ -55,22 +55,22 @@ constexpr const char* toString(Error error) noexcept {
 }
 
 /// Without exceptions, called with the error and its message before the program ends by abort(), on
-/// bare metal by __builtin_trap(), which with TENON_PORTABLE is abort() too. In every build, also
-/// called for misuse that is found where nothing can be thrown, such as a destructor.
+/// bare metal by __builtin_trap(), which with TENON_PORTABLE is abort() too. In every build it is
+/// also called for misuse found where nothing can be thrown, such as in a destructor.
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
 
-/// Smaller on bare metal, where the two buffers are a good part of the memory.
+/// Smaller on bare metal, where RAM is scarce.
 inline constexpr size_t kMessageCapacity = !TENON_ERROR_TEXT ? 1 : TENON_BARE_METAL ? 256 : 512;
 
 struct LastError {
   char text[kMessageCapacity];  // always "" without TENON_ERROR_TEXT
-  // A message is composed here, as it may quote `text`. Not on the stack, which is small in some
-  // threads and on microcontrollers.
+  // New messages are composed here, since they may quote `text`. Not on the stack, which is small
+  // in some threads and on microcontrollers.
   char draft[kMessageCapacity];
   Error error;
-  bool is_taken;  // by a Result or an Exception
+  bool is_taken;  // whether a Result or an Exception took the text
 };
 
 /// The calling thread's last error. Zero-initialised, so it needs no guard and no constructor.
@@ -133,7 +133,7 @@ TENON_ALWAYS_INLINE Error fail(Error error, [[maybe_unused]] const Parts&... par
   }
 }
 
-/// Reports misuse where nothing can be thrown. The thread's last error does not change.
+/// Reports misuse where nothing can be thrown. Keeps the thread's last error.
 template <class... Parts>
 TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... parts) noexcept {
   if constexpr (TENON_ERROR_TEXT == 0) {
@@ -143,17 +143,17 @@ TENON_ALWAYS_INLINE void report(Error error, [[maybe_unused]] const Parts&... pa
   }
 }
 
-/// The text that belongs to an error: the thread's, unless that is another's or was taken; or "".
+/// The thread's text if it belongs to `error` and was not taken, else "".
 inline const char* text_of(Error error) noexcept {
   const LastError& last = last_error();
   return last.error == error && !last.is_taken ? last.text : "";
 }
-/// The text that belongs to an error, else its name.
+/// The thread's text if it belongs to `error`, else the error's name.
 inline const char* message_of(Error error) noexcept {
   const char* const text = text_of(error);
   return *text != '\0' ? text : toString(error);
 }
-/// Gives a text that was taken back to its error, if it is still the thread's last one.
+/// Puts a taken text back, if `error` is still the thread's last.
 inline void give_back_text(Error error, const char* text) noexcept {
   LastError& last = last_error();
   if (last.error == error && std::strcmp(last.text, text) == 0) last.is_taken = false;
@@ -176,7 +176,7 @@ inline Error add_context_if(const char* function, Error error) noexcept {
 class TENON_EXPORT Exception : public std::runtime_error {
  public:
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
-  /// Its text becomes the thread's again, so that a function may return this code.
+  /// The code; puts the text back as the thread's, so that a function may return the code.
   Error error() const noexcept {
     detail::give_back_text(error_, what());
     return error_;
@@ -208,10 +208,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// The full text of the calling thread's latest error: what a function that returned an Error other
-/// than Ok would have thrown. Valid until the thread's next error; "" before the first. With
-/// TENON_ERROR_TEXT=0 it is the error's name. For an Error that need not be tenon's latest, of a
-/// function of your own, last_error_message(error).
+/// The full text of the calling thread's latest error: what the function that returned the Error
+/// would have thrown. Valid until the thread's next error; "" before the first. With
+/// TENON_ERROR_TEXT=0 it is the error's name. For an Error of your own functions, which may not be
+/// tenon's latest, use last_error_message(error).
 inline const char* last_error_message() noexcept {
   const detail::LastError& last = detail::last_error();
   return TENON_ERROR_TEXT != 0 || last.error == Error::Ok ? last.text : toString(last.error);
@@ -225,7 +225,7 @@ template <class... Parts>
   raise_message(error, last_error_message());
 }
 
-/// Raises the error of an inner function, other than Ok, under the name of the one that was called.
+/// Raises an inner function's error, which is not Ok, under the public function's name.
 inline void raise_if(const char* function, Error error) {
   if (error != Error::Ok) {
     error = add_context(function, error);
@@ -241,19 +241,19 @@ struct Returned {
 
 }  // namespace detail
 
-/// The text of an error that a function returned, the program's own functions included: what that
-/// function left, else the error's name, toString(error).
+/// The text of an error that any function returned, tenon's or yours: what the function left, else
+/// the error's name, toString(error).
 ///
-/// A failed Result or an Exception that the program handled does not count, nor does what failed
-/// before a module ran or a backend was called. But an Error is only a code: after a function that
-/// returned an Error, or after error(), a code of the same kind without a text has the same text.
+/// Texts of a failed Result or an Exception that the program handled do not count, nor texts from
+/// before a module ran or a backend was called. But an Error is only a code: if a handled Error and
+/// a later one without a text have the same code, the later one gets the old text.
 inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
 
-/// Leaves a text for an error that a function of the program's, a runtime or a backend returns, and
-/// returns the error: `return set_error(Error::OutOfBounds, "frame ", n, " of ", count);`
+/// For functions of your own, runtimes and backends: sets the text of an error and returns the
+/// error: `return set_error(Error::OutOfBounds, "frame ", n, " of ", count);`
 ///
-/// The parts of the text, up to 10, are texts, characters, numbers, and what describes a tensor:
-/// sizes, a ScalarType, a Device. The text is cut at 511 characters, on bare metal at 255.
+/// Up to 10 parts: texts, characters, numbers, sizes, a ScalarType, a Device. The text is cut at
+/// 511 characters, on bare metal at 255.
 template <class... Parts>
 Error set_error(Error error, const Parts&... parts) noexcept {
   return detail::fail(error, parts...);
@@ -262,8 +262,8 @@ Error set_error(Error error, const Parts&... parts) noexcept {
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
 /// without exceptions calls the failure handler and ends the program.
 ///
-/// Its message is last_error_message(error). A function `check` of your own is preferred, a
-/// template too.
+/// The message is last_error_message(error). Overload resolution prefers a `check` of your own,
+/// also a template.
 inline void check(detail::Returned returned) {
   const Error error = returned.error;
   if (error != Error::Ok) detail::raise_message(error, detail::message_of(error));
@@ -302,9 +302,8 @@ TENON_END_NAMESPACE
 #endif
 
 // clang-format off
-/// If the expression, an Error or a Result, has failed, returns its error from the enclosing
-/// function, which returns Error or Result<T>; a Result's message is kept:
-/// `TENON_TRY(copy_(row, image));`.
+/// If the expression, an Error or a Result, failed, returns its error from the enclosing function,
+/// which returns Error or Result<T>. Keeps a Result's message: `TENON_TRY(copy_(row, image));`.
 #define TENON_TRY(...)                                                                \
   do {                                                                                \
     TENON_DETAIL_MAY_SHADOW                                                           \
@@ -319,7 +318,7 @@ TENON_END_NAMESPACE
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Leaves errno as it was.
+/// Restores errno.
 struct KeepErrno {
   const int before = errno;
   ~KeepErrno() { errno = before; }

@@ -3,8 +3,7 @@
 // processors, CUDA's devices included. Always inlined: kernels for several instruction sets share
 // them.
 //
-// With -ffast-math compilers assume that there are no infinities and NaNs and drop comparisons that
-// would find them.
+// With -ffast-math compilers drop comparisons that would find infinities and NaNs.
 //
 // Each operation is rounded once, to nearest, whatever the compiler's flags; products in PTX,
 // because Clang contracts __fmul_rn. On the host a function that uses them for a formula is a
@@ -16,14 +15,14 @@
 #include "tenon/config.h"
 
 #if TENON_PORTABLE
-#include <cmath>  // else not: that takes a sixth of the time that including tenon.h takes
+#include <cmath>  // only there: a sixth of the time to include tenon.h
 #include <cstring>
 #endif
 #if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L
 #include <bit>
 #endif
 
-// Before std::bit_cast of C++20 only a builtin makes constants of another type's bits.
+// A builtin, since constants from another type's bits otherwise need C++20's std::bit_cast.
 #if !TENON_PORTABLE || defined(__cpp_lib_bit_cast)
 #define TENON_CONSTEXPR_BITS constexpr
 #else
@@ -70,8 +69,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nan(double value) noexcept {
   return double_bits(value) << 1 > kDoubleInfinity << 1;
 }
 
-/// a > b ? yes : no, for values below 2^31: without a branch, which would keep loops from being
-/// vectorised, and signed, since x86 compares vectors of signed integers only.
+/// a > b ? yes : no, for values below 2^31. Branchless, so that loops are vectorised; signed, since
+/// x86 compares only vectors of signed integers.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint32_t if_greater(uint32_t a, uint32_t b,
                                                                     uint32_t yes,
                                                                     uint32_t no) noexcept {
@@ -79,7 +78,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint32_t if_greater(uint32_t a, 
       uint32_t{0} - static_cast<uint32_t>(static_cast<int32_t>(a) > static_cast<int32_t>(b));
   return (yes & mask) | (no & ~mask);
 }
-/// As above, for values below 2^63: by the sign of a difference, which SSE2 has for 64 bits too.
+/// As above, for values below 2^63: by the sign of the difference, since SSE2 has no 64-bit
+/// comparison.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t if_greater(uint64_t a, uint64_t b,
                                                                     uint64_t yes,
                                                                     uint64_t no) noexcept {
@@ -87,7 +87,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t if_greater(uint64_t a, 
   return (yes & mask) | (no & ~mask);
 }
 
-/// Casts that keep a NaN's sign and leading bits, as x86 and Arm do; CUDA's own do not.
+/// Casts that keep a NaN's sign and leading bits, as x86 and Arm do and CUDA does not.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double widen(float value) noexcept {
 #if defined(__CUDA_ARCH__)
   const uint32_t bits = float_bits(value);

@@ -36,8 +36,8 @@ bool take_entropy(T&, long) noexcept {
 }
 #endif
 
-/// 64 unpredictable bits. Without a known source of entropy they differ between runs only if the
-/// clock or the load addresses do. On bare metal, which has no such source, always the same.
+/// 64 unpredictable bits. Without a known source of entropy, from the clock and the load addresses.
+/// On bare metal a constant.
 inline uint64_t system_seed() noexcept {
 #if TENON_BARE_METAL
   return 0;
@@ -68,9 +68,9 @@ inline uint64_t system_seed() noexcept {
 
 /// A position in one of 2^64 sequences of random numbers.
 ///
-/// The next element i depends only on (seed, offset + i), by Philox4x32-10; making n elements adds
-/// n to the offset. The numbers are the same on every processor, for any number of threads and in
-/// any memory layout. docs/random.md defines them, under the version below.
+/// The next element i depends only on (seed, offset + i), by Philox4x32-10; generating n elements
+/// adds n to the offset. The numbers are the same on every processor, for any number of threads and
+/// in any memory layout. docs/random.md defines them, under the version below.
 /// Threads: one generator is for one thread at a time.
 /// Source: at::Generator; at::Philox4_32 and cuRAND's Philox give the same words.
 class Generator {
@@ -78,7 +78,7 @@ class Generator {
   /// Changes when the numbers for a seed and an offset change.
   static constexpr uint32_t kVersion = 1;
 
-  /// Store it to continue the sequence later, or to make the same numbers again.
+  /// Store it to continue the sequence later, or to repeat it.
   struct State {
     uint64_t seed = 0;
     uint64_t offset = 0;  ///< in elements
@@ -94,9 +94,9 @@ class Generator {
   /// Elements made since the seed was set.
   constexpr uint64_t offset() const noexcept { return offset_; }
 
-  /// Starts the sequence of a seed.
+  /// Sets the seed, and the offset to 0.
   constexpr void manual_seed(uint64_t seed) noexcept { *this = Generator(seed); }
-  /// Sets the position in the sequence.
+  /// Sets the offset, the position in the sequence.
   constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
 
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
@@ -113,7 +113,7 @@ class Generator {
   /// Takes the next `count` elements and returns the offset of the first.
   constexpr uint64_t advance(uint64_t count) noexcept {
     const uint64_t first = offset_;
-    offset_ += count;  // 2^64 elements later it starts over
+    offset_ += count;  // wraps after 2^64 elements
     return first;
   }
 
@@ -130,8 +130,7 @@ TENON_EXPORT inline Generator& default_generator() noexcept {
   return generator;
 }
 
-/// Starts the sequence of a seed in the calling thread's own generator; in ATen mode also in
-/// libtorch's default one.
+/// Seeds the calling thread's default generator; in ATen mode also libtorch's.
 /// Source: at::manual_seed.
 inline void manual_seed(uint64_t seed) noexcept {
   default_generator().manual_seed(seed);

@@ -10,17 +10,18 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a Layout is made of. An empty dim_order is implied by the strides, or row-major; empty
-/// strides are the dense ones of the dim order.
+/// Arguments of make_layout(). An empty dim_order follows from the strides, or is row-major; empty
+/// strides are dense in the dim order.
 struct LayoutArgs {
   ArrayRef<int64_t> sizes;
   ArrayRef<int64_t> strides = {};
   ArrayRef<int64_t> dim_order = {};
-  /// Take the order that the strides imply where dim_order does not nest them; else that fails.
+  /// Whether strides that do not nest in dim_order replace it by the order they imply; else they
+  /// are an error.
   bool may_reorder = false;
 };
 
-/// Checked sizes, strides and dim order, and values computed from them.
+/// Checked sizes, strides and dim order, and values derived from them.
 ///
 /// Up to TENON_INLINE_DIMS dimensions are held inline, more in one heap block.
 /// Source: c10::impl::SizesAndStrides, with a dim order.
@@ -28,7 +29,7 @@ class Layout {
  public:
   ptrdiff_t numel = 1;
   OffsetRange offsets{0, 0};
-  /// Whether strides and dim order are those that the sizes alone imply.
+  /// Whether strides and dim order are row-major.
   bool row_major = true;
 
   /// Rank 0. Not `= default`: Layout() would zero the lists first.
@@ -38,7 +39,7 @@ class Layout {
     copy_bytes(other);
     if (is_on_heap()) copy_heap_lists(other);
   }
-  /// The source can only be destroyed or assigned to.
+  /// Afterwards the source can only be destroyed or assigned to.
   Layout(Layout&& other) noexcept {
     copy_bytes(other);
     other.rank_ = 0;
@@ -73,16 +74,15 @@ class Layout {
     return row_major || tenon::is_dense(sizes(), strides(), dim_order());
   }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes(), strides(), dim_order()); }
-  /// Elements from element 0 to the end of the highest one: what an owning tensor allocates,
-  /// and what a shape laid from element 0 upward may use.
+  /// Elements from element 0 to the end of the highest element: what an owning tensor allocates.
   /// Source: std::layout_stride::mapping::required_span_size.
   ptrdiff_t required_span_size() const noexcept { return offsets.max + 1; }
-  /// Checks that there was memory for the lists of a copy.
+  /// Checks that a copy's lists were allocated.
   /// Errors: OutOfMemory.
   Error check() const noexcept { return has_lists_ ? Error::Ok : detail::fail_shape_memory(); }
 
-  /// The usual resize, in one pass: a row-major layout takes other sizes of the same rank that hold
-  /// 1 to `most` elements. False, with nothing changed, in any other case.
+  /// The common resize, in one pass: sets other sizes of the same rank, row-major, of 1 to `most`
+  /// elements. Otherwise returns false and changes nothing.
   bool resize_in_place(ArrayRef<int64_t> sizes, ptrdiff_t most) noexcept {
     if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
     int64_t count = 1;
@@ -110,8 +110,8 @@ class Layout {
     set_count(pass.numel());
     return Error::Ok;
   }
-  /// Takes other sizes, of `count` elements, as compute_numel() says: row-major.
-  /// Errors: OutOfMemory; then nothing has changed.
+  /// Sets other sizes, of `count` elements (compute_numel()), row-major.
+  /// Errors: OutOfMemory; nothing is changed.
   Error set_sizes(ArrayRef<int64_t> sizes, ptrdiff_t count) noexcept {
     TENON_TRY(set_rank(sizes.size()));
     write(sizes.data());
@@ -152,7 +152,7 @@ class Layout {
     return rank * (2 * sizeof(int64_t) + sizeof(DimOrderType));
   }
 
-  /// Makes room for the lists of `rank` dimensions, to be filled in.
+  /// Allocates the lists of `rank` dimensions, uninitialised.
   TENON_ALWAYS_INLINE Error set_rank(size_t rank) noexcept {
     if (rank > TENON_INLINE_DIMS || is_on_heap()) return change_block(rank);
     rank_ = static_cast<uint8_t>(rank);
@@ -182,13 +182,13 @@ class Layout {
     }
   }
 
-  /// Copies all fields as bytes: faster than only the entries in use.
+  /// Copies all fields as bytes: faster than copying only the entries in use.
   void copy_bytes(const Layout& other) noexcept {
     std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof *this);
   }
 
-  /// Writes the row-major layout of sizes of this rank, in one walk. Their product says whether
-  /// they are valid.
+  /// Writes the row-major layout of sizes of this rank, in one pass. The product tells whether they
+  /// are valid.
   TENON_ALWAYS_INLINE detail::ShapeProduct write(const int64_t* sizes) noexcept {
     const Pointers to = lists();
     detail::ShapeProduct pass;
@@ -206,7 +206,7 @@ class Layout {
     numel = count;
     offsets = {0, count - 1};
   }
-  /// Writes the strides that are dense in the dim order that is there.
+  /// Writes the strides that are dense in the current dim order.
   void nest() noexcept {
     const Pointers to = lists();
     ptrdiff_t product = 1;
@@ -251,7 +251,7 @@ class Layout {
     has_lists_ = true;
     return is_dense ? Error::Ok : check_strides(args, element_size);
   }
-  /// Finds the dim order and the extent of strides that are not dense.
+  /// Computes the dim order and the extent of strides that are not dense.
   Error check_strides(const LayoutArgs& args, size_t element_size) noexcept {
     const Pointers to = lists();
     bool nests = true;
@@ -273,8 +273,8 @@ class Layout {
     TENON_TRY(compute_offset_range(args.sizes, args.strides, offsets));
     return detail::check_nbytes(offsets, element_size);
   }
-  /// Takes a dim order; an empty one is row-major. By reference: a copy of a list that was just put
-  /// together waits for the store buffer, some 5 ns.
+  /// Sets the dim order; an empty one is row-major. By reference: a copy of a list that was just
+  /// put together waits for the store buffer, some 5 ns.
   Error set_order(const ArrayRef<int64_t>& dim_order) noexcept {
     const Pointers to = lists();
     if (dim_order.empty()) {
@@ -299,20 +299,20 @@ class Layout {
   DimOrderType order_[TENON_INLINE_DIMS];
   union {
     Lists lists_;
-    int64_t* block_;  // of the heap: all sizes, then all strides, then the dim order
+    int64_t* block_;  // on the heap: sizes, strides, dim order
   };
 };
 
-/// Checks a shape and makes its Layout, from lists that are not the layout's own.
+/// Checks a shape and writes its Layout. The lists must not be the layout's.
 ///
-/// Sizes without elements may come with any strides.
+/// A shape without elements may have any strides.
 /// Errors: InvalidArgument (more than kMaxDims dimensions; a negative size; an overflowing element
 /// count, offset or byte count; a dim_order that is not a permutation; lengths that differ; strides
 /// that do not nest in the dim order), OutOfMemory (a shape of more dimensions than
 /// TENON_INLINE_DIMS).
 TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_size,
                                       Layout& layout) noexcept {
-  // A program that only gives sizes does not link the rest.
+  // A program that passes only sizes does not link the rest.
   return args.strides.empty() && args.dim_order.empty()
              ? layout.make_row_major(args.sizes, element_size)
              : layout.make_strided(args, element_size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The heap, and owned host memory: aligned, from the heap. What threads share: a count, a value and
-// a short lock; plain ones where there are no threads.
+// The heap, and aligned host memory from it. What threads share: a count, a value and a short lock;
+// plain ones where there are no threads.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 #endif
 
 #if TENON_MARKS_FREE_MEMORY
-// As in <sanitizer/asan_interface.h>, which not every compiler has.
+// As declared in <sanitizer/asan_interface.h>, which some compilers lack.
 extern "C" void __asan_poison_memory_region(const volatile void* p, size_t nbytes);
 extern "C" void __asan_unpoison_memory_region(const volatile void* p, size_t nbytes);
 #endif
@@ -32,8 +32,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// With AddressSanitizer, marks memory as free: each use is reported as "use-after-poison". Without
-/// it does nothing. Memory is marked in units of 8 bytes: the last one is left if any byte of it
-/// behind `p + nbytes` is in use.
+/// it does nothing. Memory is marked in units of 8 bytes: the last unit stays unmarked if bytes
+/// after `p + nbytes` in it are in use.
 inline void mark_free([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
 #if TENON_MARKS_FREE_MEMORY
   __asan_poison_memory_region(p, nbytes);
@@ -46,7 +46,7 @@ inline void mark_used([[maybe_unused]] const void* p, [[maybe_unused]] size_t nb
 #endif
 }
 
-// The beginning of the text of an OutOfMemory of the heap.
+// The start of the heap's OutOfMemory text.
 #if TENON_HEAP
 #define TENON_OUT_OF_MEMORY "out of memory"
 #else
@@ -85,7 +85,7 @@ static_assert(kDataAlignment >= alignof(std::max_align_t) &&
                   (kDataAlignment & (kDataAlignment - 1)) == 0,
               "TENON_DATA_ALIGNMENT is a power of two, and no less than the largest type's");
 
-/// Rounds a number of bytes up to a multiple of it.
+/// Rounds up to a multiple of kDataAlignment.
 constexpr size_t align_up(size_t nbytes) noexcept {
   return (nbytes + (kDataAlignment - 1)) & ~(kDataAlignment - 1);
 }
@@ -94,19 +94,19 @@ inline void* align_up(void* p) noexcept {
   return static_cast<char*>(p) + (uintptr_t{0} - address) % kDataAlignment;
 }
 
-/// `data` is aligned; heap_release() takes `base`. Both are null when out of memory.
+/// `data` is aligned; pass `base` to heap_release(). Both are null when out of memory.
 ///
-/// Not std::aligned_alloc: some C libraries lack it, it has no zeroed form, and glibc's takes
-/// several times as long as malloc; spare bytes cost less.
+/// Not std::aligned_alloc: some C libraries lack it, it has no zeroed form, and glibc's is several
+/// times slower than malloc with padding.
 struct Allocation {
   void* base;
   void* data;
 };
 
 /// Asks Linux for huge pages, which make the first touch of new memory some five times faster. Only
-/// for large blocks, since it is a system call, and only for blocks that are written as a whole:
-/// the first byte written to a huge page takes all its 2 MiB. NumPy does the same, from 4 MiB.
-/// TENON_HUGE_PAGES=0 in the environment turns it off.
+/// for large blocks, since it is a system call, and for blocks that will be written entirely:
+/// writing one byte commits a page of 2 MiB. NumPy does the same, from 4 MiB. TENON_HUGE_PAGES=0 in
+/// the environment turns it off.
 inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   constexpr size_t kHugePage = size_t{2} << 20;
@@ -120,7 +120,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
   auto* const first =
       static_cast<char*>(base) + (uintptr_t{0} - reinterpret_cast<uintptr_t>(base)) % kHugePage;
   const size_t skipped = static_cast<size_t>(first - static_cast<char*>(base));
-  const KeepErrno keep;  // a kernel without huge pages refuses
+  const KeepErrno keep;  // fails on kernels without huge pages
   static_cast<void>(::madvise(first, (nbytes - skipped) / kHugePage * kHugePage, MADV_HUGEPAGE));
 #else
   static_cast<void>(base);
@@ -128,7 +128,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #endif
 }
 
-/// Uninitialised memory. `reserved`: some of it may stay unwritten, so no huge pages.
+/// Uninitialised memory. `reserved`: part of it may stay unwritten, so without huge pages.
 inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = heap_allocate(nbytes + kDataAlignment - 1);
@@ -164,7 +164,7 @@ class AtomicCount {
     if (is_single_threaded()) return count_.store(read() + 1, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// Returns the count that is left.
+  /// Returns the decremented count.
   int32_t remove() noexcept {
     if (!is_single_threaded()) return count_.fetch_sub(1, std::memory_order_acq_rel) - 1;
     count_.store(read() - 1, std::memory_order_relaxed);
@@ -172,9 +172,9 @@ class AtomicCount {
   }
   int32_t get() const noexcept { return count_.load(std::memory_order_acquire); }
   bool any() const noexcept { return get() != 0; }
-  /// Where no other thread changes it meanwhile.
+  /// For counts that no other thread changes meanwhile.
   void set(int32_t count) noexcept { count_.store(count, std::memory_order_release); }
-  /// Sets it to `to` if it is `from`; whether it was.
+  /// Compare and exchange; true on success.
   bool change(int32_t from, int32_t to) noexcept {
     if (read() != from) return false;
     if (!is_single_threaded()) return count_.compare_exchange_strong(from, to);
@@ -188,13 +188,13 @@ class AtomicCount {
   std::atomic<int32_t> count_{0};
 };
 
-/// A value that one thread sets and others read: they then see what was written before it.
+/// A value with acquire loads and release stores.
 template <class T>
 class AtomicValue {
  public:
   T get() const noexcept { return value_.load(std::memory_order_acquire); }
   void set(T value) noexcept { value_.store(value, std::memory_order_release); }
-  /// Sets it if it is T().
+  /// Sets the value if it is T().
   void set_first(T value) noexcept {
     T unset = T();
     value_.compare_exchange_strong(unset, value);
@@ -215,7 +215,7 @@ class SpinLock {
   void unlock() noexcept { taken_.store(0, std::memory_order_release); }
 
  private:
-  std::atomic<int32_t> taken_{0};  // one of a byte needs libatomic on RISC-V
+  std::atomic<int32_t> taken_{0};  // a one-byte atomic needs libatomic on RISC-V
 };
 
 #else
@@ -260,7 +260,7 @@ class SpinLock {
 
 #endif
 
-/// std::lock_guard, which <mutex> has.
+/// As std::lock_guard, without <mutex>.
 template <class Lock>
 class LockGuard {
  public:

@@ -16,15 +16,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The n-th of names that follow one another, "one\0two\0". Not an array of pointers, each of which
-/// takes four bytes or eight, and has to be relocated by the loader.
+/// The n-th of concatenated names, "one\0two\0". An array of pointers would take 4 or 8 bytes a
+/// name and need relocations.
 constexpr const char* name_at(const char* names, size_t n) noexcept {
   for (; n > 0; ++names) n -= *names == '\0';
   return names;
 }
 
-/// Appends text to a caller's buffer, which is always zero-terminated; text that does not fit is
-/// cut.
+/// Appends text to a caller's buffer, which stays zero-terminated; cuts text that does not fit.
 class Message {
  public:
   Message(char* buffer, size_t capacity) noexcept : pos_(buffer), last_(buffer + capacity - 1) {
@@ -37,7 +36,7 @@ class Message {
     *pos_ = '\0';
   }
   void put(const char* text) noexcept {
-    if (text == nullptr) text = "(null)";  // getenv() and dlerror() may give that
+    if (text == nullptr) text = "(null)";  // getenv() and dlerror() may return null
     while (*text != '\0') put(*text++);
   }
   void put_unsigned(uint64_t value) noexcept {
@@ -55,8 +54,8 @@ class Message {
   }
 
  private:
-  /// Removes and returns the last decimal digit. With 32-bit registers in three 32-bit divisions: a
-  /// 64-bit one links 700 bytes of libgcc.
+  /// Removes and returns the last decimal digit. 32-bit processors use three 32-bit divisions: a
+  /// 64-bit division links 700 bytes of libgcc.
   static uint32_t take_digit(uint64_t& value) noexcept {
     if constexpr (sizeof(size_t) == 8) {
       const auto digit = static_cast<uint32_t>(value % 10);
@@ -91,8 +90,7 @@ void append(Message& out, T value) noexcept {
   }
 }
 
-/// Up to six digits after the point, very large and very small values with an exponent: enough to
-/// recognise the value in an error.
+/// Up to six digits after the point, or an exponent: enough to recognise a value in an error text.
 inline void append(Message& out, double value) noexcept {
   if (is_nan(value)) return out.put("nan");
   if (value < 0) {
@@ -151,8 +149,8 @@ struct OtherPart {
   void (*append_to)(Message& out, const void* value) noexcept;
 };
 
-// A part of a message becomes a C variadic argument: text, a character as int, an integer of either
-// sign, or the address of an OtherPart.
+// Each part of a message is a C variadic argument: text, a character as int, an integer, or the
+// address of an OtherPart.
 inline const char* part(const char* text) noexcept { return text; }
 inline int part(char c) noexcept { return c; }
 template <class T>
@@ -174,7 +172,7 @@ TENON_ALWAYS_INLINE T pass(const T& made) noexcept {
 }
 TENON_ALWAYS_INLINE const OtherPart* pass(const OtherPart& made) noexcept { return &made; }
 
-/// The type of a part, as a format says it to printf.
+/// The type of a part, as a printf format would tell.
 enum class PartKind : uint8_t { End, Text, Char, Signed, Unsigned, Other };
 template <class T>
 inline constexpr PartKind kPartKind = std::is_same_v<T, const char*> ? PartKind::Text
@@ -182,8 +180,8 @@ inline constexpr PartKind kPartKind = std::is_same_v<T, const char*> ? PartKind:
                                       : std::is_same_v<T, int64_t>   ? PartKind::Signed
                                       : std::is_same_v<T, size_t>    ? PartKind::Unsigned
                                                                      : PartKind::Other;
-/// Up to 10 of them, three bits each, the first lowest. An array made each message on an Arm
-/// processor 10 bytes larger.
+/// The types of up to 10 parts, three bits each, the first lowest. An array took 10 bytes more per
+/// message on Arm.
 constexpr uint32_t pack_kinds(std::initializer_list<PartKind> kinds) noexcept {
   uint32_t packed = 0;
   uint32_t at = 0;

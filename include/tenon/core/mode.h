@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library's two modes: the one place below the tensor's handle that switches them.
+// The library's two modes, plain and ATen: below tensor/handle.h, only this file depends on them.
 //
 // tenon has its own Half, BFloat16, Float8_*, complex, ScalarType and Scalar. In plain mode they
 // are public. In ATen mode the public types are c10's, with the same bytes and numbers, and tenon's
@@ -18,12 +18,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether a Tensor is tenon's own. Else it is an at::Tensor: tenon's impl lies behind its storage
-/// and on the heap, and there are no negative strides.
+/// Whether Tensor is tenon's. Else it is at::Tensor, whose storage keeps tenon's impl on the heap,
+/// and strides are not negative.
 inline constexpr bool kHasOwnTensors = false;
 
-/// Whether there are read-only tensors: with libtorch 2.13, whose storages can copy their memory
-/// before it is first written.
+/// Whether read-only tensors are supported: needs libtorch 2.13, whose storages can copy memory on
+/// the first write.
 #if __has_include(<c10/core/StorageMaterializer.h>)
 inline constexpr bool kHasReadOnly = true;
 #else
@@ -40,14 +40,14 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 namespace own {
-using namespace ::tenon;  // so that own::X is X
+using namespace ::tenon;  // own::X is X
 }
 namespace detail {
 
 inline constexpr bool kHasOwnTensors = true;
 inline constexpr bool kHasReadOnly = true;
 
-/// Seeds libtorch's generator.
+/// Seeds libtorch's default generator.
 inline void seed_aten(uint64_t) noexcept {}
 
 /// The ScalarType's number for another library's element type; -1 for any other type.

@@ -13,25 +13,27 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Where a format has its infinity and NaNs.
+/// How a format encodes infinity and NaN.
 enum class Specials {
   Ieee,         ///< the highest exponent holds infinity and NaN
   FiniteOnly,   ///< no infinity; NaN is all ones below the sign ("fn")
   UnsignedZero  ///< no infinity, no negative zero; NaN is the sign bit alone ("fnuz")
 };
 
-/// Rounds `value` to a float, to odd: a bit that is cut off sets the last one. The small formats
-/// then round double and 64-bit integers once.
+/// Rounds `value` to a float by rounding to odd (cut-off bits set the last bit), which avoids
+/// double rounding to the small formats.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
   const uint64_t bits = double_bits(value);
-  // Float has 29 bits less. Below 2^-126 it has less still, and BFloat16 at most 8: then 44.
+  // Float has 29 mantissa bits less than double. Subnormal floats have fewer bits: cut 44, which
+  // leaves enough for BFloat16.
   const uint64_t cut =
       if_greater(0x3810000000000000u, bits & INT64_MAX, 0xfffffffffffu, uint64_t{0x1fffffff});
   const uint64_t rest = bits & cut;
   return narrow(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
 }
 
-/// As above, for integers: one that a double may not hold is rounded to eleven bits less.
+/// As above, for integers: those beyond a double's 53 bits are first rounded to odd, by eleven
+/// bits.
 template <class Integer>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) noexcept {
   if constexpr (sizeof(Integer) == sizeof(uint64_t)) {
@@ -46,22 +48,22 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) 
   return static_cast<double>(value);
 }
 
-/// What the conversions of a format with `sign_bit` above its exponent are told about it.
+/// Constants of a format, whose sign bit is `sign_bit`, for the conversions.
 struct SmallFloatCode {
   int shift;  ///< from a code's bits to a float's
   int sign_shift;
   uint32_t sign_bit;
   uint32_t rebias;     ///< between the exponents, as a float's bits
   uint32_t unit;       ///< the smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits
-  uint32_t overflow;   ///< the code after the largest finite one: infinity where there is one
-  uint32_t nan;        ///< the one that numbers without a code become
-  uint32_t only_nan;   ///< of a decoded code's bits; 0x10000 where there are several
+  uint32_t overflow;   ///< the code after the largest finite value: infinity, if the format has one
+  uint32_t nan;        ///< the code of values that the format cannot hold
+  uint32_t only_nan;   ///< the only NaN, decoded; 0x10000 if there are several
   uint32_t infinity;   ///< INT32_MAX for none
   uint32_t payload;    ///< the bits of a float's NaN that the format keeps
   uint32_t zero_sign;  ///< all bits if zeros have signs, else 0
 };
 
-/// Rounds to nearest, ties to even. Overflow gives infinity, or NaN where there is none, as in
+/// Rounds to nearest, ties to even. Overflow gives infinity, or NaN in formats without one, as in
 /// c10. A NaN keeps its sign and leading payload bits and becomes quiet, as the processors' own
 /// conversions do.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
@@ -69,7 +71,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
   const uint32_t bits = float_bits(value);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t odd = magnitude >> f.shift & 1u;
-  // Adding 2^23 times the smallest subnormal rounds to a multiple of that.
+  // Adding 2^23 times the smallest subnormal rounds to a multiple of the subnormal.
   const uint32_t power = f.unit + (23u << 23);
   const uint32_t subnormal =
       float_bits(float_from_bits(magnitude) + float_from_bits(power)) - power;
@@ -81,7 +83,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
   return code | (sign & (f.zero_sign | if_greater(code, 0, ~0u, 0)));
 }
 
-/// Exact, but that a signalling NaN becomes quiet.
+/// Exact, except that signalling NaNs become quiet.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS float decode(
     uint32_t stored, const SmallFloatCode& f) noexcept {
   const uint32_t magnitude = stored & (f.sign_bit - 1);
@@ -105,7 +107,7 @@ struct SmallFloatFormat {
   static constexpr uint32_t sign_bit = 1u << (kExponentBits + kMantissaBits);
   static constexpr uint32_t top_exponent = ((1u << kExponentBits) - 1) << kMantissaBits;
   static constexpr bool has_infinity = kSpecials == Specials::Ieee;
-  /// The code after the largest finite one: infinity where there is one.
+  /// The code after the largest finite value: infinity, if the format has one.
   static constexpr uint32_t overflow = kSpecials == Specials::Ieee         ? top_exponent
                                        : kSpecials == Specials::FiniteOnly ? sign_bit - 1
                                                                            : sign_bit;
@@ -127,7 +129,7 @@ struct SmallFloatFormat {
             kSpecials != Specials::UnsignedZero ? ~0u : 0u};
   }
   static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
-    if constexpr (is_half_float) {  // of a NaN, what rounding could carry over is cut off
+    if constexpr (is_half_float) {  // cuts a NaN's bits that rounding could carry over
       const uint32_t bits = float_bits(value);
       const uint32_t kept =
           if_greater(bits & 0x7fffffffu, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
@@ -147,8 +149,8 @@ struct SmallFloatFormat {
   }
 };
 
-/// A value stored in a small floating format. Arithmetic happens in float, to which it converts
-/// implicitly: `h + h` is a float, where c10::Half's is a Half.
+/// A value in a small floating format. Converts implicitly to float, in which arithmetic happens:
+/// `h + h` is a float; with c10::Half it is a Half.
 template <class Format>
 struct SmallFloat {
   using format = Format;
@@ -169,7 +171,7 @@ struct SmallFloat {
     return Format::decode(x);
   }
 
-  /// Each rounds `other`, and then the result, computed in float: as c10 does.
+  /// Round `other`, then compute in float and round the result, as c10 does.
   TENON_ALWAYS_INLINE SmallFloat& operator+=(SmallFloat other) noexcept {
     return *this = float{*this} + float{other};
   }
@@ -205,8 +207,8 @@ using Half = detail::SmallFloatOf<uint16_t, 5, 10, 15>;
 /// The upper half of a float: 8 exponent and 7 mantissa bits.
 using BFloat16 = detail::SmallFloatOf<uint16_t, 8, 7, 127>;
 
-// The OCP 8-bit formats. e<exponent bits>m<mantissa bits>; "fn": finite, no infinity; "uz":
-// unsigned zero, no negative one.
+// The OCP 8-bit formats, e<exponent bits>m<mantissa bits>. "fn": finite, no infinity; "uz":
+// unsigned zero, no negative zero.
 
 /// Up to 57344; overflow gives infinity.
 using Float8_e5m2 = detail::SmallFloatOf<uint8_t, 5, 2, 15>;
@@ -275,9 +277,9 @@ TENON_BEGIN_OWN
 
 /// A complex number's storage: real part, imaginary part, no padding.
 ///
-/// Has the bytes of std::complex<T> and c10::complex<T>. Converts from and to them, and any
-/// class with value_type, real() and imag(), without their headers: libstdc++'s <complex> includes
-/// iostream and takes more compile time than all of tenon.
+/// Has the bytes of std::complex<T> and c10::complex<T>. Converts from and to these and any class
+/// with value_type, real() and imag(), without their headers: libstdc++'s <complex> includes
+/// <iostream> and takes more compile time than all of tenon.
 template <class T>
 class complex {
  public:
@@ -294,7 +296,7 @@ class complex {
   constexpr T real() const noexcept { return real_; }
   constexpr T imag() const noexcept { return imag_; }
 
-  /// To std::complex, c10::complex, …; the constructor above converts between tenon's own.
+  /// To std::complex, c10::complex, …; the constructor above converts between tenon's types.
   template <
       class C, class V = typename C::value_type,
       class = decltype(std::declval<const C&>().real(), std::declval<const C&>().imag()),

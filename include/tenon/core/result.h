@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optional: an argument that may be left out. Result: a value or the Error that kept it from being
-// made.
+// Optional: an argument that may be left out. Result: a value, or an error and its message.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// An argument that is not given.
+/// The type of `none`, an argument left out.
 struct None {};
 inline constexpr None none{};
 
@@ -43,16 +42,15 @@ using OptionalIndex = Optional<int64_t>;
 
 namespace detail {
 
-/// Specialised for types whose moves do not throw, but do not say so.
+/// Specialised for types whose moves do not throw, but are not declared noexcept.
 template <class T>
 inline constexpr bool is_nothrow_movable_v = std::is_nothrow_move_constructible_v<T>;
 
 }  // namespace detail
 
-/// The try_ functions return it: a T, or an Error other than Ok with its message.
+/// Returned by the try_ functions: a T, or an Error other than Ok with its message.
 ///
-/// Reading the value of a failed result raises its error (Exception, or the failure handler), so an
-/// unchecked result cannot be used by mistake.
+/// Reading the value of a failed result raises its error (Exception, or the failure handler).
 /// Ownership: the value is the result's until it is moved out.
 /// Cost: one pointer beside T and the code; a message is copied only on failure.
 /// Source: executorch::runtime::Result, with the message added.
@@ -63,8 +61,8 @@ class [[nodiscard]] Result {
 
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
-  /// A failure with the text that the error's function left, which this takes, or with the error's
-  /// name. An Ok without a value is a bug: Internal.
+  /// A failure. Takes the text that the failed function left, else uses the error's name. Error::Ok
+  /// without a value is a bug: becomes Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
@@ -82,7 +80,7 @@ class [[nodiscard]] Result {
   }
   Result& operator=(Result&& other) noexcept {
     if (this != &other) {
-      const Result old(std::move(*this));  // goes last: its destructor may use this result
+      const Result old(std::move(*this));  // destroyed last: ~T may use this result
       this->~Result();
       ::new (static_cast<void*>(this)) Result(std::move(other));
     }
@@ -95,19 +93,19 @@ class [[nodiscard]] Result {
 
   bool ok() const noexcept { return error_ == Error::Ok; }
   explicit operator bool() const noexcept { return ok(); }
-  /// For TENON_TRY(): the error, whose message becomes the thread's.
+  /// For TENON_TRY(): the error; its message becomes the thread's.
   explicit operator Error() const noexcept {
     return ok() ? Error::Ok : detail::fail(error_, message());
   }
-  /// Returned from a function, it has its message with it, unless something else failed meanwhile:
-  /// TENON_TRY(result) has it always.
+  /// The code; puts the message back as the thread's, so that `return result.error();` keeps it
+  /// unless something else failed meanwhile. TENON_TRY(result) always keeps it.
   Error error() const noexcept {
     if (message_ != nullptr) detail::give_back_text(error_, message_);
     return error_;
   }
   /// The error's full text, or its name if there was no memory for the text; "" if there is a
-  /// value. With TENON_HEAP=0 the calling thread's last message, or the error's name once the
-  /// thread's latest error is another.
+  /// value. With TENON_HEAP=0, the calling thread's last message, or the error's name if the thread
+  /// has failed again since.
   const char* message() const noexcept TENON_LIFETIMEBOUND {
     if (ok()) return "";
     if (!TENON_HEAP) return detail::message_of(error_);
@@ -120,8 +118,8 @@ class [[nodiscard]] Result {
   T& operator*() & TENON_LIFETIMEBOUND { return value(); }
   const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
   T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
-  // Only for types that cannot be copied, such as TensorPtr: others may have a constructor from a
-  // Result.
+  // Only for types that cannot be copied, such as TensorPtr: other types may be constructible from
+  // a Result.
   template <class UseValueOrCheckOk,
             std::enable_if_t<
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>

@@ -16,7 +16,7 @@ TENON_END_OWN
 namespace detail {
 using own::Scalar;
 
-/// c10's and ExecuTorch's Scalar: a class with these members that is not tenon's.
+/// Detects c10's and ExecuTorch's Scalar: any other class with these members.
 template <class S, class = void>
 struct IsForeignScalar : std::false_type {};
 template <class S>
@@ -25,7 +25,7 @@ struct IsForeignScalar<S, std::void_t<decltype(std::declval<const S&>().isFloati
                                       decltype(std::declval<const S&>().template to<int64_t>())>>
     : std::negation<std::is_same<S, Scalar>> {};
 
-/// c10's, which hold complex numbers and uint64_t too.
+/// Detects c10's Scalar, which also holds complex numbers and uint64_t.
 template <class S, class = void>
 struct HasComplexAndType : std::false_type {};
 template <class S>
@@ -33,7 +33,7 @@ struct HasComplexAndType<S, std::void_t<decltype(std::declval<const S&>().toComp
                                         decltype(std::declval<const S&>().type())>>
     : std::true_type {};
 
-/// Whether it holds values above INT64_MAX: before libtorch 2.3 it does not.
+/// Whether that Scalar holds values above INT64_MAX: from libtorch 2.3 on.
 template <class S, class = void>
 struct HasUInt64 : std::false_type {};
 template <class S>
@@ -119,8 +119,8 @@ class Scalar {
     return Scalar(convert<T>()).keeps(*this);
   }
 
-  /// Whether this, converted from `value`, still equals it: the same integer, or the same floating
-  /// number up to rounding. A finite one must not become infinite or NaN, nor infinity NaN.
+  /// Whether this is `value` converted without loss but for rounding of floating values. Finite
+  /// must not become infinite or NaN, nor infinity NaN.
   bool keeps(const Scalar& value) const noexcept {
     if (isIntegral(true)) {
       if (!value.isIntegral(true)) return real_part() == value.real_;
@@ -129,8 +129,7 @@ class Scalar {
     return keeps(real_part(), value.real_part()) && keeps(imag_, value.imag_);
   }
 
-  /// Writes the value to 16 bytes as an int64_t, uint64_t, double or complex<double>: what type()
-  /// names, a Bool as int64_t.
+  /// Writes the value to 16 bytes, as the type that type() names; a Bool as int64_t.
   void store_exact(void* exact) const noexcept {
     if (isIntegral(true)) {
       std::memcpy(exact, &bits_, sizeof bits_);
@@ -141,7 +140,7 @@ class Scalar {
   }
 
  private:
-  // A Pair is complex: X.h defines Complex.
+  // Pair: a complex number. X.h defines a macro Complex.
   enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Pair };
 
   template <class S>
@@ -169,7 +168,7 @@ class Scalar {
   bool is_negative() const noexcept {
     return kind_ == Kind::Signed && static_cast<int64_t>(bits_) < 0;
   }
-  /// Whether only rounding tells them apart.
+  /// Whether two numbers differ by rounding only.
   static bool keeps(double after, double before) noexcept {
     if (detail::is_finite(before)) return detail::is_finite(after);
     return detail::is_nan(before) || detail::double_bits(after) == detail::double_bits(before);

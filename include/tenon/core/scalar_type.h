@@ -65,8 +65,8 @@ namespace detail {
 
 using own::ScalarType;
 
-/// Converts to the library's own enumeration, and back. c10's numbers differ only for
-/// Undefined, by version. Through int8_t, because a cast to the same type is a warning.
+/// Converts to tenon's enumeration, and back. Of c10's numbers only Undefined's differs, by
+/// version. Casts through int8_t, because a cast to the same type is a warning.
 constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
   return type == tenon::ScalarType::Undefined
              ? own::ScalarType::Undefined
@@ -78,15 +78,15 @@ constexpr tenon::ScalarType public_type(own::ScalarType type) noexcept {
              : static_cast<tenon::ScalarType>(static_cast<int8_t>(type));
 }
 
-/// Whether T is the public ScalarType and not the library's own.
+/// Whether T is the public ScalarType and differs from tenon's.
 template <class T>
 inline constexpr bool is_foreign_type_v =
     std::is_same_v<T, tenon::ScalarType> && !std::is_same_v<T, own::ScalarType>;
 
 }  // namespace detail
 
-/// Calls the macro that it is given with each type's C++ type and enumerator, as in
-/// `#define ROW(T, name)`, `TENON_FORALL_SCALAR_TYPES(ROW)`.
+/// Calls a macro with each C++ type and enumerator: `#define ROW(T, name)`,
+/// `TENON_FORALL_SCALAR_TYPES(ROW)`.
 /// Source: AT_FORALL_SCALAR_TYPES.
 #define TENON_FORALL_SCALAR_TYPES(_)                        \
   _(uint8_t, Byte)                                          \
@@ -118,8 +118,8 @@ namespace detail {
 
 template <class T, class = void>
 struct IsComplexLike : std::false_type {};
-/// std::complex<V>, c10::complex<V>, tenon::complex<V>: a template over V that holds only two Vs.
-/// Part is V, since c10's for Half has no value_type.
+/// Detects std::complex<V>, c10::complex<V> and tenon::complex<V>: class templates over V of twice
+/// V's size. By V, since c10::complex<Half> has no value_type.
 template <template <class> class C, class V>
 struct IsComplexLike<C<V>, std::void_t<decltype(std::declval<const C<V>&>().real()),
                                        decltype(std::declval<const C<V>&>().imag())>>
@@ -137,7 +137,7 @@ constexpr ScalarType integer_scalar_type() noexcept {
   }
   constexpr bool is_signed = std::is_signed_v<T>;
   switch (sizeof(T)) {
-    case 1:  // the others of this size are char and C++20's char8_t
+    case 1:  // other types of this size: char and C++20's char8_t
       return std::is_same_v<T, signed char>     ? ScalarType::Char
              : std::is_same_v<T, unsigned char> ? ScalarType::Byte
                                                 : ScalarType::Undefined;
@@ -148,8 +148,8 @@ constexpr ScalarType integer_scalar_type() noexcept {
   }
 }
 
-/// The ScalarType's number for another name of its elements' type: the compiler's 16-bit types,
-/// which std::float16_t and std::bfloat16_t are, and in ATen mode c10's. -1 for any other type.
+/// The ScalarType's number for equivalent types: the compiler's 16-bit floats, std::float16_t and
+/// std::bfloat16_t, and in ATen mode c10's types. -1 for any other type.
 template <class T>
 constexpr int other_scalar_type() noexcept {
 #if TENON_HAS_FLOAT16
@@ -167,7 +167,7 @@ constexpr ScalarType scalar_type_of() noexcept {
     return integer_scalar_type<T>();
   } else if constexpr (IsComplexLike<T>::value) {
     using V = typename IsComplexLike<T>::Part;
-    // Eleven digits in two bytes: c10::Half too, but neither BFloat16 nor a short.
+    // Eleven digits in two bytes: includes c10::Half, excludes BFloat16 and short.
     constexpr bool is_half = sizeof(V) == 2 && std::numeric_limits<V>::digits == 11;
     return std::is_same_v<V, double>  ? ScalarType::ComplexDouble
            : std::is_same_v<V, float> ? ScalarType::ComplexFloat
@@ -187,7 +187,7 @@ constexpr ScalarType scalar_type_of() noexcept {
 template <class T>
 inline constexpr bool is_element_v = scalar_type_of<std::remove_cv_t<T>>() != ScalarType::Undefined;
 
-/// Types that are bytes without being elements. (unsigned char is Byte.)
+/// Byte types that are not element types. (unsigned char is Byte.)
 template <class T>
 inline constexpr bool is_char_or_byte_v = std::is_same_v<T, char> || std::is_same_v<T, std::byte>;
 
@@ -234,13 +234,13 @@ namespace detail {
 #define TENON_DETAIL_TYPE(cpp_type, name) own::ScalarType::name,
 inline constexpr own::ScalarType kScalarTypes[] = {TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TYPE)};
 #undef TENON_DETAIL_TYPE
-/// Their number for any other.
+/// The number of another library's element type.
 constexpr size_t row_of(own::ScalarType type) noexcept {
   size_t row = 0;
   while (row < sizeof kScalarTypes && kScalarTypes[row] != type) ++row;
   return row;
 }
-/// For a switch that lists some types only, which -Wswitch-enum reports of an enum.
+/// As an integer, for a switch over some types: -Wswitch-enum would ask for all.
 template <class Type>
 constexpr int number_of(Type type) noexcept {
   return static_cast<int>(type);
@@ -319,8 +319,8 @@ constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
 
 /// The type that an operation on both would compute in, as in ATen and NumPy.
 ///
-/// Undefined where c10 refuses: Undefined itself, a Float8 type with any other type, and UInt16,
-/// UInt32 or UInt64 with another integral or a complex type.
+/// Undefined where c10 throws: for Undefined, a Float8 type with any other type, and UInt16, UInt32
+/// or UInt64 with another integral or a complex type.
 /// Source: c10::promoteTypes.
 constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
   if (!isValidType(a) || !isValidType(b)) return ScalarType::Undefined;
@@ -332,7 +332,7 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
     return isFloatingType(a) ? a : isFloatingType(b) ? b : ScalarType::Undefined;
   }
   if (isComplexType(a) || isComplexType(b)) {
-    // The complex type whose parts hold both. Its number is that of its parts and three more.
+    // The complex type whose parts hold both; its number is its part's plus three.
     const auto part = [](ScalarType t) {
       return isComplexType(t) ? static_cast<ScalarType>(static_cast<int>(t) - 3) : t;
     };
@@ -355,7 +355,7 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
 
 TENON_END_OWN
 
-/// In ATen mode, the same for c10's ScalarType.
+/// In ATen mode, these functions for c10's ScalarType.
 template <class T, std::enable_if_t<detail::is_foreign_type_v<T>, int> = 0>
 constexpr bool isValidType(T type) noexcept {
   return isValidType(detail::own_type(type));
@@ -375,7 +375,7 @@ inline void append(Message& out, ScalarType type) noexcept {
     out.put(')');
   }
 }
-/// In ATen mode, of c10's.
+/// In ATen mode, for c10's types.
 template <class T, std::enable_if_t<is_foreign_type_v<T>, int> = 0>
 void append(Message& out, T type) noexcept {
   append(out, own_type(type));

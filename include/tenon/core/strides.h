@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rules for sizes, strides and dim order, as pure functions. All sizes and strides are in
 // elements. Products and offsets are computed in ptrdiff_t, which holds the bytes of every valid
-// shape: 64-bit arithmetic costs code on 32-bit processors.
+// shape; 64-bit arithmetic would be more code on 32-bit processors.
 #pragma once
 
 #include <cstddef>
@@ -50,15 +50,15 @@ TENON_ALWAYS_INLINE bool add(T a, T b, T& sum) noexcept {
   return !__builtin_add_overflow(a, b, &sum);
 #endif
 }
-/// Multiplies an offset by a size or stride. `b` is const, as GCC's -Wuseless-cast warns of a cast
-/// of a variable where both types are one.
+/// Multiplies an offset by a size or stride. `b` is const, because GCC's -Wuseless-cast warns about
+/// the cast of a variable if both types are equal.
 inline bool multiply_offset(ptrdiff_t a, const int64_t b, ptrdiff_t& product) noexcept {
   const auto factor = static_cast<ptrdiff_t>(b);
   return factor == b && multiply(a, factor, product);
 }
 
 inline int64_t magnitude(int64_t stride) noexcept {
-  // INT64_MIN has no counterpart; compute_offset_range() rejects it later, where it counts.
+  // -INT64_MIN overflows; compute_offset_range() rejects INT64_MIN later, if it matters.
   return stride < 0 ? (stride == INT64_MIN ? INT64_MAX : -stride) : stride;
 }
 
@@ -66,12 +66,12 @@ TENON_COLD inline Error fail_shape_memory() noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for a shape");
 }
 
-/// One pass over a shape, without a branch per dimension: the product of the sizes, and of those
-/// that are not 0, and what may be wrong with it.
+/// One pass over a shape, without a branch per dimension: the product of the nonzero sizes, and
+/// whether a size is 0, negative or too large.
 struct ShapeProduct {
-  ptrdiff_t product = 1;  // of those that are not 0
+  ptrdiff_t product = 1;  // of the nonzero sizes
   size_t count = 1;
-  ptrdiff_t signs = 0;  // negative when a size is
+  ptrdiff_t signs = 0;  // negative if any size is
   bool overflow = false;
 
   TENON_ALWAYS_INLINE void multiply_by(const int64_t value) noexcept {
@@ -94,7 +94,7 @@ inline Error fail_nbytes(int64_t count, size_t element_size) noexcept {
   return fail(Error::InvalidArgument, count, " elements of ", element_size,
               " bytes overflow the address space");
 }
-/// The error of a shape that is not valid.
+/// The error of an invalid shape.
 TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
   ptrdiff_t product = 1;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -137,12 +137,12 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
   return Error::Ok;
 }
 
-/// Which offsets the shape reaches, for strides of any sign.
+/// The offsets that a shape reaches, for strides of any sign.
 /// Errors: InvalidArgument when an offset overflows.
 inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                   OffsetRange& offsets) noexcept {
   OffsetRange reached{0, 0};
-  bool overflow = false;  // without a branch per dimension, as in a ShapeProduct
+  bool overflow = false;  // branchless, as ShapeProduct
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       offsets = OffsetRange{};
@@ -168,8 +168,8 @@ inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> str
 }
 
 /// The dim order that strides imply: descending by magnitude. The sort is stable, so equal strides
-/// keep their logical order. The stride of a size-1 dimension means nothing: such a dimension goes
-/// right before the first one in memory that logically follows it.
+/// keep their logical order. The stride of a size-1 dimension is ignored: the dimension goes right
+/// before the first dimension in memory that logically follows it.
 /// Source: executorch::runtime::stride_to_dim_order, whose sort is neither stable nor aware of
 /// size 1.
 inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
@@ -195,8 +195,9 @@ inline void dim_order_from_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   }
 }
 
-/// Whether the elements fill their memory without gaps or overlap, nested in `order`, or row-major
-/// without one. Strides of size-1 dimensions are ignored. True for every shape without elements.
+/// Whether the elements fill their memory without gaps or overlap, nested in `order`, which is
+/// row-major if empty. Strides of size-1 dimensions are ignored. True for every shape without
+/// elements.
 /// Source: c10 is_non_overlapping_and_dense.
 inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                      ArrayRef<DimOrderType> order) noexcept {
@@ -220,13 +221,13 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
 
 /// Whether two index tuples may address one element. Never false when they do. Exact if all
 /// dimensions except the two innermost nest; otherwise it may be true for strides that do not
-/// collide, since the exact question is NP-hard. Precondition: compute_offset_range() succeeded, so
+/// collide, since the exact problem is NP-hard. Precondition: compute_offset_range() succeeded, so
 /// that the range's length fits size_t.
 /// Source: at::has_internal_overlap, which answers "too hard" for those.
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
   for (const int64_t size : sizes) {
-    if (size == 0) return false;  // before strides, which then may be anything, are used
+    if (size == 0) return false;  // first: strides may then be anything
   }
   size_t reach = 0;  // of the dimensions inside the current one, in both directions
   size_t count = 0;  // of those
@@ -239,7 +240,8 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     if (stride <= reach && !overlap) {
       overlap = true;
       if (count == 1) {
-        // Two indices meet where i steps of the one are j of the other: first at i = other / gcd.
+        // Elements coincide where i steps of one dimension are j of the other: first at i = other /
+        // gcd.
         const size_t other = reach / static_cast<size_t>(sizes[inner] - 1);
         size_t gcd = other;
         for (size_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
@@ -256,7 +258,7 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
 
 namespace detail {
 
-/// Whether the bytes of a shape fit the address space, in both directions.
+/// Whether the bytes that a shape reaches fit the address space, in both directions.
 inline Error check_nbytes(const OffsetRange& offsets, size_t element_size) noexcept {
   size_t nbytes = 0;
   TENON_TRY(compute_nbytes(offsets.min, element_size, nbytes));

@@ -11,7 +11,7 @@ TENON_BEGIN_NAMESPACE
 ///
 /// Ownership: none, neither of the memory nor of the lists. A tensor's view refers to the lists in
 /// its metadata: it is valid until the tensor is destroyed or gets another shape. A backend that
-/// works on after its function has returned copies the lists, to a ViewWithLists say.
+/// uses them after its function has returned copies the lists, for example to a ViewWithLists.
 ///
 /// `data` is element 0, which with a negative stride is not the lowest address. Strides are in
 /// elements.
@@ -23,8 +23,8 @@ struct TensorView {
   ArrayRef<int64_t> strides;
 };
 
-/// What a TensorView describes, with lists of its own: for memory whose lists no tensor has, and
-/// where they may change while a view is in use. Passes for a TensorView, which refers to this.
+/// A TensorView and its lists: for memory that no tensor describes, and where a tensor's lists may
+/// change while a view is in use. Converts to a TensorView, which refers to this.
 ///
 /// Ownership: its lists; none of the memory. Out of memory for lists of more dimensions than
 /// TENON_INLINE_DIMS, they are empty, and their error() says so.
@@ -43,7 +43,7 @@ struct ViewWithLists {
 
 namespace detail {
 
-/// Whether a copy has its lists.
+/// Checks that a copy's lists were allocated.
 /// Errors: OutOfMemory.
 TENON_TEMPLATE_INLINE Error check_lists(const ViewWithLists& view) noexcept {
   TENON_TRY(check_dims("sizes", view.sizes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// assign and copy_to: filling a pre-allocated tensor from foreign memory, and the way back.
+// assign and copy_to: copy foreign memory to an existing tensor, and back.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The location of the blob's memory, which must have the tensor's sizes. It refers to the lists of
-/// `layout`.
+/// The location of a blob, whose sizes must be the tensor's. Refers to the lists of `layout`.
 TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tensor, Layout& layout,
                                       MemoryLocation& location) noexcept {
   TensorView& view = location.view;
@@ -39,8 +38,7 @@ TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tens
   return check_device_pointer(blob.device, blob.data, own_type(view.type), layout);
 }
 
-/// The location of plain memory: contiguous elements of the tensor's dtype. It refers to the lists
-/// of `layout`.
+/// The location of contiguous elements of the tensor's dtype. Refers to the lists of `layout`.
 TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
                                        Layout& layout, MemoryLocation& location) noexcept {
   if (nbytes != tensor.nbytes()) {
@@ -56,7 +54,7 @@ TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const Te
   return Error::Ok;
 }
 
-/// The two sides of a copy between a tensor and memory whose lists `layout` has.
+/// The two sides of a copy between a tensor and memory with `layout`.
 struct AssignedMemory {
   HeldLocation tensor;
   MemoryLocation memory;
@@ -69,7 +67,7 @@ struct AssignedMemory {
   }
 };
 
-/// Does nothing but check if `copies` is false.
+/// If `copies` is false, only checks.
 TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
                                         CastFunction cast, bool copies) noexcept {
   AssignedMemory at;
@@ -118,16 +116,16 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
 
 }  // namespace detail
 
-/// Fills a tensor, an output that was allocated in advance say, from a blob of the same sizes, at
-/// any strides of both: a legacy system's buffer, a camera's padded rows.
+/// Copies a blob, such as a camera's padded rows, to a tensor of the same sizes, such as an output
+/// allocated in advance. Both may have any strides.
 ///
-/// Ownership: borrows both for the length of the call. Nothing beyond the elements of either is
-/// touched. A blob over the tensor's own memory is copied through a temporary.
+/// Ownership: borrows both for the length of the call. Touches only their elements. A blob that
+/// overlaps the tensor's memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
-/// refuses; a tensor whose elements may share memory; memory that is not on the blob's device, as
-/// DeviceBackend::check_memory() finds out), InvalidType (a cast that canCast() refuses,
-/// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
+/// refuses; a tensor whose elements may share memory; memory that is not on the blob's device, by
+/// DeviceBackend::check_memory()), InvalidType (a cast that canCast() refuses, with
+/// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
 /// registered for its device), OutOfMemory. Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
@@ -136,24 +134,24 @@ template <class = void>
       "assign", detail::assign_blob(out, blob, mode, &detail::cast_elements<>, true));
 }
 
-/// Fills as above and normalises on the way: see Normalize and copy_() with one.
-/// Errors: as above and as that copy_()'s.
+/// As above, and normalises: see Normalize, and copy_() with a Normalize.
+/// Errors: as above, and those of that copy_().
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
                            CastMode mode = CastMode::Checked) noexcept {
   return detail::add_context_if("assign", detail::assign_normalized(out, blob, normalize, mode));
 }
 
-/// Fills a tensor of any strides from contiguous, row-major elements of its dtype: exactly
-/// `nbytes` bytes.
+/// Copies `nbytes` bytes, contiguous row-major elements of the tensor's dtype, to a tensor of any
+/// strides.
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
   return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes, true));
 }
 
-/// Whether assign() with these arguments would succeed, memory for a temporary aside. Where not,
-/// last_error_message() says why.
+/// Whether assign() with these arguments would succeed, unless a temporary is out of memory. If
+/// false, last_error_message() says why.
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
@@ -166,7 +164,7 @@ template <class = void>
   return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 
-/// Writes a tensor's elements to a blob of the same sizes: the way back, with the same rules.
+/// Copies a tensor to a blob of the same sizes, with assign()'s rules.
 /// Errors: as assign(); InvalidState for a read-only blob.
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
@@ -175,7 +173,7 @@ template <class = void>
                                 detail::copy_to_blob(tensor, blob, mode, &detail::cast_elements<>));
 }
 
-/// Writes a tensor's elements, contiguous and row-major, to exactly `nbytes` bytes of memory.
+/// Writes a tensor's elements, contiguous and row-major, to `nbytes` bytes of memory.
 /// Errors: as assign().
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {

@@ -14,13 +14,13 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// No limit, for to_binary().
+/// The default limit of to_binary(): none.
 inline constexpr int64_t kAllElements = INT64_MAX;
 
 namespace detail {
 
-/// The sizes of the first rows, along the outermost dimension that it takes, which hold `count` > 0
-/// elements, and less than twice as many.
+/// The sizes of the first rows that hold at least `count` > 0 elements, and less than twice as
+/// many; cut along the outermost dimension possible.
 TENON_TEMPLATE_INLINE Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept {
   for (int64_t& size : sizes) {
     numel /= size;
@@ -30,7 +30,7 @@ TENON_TEMPLATE_INLINE Dims leading_sizes(Dims sizes, int64_t numel, int64_t coun
   return sizes;
 }
 
-/// Writes the first `limit` elements, or all.
+/// Writes at most the first `limit` elements.
 TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
                                          std::vector<uint8_t>& bytes) {
   TENON_TRY(check_defined(tensor, "the tensor"));
@@ -71,7 +71,8 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
 }
 
 TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
-                                             const CreateOptions& opts, NewTensor& draft) noexcept {
+                                             const CreateOptions& opts,
+                                             NewTensor& new_tensor) noexcept {
   const ScalarType type = opts.type;
   TENON_TRY(check_type(type));
   TENON_TRY(check_dims("sizes", sizes));
@@ -85,10 +86,10 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
   if (bytes == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(make_row_major(sizes, opts, false, draft));
+  TENON_TRY(make_row_major(sizes, opts, false, new_tensor));
   if (nbytes == 0) return Error::Ok;
   return fill_new(
-      fields(draft), numel, "from_binary",
+      fields(new_tensor), numel, "from_binary",
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);
@@ -123,8 +124,8 @@ struct FromBinary {
   /// A row-major tensor of the bytes of to_binary(), exactly as many as the sizes need, in a
   /// container of uint8_t, char or std::byte.
   ///
-  /// Ownership: copies; the bytes need no alignment. To adopt a vector of the host's own byte order
-  /// there is from_bytes().
+  /// Ownership: copies; the bytes need no alignment. from_bytes() adopts a vector in the host's
+  /// byte order.
   /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
   /// sizes that make_layout() refuses), InvalidType (Undefined), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
@@ -147,9 +148,9 @@ struct FromBinary {
                  Options&&... options) const {
     const detail::CreateOptions opts =
         detail::create_options_of(own::ScalarType::Undefined, type, options...);
-    detail::NewTensor draft;
-    const Error error = detail::make_from_binary(bytes, nbytes, sizes, opts, draft);
-    return detail::return_to_user<Out>(function, error, draft, opts.backend);
+    detail::NewTensor new_tensor;
+    const Error error = detail::make_from_binary(bytes, nbytes, sizes, opts, new_tensor);
+    return detail::return_to_user<Out>(function, error, new_tensor, opts.backend);
   }
 };
 

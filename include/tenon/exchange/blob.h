@@ -13,21 +13,21 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A description of memory, with its owner: a plain struct to fill in, as `Blob{data, {2, 3}}`, or
-/// to get from to_blob(). It is checked where it is used.
+/// A description of memory, with its owner: a plain struct, filled in as `Blob{data, {2, 3}}` or by
+/// to_blob(). Checked by the functions that take it.
 ///
 /// Ownership: copies share `owner`, which keeps the memory alive; without one the caller
 /// keeps the memory alive.
 /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
 struct Blob {
-  /// Element 0, on any device. Null without elements, and in the blob of a placeholder.
+  /// Element 0, on any device. Null without elements and for a placeholder.
   void* data = nullptr;
   Dims sizes = {};
   /// In elements, of any value; empty for contiguous memory.
   Dims strides = {};
   ScalarType dtype = ScalarType::Float;
   Device device = {};
-  /// In bytes, checked against the dtype's; 0 for not given.
+  /// In bytes; must be the dtype's. 0: not given.
   size_t element_size = 0;
   bool readonly = false;
   std::shared_ptr<const void> owner = nullptr;
@@ -44,15 +44,15 @@ struct Blob {
 
   /// The memory as a view, without `owner` and `readonly`; empty strides become dense ones.
   /// `data` may be null.
-  /// Ownership: its own lists; none of the memory, which has to stay.
+  /// Ownership: the view owns its lists, not the memory, which must outlive it.
   /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
-  /// InvalidState when the blob is of to_blob() and the tensor's backend is gone, which is known
-  /// with RTTI; OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
+  /// InvalidState when to_blob() made the blob and the tensor's backend is gone (needs RTTI);
+  /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
   ViewWithLists as_view() const;
 
-  /// The strides in bytes, as NumPy, OpenCV and the buffer protocol have them; dense ones where
-  /// `strides` is empty.
+  /// The strides in bytes, as in NumPy, OpenCV and the buffer protocol; dense if `strides` is
+  /// empty.
   /// Errors: as_view()'s.
   Dims byte_strides() const;
 
@@ -81,12 +81,12 @@ TENON_TEMPLATE_INLINE Error make_blob_layout(const Blob& blob, Layout& layout) n
   return make_layout(blob.sizes, {}, blob.strides, elementSize(own_type(blob.dtype)), layout);
 }
 
-/// Checks that the memory is still there, as far as the owner knows.
+/// Checks that the memory still exists, as far as the owner knows.
 TENON_TEMPLATE_INLINE Error check_owner(const Blob& blob) noexcept {
   const MemoryHold* const hold = hold_in(blob.owner);
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }
-/// as_view() for callers that report errors themselves and keep the lists, in `layout`.
+/// as_view() without its name in errors; `layout` keeps the lists.
 TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
                                            TensorView& view) noexcept {
   TENON_TRY(check_owner(blob));
@@ -95,7 +95,7 @@ TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
   return Error::Ok;
 }
 
-/// Makes a blob's strides, which are in bytes, strides in elements.
+/// Converts a blob's strides from bytes to elements.
 TENON_TEMPLATE_INLINE Error divide_strides(Blob& blob) noexcept {
   TENON_TRY(check_element_size(blob));
   TENON_TRY(check_dims("sizes", blob.sizes));
@@ -121,7 +121,7 @@ TENON_TEMPLATE_INLINE Error divide_strides(Blob& blob) noexcept {
   return make_blob_layout(blob, layout);
 }
 
-/// Everything but the owner.
+/// Copies everything but the owner.
 TENON_TEMPLATE_INLINE Error describe_blob(const TensorArg& source, Blob& blob) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
@@ -146,15 +146,15 @@ TENON_TEMPLATE_INLINE Error make_blob(const TensorArg& source, Blob& blob) noexc
   return make_owner(source, blob.owner);
 }
 
-/// A tensor over the blob's memory. `owners` keep the memory; `kept` is the hold inside blob.owner
-/// if to_blob() made it. A backend among the options owns the memory.
+/// A tensor over the blob's memory, which `owners` keep alive; `kept` is the hold in blob.owner if
+/// to_blob() made it. If the options name a backend, the memory is that backend's.
 template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
   CreateOptions opts = create_options_of(own_type(blob.dtype), options...);
   opts.device = blob.device;
-  NewTensor draft;
+  NewTensor new_tensor;
   Error error = check_element_size(blob);
   if constexpr (has_backend_v<Options...>) {
     const Device device = opts.requested->device();
@@ -166,30 +166,30 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   constexpr bool kTakesBack = kKnowsOwners && !has_backend_v<Options...>;
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
-                                         blob.strides, opts.dynamism, blob.readonly, draft)) {
+                                         blob.strides, opts.dynamism, blob.readonly, new_tensor)) {
       typename IsResult<Out>::Value handle;
-      error = make_handle(draft, handle, metadata_backend_of(opts.backend));
+      error = make_handle(new_tensor, handle, metadata_backend_of(opts.backend));
       return return_to_user<Out>(function, error, std::move(handle));
     }
   }
   if (error == Error::Ok) {
     error = borrow_checked(DataPtr(blob.data, blob.readonly), blob.sizes, {}, blob.strides, opts,
-                           &owners, draft);
+                           &owners, new_tensor);
   }
   if constexpr (has_backend_v<Options...>) {
-    if (error == Error::Ok) error = attach_backend(*opts.requested, draft);
+    if (error == Error::Ok) error = attach_backend(*opts.requested, new_tensor);
   } else if (error == Error::Ok && !blob.device.is_cpu()) {
-    error = check_borrowed(fields(draft));
+    error = check_borrowed(fields(new_tensor));
   }
   if constexpr (kTakesBack) {
-    if (error == Error::Ok && kept.attach(fields(draft))) {
-      fields(draft).deleter.reset();  // the owner
+    if (error == Error::Ok && kept.attach(fields(new_tensor))) {
+      fields(new_tensor).deleter.reset();  // the owner
     }
   }
-  return return_to_user<Out>(function, error, draft);
+  return return_to_user<Out>(function, error, new_tensor);
 }
 
-/// A copy of a tensor on the heap, metadata too, as a blob.
+/// A blob over a copy of a tensor; data and metadata are on the heap.
 TENON_TEMPLATE_INLINE Result<Blob> make_owned_blob(const char* function,
                                                    const ConstTensorArg& source) noexcept {
   const Result<Tensor> copy = clone<Result<Tensor>>(function, source, options_in(host_backend()));
@@ -201,13 +201,13 @@ TENON_TEMPLATE_INLINE Result<Blob> make_owned_blob(const char* function,
 /// A Deleter's callable that keeps two owners until it is destroyed.
 template <class Owner>
 struct KeepBoth {
-  // Not an aggregate: GCC 11 leaks the first member of one when the second's move throws.
+  // Not an aggregate: GCC 11 leaks an aggregate's first member when the second's move throws.
   KeepBoth(std::shared_ptr<const void>&& first, Owner&& second)
       : blob_owner(std::move(first)), owner(std::move(second)) {}
   void operator()(void*) const noexcept {}
 
   std::shared_ptr<const void> blob_owner;
-  Owner owner;  // last, to be destroyed first
+  Owner owner;  // last: destroyed first
 };
 
 }  // namespace detail
@@ -240,7 +240,7 @@ inline Dims Blob::byte_strides() const {
 inline size_t Blob::nbytes() const {
   Layout layout;
   detail::raise_if("nbytes", detail::make_blob_layout(*this, layout));
-  // Unsigned: the sum of two that fit a signed number may not fit one.
+  // Unsigned: the sum of two signed numbers may overflow.
   return (static_cast<size_t>(layout.offsets.max + 1) - static_cast<size_t>(layout.offsets.min)) *
          elementSize(detail::own_type(dtype));
 }
@@ -262,12 +262,12 @@ struct ToBlob {
   /// A description of a tensor's memory: any strides, device and dtype, read-only or not. Data is
   /// null for a placeholder.
   ///
-  /// Ownership: shares the memory, not the shape: the blob's owner keeps it alive after the tensor
-  /// is gone, and while it lives the tensor cannot grow (InUse), as with a view. A tensor over a
-  /// raw TensorImpl* has nothing to share: no owner, the memory is the caller's to keep.
+  /// Ownership: shares the memory, not the shape: the blob's owner keeps the memory alive after the
+  /// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as with a view. For
+  /// a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory alive.
   /// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
-  /// Without RTTI, in ATen mode, and where from_blob() is given a backend or an
-  /// owner, each round trip adds an owner that keeps the one before: do not repeat it in a loop.
+  /// Without RTTI, in ATen mode, and if from_blob() is given a backend or an owner, each round trip
+  /// nests one more owner: do not repeat it in a loop.
   /// Errors: InvalidState for an undefined tensor; OutOfMemory.
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {
@@ -280,11 +280,11 @@ struct ToBlob {
 inline constexpr ToBlob<Blob> to_blob{"to_blob"};
 inline constexpr ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
 
-/// A copy of a tensor on the heap, which the blob owns: for other threads, and to outlive arenas,
-/// backends and devices. With the tensor's dtype and sizes; dense strides are kept, others become
-/// dense. Neither a BackendScope nor the tensor's backend has a part in its memory.
+/// A blob that owns a copy of a tensor on the heap: for other threads, and to outlive arenas,
+/// backends and devices. Keeps dtype, sizes and dense strides; other strides become dense. Never
+/// uses the memory of a BackendScope's or the tensor's backend.
 ///
-/// Ownership: `owner`, which may be dropped anywhere, frees the copy.
+/// Ownership: `owner` frees the copy, on any thread.
 /// Errors: InvalidState for an undefined or a deallocated tensor, a placeholder, and when its
 /// backend is gone; NotSupported for memory that nothing reaches; OutOfMemory, and what the backend
 /// reports.
@@ -305,7 +305,7 @@ Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
     return detail::return_to_user<Out>(function, error);
   }
   Deleter owners;
-  // Not `owner != nullptr`: an owner may hold something and point to nothing.
+  // Not `owner != nullptr`: a shared_ptr may own something and point to null.
   if (blob.owner.use_count() != 0) {
     owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
@@ -329,9 +329,9 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a
 /// read-only one.
 ///
-/// Ownership: none; the memory must stay, the blob keeps it alive if it has an owner.
-/// Errors: those of accessor() of a view and of Blob::as_view(), and InvalidState for a read-only
-/// blob unless T is const.
+/// Ownership: none; the memory must outlive the accessor; a blob with an owner keeps it alive.
+/// Errors: those of accessor() of a TensorView and of Blob::as_view(), and InvalidState for a
+/// read-only blob unless T is const.
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
   TensorView view;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_dlpack: a tensor's memory as a DLPack struct.
+// to_dlpack: shares a tensor's memory as a DLPack struct.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,32 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// How to export a read-only tensor to DLPack before 1.0, which has no flag for it.
+/// How to export a read-only tensor to DLPack before 1.0, which has no read-only flag.
 enum class LegacyReadOnly : uint8_t {
   Refuse,  ///< an error
-  Drop,    ///< export it; the consumer has to know
+  Drop,    ///< export it without the flag
 };
 
 namespace detail {
 
-/// A struct's hold on its memory; both are in one block.
+/// The head of a block with a struct and its hold on the memory.
 struct DLPackBlock {
   MemoryHold memory;
   DLPackBlock* next;  // in DLPackReleases::waiting
 };
 
-/// The releases that run on this thread.
+/// The releases running on this thread.
 struct DLPackReleases {
-  int depth = 0;                   // one in another
-  DLPackBlock* waiting = nullptr;  // for the innermost one to end
+  int depth = 0;                   // of nested releases
+  DLPackBlock* waiting = nullptr;  // released when the innermost release ends
 };
 inline DLPackReleases& dlpack_releases() noexcept {
   static TENON_THREAD_LOCAL DLPackReleases releases;
   return releases;
 }
 
-/// Releases the memory. Its deleter may be another library's and release a tenon struct in turn.
-/// Beyond kMaxDepth a release is queued for the innermost running one, so a chain of any length
-/// needs bounded stack.
+/// Releases the memory, whose deleter may be foreign and release another tenon struct. Beyond
+/// kMaxDepth nested releases are queued, which bounds the stack.
 inline void release_dlpack(DLPackBlock* block) noexcept {
   constexpr int kMaxDepth = 16;
   DLPackReleases& releases = dlpack_releases();
@@ -67,8 +66,8 @@ struct DLPackExport : DLPackBlock {
   static void release(Managed* self) noexcept {
     release_dlpack(static_cast<DLPackExport*>(self->manager_ctx));
   }
-  /// The memory of a struct that this library made; null for any other, and for one that says that
-  /// it is of another version. A library with hidden symbols has its own release().
+  /// The hold of a struct that this library made; null for any other struct, and if the struct's
+  /// version was edited. A library with hidden symbols has its own release().
   static MemoryHold* memory_of(const Managed& exported) noexcept {
     if constexpr (is_versioned_v<Managed>) {
       if (exported.version.major != kDLPackVersion.major) return nullptr;
@@ -79,7 +78,7 @@ struct DLPackExport : DLPackBlock {
   }
 };
 
-/// Checks that there is data which DLPack can describe.
+/// Checks that the tensor has data that DLPack can describe.
 TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& type) noexcept {
   TENON_TRY(check_has_data(from));
   TENON_TRY(type_to_dlpack(from.type, type));
@@ -95,8 +94,8 @@ TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& t
   return Error::Ok;
 }
 
-/// Describes the tensor; `shape` is for its sizes and strides. `origin` is the start of the memory
-/// that element 0 is in.
+/// Fills in a struct. `shape` receives sizes and strides. `origin` is the start of element 0's
+/// memory.
 TENON_TEMPLATE_INLINE Error describe_export(const TensorFields& from, DLDataType type,
                                             const void* origin, int64_t* shape,
                                             DLTensor& t) noexcept {
@@ -150,7 +149,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   managed->manager_ctx = &made;
   managed->deleter = &Export::release;
   TENON_TRY(made.memory.hold(kept.arg));
-  TENON_TRY(check_not_deallocated(from, "the tensor"));  // by a backend's code, meanwhile
+  TENON_TRY(check_not_deallocated(from, "the tensor"));  // a backend's code may deallocate it
   if (from.layout.rank() != rank) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
@@ -201,19 +200,19 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 
 }  // namespace detail
 
-/// A DLPack struct over a tensor's memory: `Managed` is tenon's, or another header's, such as
-/// dlpack.h's. Flags say whether it is read-only, and with `copy` that it is a copy.
+/// A DLPack struct over a tensor's memory. `Managed` is tenon's type or another header's, such as
+/// dlpack.h's. Its flags are set for read-only tensors and for copies.
 ///
 /// Ownership: the caller calls the struct's deleter once, or passes the struct on; see DLPackPtr.
-/// It shares the memory, not the shape: it keeps the memory alive after the tensor is gone, and
-/// until it is released the tensor cannot grow (InUse), as with a view.
+/// The struct shares the memory, not the shape: it keeps the memory alive after the tensor is gone,
+/// and until its release the tensor cannot grow (InUse), as with a view.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (meta tensors,
-/// expressions, memory that only the program's own backend reaches); OutOfMemory; with `copy` the
+/// expressions, memory that only the program's backend can access); OutOfMemory; with `copy` the
 /// errors of clone_tensor_ptr().
-/// Threads: the deleter may run on any thread, unless the memory's backend is bound to one. Cost:
-/// one allocation.
-/// Streams: nothing is synchronised. Before a consumer uses a device's memory on a stream, call
-/// DeviceBackend::order_before(stream); before tenon uses it again, order_after(stream).
+/// Threads: the deleter may run on any thread, unless the memory's backend is bound to one thread.
+/// Cost: one allocation. Streams: nothing is synchronised. Before a consumer uses a device's memory
+/// on a stream, call DeviceBackend::order_before(stream); before tenon uses it again,
+/// order_after(stream).
 /// Source: at::toDLPackVersioned.
 template <class Managed = DLManagedTensorVersioned>
 Managed* to_dlpack(TensorArg t, bool copy = false) {

@@ -16,7 +16,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tensor's deleter that releases a struct of any header.
+/// A tensor's deleter that releases a DLPack struct.
 template <class Managed>
 struct ReleaseDLPack {
   Managed* managed;
@@ -28,13 +28,13 @@ inline void* first_element(const DLTensor& t) noexcept {
   return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
 }
 
-/// Whether element 0 lies at an offset in the memory of a handle.
+/// Whether data is a handle and element 0 has an offset.
 inline bool has_offset_from_handle(const DLTensor& t) noexcept {
   return t.byte_offset != 0 && t.data != nullptr &&
          has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
 }
 
-/// read_dlpack() for an import, which knows what this library has made.
+/// read_dlpack() for an import, which recognises this library's structs.
 template <class Managed>
 DLPackContents read_import(const Managed& from) noexcept {
   DLPackContents read = read_dlpack(from);
@@ -42,20 +42,20 @@ DLPackContents read_import(const Managed& from) noexcept {
   return read;
 }
 
-/// How to import a struct. Once it is there, only memory can be missing.
+/// How to import a struct. After it is made, only OutOfMemory can occur.
 struct DLPackPlan {
-  NewTensor draft;         // describes the struct's memory, or is the tensor that was exported
+  NewTensor new_tensor;    // describes the struct's memory, or is the tensor that was exported
   bool is_export = false;  // the latter
   bool must_copy = false;
   Backend* target = nullptr;  // of a copy on another device
 };
 
-/// Makes `draft` the tensor that this library exported, without further checks, if the struct still
-/// says what that tensor is, and sharing it is what was asked for. Anything may have been edited
-/// since: whatever differs, or is said in another way, is left to the checks.
+/// If the struct still describes the tensor that this library exported, and may share it, makes
+/// `new_tensor` that tensor without further checks. The struct may have been edited: if anything
+/// differs, in value or form, the checks decide.
 TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<bool>& copy,
                                      const Optional<Device>& asked, TensorShapeDynamism dynamism,
-                                     NewTensor& draft) noexcept {
+                                     NewTensor& new_tensor) noexcept {
   const DLTensor& t = from.tensor;
   if (from.own == nullptr || copy.value_or(false) || t.byte_offset != 0 || t.ndim < 0 ||
       (t.ndim != 0 && (t.shape == nullptr || t.strides == nullptr)) || t.device.device_id < 0) {
@@ -70,16 +70,16 @@ TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<
   }
   const auto rank = static_cast<size_t>(t.ndim);
   return from.own->share(t.data, type, device, {t.shape, rank}, {t.strides, rank}, dynamism,
-                         from.is_readonly(), draft);
+                         from.is_readonly(), new_tensor);
 }
 
 TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
                                         const Optional<Device>& asked, TensorShapeDynamism dynamism,
                                         DLPackPlan& plan) noexcept {
-  plan.is_export = take_back(from, copy, asked, dynamism, plan.draft);
+  plan.is_export = take_back(from, copy, asked, dynamism, plan.new_tensor);
   if (plan.is_export) return Error::Ok;
-  TENON_TRY(make_impl(plan.draft));
-  ImplFields& made = fields(plan.draft);
+  TENON_TRY(make_impl(plan.new_tensor));
+  ImplFields& made = fields(plan.new_tensor);
   TENON_TRY(check_dlpack_contents(from, made.type, made.layout));
   if (from.own != nullptr) TENON_TRY(from.own->check("the exported tensor"));
   const DLTensor& t = from.tensor;
@@ -125,32 +125,33 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
   return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
 }
 
-/// A copy, on the device of the plan.
+/// A copy on the plan's device.
 template <class Out>
 TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
                                TensorShapeDynamism dynamism) {
-  const TensorFields& source = fields(plan.draft);  // no tensor: ATen has no negative strides
+  const TensorFields& source =
+      fields(plan.new_tensor);  // not a Tensor: ATen has no negative strides
   CreateOptions copy(source.type, dynamism);
-  NewTensor draft;
+  NewTensor new_tensor;
   Error error = find_backend_like(source, plan.target, copy.backend);
   Layout layout;
   if (error == Error::Ok) error = lay_out_like(source.layout, layout);
   if (error == Error::Ok) error = check_shape(layout, copy);
-  if (error == Error::Ok) error = make_owned(layout, copy, false, draft);
+  if (error == Error::Ok) error = make_owned(layout, copy, false, new_tensor);
   if (error == Error::Ok) {
-    error = copy_to_new(fields(draft), source, CastMode::Checked, nullptr);
+    error = copy_to_new(fields(new_tensor), source, CastMode::Checked, nullptr);
   }
-  return return_to_user<Out>(function, error, draft, copy.backend);
+  return return_to_user<Out>(function, error, new_tensor, copy.backend);
 }
 
-/// A view of all the memory of a handle, so that an export finds the handle again.
+/// A view from the start of a handle's memory, so that an export finds the handle again.
 template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       DLPackPlan& plan, TensorShapeDynamism dynamism,
                                       Deleter& release) {
-  Tensor memory;  // stays until the draft is finished, which looks at it in ATen mode
+  Tensor memory;  // lives until the view is finished, which reads it in ATen mode
   const auto make = [&]() noexcept -> Error {
-    ImplFields& made = fields(plan.draft);
+    ImplFields& made = fields(plan.new_tensor);
     const auto size = static_cast<int64_t>(elementSize(made.type));
     const int64_t offset = static_cast<int64_t>(from.tensor.byte_offset) / size;
     CreateOptions all(made.type, dynamism);
@@ -162,30 +163,29 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
     TENON_TRY(make_first_handle(whole, memory));
     return attach_view(memory, made.type, offset, made);
   };
-  return return_to_user<Out>(function, make(), plan.draft);
+  return return_to_user<Out>(function, make(), plan.new_tensor);
 }
 
-/// A tensor over the memory, which `release` releases. If this library exported the struct: the
-/// exported tensor itself, which shares later resizes, if plan_import() took it back; else a view
-/// of it.
+/// A tensor over the memory, which `release` frees. If this library exported the struct, it is the
+/// exported tensor, if plan_import() took it back, else a view of that tensor.
 template <class Out>
 Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
                    TensorShapeDynamism dynamism, Deleter& release) {
   if (plan.is_export) {
     typename IsResult<Out>::Value handle;
-    const Error error = make_handle(plan.draft, handle, nullptr);
+    const Error error = make_handle(plan.new_tensor, handle, nullptr);
     return return_to_user<Out>(function, error, std::move(handle));
   }
   if (plan.must_copy) return import_copy<Out>(function, plan, dynamism);
   if (has_offset_from_handle(from.tensor)) {
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
-  ImplFields& made = fields(plan.draft);
+  ImplFields& made = fields(plan.new_tensor);
   if (from.own == nullptr || !from.own->attach(made)) {
     made.ownership = Ownership::Adopted;
     made.deleter.fill(std::move(release));
   }
-  return return_to_user<Out>(function, Error::Ok, plan.draft);
+  return return_to_user<Out>(function, Error::Ok, plan.new_tensor);
 }
 template <class Out>
 Out import_dlpack(const char* function, const DLPackContents& from, const Optional<bool>& copy,
@@ -205,23 +205,23 @@ struct FromDLPack {
   /// A tensor over the memory of a DLPack struct of any header, with or without a version: the same
   /// sizes, strides, dtype and device, read-only where the struct says so.
   ///
-  /// `copy`: true to copy, false to share or fail, none to copy only where it must: data that is
-  /// not aligned for its elements, or asked for on another `device`.
+  /// `copy`: true to copy, false to share or fail, none to copy only if necessary: if data is
+  /// misaligned for its elements, or is wanted on another `device`.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
-  /// the memory is gone, or before this returns if it was copied or refused. If this library
-  /// exported the struct: the exported tensor itself, which shares later resizes, if sizes,
-  /// strides, type, device, READ_ONLY and dynamism still match; else a view of it. In ATen mode
-  /// such a struct is like any other.
+  /// the memory is gone, or before this returns if the data was copied or the struct refused. For a
+  /// struct that this library exported, returns the exported tensor, with which later resizes are
+  /// shared, if sizes, strides, type, device, READ_ONLY and dynamism still match; else a view of
+  /// it. ATen mode does not recognise such structs.
   /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
-  /// that is not on its device, where that has a registered DeviceBackend; NotSupported where a
-  /// copy is needed and `copy` is false, for a device without a registered backend to copy to or
-  /// from, for data there that is not aligned, and for a byte offset from a handle (OpenCL, Vulkan,
-  /// Metal, WebGPU) that is not a whole number of elements; OutOfMemory. Of a struct of another
-  /// major version, only the deleter is called.
-  /// Threads: a struct that this library made may be imported while others read its tensor's shape,
-  /// not while one resizes it.
-  /// Streams: nothing is synchronised. A producer that asks for a stream is given the backend's
-  /// DeviceBackend::stream_number(); of one that does not, call order_after(its stream) before.
+  /// that is not on its device, where that has a registered DeviceBackend; NotSupported if a copy
+  /// is needed and `copy` is false, for a copy to or from a device without a registered backend,
+  /// for misaligned data on such a device, and for a byte offset from a handle (OpenCL, Vulkan,
+  /// Metal, WebGPU) that is not a multiple of the element size; OutOfMemory. If the major version
+  /// is another, only the deleter is called.
+  /// Threads: a struct that this library made may be imported while other threads read its tensor's
+  /// shape, but not while one resizes the tensor. Streams: nothing is synchronised. Give a producer
+  /// that asks for a stream DeviceBackend::stream_number(); for other producers call
+  /// order_after(their stream) first.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, detail::IfManaged<Managed> = 0>
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// DLPack's structs with the layout of dlpack.h 1.3, so that no other header is needed; the rules
-// that a struct must meet to be a tensor, and check_dlpack().
+// DLPack's structs, with the layout of dlpack.h 1.3; their rules, and check_dlpack().
 //
-// The structs are tenon's own types: a dlpack.h may be included as well, before or after. With
-// `using namespace tenon` next to it, names that both have, such as DLTensor, are ambiguous; write
-// tenon::DLTensor.
+// The structs are tenon's types; dlpack.h may be included too, before or after. With `using
+// namespace tenon`, names in both, such as DLTensor, are then ambiguous; write tenon::DLTensor.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +25,7 @@ struct DLPackVersion {
   uint32_t minor;
 };
 
-/// The version of structs that tenon makes.
+/// The version of exported structs.
 inline constexpr DLPackVersion kDLPackVersion{1, 3};
 
 struct DLDevice {
@@ -53,7 +51,7 @@ enum DLDataTypeCode : uint8_t {
   kDLFloat8_e4m3fnuz = 11,
   kDLFloat8_e5m2 = 12,
   kDLFloat8_e5m2fnuz = 13,
-  kDLFloat8_e8m0fnu = 14,  // exponents alone: there is no ScalarType
+  kDLFloat8_e8m0fnu = 14,  // exponents only; no ScalarType
 };
 
 struct DLTensor {
@@ -63,10 +61,10 @@ struct DLTensor {
   DLDataType dtype;
   int64_t* shape;        ///< `ndim` sizes in elements; may be null for ndim 0
   int64_t* strides;      ///< in elements; before 1.2, null for row-major
-  uint64_t byte_offset;  ///< of element 0 from `data`
+  uint64_t byte_offset;  ///< from `data` to element 0
 };
 
-/// A tensor with its owner: DLPack before 1.0, without a version.
+/// A tensor with its owner, before DLPack 1.0.
 struct DLManagedTensor {
   DLTensor dl_tensor;
   void* manager_ctx;
@@ -86,7 +84,7 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 
-/// Links to a DLPackExchangeAPI of another major version.
+/// The head of a DLPackExchangeAPI, also of other major versions.
 struct DLPackExchangeAPIHeader {
   DLPackVersion version;
   DLPackExchangeAPIHeader* prev_api;
@@ -106,7 +104,7 @@ struct DLPackExchangeAPI {
   int (*current_work_stream)(int32_t device_type, int32_t device_id, void** out);
 };
 
-// Other libraries depend on the layout.
+// The layout is an ABI.
 static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4);
 static_assert(sizeof(void*) != 8 || (sizeof(DLTensor) == 48 && offsetof(DLTensor, dtype) == 20 &&
                                      offsetof(DLTensor, byte_offset) == 40));
@@ -159,9 +157,9 @@ struct DLPackDeleter {
 using DLPackPtr = std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter>;
 using DLPackLegacyPtr = std::unique_ptr<DLManagedTensor, DLPackDeleter>;
 
-/// A rule that a DLPack struct breaks.
+/// A broken rule.
 struct DLPackViolation {
-  Error error;  ///< what from_dlpack() gives for it
+  Error error;  ///< the error that from_dlpack() reports
   std::string message;
 };
 
@@ -169,12 +167,12 @@ namespace detail {
 
 class MemoryHold;
 
-/// The contents of a struct of any header.
+/// The contents of a DLPack struct, of any header's type.
 struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
-  MemoryHold* own = nullptr;  // in an import, of a struct that this library made
+  MemoryHold* own = nullptr;  // the hold of a struct that this library made, in an import
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   ArrayRef<int64_t> sizes() const noexcept {
@@ -182,7 +180,7 @@ struct DLPackContents {
   }
 };
 
-/// Copies a struct's contents. Of another major version, only the version is read.
+/// Copies a struct's contents; only the version if its major version is another.
 template <class Managed>
 DLPackContents read_dlpack(const Managed& from) noexcept {
   static_assert(is_same_layout_v<Managed>, "this is another struct than DLPack's");
@@ -192,9 +190,9 @@ DLPackContents read_dlpack(const Managed& from) noexcept {
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  // Field by field: a wider load of what the producer has just stored waits for the store buffer.
+  // Field by field: a wider load of fields just stored by the producer waits for the store buffer.
   const auto& t = from.dl_tensor;
-  int32_t device = 0;  // as bytes: the header's enum may lack the number
+  int32_t device = 0;  // memcpy(): the header's enum may lack the number
   std::memcpy(&device, &t.device.device_type, sizeof device);
   read.tensor = {t.data,       {device, t.device.device_id},
                  t.ndim,       {t.dtype.code, t.dtype.bits, t.dtype.lanes},
@@ -232,7 +230,7 @@ inline constexpr DLPackTypeRow kDLPackTypes[] = {
     {ScalarType::UInt64, kDLUInt, 64},
 };
 
-/// Undefined for a type that tenon does not have.
+/// Undefined for types that tenon lacks.
 TENON_TEMPLATE_INLINE ScalarType type_from_dlpack(DLDataType type) noexcept {
   if (type.lanes != 1) return ScalarType::Undefined;
   for (const DLPackTypeRow& row : kDLPackTypes) {
@@ -249,16 +247,16 @@ TENON_TEMPLATE_INLINE Error type_to_dlpack(ScalarType type, DLDataType& out) noe
   return fail(Error::NotSupported, "DLPack has no element type ", type);
 }
 
-/// Whether DLPack has the device type; Expr and Meta are tenon's own.
+/// Whether DLPack has the device type; Expr and Meta are tenon's.
 inline bool is_dlpack_device(int32_t type) noexcept {
   return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
 }
-/// Whether `data` is a handle there, not an address.
+/// Whether `data` is a handle on this device, not an address.
 constexpr bool has_dlpack_handles(DeviceType type) noexcept {
   return type == DeviceType::OpenCL || type == DeviceType::Vulkan || type == DeviceType::Metal ||
          type == DeviceType::WebGPU;
 }
-/// The index is 0 for memory that the host reads, where producers do not agree on it.
+/// The device. For host-accessible memory the index is 0: producers disagree on it.
 inline Device device_from_dlpack(DLDevice device) noexcept {
   const auto type = static_cast<DeviceType>(device.device_type);
   return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
@@ -276,8 +274,8 @@ TENON_TEMPLATE_INLINE Error check_dlpack_device(DLDevice device) noexcept {
   return fail(Error::InvalidArgument, "the device index is ", device.device_id);
 }
 
-/// Calls `found(error)` for each violation, whose text is in last_error(), until it returns false.
-/// The struct's type and layout are written in place: moving a layout costs more than making it.
+/// Calls `found(error)` for each violation, with its text in last_error(), until it returns false.
+/// Writes the struct's type and layout in place: moving a layout costs more than making it.
 template <class Found>
 void find_violations(const DLPackContents& from, ScalarType& type, Layout& layout,
                      const Found& found) {
@@ -337,10 +335,10 @@ TENON_TEMPLATE_INLINE Error check_dlpack_contents(const DLPackContents& from, Sc
 
 }  // namespace detail
 
-/// Every rule of DLPack that a struct of any header breaks; none if from_dlpack() takes it. The
-/// struct is neither consumed nor changed. Of another major version, only the version is read.
+/// All rules that a DLPack struct breaks; empty if from_dlpack() accepts it. Does not consume or
+/// change the struct. Reads only the version if the major version is another.
 ///
-/// Not checked: whether the memory exists, and its alignment, for which from_dlpack() makes a copy.
+/// Not checked: whether the memory exists, and its alignment: from_dlpack() copies misaligned data.
 /// The last violation is in last_error_message().
 /// Errors: std::bad_alloc.
 template <class Managed, detail::IfManaged<Managed> = 0>

@@ -240,11 +240,11 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, c
     AotiShape shape;
     TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
     TENON_TRY(shape.add_offset(storage_offset, data));
-    NewTensor draft;
+    NewTensor new_tensor;
     TENON_TRY(borrow_checked(data, shape.sizes, {}, shape.strides,
                              CreateOptions(shape.type, TensorShapeDynamism::STATIC), nullptr,
-                             draft));
-    return make_aoti_handle(Tensor(std::move(draft)), *ret);
+                             new_tensor));
+    return make_aoti_handle(Tensor(std::move(new_tensor)), *ret);
   });
 }
 AOTITorchError aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes,

@@ -180,10 +180,10 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     const DataPtr pointer(data, is_lent_readonly(source.storage()));
     CreateOptions opts(type, dynamism);
     opts.device = device;
-    NewTensor draft;
+    NewTensor new_tensor;
     TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), opts,
-                             &release, draft));
-    TENON_TRY(make_first_handle(draft, tensor));
+                             &release, new_tensor));
+    TENON_TRY(make_first_handle(new_tensor, tensor));
     // As Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
     if (data != nullptr && storage->resizable()) storage->set_resizable(false);

@@ -82,12 +82,12 @@ struct FromEigen {
  private:
   template <class E>
   Out share(E& from, Deleter& keep) const {
-    detail::NewTensor draft;
-    const Error error = borrow(from, keep, draft);
-    return detail::return_to_user<Out>(function, error, draft);
+    detail::NewTensor new_tensor;
+    const Error error = borrow(from, keep, new_tensor);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
   template <class E>
-  static Error borrow(E& from, Deleter& keep, detail::NewTensor& draft) noexcept {
+  static Error borrow(E& from, Deleter& keep, detail::NewTensor& new_tensor) noexcept {
     using D = std::remove_const_t<E>;
     if constexpr (detail::is_eigen_dense_v<D>) {
       static_assert(detail::has_eigen_memory_v<D>,
@@ -98,7 +98,8 @@ struct FromEigen {
     const detail::CreateOptions opts(detail::eigen_type<typename D::Scalar>());
     Dims sizes, strides;
     detail::describe_eigen(from, sizes, strides);
-    return detail::borrow_checked(DataPtr(data, kReadOnly), sizes, {}, strides, opts, &keep, draft);
+    return detail::borrow_checked(DataPtr(data, kReadOnly), sizes, {}, strides, opts, &keep,
+                                  new_tensor);
   }
 };
 

@@ -73,8 +73,9 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
 
 /// return_to_user(); then tells where the array ended, unless `offset` is null.
 template <class Out>
-Out finish_npy(const char* function, Error error, NewTensor& draft, size_t* offset, size_t end) {
-  Out out = return_to_user<Out>(function, error, draft);
+Out finish_npy(const char* function, Error error, NewTensor& new_tensor, size_t* offset,
+               size_t end) {
+  Out out = return_to_user<Out>(function, error, new_tensor);
   if constexpr (IsResult<Out>::value) {
     if (!out.ok()) return out;
   }
@@ -126,7 +127,7 @@ struct ReadNpy {
  private:
   Out read(const detail::FilePath& path, detail::ScalarType type, NpyMemory memory,
            size_t* offset) const {
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     detail::InputFile file;
     size_t end = 0;
     Error error = path.check();
@@ -135,11 +136,11 @@ struct ReadNpy {
       if (error == Error::Ok) {
         const size_t begin = offset != nullptr ? *offset : 0;
         detail::NpyFileSource source(file, begin);
-        error = detail::read_npy(source, memory, type, end, draft);
+        error = detail::read_npy(source, memory, type, end, new_tensor);
       }
       if (error != Error::Ok) error = path.add_context(error);
     }
-    return detail::finish_npy<Out>(function, error, draft, offset, end);
+    return detail::finish_npy<Out>(function, error, new_tensor, offset, end);
   }
 };
 
@@ -161,7 +162,7 @@ struct FromNpy {
 
  private:
   Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     if (bytes == nullptr && nbytes != 0) {
       return detail::return_to_user<Out>(
           function,
@@ -169,8 +170,8 @@ struct FromNpy {
     }
     size_t end = 0;
     detail::NpyBytesSource source(bytes, nbytes, offset != nullptr ? *offset : 0);
-    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, draft);
-    return detail::finish_npy<Out>(function, error, draft, offset, end);
+    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, new_tensor);
+    return detail::finish_npy<Out>(function, error, new_tensor, offset, end);
   }
 };
 

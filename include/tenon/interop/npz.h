@@ -212,7 +212,7 @@ class NpzFile {
   /// `name` is for the message where i is size(): there is no such array.
   Result<TensorPtr> read(size_t i, std::string_view name, detail::ScalarType type, NpyMemory memory,
                          const ProgressFunction& on_progress) const noexcept {
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     Error error = Error::Ok;
     if (i >= size()) {
       error = detail::fail(Error::NotFound, "there is none among the ", size());
@@ -226,17 +226,17 @@ class NpzFile {
       detail::ZipSource source(entry, contents_->bytes, contents_, {on_progress, entry.size});
       if (error == Error::Ok) error = source.enter();
       size_t end = 0;
-      if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, draft);
+      if (error == Error::Ok) error = detail::read_npy(source, memory, type, end, new_tensor);
       if (error == Error::Ok) error = source.finish(end);
       if (error == Error::Ok && memory == NpyMemory::Map) {
-        detail::fields(draft).readonly = detail::kHasReadOnly;
+        detail::fields(new_tensor).readonly = detail::kHasReadOnly;
       }
     }
     if (error != Error::Ok) {
       error = detail::fail(error, "array \"", detail::ShownText(name).text,
                            "\": ", last_error_message());
     }
-    return detail::return_to_user<Result<TensorPtr>>("NpzFile::get", error, draft);
+    return detail::return_to_user<Result<TensorPtr>>("NpzFile::get", error, new_tensor);
   }
 
   std::shared_ptr<const Contents> contents_;

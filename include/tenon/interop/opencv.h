@@ -211,14 +211,14 @@ struct FromMat {
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
     auto type = detail::ScalarType::Undefined;
     Dims sizes, strides;
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     Error error = detail::describe_mat(mat, channels, type, sizes, strides);
     if (error == Error::Ok) {
       Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, detail::KeepMat(mat));
       error = detail::borrow_checked(DataPtr(static_cast<void*>(mat.data)), sizes, {}, strides,
-                                     detail::CreateOptions(type), &keep, draft);
+                                     detail::CreateOptions(type), &keep, new_tensor);
     }
-    return detail::return_to_user<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
   template <class UMatNeedsGetMatOrCopyTo,
             std::enable_if_t<std::is_same_v<UMatNeedsGetMatOrCopyTo, cv::UMat>, int> = 0>

@@ -166,18 +166,18 @@ class SafeTensors {
     const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
     const unsigned char* const bytes = file->data + info.offset;
     detail::CreateOptions opts(detail::own_type(info.type));
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     Error error = Error::Ok;
     if (info.type == ScalarType::Undefined) {
       error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
     } else if (!info.is_copied) {
       Deleter release(nullptr, [file](void*) noexcept {});
       const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
-      error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, draft);
+      error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, new_tensor);
     } else {
-      error = detail::make_row_major(info.sizes, opts, false, draft);
+      error = detail::make_row_major(info.sizes, opts, false, new_tensor);
       if (error == Error::Ok) {
-        detail::TensorFields& made = detail::fields(draft);
+        detail::TensorFields& made = detail::fields(new_tensor);
         std::memcpy(made.data, bytes, made.nbytes());
         if (detail::host_is_big_endian()) {
           detail::swap_byte_order(made.data, made.nbytes(), detail::number_size(made.type));
@@ -189,7 +189,7 @@ class SafeTensors {
       error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
                            "\": ", last_error_message());
     }
-    return detail::return_to_user<Result<TensorPtr>>("SafeTensors::get", error, draft);
+    return detail::return_to_user<Result<TensorPtr>>("SafeTensors::get", error, new_tensor);
   }
 
   std::shared_ptr<const Contents> contents_;

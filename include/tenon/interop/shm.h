@@ -167,7 +167,7 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
 
 /// Maps an open segment and makes the tensor, which takes over from `deleter`.
 inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& deleter,
-                             NewTensor& draft) noexcept {
+                             NewTensor& new_tensor) noexcept {
   const bool readonly = access == ShmAccess::ReadOnly;
   const int protection = readonly ? PROT_READ : PROT_READ | PROT_WRITE;
   ShmSegment& segment = *deleter.stored<ShmSegment>();
@@ -177,7 +177,7 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& de
   segment.length = shm.length;
   return borrow_checked(DataPtr(static_cast<char*>(base) + kShmOffset, readonly),
                         shm.layout.sizes(), {}, shm.layout.strides(), CreateOptions(shm.type),
-                        &deleter, draft);
+                        &deleter, new_tensor);
 }
 
 /// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
@@ -223,7 +223,7 @@ inline Error name_shm(int fd, const char* path) noexcept {
 
 /// Makes shared memory, of this name unless that is null, and a tensor over it.
 inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
-                      const Dims& strides, mode_t mode, NewTensor& draft) noexcept {
+                      const Dims& strides, mode_t mode, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
   if (name != nullptr) TENON_TRY(name->check());
   ShmLayout shm;
@@ -256,22 +256,22 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
                        : ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) != 0) {
     return file_error("cannot make shared memory", errno);
   }
-  TENON_TRY(make_shm_tensor(shm, ShmAccess::ReadWrite, deleter, draft));
+  TENON_TRY(make_shm_tensor(shm, ShmAccess::ReadWrite, deleter, new_tensor));
   return name != nullptr ? name_shm(fd, name->path()) : Error::Ok;
 }
 
 /// Makes a tensor over the memory of a name.
-inline Error attach_shm(const ShmName& name, ShmAccess access, NewTensor& draft) noexcept {
+inline Error attach_shm(const ShmName& name, ShmAccess access, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
   TENON_TRY(name.check());
   Deleter deleter;
   ShmLayout shm;
   TENON_TRY(open_named(name.path(), access, shm, deleter));
-  return make_shm_tensor(shm, access, deleter, draft);
+  return make_shm_tensor(shm, access, deleter, new_tensor);
 }
 
 /// As above, for a descriptor.
-inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& draft) noexcept {
+inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) return file_error("cannot duplicate it", errno);
@@ -284,7 +284,7 @@ inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& draft) noex
   struct stat file;
   ShmLayout shm;
   TENON_TRY(read_shm(fd, file, shm));
-  return make_shm_tensor(shm, access, deleter, draft);
+  return make_shm_tensor(shm, access, deleter, new_tensor);
 }
 
 }  // namespace detail
@@ -311,9 +311,9 @@ struct ShmCreate {
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
   Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
                  const Dims& strides = {}, mode_t mode = 0600) const {
-    detail::NewTensor draft;
-    const Error error = detail::make_shm(&name, sizes, type, strides, mode, draft);
-    return detail::return_to_user<Out>(function, name.add_context_if(error), draft);
+    detail::NewTensor new_tensor;
+    const Error error = detail::make_shm(&name, sizes, type, strides, mode, new_tensor);
+    return detail::return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
   /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
@@ -325,9 +325,9 @@ struct ShmCreate {
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
-    detail::NewTensor draft;
-    const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, draft);
-    return detail::return_to_user<Out>(function, error, draft);
+    detail::NewTensor new_tensor;
+    const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, new_tensor);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
 };
 
@@ -348,9 +348,9 @@ struct ShmAttach {
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
   Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::NewTensor draft;
-    const Error error = detail::attach_shm(name, access, draft);
-    return detail::return_to_user<Out>(function, name.add_context_if(error), draft);
+    detail::NewTensor new_tensor;
+    const Error error = detail::attach_shm(name, access, new_tensor);
+    return detail::return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
   /// As above, by a descriptor of memory without a name.
@@ -359,12 +359,12 @@ struct ShmAttach {
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
   /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::NewTensor draft;
-    Error error = detail::attach_shm(descriptor, access, draft);
+    detail::NewTensor new_tensor;
+    Error error = detail::attach_shm(descriptor, access, new_tensor);
     if (error != Error::Ok) {
       error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());
     }
-    return detail::return_to_user<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
 };
 

@@ -134,11 +134,11 @@ struct FromXtensor {
     const detail::CreateOptions opts(detail::scalar_type_of<std::remove_const_t<T>>());
     const Dims sizes(from.shape().begin(), from.shape().end());
     const Dims strides(from.strides().begin(), from.strides().end());
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     const Error error =
         detail::borrow_checked(DataPtr(static_cast<void*>(data), std::is_const_v<T>), sizes, {},
-                               strides, opts, &keep, draft);
-    return detail::return_to_user<Out>(function, error, draft);
+                               strides, opts, &keep, new_tensor);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
 };
 

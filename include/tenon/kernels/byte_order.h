@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The byte order of numbers, and other matters of bytes that come from outside.
+// Byte order, and Bool bytes from outside.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The bytes of one number, of which a complex element has two.
+/// The bytes of one number; a complex element has two numbers.
 constexpr size_t number_size(ScalarType type) noexcept {
   return elementSize(type) / (isComplexType(type) ? 2 : 1);
 }
@@ -48,13 +48,13 @@ constexpr bool host_is_big_endian() noexcept {
 #endif
 }
 
-/// Makes every byte of Bool elements 0 or 1: reading another one as a C++ bool is undefined.
+/// Makes every byte of Bool elements 0 or 1: reading any other byte as a C++ bool is undefined.
 inline void normalize_bools(void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
   for (size_t i = 0; i < nbytes; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
-/// Makes elements of this host little-endian ones, or the other way round, and Bools 0 or 1.
+/// Converts elements between the host's byte order and little-endian, and Bools to 0 or 1.
 inline void swap_to_little_endian(ScalarType type, void* data, size_t nbytes) noexcept {
   if (type == ScalarType::Bool) normalize_bools(data, nbytes);
   if (host_is_big_endian()) swap_byte_order(data, nbytes, number_size(type));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CastMode, casts of one number, and single elements to and from Scalar. convert.h casts elements.
+// CastMode, casts of one number, and conversion of single elements from and to Scalar. convert.h
+// casts many elements.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +16,19 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// How elements become those of another type. Rounding is to nearest even if the program's rounding
-/// mode is, as by default. Another mode changes some conversions: with FE_UPWARD 0.5f becomes 1 as
-/// a saturated Short, and a small Half depends on the processor; see docs/performance.md.
-/// Conversions set the floating-point flags that C++'s set.
+/// How elements are converted to another type. Assumes the default rounding mode, to nearest even.
+/// Another mode changes some conversions: with FE_UPWARD, 0.5f saturates to the Short 1, and small
+/// Halfs depend on the processor; see docs/performance.md. Conversions set the same floating-point
+/// flags as C++'s.
 enum class CastMode : uint8_t {
   /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
   Checked,
   /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to
-  /// integers, those out of range give the nearest end and NaN gives 0; imaginary parts are
-  /// dropped; all but 0 is true.
+  /// integers; values out of range are clamped and NaN gives 0; imaginary parts are dropped;
+  /// nonzero is true.
   Truncate,
-  /// Floating values are rounded to nearest even, and whatever is out of range, infinities
-  /// included, gives the nearest (finite) end; NaN stays NaN, or 0 for integers.
+  /// Floating values are rounded to nearest even; values out of range, infinities included, are
+  /// clamped to the finite range; NaN stays NaN, or is 0 for integers.
   Saturate,
 };
 
@@ -41,8 +42,8 @@ struct CopyPlan;
 
 namespace detail {
 
-/// Does what a plan that converts says: cast_elements(), or null where the types are equal, so that
-/// a program which never casts does not link the casts.
+/// Executes a converting plan: cast_elements(), or null if the types are equal, so that a program
+/// that never casts does not link the casts.
 using CastFunction = void (*)(const CopyPlan& plan) noexcept;
 
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
@@ -59,7 +60,7 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
                                       : ScalarType::Long;
 }
 
-/// The type of a complex element's parts, else the element's.
+/// The type of a complex element's parts, else T.
 constexpr ScalarType part_type_of(ScalarType type) noexcept {
   return type == ScalarType::ComplexHalf     ? ScalarType::Half
          : type == ScalarType::ComplexFloat  ? ScalarType::Float
@@ -67,12 +68,12 @@ constexpr ScalarType part_type_of(ScalarType type) noexcept {
                                              : type;
 }
 
-/// The values of a real type.
+/// The range and precision of a real type.
 struct NumberFormat {
   double lowest = 0;
   double largest = 0;    // finite
-  int digits = 0;        // bits of precision; of integers, those besides the sign
-  int min_exponent = 0;  // as std::numeric_limits has it
+  int digits = 0;        // bits of precision, without the sign
+  int min_exponent = 0;  // as std::numeric_limits
 };
 TENON_TEMPLATE_INLINE NumberFormat number_format(ScalarType type) noexcept {
   return visit(
@@ -93,10 +94,10 @@ TENON_TEMPLATE_INLINE NumberFormat number_format(ScalarType type) noexcept {
 /// The limits of a cast's target.
 struct CastLimits {
   int64_t lowest;    ///< of integers
-  int64_t below;     ///< what those below it become
+  int64_t below;     ///< the result for values below `lowest`
   uint64_t highest;  ///< of integers
   double largest;    ///< of floating values
-  bool rounding;     ///< of floating values to integers; else they are cut off
+  bool rounding;     ///< floating to integer: round, else truncate
 };
 
 TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
@@ -109,20 +110,20 @@ TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
   limits.largest = format.largest;
   limits.rounding = mode == CastMode::Saturate;
   if (from == ScalarType::UInt64 && isIntegralType(to, false)) {
-    // As int64_t, those beyond its range are negative.
+    // As int64_t, values above INT64_MAX are negative.
     limits.lowest = 0;
     limits.below = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
   }
   return limits;
 }
-// Casts of one number, which CUDA's kernels share.
+// Casts of one number, shared with CUDA kernels.
 
 /// As in C++.
 template <class T, class F>
 TENON_ALWAYS_INLINE T plain(F value, const CastLimits&) noexcept {
   return static_cast<T>(value);
 }
-/// Narrows so that a second rounding, to a shorter type, gives what one rounding would.
+/// Narrows by rounding to odd, so that a second rounding to a shorter type is exact.
 template <class F>
 TENON_ALWAYS_INLINE double long_to_odd_double(F value, const CastLimits&) noexcept {
   return round_to_odd_double(value);
@@ -131,18 +132,18 @@ TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) n
   return round_to_odd(value);
 }
 
-/// Of Bool, any byte but 0 is 1.
+/// A nonzero Bool byte is 1.
 TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexcept {
   return value < 1 ? value : uint8_t{1};
 }
 
 /// Float to integers of up to 16 bits, truncated or rounded to nearest even, or (kInt) to Int,
-/// truncated; clamped; NaN gives 0.
+/// truncated. Clamps; NaN gives 0.
 template <bool kRound, bool kInt>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
                                                            const CastLimits& limits) noexcept {
-  // Clamped by their bits, whose order is that of numbers of one sign: without branches, and no
-  // comparison of NaN. Of 32 bits the largest float that fits is 2^31 - 128.
+  // Clamps by comparing bits, which order numbers of one sign: branchless, without comparisons of
+  // NaN. For 32 bits the largest float that fits is 2^31 - 128.
   const uint32_t lowest = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
   const uint32_t highest = float_bits(static_cast<float>(limits.highest)) - kInt;
   const uint32_t given = float_bits(value);
@@ -171,7 +172,7 @@ TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits
   const auto highest = static_cast<double>(static_cast<int64_t>(limits.highest));
   const double above = number < lowest ? lowest : number;
   const double within = above > highest ? highest : above;
-  // GCC may not convert numbers before it has clamped them: that would set FE_INVALID.
+  // Keeps GCC from converting before clamping, which would set FE_INVALID.
 #if !TENON_PORTABLE && !defined(__CUDACC__)
 #if __has_builtin(__builtin_assoc_barrier)
   return static_cast<int32_t>(__builtin_assoc_barrier(within));
@@ -188,12 +189,14 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
   const uint64_t bits = double_bits(value);
   const uint64_t magnitude = bits & INT64_MAX;
 #if defined(__clang__)
-  // Clang converts before the branch, which sets FE_INVALID out of range: mask first; behind the
-  // branch it drops the mask. GCC does not need the mask, which costs it a fifth more instructions.
+  // Masks values out of range, since Clang converts before the branch, which would set FE_INVALID;
+  // after the branch it would drop the mask. GCC needs no mask, and would take a fifth more
+  // instructions.
   value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
   auto whole = static_cast<int64_t>(value);
 #endif
-  // Without the hint, -O3 has no branch, and rounding takes 1.6 times as long, with Clang 10 times.
+  // Without the hint, -O3 removes the branch, and rounding takes 1.6 times as long, with Clang 10
+  // times.
   if (TENON_UNLIKELY(magnitude >= kTwoTo63)) {
     if (magnitude > kDoubleInfinity) return 0;
     if (bits != magnitude) return static_cast<uint64_t>(limits.lowest);
@@ -228,7 +231,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double clamp_double(double value,
   return double_from_bits(if_greater(magnitude, kDoubleInfinity, bits, clamped));
 }
 
-/// To Bool, by the bits: NaN is true, and zeros have signs.
+/// To Bool, by the bits: NaN is true, both zeros are false.
 template <class F>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
   if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
@@ -236,8 +239,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&
   return value != 0;
 }
 
-/// Element i of memory that may be misaligned. Any byte but 0 is a true Bool: such bytes come in
-/// from outside, and reading one as a C++ bool would be undefined.
+/// Element i of possibly misaligned memory. A Bool is any nonzero byte: foreign memory has them,
+/// and reading them as a C++ bool would be undefined.
 template <class T>
 TENON_ALWAYS_INLINE T load_element(const void* data, int64_t i) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -269,7 +272,7 @@ TENON_COMPILED_ONCE void load_exact(ScalarType type, const void* in, int64_t cou
 }
 
 /// Stores `count` values of an exact type as elements of `type`, where canCast allows that.
-/// Integers out of range wrap, as in C++; to Bool, all but 0 is true.
+/// Integers out of range wrap, as in C++; nonzero is true.
 TENON_COMPILED_ONCE void store_exact(ScalarType type, void* out, int64_t count,
                                      ScalarType exact_type, const void* exact) noexcept {
   const auto store = [&](auto to, auto from) {
@@ -314,11 +317,11 @@ TENON_TEMPLATE_INLINE Scalar load_scalar(ScalarType type, const void* element) n
   }
 }
 
-/// Writes a value that source code gave to `element`, of elementSize(type) bytes.
+/// Writes a Scalar to `element`, of elementSize(type) bytes.
 /// Errors: InvalidType for Undefined, for a floating value to an integral type or Bool, and for a
-/// complex one to a real type; InvalidArgument when the type cannot keep the value. Rounding is
-/// keeping. With kIsFloat the type is known to be Float: code for the others, 6.6 KB on a
-/// Cortex-M, is not linked.
+/// complex one to a real type; InvalidArgument when the type cannot represent the value, rounding
+/// aside. With kIsFloat the type must be Float: code for the others, 6.6 KB on a Cortex-M, is not
+/// linked.
 template <bool kIsFloat = false>
 Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
   if (!isValidType(type)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Converts consecutive elements between all types.
 //
-// A cast is a chain of steps, most often one or two: through float, double, int32_t or int64_t, a
-// loop for each type and direction, not for each pair of types. Values are rounded once.
+// A cast is a chain of steps, mostly one or two, through float, double, int32_t or int64_t: a loop
+// for each type and direction, not for each pair of types. Values are rounded once.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
                                     : isFloatingType(type) && type != ScalarType::Double;
 }
 
-/// What the steps of a cast are told.
+/// Parameters of the steps of a cast.
 struct CastContext : CastLimits {
   const SmallFloatCode* from_code;  ///< of Float8
   const SmallFloatCode* to_code;
-  int64_t part_size;  ///< bytes of an element that is copied, or of a complex one's part
-  // Of a Normalize: for all elements or, where the channel `varies`, one for each.
+  int64_t part_size;  ///< bytes of a copied element, or of a complex element's part
+  // A Normalize's values: one for all elements or, if the channel `varies`, one for each.
   bool varies = false;
   float scale = 1;
   const float* mean = nullptr;
@@ -45,15 +45,15 @@ TENON_ALWAYS_INLINE float decode_float8(uint32_t code, const CastContext& contex
 TENON_ALWAYS_INLINE uint32_t encode_float8(float value, const CastContext& context) noexcept {
   return encode(value, *context.to_code);
 }
-/// Converts a multiple of kStepElements elements: loops without code for a rest.
+/// Converts a multiple of kStepElements elements: loops without a remainder.
 using Step = void (*)(void* out, const void* in, int64_t count,
                       const CastContext* context) noexcept;
 inline constexpr int64_t kStepElements = TENON_BARE_METAL ? 8 : 16;
 
-/// A step for the instruction sets that it is compiled for.
+/// A step, for each instruction set that it is compiled for.
 struct StepVariants {
   Step baseline;
-  Step avx2;  ///< null where that does not matter
+  Step avx2;  ///< null if not faster
 };
 
 template <class T, class F, auto kConvert>
@@ -64,8 +64,8 @@ struct ConvertKernel {
   template <int64_t kMultiple>
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
                                        int64_t count, const CastContext& given) noexcept {
-    const CastContext context = given;  // where no element that is written can alias it
-    count &= -kMultiple;                // tells the compiler that there is no rest
+    const CastContext context = given;  // a local copy, which written elements cannot alias
+    count &= -kMultiple;                // tells the compiler that there is no remainder
     for (int64_t i = 0; i < count; ++i) {
       store_element<T>(out, i, kConvert(load_element<F>(in, i), context));
     }
@@ -78,7 +78,7 @@ struct ConvertKernel {
   TENON_VECTORIZE_WHOLE TENON_TARGET_AVX2 static void avx2(void* out, const void* in, int64_t count,
                                                            const CastContext* context) noexcept {
     if constexpr (!to_half && !from_half) {
-      // Of bytes 32 fill a vector.
+      // A vector holds 32 bytes.
       constexpr int64_t kMultiple = sizeof(T) == 1 || sizeof(F) == 1 ? 32 : kStepElements;
       body<kMultiple>(out, in, count, *context);
       if (const int64_t done = count & -kMultiple; done != count) {
@@ -118,13 +118,13 @@ struct ConvertKernel {
   }
 };
 
-// Functions, since variable templates are instantiated where a template only names them.
+// Functions: variable templates are instantiated even where a template only names them.
 template <class T, class F, auto kConvert, bool kAvx2 = false>
 const StepVariants* step_of() noexcept {
   static constexpr StepVariants kVariants = ConvertKernel<T, F, kConvert>::variants(kAvx2);
   return &kVariants;
 }
-/// With AVX2 where that makes much of a difference.
+/// With an AVX2 form if that is much faster.
 template <class T, class F>
 const StepVariants* plain_step() noexcept {
   return step_of < T, F, &plain<T, F>,
@@ -168,19 +168,19 @@ inline void widen_step(void* out, const void* in, int64_t count,
   copy_strided(to, 2 * size, static_cast<const char*>(in), size, count, static_cast<size_t>(size));
   copy_strided(to + size, 2 * size, kZeros, 0, count, static_cast<size_t>(size));
 }
-/// Joins what both parts of complex elements gave.
+/// Or of both parts of complex elements.
 inline void join_step(void* out, const void* in, int64_t count, const CastContext*) noexcept {
   for (int64_t i = 0; i < count; i += 2) {
     store_element(out, i / 2, load_element<bool>(in, i) || load_element<bool>(in, i + 1));
   }
 }
 
-/// How elements of one type become those of another, made once for all of them.
+/// The conversion from one type to another, set up once for all elements.
 struct Conversion {
   CastContext context;
   int64_t from_size;  ///< of an element
   int64_t to_size;
-  int64_t parts = 1;  ///< of an element: 2 of complex ones both of whose parts are converted
+  int64_t parts = 1;  ///< per element: 2 if both parts of complex elements are converted
   bool has_avx2 = false;
   int count = 0;
   Step steps[8];
@@ -189,7 +189,7 @@ struct Conversion {
   TENON_NOINLINE void add(const StepVariants* step) noexcept {
     steps[count++] = step->avx2 != nullptr && has_avx2 ? step->avx2 : step->baseline;
   }
-  /// From integers of `from` bytes to ones of `size`; they wrap.
+  /// From integers of `from` bytes to integers of `size` bytes; wraps.
   TENON_TEMPLATE_INLINE TENON_NOINLINE void add_wrapping(size_t from, size_t size) noexcept {
     if (from == 8 && size < 8) add(plain_step<uint32_t, uint64_t>());
     if (size == 2) add(plain_step<uint16_t, uint32_t>());
@@ -222,7 +222,8 @@ struct Conversion {
     add_wrapping(4, 1);
   }
 
-  /// Converts consecutive elements. Afterwards upper halves of vector registers may be in use.
+  /// Converts consecutive elements. May leave the upper halves of vector registers in use: see
+  /// clear_upper_halves().
   void run(char* out, const char* in, int64_t elements) noexcept {
     const int64_t rest = elements % kStepElements;
     const bool redoes_some = elements > kStepElements && context.mean == nullptr;
@@ -268,8 +269,8 @@ struct Conversion {
   }
 };
 
-/// Adds the steps between real types; equal ones are the parts of complex types. Signalling NaNs of
-/// small floats become quiet then too.
+/// Adds the steps between real types. Equal types occur as parts of complex types; signalling NaNs
+/// of small floats become quiet then too.
 TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType from,
                                     CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
@@ -345,7 +346,7 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
 TENON_TEMPLATE_INLINE void make_conversion(Conversion& c, ScalarType to, ScalarType from,
                                            CastMode mode) noexcept {
   c.has_avx2 = isa() >= Isa::Avx2;
-  // Of complex elements both parts are converted, or the real ones. Bool joins what both give.
+  // Converts both parts of complex elements, or the real parts. Bool is true if either part is.
   const bool is_complex = isComplexType(from);
   const bool to_complex = isComplexType(to);
   const bool joins = is_complex && to == ScalarType::Bool;

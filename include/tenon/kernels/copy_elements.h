@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Copies, casts and reads the elements of strided memory, as a CopyPlan says.
+// Copies, casts and reads the elements of strided memory, by a CopyPlan.
 //
-// To cast elements that lie apart, some thousand bytes of them are gathered to a dense block, which
-// is converted at once, and what it becomes is scattered.
+// Strided elements are cast in blocks: some thousand bytes are gathered, converted at once, and
+// scattered.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A walk over the blocks of a plan, each of which is its `inner` innermost dimensions: `plane.out`
-/// and `plane.in` are where a block begins, and the plane is the block if it is two dimensions.
+/// Iterates over the blocks of a plan, which span its `inner` innermost dimensions. `plane.out` and
+/// `plane.in` are the block's start; if `inner` is 2, the plane is the block.
 class BlockWalk {
  public:
   BlockWalk(const CopyPlan& plan, size_t inner) noexcept
@@ -64,9 +64,9 @@ class BlockWalk {
   ptrdiff_t index_[kMaxLongDims];
 };
 
-/// Shares a plan among threads: along the outermost dimension that is long enough for many, else
-/// the one that gives most of them a piece, but not along `apart`. Rows and planes are not cut
-/// small. `run` does what a piece of the plan says.
+/// Splits a plan among threads along the outermost dimension that is long enough, else the one that
+/// gives the most pieces, but never along `apart`. Keeps rows and planes long. `run` executes a
+/// piece.
 template <class Run>
 void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
   const size_t inner = plan.is_plane ? 2 : 1;
@@ -92,7 +92,7 @@ void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
   });
 }
 
-/// Copies what a piece of a plan that does not convert says.
+/// Executes a piece of a plan that does not convert.
 TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
   PixelShuffle shuffle(piece.nbytes >= 256);
   BlockWalk at(piece, 2);
@@ -100,15 +100,15 @@ TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
   while (at.next());
 }
 
-/// Does what a plan of plan_elements() says. `cast` may be null where the types are equal.
+/// Executes a plan of plan_elements(). `cast` may be null if the types are equal.
 TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   const CastFunction run = plan.converts ? cast : &copy_planes<>;
   is_parallel(plan.nbytes) ? share_plan(plan, SIZE_MAX, run) : run(plan);
 }
 
-/// Does what a plan with `is_shift` says, and changes it: in the order of addresses, from the end
-/// that the elements move towards.
+/// Executes a plan with `is_shift`, as memmove does: in the order of addresses, from the end
+/// towards which the elements move. Changes the plan.
 TENON_TEMPLATE_INLINE void shift_elements(CopyPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
   const bool has_rows = plan.kind == CopyKind::Rows;
@@ -140,7 +140,7 @@ TENON_TEMPLATE_INLINE void move_dense(void* dst, const void* src, size_t nbytes)
 }
 
 /// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
-/// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null where the types
+/// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null if the types
 /// are equal.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
                                                         const TensorView& src, CastMode mode,
@@ -150,7 +150,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
   run_plan(plan, cast);
 }
 
-/// Copies the dimensions from `d` on, in their order.
+/// Copies the dimensions from `d` on, in order.
 TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d,
                                          char* to, const char* from) noexcept {
   const auto unit = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
@@ -167,33 +167,33 @@ TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView
     copy_from_dim(dst, src, d + 1, to + i * dst_step, from + i * src_step);
   }
 }
-/// copy_elements() of one type and the same rank. A plan takes 2 KB of code.
+/// copy_elements() for equal types and ranks, without a plan's 2 KB of code.
 TENON_TEMPLATE_INLINE void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
   if constexpr (TENON_BARE_METAL) {
-    if (dst.data == nullptr) return;  // without elements
+    if (dst.data == nullptr) return;  // no elements
     copy_from_dim(dst, src, 0, static_cast<char*>(dst.data), static_cast<const char*>(src.data));
   } else {
     copy_elements(dst, src, CastMode::Checked, nullptr);
   }
 }
 
-/// How a Normalize's channels lie in the rows that are converted.
+/// How a Normalize's channels lie in the converted rows.
 enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
-/// For conversions that need nothing before a step.
+/// For conversions that need no preparation of a step.
 struct NoPreparation {
   void operator()(int64_t, int64_t, int64_t, int64_t) const noexcept {}
 };
 
-/// Converts planes that lie alike: what the innermost dimensions of a plan's piece hold.
+/// Converts planes of equal strides: the innermost dimensions of a piece of a plan.
 struct BlockConversion : Conversion {
-  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // small frames there
+  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // small stack frames
   static constexpr size_t kAlignment = TENON_BARE_METAL ? 8 : 64;
 
   PixelShuffle gathering;
   PixelShuffle scattering;
-  /// Whether rows are along the last dimension but one: where the source is consecutive along it,
-  /// the smaller elements are transposed.
+  /// Whether rows are along the last but one dimension: if the source is consecutive along it, the
+  /// smaller elements are transposed.
   bool exchanges;
   Channels channels = Channels::Same;
 
@@ -204,8 +204,8 @@ struct BlockConversion : Conversion {
                 piece.dims[piece.rank - 1].src_stride != 0;
   }
 
-  /// `prepare(row, rows, i, length)` is told which rows come next and which elements of them: of at
-  /// most `most_listed` elements where channels differ.
+  /// Calls `prepare(row, rows, i, length)` with the next rows and their elements: at most
+  /// `most_listed` elements where channels differ.
   template <class Prepare = NoPreparation>
   TENON_NOINLINE void convert(const Plane& plane, int64_t most_listed = 0,
                               const Prepare& prepare = {}) noexcept {
@@ -233,9 +233,10 @@ struct BlockConversion : Conversion {
     int64_t width = length < most ? length : most;
     const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
     if (by_row && (distance(p.in_step) < distance(p.in_stride) || p.out_stride < p.out_step)) {
-      // As many rows as a cache line has of the smaller elements, which may lie along them.
+      // As many rows as a cache line has of the smaller elements, which may be consecutive across
+      // rows.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
-      if (least < 1) least = 1;  // where the blocks are small
+      if (least < 1) least = 1;  // blocks may be smaller than a row
       if (least < width) width = least < kStepElements ? least : least & -kStepElements;
     }
     int64_t height = most / width;
@@ -267,8 +268,8 @@ struct BlockConversion : Conversion {
   }
 };
 
-/// Casts a plane whose source is the same along i: once, and copies it to all. A function of its
-/// own, so that its buffer is not in the frame of convert()'s caller.
+/// Casts a plane whose source repeats along i: once, then copies the result. A separate function,
+/// so that its buffer is not in the frame of convert()'s caller.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
                                                         const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
@@ -282,7 +283,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
   }
 }
 
-/// Casts what a piece of a plan says: a CastFunction for all pairs of types.
+/// Executes a piece of a converting plan: the CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   BlockConversion conversion(piece);
   make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
@@ -320,11 +321,11 @@ class ElementReader {
     }
   }
 
-  /// How many elements were not read yet.
+  /// The number of unread elements.
   int64_t left() const noexcept { return left_; }
 
-  /// The next `count` elements, of which there are as many left: where they lie if they are
-  /// consecutive, else gathered in `buffer`.
+  /// The next `count` <= left() elements: in place if they are consecutive, else gathered in
+  /// `buffer`.
   const char* next(int64_t count, char* buffer) noexcept {
     left_ -= count;
     if (rank_ == 0 || (rank_ == 1 && dims_[0].stride == size_)) {

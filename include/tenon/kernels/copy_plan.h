@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CopyPlan: what a copy between two strided memories will do, decided before it is done.
+// CopyPlan: how to copy between two strided memories.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ enum class CopyKind : uint8_t {
   Alias,      ///< nothing to do: both are the same elements, or there are none
   Memcpy,     ///< one block
   Rows,       ///< one block per row
-  Transpose,  ///< in blocks: consecutive along one dimension here, along another there
+  Transpose,  ///< in blocks: each side is consecutive along another dimension
   Cast,       ///< a conversion, vectorised, in rows or blocks
   General,    ///< element by element
-  Staged,     ///< the memories overlap: by way of a temporary
+  Staged,     ///< through a temporary, as the memories overlap
 };
 
 constexpr const char* toString(CopyKind kind) noexcept {
@@ -36,11 +36,11 @@ namespace detail {
 inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }
 }  // namespace detail
 
-/// The most dimensions longer than 1: the bytes of a tensor fit ptrdiff_t.
+/// The most dimensions longer than 1: a tensor's bytes fit ptrdiff_t.
 inline constexpr size_t kMaxLongDims = 8 * sizeof(ptrdiff_t) - 2;
 
-/// What a copy does. The dimensions are those left when sizes of 1 are dropped, reversed ones
-/// turned, all sorted by the destination's strides and those that lie like one merged into one.
+/// A copy's dimensions, simplified: sizes of 1 are dropped, reversed dimensions turned, the rest
+/// sorted by the destination's strides, and adjacent dimensions merged where both sides allow it.
 struct CopyPlan {
   /// Strides in bytes.
   struct Dim {
@@ -53,14 +53,14 @@ struct CopyPlan {
   ScalarType dst_type = ScalarType::Undefined;
   ScalarType src_type = ScalarType::Undefined;
   CastMode mode = CastMode::Checked;
-  /// Whether elements are converted on the way, to another type or by a Normalize.
+  /// Whether elements are converted, to another type or by a Normalize.
   bool converts = false;
   /// Whether the last two dimensions are a plane to transpose, also while casting.
   bool is_plane = false;
-  /// Whether the memories overlap and every element moves by the same distance, which takes no
-  /// temporary: set by plan_copy().
+  /// Whether the memories overlap but every element moves by the same distance, which needs no
+  /// temporary. Set by plan_copy().
   bool is_shift = false;
-  /// Bytes that are copied as one: an element, or where types are equal several.
+  /// Bytes copied at once: an element, or several if the types are equal.
   size_t unit = 0;
   /// Bytes of an element of the source.
   size_t src_size = 0;
@@ -68,7 +68,7 @@ struct CopyPlan {
   size_t nbytes = 0;
   /// Bytes of the temporary of a Staged copy.
   size_t temporary_nbytes = 0;
-  /// The first element in the order of the dimensions below.
+  /// The first element, in the order of the dimensions below.
   void* dst = nullptr;
   const void* src = nullptr;
   size_t rank = 0;
@@ -79,7 +79,7 @@ struct CopyPlan {
 
 namespace detail {
 
-/// The bytes that the source of a plan moves as one.
+/// The source's bytes copied at once.
 inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
   return static_cast<ptrdiff_t>(plan.converts ? plan.src_size : plan.unit);
 }
@@ -89,11 +89,11 @@ inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
-/// Moves the dimension along which the source is consecutive next to the last one, along which the
-/// destination is; the source may be reversed. False when one of them is not, or both are short and
-/// another dimension is better: a longer one, which then becomes the last but one. A cast's blocks
-/// are made of these two. The longer one must stay in the cache, since all of it is passed for each
-/// index of the shorter ones.
+/// Chooses the plane to transpose: the destination is consecutive along the last dimension, and the
+/// dimension along which the source is (perhaps reversed) becomes the last but one. False if there
+/// is none, or if both are short and another dimension is longer; that one becomes the last but
+/// one. A cast's blocks are made of these two dimensions. The longer one must stay in the cache,
+/// since it is walked for each index of the shorter ones.
 inline bool make_plane(CopyPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
@@ -103,7 +103,7 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   const ptrdiff_t unit = source_unit(plan);
   const ptrdiff_t least = plan.converts ? 512 : 128;
   size_t best = plan.rank - 2;
-  size_t fallback = plan.rank;  // a plane that is better than none
+  size_t fallback = plan.rank;  // the best plane so far
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const CopyPlan::Dim& dim = plan.dims[i];
@@ -123,10 +123,10 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   return is_plane;
 }
 
-// Inlined: a call more is measurable for small copies.
+// Inlined: a call is measurable in small copies.
 
-/// Sorts a plan's dimensions by their strides in the destination, which are positive, and merges
-/// neighbours that lie like one on both sides, but for the one with the stride `apart`.
+/// Sorts a plan's dimensions by the destination's strides, which are positive, and merges adjacent
+/// ones where both sides allow it, except the one with the stride `apart`.
 template <class = void>
 TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
@@ -149,8 +149,8 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
   if (plan.rank != 0) plan.rank = kept + 1;
 }
 
-/// Chooses the kind for sorted and merged dimensions. A short consecutive run, a pixel say, becomes
-/// one element.
+/// Chooses the kind for sorted and merged dimensions. A short consecutive run, such as a pixel,
+/// becomes one element.
 template <class = void>
 TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   if (!plan.converts && plan.rank >= 2) {
@@ -162,7 +162,7 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   }
   const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
   const bool is_row = inner == nullptr || is_dense(plan, *inner);
-  // Long rows of one value each are fills.
+  // Rows that repeat one value are fills.
   const bool is_fill =
       !is_row && inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16);
   plan.is_plane = !is_fill && (plan.converts || !is_row) && make_plane(plan) && !is_row;
@@ -173,14 +173,14 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
                                                          : CopyKind::Rows;
 }
 
-/// Without `apart` all dimensions may be merged.
+/// The default for `apart` merges all dimensions.
 TENON_TEMPLATE_INLINE void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noexcept {
   merge_dims(plan, apart);
   choose_kind(plan);
 }
 
-/// Gives a plan the dimensions of `dst` that are longer than 1, in their order, and what else is
-/// known before it is finished. False without elements.
+/// Sets a plan's dimensions to those of `dst` longer than 1, in order, and the other fields that
+/// finish_plan() needs. False without elements.
 template <class = void>
 TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
                                     CastMode mode) noexcept {
@@ -189,19 +189,19 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
   plan.src_type = src.type;
   plan.converts = dst.type != src.type;
   const size_t rank = dst.sizes.size();
-  const size_t leading = rank - src.sizes.size();  // dimensions of the destination alone
+  const size_t leading = rank - src.sizes.size();  // dimensions that only the destination has
   const int64_t* const sizes = dst.sizes.data();
   const int64_t* const dst_strides = dst.strides.data();
   const int64_t* const src_sizes = src.sizes.data();
   const int64_t* const src_strides = src.strides.data();
-  // First of all: without elements, strides may be too large to multiply, and data may be null.
+  // First: without elements, strides may be too large to multiply, and data may be null.
   for (size_t d = 0; d < rank; ++d) {
     if (sizes[d] == 0) return false;
   }
   const auto dst_size = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
   const auto src_size =
       plan.converts ? static_cast<ptrdiff_t>(elementSize(own_type(src.type))) : dst_size;
-  ptrdiff_t dst_begin = 0;  // bytes to the first elements
+  ptrdiff_t dst_begin = 0;  // byte offset of the first element
   ptrdiff_t src_begin = 0;
   ptrdiff_t nbytes = dst_size;
   for (size_t d = 0; d < rank; ++d) {
@@ -219,7 +219,7 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
     plan.dims[plan.rank++] = dim;
     nbytes *= n;
   }
-  // A plan may be made before there is memory.
+  // Plans may be made before memory is allocated.
   if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
   if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
   plan.unit = static_cast<size_t>(dst_size);
@@ -235,11 +235,11 @@ TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, co
   if (begin_plan(plan, dst, src, mode)) finish_plan(plan);
 }
 
-/// Whether the source may have elements where the destination has some. Not for memories whose
-/// addresses mean different things.
+/// Whether source and destination may share memory, by their address ranges. Both must be in one
+/// address space.
 inline bool sides_may_overlap(const CopyPlan& plan) noexcept {
   if (plan.nbytes == 0) return false;
-  ptrdiff_t dst_reach = 0;  // bytes to the last element
+  ptrdiff_t dst_reach = 0;  // byte offset of the last element
   ptrdiff_t src_low = 0;
   ptrdiff_t src_high = 0;
   for (size_t d = 0; d < plan.rank; ++d) {
@@ -254,7 +254,7 @@ inline bool sides_may_overlap(const CopyPlan& plan) noexcept {
              dst + static_cast<uintptr_t>(dst_reach) + plan.unit;
 }
 
-/// Whether the elements are the same on both sides.
+/// Whether both sides are the same elements.
 inline bool is_in_place(const CopyPlan& plan) noexcept {
   bool same = plan.dst_type == plan.src_type && plan.dst == plan.src;
   for (size_t d = 0; d < plan.rank; ++d) {
@@ -263,8 +263,8 @@ inline bool is_in_place(const CopyPlan& plan) noexcept {
   return same;
 }
 
-/// Whether each element moves by the same distance, and the dimensions list them in the order of
-/// their addresses.
+/// Whether each element moves by the same distance, and the dimensions are in the order of
+/// addresses.
 inline bool is_shift(const CopyPlan& plan) noexcept {
   auto reach = static_cast<ptrdiff_t>(plan.unit);
   for (size_t d = plan.rank; d-- > 0;) {
@@ -275,10 +275,9 @@ inline bool is_shift(const CopyPlan& plan) noexcept {
   return !plan.converts;
 }
 
-/// Stages one side of a plan, its source or its destination: puts memory at `here` in its place,
-/// where the elements are dense in the plan's order. `part` becomes the plan that copies between
-/// there and here, in the same order and not finished: `dst` and `dst_stride` are here. Returns its
-/// bytes.
+/// Stages one side of a plan: replaces its source or destination by memory at `here`, dense in the
+/// plan's order. Sets `part` to the unfinished plan that copies between the replaced memory (as
+/// `src`) and `here` (as `dst`), in the same order. Returns the bytes at `here`.
 TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* here,
                                         CopyPlan& part) noexcept {
   const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
@@ -291,7 +290,7 @@ TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* he
   size_t at = part.rank;
   for (size_t d = plan.rank; d-- > 0;) {
     CopyPlan::Dim& dim = plan.dims[d];
-    if (dim.*stride == 0) continue;  // one element for all
+    if (dim.*stride == 0) continue;  // a repeated element
     part.dims[--at] = {dim.size, dense, dim.*stride};
     dim.*stride = dense;
     dense *= dim.size;
@@ -305,7 +304,7 @@ TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* he
   return part.nbytes;
 }
 
-/// The bytes that a memory with elements reaches.
+/// The bytes that a view with elements spans.
 struct ByteRange {
   uintptr_t begin;
   uintptr_t end;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // How loops use a processor: short vectors, the choice of an instruction set, and threads.
 //
-// Short vectors are the compilers' vector extensions under a few names. They go by reference, never
-// by value: how a 32-byte vector is passed depends on the instruction set, and GCC warns wherever
-// one is.
+// Short vectors are the compilers' vector extensions under a few names. They are passed by
+// reference, never by value: the ABI of a 32-byte vector depends on the instruction set, and GCC
+// warns.
 //
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
 // TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All
-// give the same bits. What they share is always inlined into them, since a function that is called,
-// or a lambda, is compiled for the baseline. Copies and casts have no AVX-512 variant: they are
+// give the same bits. Functions that they share are always-inline, since a called function or a
+// lambda would be compiled for the baseline. Copies and casts have no AVX-512 variant: they are
 // bound by memory, which AVX2 saturates.
 //
 // Large work is shared among threads where the program is compiled with OpenMP (-fopenmp), which
@@ -24,7 +24,7 @@
 
 #include "tenon/config.h"
 
-// Of the loop behind it, four rounds become one. nvcc warns of this pragma.
+// Unrolls the next loop by four. nvcc warns about this pragma.
 #if defined(__CUDACC__) || TENON_PORTABLE
 #define TENON_UNROLL
 #else
@@ -65,7 +65,7 @@ template <size_t kSize>
 TENON_NOINLINE void copy_each(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
                               int64_t count) noexcept {
 #if !defined(__OPTIMIZE_SIZE__)
-  // Four at a time: else each address waits for the one before.
+  // Four at a time: otherwise each address depends on the previous one.
   for (; count >= 4; count -= 4, dst += 4 * dst_stride, src += 4 * src_stride) {
     std::memcpy(dst, src, kSize);
     std::memcpy(dst + dst_stride, src + src_stride, kSize);
@@ -87,7 +87,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
     case 16: return copy_each<16>(dst, dst_stride, src, src_stride, count);
     default: break;
   }
-  // Their first bytes, and their last.
+  // The first bytes, and the last, which may overlap.
   const size_t part = size == 3 ? 2 : size < 8 ? 4 : 8;
   const size_t rest = size - part;
   copy_strided(dst, dst_stride, src, src_stride, count, part);
@@ -108,13 +108,13 @@ TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
   ((result[i++] = kIndex < n ? a[kIndex % n] : b[kIndex % n]), ...);
   out = result;
 #else
-  using Index = decltype(a < b);  // signed integers of the lanes' size
+  using Index = decltype(a < b);  // signed integers of lane size
   out = __builtin_shuffle(a, b, Index{static_cast<std::decay_t<decltype(Index{}[0])>>(kIndex)...});
 #endif
 }
 
-/// The indices with which shuffle() gives, within every 16 bytes, the low halves of a and b, or the
-/// high ones, lane by lane in turn.
+/// Indices for shuffle() that interleave, in every 16 bytes, the lanes of the low or the high
+/// halves of a and b.
 template <bool kHigh, size_t kBlock, size_t... kLane>
 constexpr auto zip_indices(std::index_sequence<kLane...>) noexcept {
   constexpr size_t first = kHigh ? kBlock / 2 : 0;
@@ -136,16 +136,16 @@ TENON_INLINE_IN_TARGET void multiply_low(V& out, const V& a, const V& b) noexcep
     out = __builtin_bit_cast(
         V, __builtin_ia32_pmuludq128(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
   } else {
-    // Not by a builtin: GCC takes one that returns a wide vector for a call in which that is passed
-    // by value, and warns. A pragma against the warning is lost in a precompiled header.
+    // Not by a builtin: GCC warns about its wide vector result as if passed by value, and a
+    // precompiled header loses a pragma against the warning.
     asm("vpmuludq {%2, %1, %0|%0, %1, %2}" : "=v"(out) : "%v"(a), "vm"(b));
   }
 #endif
 }
 #endif
 
-/// Stores past the caches: for memory that does not fit them, a store that first reads the line
-/// wastes a third of the bandwidth. end_streaming() orders them before what follows.
+/// Stores that bypass the caches: for memory larger than these, reading each line before writing it
+/// wastes a third of the bandwidth. end_streaming() orders them before later stores.
 template <class E>
 TENON_ALWAYS_INLINE void stream(void* aligned, const Vector<E, 16>& v) noexcept {
 #if defined(__clang__)
@@ -163,27 +163,27 @@ inline void end_streaming() noexcept {
 }
 #endif  // !TENON_PORTABLE
 
-/// Instruction sets, each including those before it.
+/// Instruction sets; each includes the previous ones.
 enum class Isa : uint8_t {
   Baseline,  ///< what the compiler was told to use: SSE2 on x86-64, NEON on AArch64
   Avx2,      ///< with F16C
   Avx512,    ///< the foundation (F) alone
 };
 
-/// The width of a vector and what else a kernel asks for.
+/// The vector width and other properties for kernels.
 struct Baseline {
   static constexpr size_t vector_bytes = TENON_PORTABLE ? 8 : 16;
 };
 struct Avx2 {
   static constexpr size_t vector_bytes = 32;
 };
-struct Avx512 : Avx2 {  // a kernel without a variant for it takes it as Avx2
+struct Avx512 : Avx2 {  // a kernel without an Avx512 variant runs its Avx2
   static constexpr size_t vector_bytes = 64;
 };
 
 #if TENON_HAS_AVX2
-/// What CPUID says in EAX to EDX. <cpuid.h> has macros of plain names, and __builtin_cpu_supports
-/// links 4.5 KB.
+/// CPUID's EAX to EDX. <cpuid.h> has macros of plain names, and __builtin_cpu_supports links 4.5
+/// KB.
 struct CpuId {
   uint32_t a, b, c, d;
 };
@@ -194,12 +194,12 @@ inline CpuId cpuid(uint32_t leaf) noexcept {
 }
 #endif
 
-/// The best set that this processor and this system have.
+/// The best set that the processor and the system support.
 TENON_COLD inline Isa detect_isa() noexcept {
 #if TENON_HAS_AVX2
   constexpr uint32_t kXgetbvAvxF16c = 1u << 27 | 1u << 28 | 1u << 29;
   if (cpuid(0).a < 7 || (cpuid(1).c & kXgetbvAvxF16c) != kXgetbvAvxF16c) return Isa::Baseline;
-  uint32_t saved;  // the registers that the system keeps when it switches threads
+  uint32_t saved;  // the registers that context switches save
   asm volatile("xgetbv" : "=a"(saved) : "c"(0) : "edx");
   const uint32_t sets = cpuid(7).b;
   if ((saved & 0xe6u) == 0xe6u && (sets & 1u << 16) != 0) return Isa::Avx512;
@@ -208,8 +208,8 @@ TENON_COLD inline Isa detect_isa() noexcept {
   return Isa::Baseline;
 }
 
-/// The best set that there is and TENON_ISA in the environment allows: "baseline", "avx2" or
-/// "avx512"; any other value allows all.
+/// The best supported set, limited by the environment's TENON_ISA: "baseline", "avx2" or "avx512";
+/// any other value is no limit.
 TENON_COLD inline Isa choose_isa() noexcept {
   const Isa best = detect_isa();
 #if TENON_HAS_AVX2
@@ -221,7 +221,7 @@ TENON_COLD inline Isa choose_isa() noexcept {
   return best;
 }
 
-/// The set in use. Tests lower it, before they start threads.
+/// The set in use. Tests may lower it before they start threads.
 inline Isa& isa() noexcept {
   static Isa level = choose_isa();
   return level;
@@ -240,14 +240,14 @@ TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
 #endif
 }
 
-/// The same after a loop for the baseline that is called directly: with -march=native that is AVX.
+/// After a baseline loop that is called directly: with -march=native it uses AVX.
 TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
 #if defined(__AVX__) && !TENON_PORTABLE
   clear_upper_halves();
 #endif
 }
 
-/// The same after functions for the set in use.
+/// After functions for the set in use.
 inline void clear_after_variants() noexcept {
   isa() >= Isa::Avx2 ? clear_upper_halves() : clear_after_baseline();
 }
@@ -267,23 +267,23 @@ void dispatch(Args... args) noexcept {
   clear_after_baseline();
 }
 
-/// Work of fewer bytes stays in its thread: waking the others would take as long.
+/// Less work stays in its thread: waking others would take as long.
 inline constexpr size_t kParallelBytes = size_t{1} << 20;
 
-/// Whether parallel_for() shares work of `nbytes`.
+/// Whether parallel_for() splits work of `nbytes`.
 ///
-/// A template parameter, so that files with and without OpenMP do not share one definition. Their
-/// callers may, since both forms write the same bytes.
+/// The template parameter gives files with and without OpenMP different definitions. Their callers
+/// may be merged, since both write the same bytes.
 template <bool kThreads = TENON_HAS_OPENMP != 0>
 constexpr bool is_parallel(size_t nbytes) noexcept {
   return kThreads && nbytes >= kParallelBytes;
 }
 
-/// Calls `body(begin, end)` for pieces that together are [0, count): for all of it at once in the
-/// caller's thread, unless is_parallel(nbytes); then for one piece in each thread. Pieces begin at
-/// multiples of `grain` and, unless `count` is, are no shorter.
+/// Calls `body(begin, end)` for all of [0, count) in the calling thread or, if is_parallel(nbytes),
+/// for one piece in each thread. Pieces begin at multiples of `grain`, and are at least `grain`
+/// long unless `count` is less.
 ///
-/// Inside a parallel region of the caller's, OpenMP gives no further threads unless told to.
+/// Inside a parallel region of the caller, OpenMP by default uses one thread.
 template <bool kThreads = TENON_HAS_OPENMP != 0, class Body>
 void parallel_for(int64_t count, int64_t grain, size_t nbytes, const Body& body) noexcept {
 #if TENON_HAS_OPENMP

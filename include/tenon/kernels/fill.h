@@ -12,10 +12,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Larger memory is written past the caches, which it would only flush.
+/// Larger fills bypass the caches.
 inline constexpr size_t kStreamingBytes = size_t{32} << 20;
 
-/// Element i of the 8 bytes that hold copies of a value of 1, 2, 4 or 8 bytes, or of one of 16.
+/// 8-byte word i of memory that repeats a value of 1, 2, 4, 8 or 16 bytes.
 TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_value(const char* value, size_t size,
                                                            size_t i) noexcept {
   const auto load_as = [&](auto number) noexcept {
@@ -29,8 +29,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_value(const char* value, si
   return load_as(uint64_t());
 }
 
-/// Rows of `nbytes` bytes, at least kLeastFill: row r gets copies of the element, of `size` bytes,
-/// at in + r * in_stride.
+/// Rows of `nbytes` >= kLeastFill bytes: row r repeats the element of `size` bytes at in + r *
+/// in_stride.
 inline constexpr size_t kLeastFill = 32;
 struct FilledRows {
   char* out;
@@ -55,7 +55,7 @@ TENON_TEMPLATE_INLINE void fill_rows(const FilledRows& f) noexcept {
 struct FillKernel {
   template <size_t kBytes>
   static TENON_INLINE_IN_TARGET void body(const FilledRows& given) noexcept {
-    const FilledRows f = given;  // where no byte that is written can alias it
+    const FilledRows f = given;  // a local copy, which written bytes cannot alias
     char* out = f.out;
     const char* in = f.in;
     Vector<uint64_t, 16> half{};
@@ -69,7 +69,7 @@ struct FillKernel {
         if constexpr (kBytes == 32) v = Vector<uint64_t, 32>{first, second, first, second};
       }
       size_t i = 0;
-      const size_t last = f.nbytes - kBytes;  // whole elements lie before it
+      const size_t last = f.nbytes - kBytes;  // whole elements precede it
       if (f.past_caches && reinterpret_cast<uintptr_t>(out) % 16 == 0) {
         for (; i < last; i += 16) stream<uint64_t>(out + i, half);
         end_streaming();
@@ -109,7 +109,7 @@ TENON_COMPILED_ONCE void fill_elements(void* data, int64_t count, const void* va
   parallel_for(static_cast<int64_t>(nbytes), 4096, nbytes, [&](int64_t begin, int64_t end) {
     char* const out = static_cast<char*>(data) + begin;
     const auto n = static_cast<size_t>(end - begin);
-    if (is_one_byte) {  // memset() may use zero pages
+    if (is_one_byte) {  // memset() is optimised for zeros
       std::memset(out, *in, n);
     } else if (n < kLeastFill) {
       copy_strided(out, static_cast<int64_t>(element_size), in, 0, count, element_size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Normalize, and copies that do what it says on the way.
+// Normalize, and copies that apply it.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Floats, up to four of them inline. Only a range's iterators can throw.
+/// Up to four floats inline, more on the heap. Only a range's iterators can throw.
 class FloatList : public InlineArray<float, 4, kAnyLength> {
  public:
   FloatList() noexcept = default;
   FloatList(std::initializer_list<float> values) noexcept { copy(values); }
-  /// From any range of numbers that can be walked twice.
+  /// From any multi-pass range of numbers.
   template <class C, class = decltype(static_cast<float>(*std::begin(std::declval<const C&>())))>
   FloatList(const C& values) {
     copy(values);
@@ -48,23 +48,23 @@ class FloatList : public InlineArray<float, 4, kAnyLength> {
 ///     n.mean = {0.485f, 0.456f, 0.406f};
 ///     n.stddev = {0.229f, 0.224f, 0.225f};
 ///
-/// Ownership: the lists own their values. They are assigned from braces or any range of numbers.
+/// Ownership: the lists own their values, and can be assigned braces or any range of numbers.
 /// Source: torchvision.transforms.Normalize, after ToTensor's scale.
 struct Normalize {
   float scale = 1;
-  /// One for each channel, or one for all; empty for 0.
+  /// One value for each channel, or one for all; empty means 0.
   detail::FloatList mean = {};
-  /// One for each channel, or one for all, not 0; empty for 1.
+  /// One nonzero value for each channel, or one for all; empty means 1.
   detail::FloatList stddev = {};
-  /// The channels' dimension of the destination, a negative one counted from the end.
+  /// The destination's channel dimension; negative counts from the end.
   int64_t dim = 0;
 };
 
 namespace detail {
 
-/// (in * scale - mean) / stddev. T is float, or uint8_t: to convert images' bytes by themselves
-/// takes a quarter of the time. `scale` is a parameter since GCC gives a function without floating
-/// values the options of what it inlines, -ffast-math among them.
+/// (in * scale - mean) / stddev. T is float or uint8_t: a separate loop for image bytes takes a
+/// quarter of the time. `scale` is a parameter, since GCC would apply -ffast-math to an inlining
+/// function without floating-point parameters.
 template <class T>
 struct NormalizeKernel {
   static TENON_ALWAYS_INLINE void body(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
@@ -130,12 +130,11 @@ struct NormalizePlan {
   ChannelValues mean;
   ChannelValues stddev;
   int64_t channels = 1;
-  /// The copy's dimension of the channels, which is not merged into another; SIZE_MAX for one
-  /// channel.
+  /// The channel dimension, which is not merged with others; SIZE_MAX if all channels are equal.
   size_t channel_dim = SIZE_MAX;
 };
 
-/// Plans the copy; `dim` is normalize's, not negative; its lists were checked.
+/// Plans the copy. `dim` is normalize.dim, made nonnegative; the lists are checked.
 TENON_TEMPLATE_INLINE void plan_normalized(NormalizePlan& plan, const TensorView& dst,
                                            const TensorView& src, const Normalize& normalize,
                                            size_t dim, CastMode mode) noexcept {
@@ -161,23 +160,23 @@ TENON_TEMPLATE_INLINE void plan_normalized(NormalizePlan& plan, const TensorView
   }
   size_t at = 0;
   for (size_t d = 0; d < dim; ++d) at += dst.sizes[d] != 1;
-  // Nothing else has its stride, since the destination's elements are distinct.
+  // Its stride is unique, since the destination's elements are distinct.
   const ptrdiff_t channel_stride = copy.dims[at].dst_stride;
   finish_plan(copy, channel_stride);
   for (at = 0; copy.dims[at].dst_stride != channel_stride;) ++at;
   plan.channel_dim = at;
 }
 
-/// The lists of the channels that a conversion needs next.
+/// Fills a conversion's lists of channel values.
 struct ChannelLists {
   static constexpr int64_t kMost = TENON_BARE_METAL ? kStepElements : 512;
 
-  int64_t filled[4] = {};  // with which block
+  int64_t filled[4] = {};  // the block that each list was filled for
   alignas(BlockConversion::kAlignment) float mean[kMost + kStepElements];
   alignas(BlockConversion::kAlignment) float stddev[kMost + kStepElements];
 
-  /// For `rows` of `length` elements, of channel `first` and then of the next ones in turn, along
-  /// the row or from one row to the next.
+  /// For `rows` of `length` elements, whose channels start at `first` and advance along the row or
+  /// from row to row.
   void repeat(const NormalizePlan& plan, int64_t first, int64_t rows, int64_t length,
               bool along_row) noexcept {
     const int64_t wanted[4] = {first, rows, length, along_row};
@@ -191,15 +190,15 @@ struct ChannelLists {
         stddev[k] = plan.stddev[c];
       }
     }
-    for (int64_t i = 0; i < kStepElements; ++i) {  // a last step is a whole one
+    for (int64_t i = 0; i < kStepElements; ++i) {  // the last step is always complete
       mean[k + i] = *mean;
       stddev[k + i] = *stddev;
     }
   }
 };
 
-/// Normalises what a piece of a plan's copy says, whose channels are all the same, or lie along one
-/// of its innermost dimensions.
+/// Normalises a piece of a plan that has one channel, or the channels along one of its innermost
+/// dimensions.
 TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
                                                 const CopyPlan& piece) noexcept {
   const ScalarType to = own_type(piece.dst_type);
@@ -231,8 +230,8 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
   clear_after_variants();
 }
 
-/// Does what a plan of plan_normalized() says: channel after channel, unless they are among the
-/// inner dimensions.
+/// Executes a plan of plan_normalized(): channel by channel, unless channels are among the inner
+/// dimensions.
 TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
   const auto run = [&](const CopyPlan& piece) noexcept {

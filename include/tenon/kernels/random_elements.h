@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random elements: what docs/random.md defines, version 1.
 //
-// Element e of a seed has the words word(e, draw), draw = 0, 1, …: word e % 4 of Philox block e / 4
-// of that draw. Nothing else decides its value: memory may be filled in any pieces and any order.
+// Element e of a seed is computed from word(e, draw), draw = 0, 1, …: word e % 4 of Philox block e
+// / 4 of that draw. It depends on nothing else, so memory may be filled in any pieces and order.
 //
-// A plan (random_plan.h) names the function that fills, so that a program links only the
-// distributions it asks for. The functions make words in chunks and turn those into elements by
-// plain loops; loops that take longer than the words have a form for each instruction set.
+// A plan (random_plan.h) points to the fill function, so that a program links only the
+// distributions it uses. Fill functions generate words in chunks and transform them to elements by
+// plain loops; loops slower than the generator have a form for each instruction set.
 #pragma once
 
 #include <cstddef>
@@ -26,60 +26,59 @@ namespace detail {
 enum class Distribution : uint8_t { Uniform, Normal, Integers };
 
 struct RandomPlan;
-/// Makes elements [first, first + count) as values of plan.computed: at most plan.chunk, from
-/// first % 4 on.
+/// Computes elements [first, first + count) as values of plan.computed. With first % 4 before them
+/// they are at most plan.chunk.
 using RandomFill = void (*)(const RandomPlan& plan, const WordStream& stream, uint64_t first,
                             int64_t count, void* out) noexcept;
-/// Stores such values, which it may change, as elements of plan.part_type.
+/// Stores computed values as elements of plan.part_type. May change the values.
 using RandomStore = void (*)(const RandomPlan& plan, void* values, int64_t count,
                              void* out) noexcept;
 
-/// A distribution over the elements of a type, checked and reduced to constants.
+/// A distribution for an element type, checked and reduced to constants.
 struct RandomPlan {
   RandomFill fill = nullptr;
-  RandomStore store = nullptr;  // null where values are elements, so that casts are not linked
+  RandomStore store = nullptr;  // null if values are elements: casts are not linked
   int64_t chunk = 0;
   Distribution distribution = Distribution::Uniform;
   ScalarType type = ScalarType::Undefined;
-  /// Of a part of a complex element, else the element's.
+  /// The type of a complex element's parts, else the element type.
   ScalarType part_type = ScalarType::Undefined;
-  /// Of values: Float where that holds all of the type, else Double; of integers Long, or the type.
+  /// The type of computed values: Float if it holds all of the type, else Double; for integers
+  /// Long, or the type.
   ScalarType computed = ScalarType::Undefined;
   NumberFormat format;  // of the part
-  /// What was asked for: the bounds, or the mean and the standard deviation.
+  /// The arguments: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
-  /// Uniform: offset + u * scale, at most `limit`. For types shorter than float, then at
-  /// least `smallest` and rounded down.
-  /// Normal: the mean and the standard deviation.
+  /// Uniform: offset + u * scale, at most `limit`. Types shorter than float: then at least
+  /// `smallest`, and rounded down. Normal: the mean and the standard deviation.
   double offset = 0;
   double scale = 1;
   double limit = 0;
   double smallest = 0;
-  /// Integers: `range` of them from `low` on; those that a floating type does not hold are first
-  /// limited to the ends that it does, and then rounded.
+  /// Integers: `range` values from `low` on. For floating types they are clamped to representable
+  /// ends, then rounded.
   int64_t low = 0;
   uint64_t range = 0;
   int64_t first = 0;
   int64_t last = 0;
 };
 
-/// The last integer that was asked for; plan.last may be the one next to it that the type holds.
+/// The last integer requested; plan.last may be a neighbour that the type represents.
 inline int64_t last_integer(const RandomPlan& plan) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(plan.low) + plan.range - 1);
 }
 
-/// Elements are made in chunks: long ones of what takes one word, which keep small what a chunk
-/// costs, short ones of what takes more memory.
-/// On bare metal, where a stack may have 2 KB, as few as can be.
+/// Elements per chunk: long chunks for one-word elements amortise the cost of a chunk, short chunks
+/// for others save memory. On bare metal, where a stack may have 2 KB, the minimum.
 inline constexpr int64_t kShortChunk = !TENON_BARE_METAL ? 192 : TENON_HAS_WIDE_PRODUCTS ? 96 : 8;
 inline constexpr int64_t kRandomChunk = 4 * kShortChunk;
 static_assert(!TENON_HAS_WIDE_PRODUCTS ||
               (kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhiloxBlocks) == 0));
 
-/// Whether the compiler vectorises loops: not for small code.
+/// Whether the compiler vectorises loops; not at -Os.
 inline constexpr bool kVectorizes = TENON_HAS_VARIANTS != 0;
 
-/// Makes the words of a chunk and those of whole blocks around it. Where the chunk's begin.
+/// Generates the words of the blocks that contain a chunk. Returns the chunk's first word.
 TENON_TEMPLATE_INLINE uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
                                            uint32_t* buffer) noexcept {
   const uint64_t head = first % 4;
@@ -87,20 +86,20 @@ TENON_TEMPLATE_INLINE uint32_t* make_words(const WordStream& stream, uint64_t fi
   return buffer + head;
 }
 
-/// offset + u * scale, at most limit, where u is the upper 24 bits of the word over 2^24; `unit` is
-/// the scale over 2^24.
+/// offset + u * scale, at most limit, where u is the word's upper 24 bits / 2^24, and `unit` is
+/// scale / 2^24.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float uniform_value(uint32_t word, float offset, float unit,
                                                           float limit) noexcept {
   TENON_NO_CONTRACTION
   const float value = multiply(static_cast<float>(static_cast<int32_t>(word >> 8)), unit) + offset;
   return value < limit ? value : limit;
 }
-/// The same with the upper 53 bits of two words, over 2^53, for u.
+/// As above, where u is the upper 53 bits of two words / 2^53.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, uint32_t lower_word,
                                                            double offset, double scale,
                                                            double limit) noexcept {
   TENON_NO_CONTRACTION
-  // Integers below 2^52 become doubles by way of their bits, which any processor can.
+  // Converts integers below 2^52 to double by their bits, which every processor vectorises.
   constexpr uint64_t kInteger = 0x4330000000000000u;
   constexpr double kTwo52 = 4503599627370496;
   const double upper = double_from_bits(kInteger | upper_word) - kTwo52;
@@ -133,9 +132,9 @@ struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
   }
 };
 
-/// Normal numbers of an even number of elements. They come in pairs: elements 2 k and 2 k + 1 are
-/// those that Box and Muller's method makes of the words of the first, its radius, and of the
-/// second, its angle. In steps, each of which is a loop for vectors.
+/// Normal numbers for an even number of elements. Box and Muller's method makes elements 2k and 2k
+/// + 1 from the radius, by the words of 2k, and the angle, by the words of 2k + 1. Each step is a
+/// vectorised loop.
 template <class Real>
 struct NormalKernel : ForEachSet<NormalKernel<Real>> {
   using Word = typename NormalMath<Real>::Word;
@@ -170,8 +169,8 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
       }
     }
   }
-  /// With vectors' instructions: GCC does not vectorise the C library's function, which sets errno.
-  /// Exact: -ffast-math would use estimates.
+  /// By vector instructions: GCC does not vectorise the C library's sqrt(), which sets errno.
+  /// Exact, where -ffast-math would use estimates.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
     TENON_NO_CONTRACTION
     int64_t i = 0;
@@ -181,7 +180,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
     for (; i + kLanes <= count; i += kLanes) {
       Vector<Real, 16> v;
       load(v, values + i);
-#if __has_builtin(__builtin_elementwise_sqrt)  // Clang; later versions have only this
+#if __has_builtin(__builtin_elementwise_sqrt)  // later Clangs have only this
       v = __builtin_elementwise_sqrt(v);
 #else
       if constexpr (sizeof(Real) == sizeof(float)) {
@@ -198,9 +197,9 @@ struct NormalKernel : ForEachSet<NormalKernel<Real>> {
   }
 };
 
-/// low + the upper half of word * range; the least of the products' lower halves is kept, since
-/// where one is below 2^32 mod range the word is to be drawn again, so that all integers are
-/// equally probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
+/// low + the upper half of word * range. Keeps the least of the products' lower halves: a word
+/// whose lower half is below 2^32 mod range is drawn again, so that all integers are equally
+/// probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
   template <class Level>
   static TENON_INLINE_IN_TARGET void body(const uint32_t* words, int64_t count, uint32_t low,
@@ -212,7 +211,7 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
     constexpr auto kLanes = static_cast<int64_t>(kBytes / sizeof(uint32_t));
     using Longs = Vector<uint64_t, kBytes>;
     using Words = Vector<uint32_t, kBytes>;
-    Words leasts = Words{} + smallest;  // not a constant, which nvcc 13 takes amiss
+    Words leasts = Words{} + smallest;  // nvcc 13 rejects a constant
     for (; i + kLanes <= count; i += kLanes) {
       Longs pairs;
       load(pairs, words + i);
@@ -222,7 +221,7 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
       multiply_low(odd, pairs >> 32, Longs{} + range);
       const Words even_words = reinterpret_cast<Words>(even);
       const Words odd_words = reinterpret_cast<Words>(odd);
-      leasts = even_words < leasts ? even_words : leasts;  // in the even lanes
+      leasts = even_words < leasts ? even_words : leasts;  // of the even lanes
       leasts = odd_words < leasts ? odd_words : leasts;
       const Longs upper = (even >> 32) | (odd & 0xffffffff00000000u);
       store(out + i * 4, reinterpret_cast<Words>(upper) + low);
@@ -240,7 +239,7 @@ struct IntegerKernel : ForEachSet<IntegerKernel> {
   }
 };
 
-/// Of codes that values were rounded to, takes the next lower one where that was up.
+/// Replaces codes that were rounded up by the next lower code.
 template <class Code>
 TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
                                  const float* TENON_RESTRICT rounded, int64_t count,
@@ -253,7 +252,7 @@ TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
   }
 }
 
-/// Stores values rounded to nearest, to integers truncated.
+/// Stores values rounded to nearest; truncated for integers.
 TENON_TEMPLATE_INLINE void store_rounded(const RandomPlan& plan, void* values, int64_t count,
                                          void* out) noexcept {
   convert_elements(plan.part_type, out, plan.computed, values, count, CastMode::Truncate);
@@ -288,13 +287,13 @@ TENON_COMPILED_ONCE void fill_uniform_doubles(const RandomPlan& plan, const Word
                                              plan.limit, out);
 }
 
-/// Of type Real, float or double.
+/// Normal values of type Real, float or double.
 template <class Real>
 void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
                  void* out) noexcept {
   constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
   constexpr auto kMost = static_cast<size_t>(kIsFloat ? kRandomChunk : kShortChunk);
-  // Whole pairs, of which the first and the last value may not be asked for.
+  // Computes whole pairs; the first and the last value may be unused.
   const uint64_t even = first & ~uint64_t{1};
   const auto skipped = static_cast<int64_t>(first % 2);
   const int64_t made = (skipped + count + 1) / 2 * 2;
@@ -310,7 +309,7 @@ void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t firs
   if (!is_whole) std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(Real));
 }
 
-/// The 128-bit product's upper half; its lower half to `lower`.
+/// The 128-bit product: returns its upper half, writes its lower half to `lower`.
 TENON_HOST_DEVICE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t& lower) noexcept {
   const uint64_t a0 = static_cast<uint32_t>(a);
   const uint64_t a1 = a >> 32;
@@ -323,10 +322,10 @@ TENON_HOST_DEVICE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/// Up to this range an integer takes one word a try, beyond it two, so that few are rejected.
+/// Integers of at most this range take one word a try, larger ranges two, so that few are rejected.
 inline constexpr uint64_t kOneWordRange = uint64_t{1} << 20;
 
-/// The integer of element `e` less `low`, from try number `attempt` on.
+/// The integer of element `e` minus `low`, starting at try `attempt`.
 TENON_TEMPLATE_INLINE TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, uint64_t e,
                                                                 uint64_t range,
                                                                 uint32_t attempt) noexcept {
@@ -347,7 +346,7 @@ TENON_TEMPLATE_INLINE TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, u
   }
 }
 
-/// Integers of at most kOneWordRange numbers, as uint32_t.
+/// Integers of a range up to kOneWordRange, as uint32_t.
 TENON_COMPILED_ONCE void fill_small_integers(const RandomPlan& plan, const WordStream& stream,
                                              uint64_t first, int64_t count, void* out) noexcept {
   uint32_t buffer[kRandomChunk];
@@ -365,7 +364,7 @@ TENON_COMPILED_ONCE void fill_small_integers(const RandomPlan& plan, const WordS
   }
 }
 
-/// Any integers, as int64_t, within what the type holds.
+/// Integers of any range, as int64_t, clamped to what the type holds.
 TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream& stream,
                                        uint64_t first, int64_t count, void* out) noexcept {
   const auto low = static_cast<uint64_t>(plan.low);
@@ -396,7 +395,7 @@ TENON_COMPILED_ONCE void fill_integers(const RandomPlan& plan, const WordStream&
   }
 }
 
-/// Real elements, or one part of complex ones, as plan.fill says.
+/// Fills real elements, or one part of complex elements, by plan.fill.
 TENON_TEMPLATE_INLINE void fill_parts(const RandomPlan& plan, const WordStream& stream,
                                       uint64_t first, int64_t count, void* out) noexcept {
   if (plan.store == nullptr) return plan.fill(plan, stream, first, count, out);
@@ -406,11 +405,11 @@ TENON_TEMPLATE_INLINE void fill_parts(const RandomPlan& plan, const WordStream& 
   plan.store(plan, values, count, out);
 }
 
-/// Elements [first, first + count) of a plan; plan.chunk at most, from first % 4 on.
+/// Fills elements [first, first + count) of a plan; with first % 4 before them at most plan.chunk.
 TENON_TEMPLATE_INLINE void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                       int64_t count, char* out) noexcept {
   if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);
-  // The parts of complex elements have draws of their own; integers have no imaginary part.
+  // Real and imaginary parts use different draws; integers have no imaginary part.
   const auto size = static_cast<int64_t>(elementSize(plan.part_type));
   alignas(8) char values[kShortChunk * 8] = {};
   for (uint32_t part = 0; part < 2; ++part) {
@@ -423,7 +422,7 @@ TENON_TEMPLATE_INLINE void fill_chunk(const RandomPlan& plan, uint64_t seed, uin
   }
 }
 
-/// Elements [first, first + count) of a plan to consecutive memory, which needs no alignment.
+/// Writes elements [first, first + count) of a plan to consecutive memory of any alignment.
 TENON_COMPILED_ONCE void random_elements(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                          int64_t count, void* out) noexcept {
   const auto size = static_cast<int64_t>(elementSize(plan.type));

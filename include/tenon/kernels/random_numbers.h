@@ -4,12 +4,11 @@
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC11). Block b
 // of a seed is the cipher of the counter {b, b >> 32, draw, 0} under the key {seed, seed >> 32}.
-// cuRAND's Philox has the same words for that seed and the subsequence `draw`, and so has
-// at::Philox4_32.
+// cuRAND's Philox and at::Philox4_32 give the same words for this seed and subsequence `draw`.
 //
-// The functions of the normal numbers are ours, not the C library's, whose last bits differ from
-// one to the next. They have no branches, so that loops over them are vectorised. Each result is
-// within 4 ulp of the exact function of its floating-point argument.
+// The normal numbers do not use the C library's functions, whose last bits differ between
+// libraries. They have no branches, so that loops over them are vectorised. Each result is within 4
+// ulp of the exact function of its floating-point argument.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +23,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Base of a kernel whose body<Level>() is compiled for each instruction set. Being templates, the
-/// forms are compiled only where they are used.
+/// Base of a kernel whose body<Level>() is compiled for each instruction set. Templates, so that
+/// only used forms are compiled.
 template <class Kernel>
 struct ForEachSet {
   template <class... Args>
@@ -48,12 +47,12 @@ inline constexpr uint32_t kPhiloxMultipliers[2] = {0xd2511f53u, 0xcd9e8d57u};
 inline constexpr uint32_t kPhiloxWeyl[2] = {0x9e3779b9u, 0xbb67ae85u};  // added to the key
 inline constexpr int kPhiloxRounds = 10;
 
-/// Enciphers four words.
+/// Encrypts four words.
 TENON_HOST_DEVICE inline void philox(const uint32_t (&counter)[4], const uint32_t (&key)[2],
                                      uint32_t* words) noexcept {
   uint32_t c[4] = {counter[0], counter[1], counter[2], counter[3]};
   uint32_t k[2] = {key[0], key[1]};
-  constexpr uint32_t kSteps[] = {kPhiloxWeyl[0], kPhiloxWeyl[1]};  // a device has no such array
+  constexpr uint32_t kSteps[] = {kPhiloxWeyl[0], kPhiloxWeyl[1]};  // device code cannot index it
   for (int round = 0; round < kPhiloxRounds; ++round) {
     const uint64_t p0 = uint64_t{kPhiloxMultipliers[0]} * c[0];
     const uint64_t p1 = uint64_t{kPhiloxMultipliers[1]} * c[2];
@@ -67,8 +66,7 @@ TENON_HOST_DEVICE inline void philox(const uint32_t (&counter)[4], const uint32_
   for (int i = 0; i < 4; ++i) words[i] = c[i];
 }
 
-/// The upper half of a block's number. There are 2^62 blocks: element numbers have 64 bits, and
-/// after the last comes the first again.
+/// The upper half of a block's number, which wraps at 2^62: element numbers have 64 bits.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t upper_half(uint64_t block) noexcept {
   return static_cast<uint32_t>(block >> 32) & 0x3fffffffu;
 }
@@ -78,7 +76,7 @@ struct WordStream {
   uint64_t seed;
   uint32_t draw;
 
-  /// Of the draw after this one.
+  /// The stream of the next draw.
   TENON_HOST_DEVICE WordStream next() const noexcept { return {seed, draw + 1}; }
   TENON_HOST_DEVICE void block(uint64_t index, uint32_t* words) const noexcept {
     philox({static_cast<uint32_t>(index), upper_half(index), draw, 0},
@@ -91,15 +89,15 @@ struct WordStream {
 #else
 #if defined(__NVCC__)
 #pragma nv_diagnostic push
-#pragma nv_diag_suppress 1675  // nvcc hands the pragma on to GCC, but does not know it
+#pragma nv_diag_suppress 1675  // nvcc passes the pragma on to GCC, but warns
 #endif
 #define TENON_DETAIL_KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
 
 #if TENON_HAS_WIDE_PRODUCTS
-/// Enciphers several blocks at a time: a 64-bit lane holds a word of one block in its low half,
-/// and what is left of a product in its high half, which no multiplication reads. Three vectors a
-/// word keep the multipliers busy and fit sixteen registers.
+/// Encrypts several blocks at a time: the low half of a 64-bit lane is a word of one block; the
+/// high half, left from a product, is ignored by multiplications. Three vectors a word keep the
+/// multipliers busy and fit sixteen registers.
 template <size_t kBytes>
 class PhiloxLanes {
  public:
@@ -110,7 +108,7 @@ class PhiloxLanes {
 
   TENON_INLINE_IN_TARGET PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
     uint64_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(stream.seed), stream.seed >> 32};
-    // In loops: g++ 12 gives some vectors another one's value where they are unrolled.
+    // Not unrolled by hand: g++ 12 then miscompiles some vectors.
     TENON_DETAIL_KEEP_LOOP
     for (int k = 2; k < 2 * kPhiloxRounds; ++k) {
       keys[k] = static_cast<uint32_t>(keys[k - 2] + kPhiloxWeyl[k % 2]);
@@ -120,7 +118,7 @@ class PhiloxLanes {
     const uint64_t q = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
     start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys[0]);
     start_[1] = V{} + q;
-    // In the order in which kZip, which takes even and odd lanes, makes the words consecutive.
+    // In the order from which kZip, which interleaves lanes, makes the words consecutive.
     const auto number = static_cast<uint32_t>(first);
     for (size_t i = 0; i < kLanes; ++i) numbers_[i] = number + i / 2 + i % 2 * kLanes / 2;
   }
@@ -129,7 +127,7 @@ class PhiloxLanes {
   TENON_INLINE_IN_TARGET void run(uint32_t* out) noexcept {
     V c[kSets][4];
     for (size_t s = 0; s < kSets; ++s) {
-      // The first round, where two of the words are the same in all blocks and one is 0.
+      // The first round: two words are the same in all blocks, and one is 0.
       c[s][0] = start_[0];
       c[s][1] = start_[1];
       multiply_low(c[s][3], numbers_, V{} + kPhiloxMultipliers[0]);
@@ -148,7 +146,7 @@ class PhiloxLanes {
         c[s][3] = p;
       }
     }
-    // The last round leaves c0 and c1 in one lane, and c2 and c3.
+    // The last round puts c0 and c1 in one lane, and c2 and c3 in another.
     for (size_t s = 0; s < kSets; ++s) {
       multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
       multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
@@ -177,8 +175,8 @@ class PhiloxLanes {
   V numbers_;
 };
 
-/// The words of blocks from number `first` on, in steps of kBlocks blocks. The upper half of the
-/// number is the same for all.
+/// The words of blocks from number `first` on, kBlocks at a time. The number's upper half must not
+/// change between them.
 struct PhiloxKernel : ForEachSet<PhiloxKernel> {
   template <class Level>
   static TENON_INLINE_IN_TARGET void body(const WordStream* stream, uint64_t first, uint64_t blocks,
@@ -190,15 +188,14 @@ struct PhiloxKernel : ForEachSet<PhiloxKernel> {
 };
 #endif
 
-/// Room for words is a multiple of this many blocks: what is behind the last one may be
-/// overwritten.
+/// Buffers of words are multiples of this many blocks, which may all be overwritten.
 inline constexpr uint64_t kPhiloxBlocks = 24;
 
-/// The words of `blocks` blocks of a stream from number `first` on.
+/// The words of `blocks` blocks of a stream, from number `first` on.
 TENON_TEMPLATE_INLINE void make_blocks(const WordStream& stream, uint64_t first, uint64_t blocks,
                                        uint32_t* out) noexcept {
 #if TENON_HAS_WIDE_PRODUCTS
-  // Not where the lower half of the number wraps.
+  // Unless the number's lower half wraps.
   if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {
     return dispatch<PhiloxKernel>(&stream, first, blocks, out);
   }
@@ -211,15 +208,15 @@ TENON_TEMPLATE_INLINE void make_blocks(const WordStream& stream, uint64_t first,
 #pragma nv_diagnostic pop
 #endif
 
-/// A polynomial's coefficients, that of x^i at i; returned by functions, as device code cannot
-/// index a host's constexpr array.
+/// A polynomial's coefficients, x^i's at index i. Returned by functions, since device code cannot
+/// index a host constexpr array.
 template <class Real, size_t kCount>
 struct Coefficients {
   Real c[kCount];
 };
 
-/// A format's parts, and the polynomials that are exact to its precision: minimax fits (Remez) of
-/// the relative error, in powers of the argument's square. The bits are those of `Word`.
+/// A float format's constants, and polynomials of its precision: minimax fits (Remez) of the
+/// relative error, in powers of the squared argument. Bit patterns are of type `Word`.
 template <class Real>
 struct NormalMath;
 template <>
@@ -228,10 +225,10 @@ struct NormalMath<float> {
   static constexpr int kMantissa = 23;
   static constexpr Word kOne = 0x3f800000u;
   static constexpr Word kSqrtHalf = 0x3f3504f3u;
-  static constexpr Word kInteger = 0x4b000000u;  // 2^23: its last bit counts ones
+  static constexpr Word kInteger = 0x4b000000u;  // 2^23, whose last bit is worth 1
   static constexpr float kIntegerValue = 8388608;
   static constexpr int kBias = 127;
-  static constexpr int kUniformBits = 31;  // of a word, which become u
+  static constexpr int kUniformBits = 31;  // bits of a word that make u
   static constexpr float kHalf = 0.5f;
   static constexpr float kMinusTwoLn2 = -1.3862944f;
   static constexpr float kAngle = 1.5707964f / 4294967296.0f;  // pi / 2 by a word's range
@@ -276,7 +273,7 @@ struct NormalMath<double> {
   }
 };
 
-/// The word's upper kUniformBits bits as an integer.
+/// The upper kUniformBits bits of the word, as an integer.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float from_upper(uint32_t word) noexcept {
   return static_cast<float>(static_cast<int32_t>(word >> 1));
 }
@@ -284,7 +281,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double from_upper(uint64_t word) noexcept 
   using Math = NormalMath<double>;
   return double_from_bits(word >> 12 | Math::kInteger) - Math::kIntegerValue;
 }
-/// The word as a signed integer; of a long word, its upper 52 bits.
+/// The word as a signed integer; the upper 52 bits of a 64-bit word.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float from_signed(uint32_t word) noexcept {
   return static_cast<float>(static_cast<int32_t>(word));
 }
@@ -302,7 +299,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real polynomial(Coefficients<Real, kCount>
   return sum;
 }
 
-/// -2 ln u, where u is the upper bits of the word and a half, in (0, 1].
+/// -2 ln u, where u in (0, 1] is the upper bits of the word plus one half, scaled.
 template <class Real, class Word = typename NormalMath<Real>::Word>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real minus_two_log(Word word) noexcept {
   TENON_NO_CONTRACTION
@@ -332,11 +329,11 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE void cos_sin(Real& cosine, Real& sine, Wor
   using Math = NormalMath<Real>;
   constexpr int kBits = 8 * static_cast<int>(sizeof(Word));
   constexpr Word kSign = Word{1} << (kBits - 1);
-  // From the nearest quarter of the circle.
+  // The angle from the nearest multiple of pi / 2.
   const Real a = multiply(from_signed(word << 2), Math::kAngle);
   const Real s = multiply(polynomial(Math::sin(), multiply(a, a)), a);
   const Real c = polynomial(Math::cos(), multiply(a, a));
-  // Odd quarters swap the two; the signs are those of the quarter.
+  // Odd quarters swap sine and cosine; the quarter gives the signs.
   const Word quarter = word + (kSign >> 2);
   const Word odd = Word{0} - (quarter << 1 >> (kBits - 1));
   Word s_bits;

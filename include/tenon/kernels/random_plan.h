@@ -28,7 +28,7 @@ TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distributi
   return Error::Ok;
 }
 
-/// Once plan.computed is known.
+/// Sets what follows from plan.computed.
 TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
                                             RandomStore store) noexcept {
   const bool is_long = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
@@ -37,14 +37,14 @@ TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
   plan.chunk = is_long ? kRandomChunk : kShortChunk;
 }
 
-/// The largest value of a floating format that is at most `value`, which is within its range.
+/// The largest value of a floating format that is at most `value`, which must be in its range.
 inline double round_down(const NumberFormat& format, double value) noexcept {
   if (format.digits >= 53) return value;
   uint64_t bits = double_bits(value);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
-  int kept = format.digits - 1;  // bits of the mantissa; fewer in subnormal numbers
+  int kept = format.digits - 1;  // mantissa bits; fewer in subnormals
   if (exponent < format.min_exponent - 1) kept -= format.min_exponent - 1 - exponent;
-  if (kept < 0) {  // from 0 to the smallest subnormal number
+  if (kept < 0) {  // between 0 and the smallest subnormal
     const int step = format.min_exponent - format.digits + 1023;
     return value < 0 ? -double_from_bits(static_cast<uint64_t>(step) << 52) : 0;
   }
@@ -52,19 +52,19 @@ inline double round_down(const NumberFormat& format, double value) noexcept {
   if (value < 0) bits += dropped;
   return double_from_bits(bits & ~dropped);
 }
-/// The smallest value of it that is at least `value`.
+/// The smallest value of the format that is at least `value`.
 inline double round_up(const NumberFormat& format, double value) noexcept {
   return 0 - round_down(format, -value);  // 0, not -0
 }
 
-/// The double next to a finite one, below it.
+/// The next smaller double.
 inline double next_below(double value) noexcept {
   if (value == 0) return -std::numeric_limits<double>::denorm_min();
   const uint64_t bits = double_bits(value);
   return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
-/// The format that values are computed in.
+/// The format of computed values.
 TENON_TEMPLATE_INLINE NumberFormat computed_format(const RandomPlan& plan) noexcept {
   return number_format(plan.computed == ScalarType::Double ? ScalarType::Double
                                                            : ScalarType::Float);
@@ -90,13 +90,13 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
   plan.arguments[0] = low;
   plan.arguments[1] = high;
-  // By their bits first: -ffast-math drops comparisons with NaN, which also set FE_INVALID.
+  // Checks the bits first: -ffast-math drops comparisons with NaN, which also set FE_INVALID.
   if (!is_finite(low) || !is_finite(high) || low >= high) {
     return fail_bounds("[", low, high, ") holds no ", "numbers");
   }
   const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
-  // What is truncated may come up to one beyond the ends; a Bool is any number's.
+  // Truncation allows values up to one beyond the ends; Bool accepts any number.
   const bool fits = is_integral ? type == ScalarType::Bool ||
                                       ((low > format.lowest - 1 || low >= format.lowest) &&
                                        high <= format.largest + 1)
@@ -110,8 +110,8 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
     return fail_bounds("the width of [", low, high, ") is beyond the range of ",
                        toString(plan.computed));
   }
-  // Float does not hold the 2^24-th part of a very small width. Then double, from values of the
-  // type to values of the type, between which rounding stays.
+  // If width / 2^24 underflows float, compute in double, with ends that the type represents, so
+  // that rounding stays between them.
   constexpr double kSmall = 1.9721522630525295e-31;  // 2^-102
   if (plan.computed == ScalarType::Float && width < kSmall) {
     plan.computed = ScalarType::Double;
@@ -130,7 +130,7 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   return Error::Ok;
 }
 
-/// Normal; both parts of a complex element have that mean and half the variance.
+/// Normal; both parts of complex elements have this mean and half the variance.
 TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
                                         double stddev) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Normal, type));
@@ -153,8 +153,7 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   return Error::Ok;
 }
 
-/// The integer nearest to `value` towards zero, or (`away`) away from it, that has no bits set but
-/// its leading `digits`.
+/// Rounds an integer to its leading `digits` bits, towards zero or (`away`) away from it.
 inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
   uint64_t magnitude =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -167,7 +166,7 @@ inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
   return static_cast<int64_t>(value < 0 ? uint64_t{0} - magnitude : magnitude);
 }
 
-/// Each integer of [low, last] with the same probability; not all 2^64. The plan is started.
+/// Integers of [low, last] with equal probability, fewer than 2^64. The plan must be started.
 TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) noexcept {
   const NumberFormat& format = plan.format;
   const int digits = format.digits;
@@ -192,10 +191,10 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
   const bool is_word = is_integral && elementSize(plan.type) == 4 && plan.range <= kOneWordRange;
   plan.computed = is_word ? plan.type : ScalarType::Long;
   choose_functions(plan, is_word ? &fill_small_integers<> : &fill_integers<>, &store_rounded<>);
-  if (!is_word) plan.store = &store_rounded<>;  // Longs too: the elements may be misaligned
+  if (!is_word) plan.store = &store_rounded<>;  // also for Long: elements may be misaligned
   return Error::Ok;
 }
-/// Each integer of [low, high).
+/// Integers of [low, high).
 TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
                                                 int64_t high) noexcept {
   if (low >= high) {
@@ -205,8 +204,8 @@ TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType typ
   return finish_integers(plan, low, high - 1);
 }
 
-/// Each integer from 0 to the largest that the type and int64_t hold; for floating types, to the
-/// first beyond which some are not theirs.
+/// Integers from 0 to the largest that the type and int64_t hold; for floating types up to
+/// 2^digits, the largest integer below which all are representable.
 TENON_TEMPLATE_INLINE Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Integers, type));
   const int digits = plan.format.digits;

@@ -2,9 +2,9 @@
 // One pass over elements: counts of NaN and infinities; range, sum and squared deviations of the
 // rest.
 //
-// The order of all additions is fixed: sixteen sums in turn in each block of kSummaryBlock
-// elements, the blocks in pairs, the pairs in pairs and so on. So the bits depend neither on the
-// processor nor on the compiler's options, and errors grow with the logarithm of the count.
+// The order of additions is fixed: sixteen interleaved sums in each block of kSummaryBlock
+// elements, then blocks pairwise. So results depend neither on the processor nor on compiler
+// options, and errors grow with the logarithm of the count.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ namespace detail {
 inline constexpr int64_t kSummaryBlock = 1024;
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Of some numbers: how many, their sum, and their squared distances from their mean.
+/// Count, sum, and sum of squared deviations from the mean.
 struct Moments {
   double count = 0;
   double sum = 0;
   double squares = 0;
 
-  /// Of all of them as a population; NaN if there are none.
+  /// The population's standard deviation; NaN if empty.
   TENON_VECTORIZE_EXACT double mean() const noexcept {
     TENON_NO_CONTRACTION
     return count == 0 ? kNan : sum / count;
@@ -41,7 +41,7 @@ struct Moments {
   }
 };
 
-/// Those of two groups together.
+/// The moments of two groups together.
 TENON_VECTORIZE_EXACT inline Moments join(const Moments& a, const Moments& b) noexcept {
   TENON_NO_CONTRACTION
   if (a.count == 0) return b;
@@ -59,12 +59,12 @@ struct BlockSummary {
   double largest;
 };
 
-/// Of up to kSummaryBlock doubles, at least one. Without a meaning unless all are finite; then the
-/// sum is not finite either.
+/// The moments of 1 to kSummaryBlock doubles. If one is not finite, neither is the sum, and the
+/// result is unusable.
 struct SummaryKernel {
   static constexpr int64_t kLanes = 16;
 
-  /// In pairs: a fixed order again.
+  /// Pairwise: a fixed order.
   static TENON_ALWAYS_INLINE double add_lanes(double* lanes) noexcept {
     TENON_NO_CONTRACTION
     for (int64_t half = kLanes / 2; half != 0; half /= 2) {
@@ -146,7 +146,7 @@ inline void summarize(const char* x, int64_t count, BlockSummary& out) noexcept 
   dispatch<SummaryKernel, TENON_HAS_VARIANTS != 0>(x, count, &out);
 }
 
-/// What was found so far. Infinities and NaN are counted, and are not among the rest.
+/// The summary so far. Infinities and NaN are counted separately from the finite values.
 struct RunningSummary {
   ScalarType type = ScalarType::Undefined;
   int64_t numel = 0;
@@ -155,7 +155,7 @@ struct RunningSummary {
   int64_t negative_infinities = 0;
   double least = double_from_bits(kDoubleInfinity);
   double largest = -double_from_bits(kDoubleInfinity);
-  uint64_t least_bits = 0;  // of a Long or UInt64, which a double may not hold
+  uint64_t least_bits = 0;  // exact bits of a Long or UInt64
   uint64_t largest_bits = 0;
   uint64_t blocks = 0;
   Moments levels[56];  // of 2^i blocks, for each bit i of `blocks`
@@ -164,8 +164,8 @@ struct RunningSummary {
     return numel - nans - positive_infinities - negative_infinities;
   }
 
-  /// Adds a block: kSummaryBlock elements of `type`, which is not complex, or fewer if they are the
-  /// last ones. `conversion` is from it to double.
+  /// Adds a block of kSummaryBlock elements, fewer only in the last block. `type` is not complex;
+  /// `conversion` converts it to double.
   void add(const char* elements, int64_t count, Conversion& conversion) noexcept {
     alignas(64) double room[kSummaryBlock];
     auto* const converted = reinterpret_cast<char*>(room);
@@ -199,11 +199,11 @@ struct RunningSummary {
     if (type == ScalarType::UInt64) return bits;
     if (type == ScalarType::Long) return static_cast<int64_t>(bits);
     if (isIntegralType(type, false)) return static_cast<int64_t>(value);
-    if (double_bits(value) << 1 == 0) return 0.0;  // which zero is found depends on the order
+    if (double_bits(value) << 1 == 0) return 0.0;  // the sign of zero would depend on the order
     return value;
   }
 
-  /// `room` is for as many; the values may be there.
+  /// `room` holds as many values, and may be where they are.
   void add_doubles(const char* values, int64_t count, double* room) noexcept {
     BlockSummary found;
     summarize(values, count, found);
@@ -223,7 +223,7 @@ struct RunningSummary {
     ++blocks;
   }
 
-  /// Counts the values that are not finite, and moves the others together.
+  /// Counts the values that are not finite, and compacts the others.
   int64_t take_finite(const char* values, int64_t count, double* finite) noexcept {
     int64_t kept = 0;
     for (int64_t i = 0; i < count; ++i) {

@@ -28,13 +28,13 @@ struct Plane {
   int64_t out_step;
   int64_t in_step;
 
-  /// The same with i for j and j for i.
+  /// The plane with i and j exchanged.
   Plane exchanged() const noexcept {
     return {out, in, out_step, in_step, in_rows, out_rows, out_stride, in_stride};
   }
 };
 
-/// Element by element along the longer side, in runs that stay in the cache.
+/// Copies element by element along the longer side, in runs that stay in the cache.
 TENON_TEMPLATE_INLINE void copy_by_element(const Plane& plane, size_t size) noexcept {
   const Plane p = plane.in_rows >= plane.out_rows ? plane : plane.exchanged();
   const bool is_near = p.out_rows < 8 && p.in_stride < 1024 && p.out_step < 1024;
@@ -49,10 +49,9 @@ TENON_TEMPLATE_INLINE void copy_by_element(const Plane& plane, size_t size) noex
 }
 
 #if !defined(__OPTIMIZE_SIZE__)
-/// Squares of 16 bytes a side, one below the other: `rows` rows of 16 bytes, at least one square,
-/// `pitch` apart. A rest that does not fill a square is copied by one that overlaps its neighbour.
-/// log2(lanes) perfect shuffles of a square's rows, taken as one array, bring element lanes * p + q
-/// of it to where lanes * q + p was.
+/// Transposes a column of squares of 16 bytes a side: `rows` rows of 16 bytes, `pitch` apart, at
+/// least one square. The last square may overlap its neighbour. log2(lanes) perfect shuffles of a
+/// square's rows, taken as one array, move element lanes * p + q to lanes * q + p.
 template <class E>
 TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* in, int64_t pitch,
                                      int64_t rows) noexcept {
@@ -81,10 +80,10 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
 #endif
 }
 
-/// A plane of at least one square, of elements of 1, 2, 4 or 8 bytes, in blocks of 64 rows of one
-/// cache line. Such rows are first copied together: with a stride that is a power of two they would
-/// evict each other before all of their line is used. Rows are too far apart for the processor to
-/// fetch their next lines ahead.
+/// Transposes a plane of at least one square, of elements of 1, 2, 4 or 8 bytes, in blocks of 64
+/// rows of one cache line. The rows are first gathered: with a power-of-two stride they would evict
+/// each other before their lines are used up. Prefetches, since rows are too far apart for the
+/// processor's prefetcher.
 TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcept {
   const auto strip = size == 1   ? &transpose_strip<uint8_t>
                      : size == 2 ? &transpose_strip<uint16_t>
@@ -107,7 +106,7 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
       if (are_lines) {
         for (int64_t i = 0; i < rows; ++i) {
           const char* const line = in + i * p.in_stride;
-          std::memcpy(block + i * kLine, line, 64);  // of known length, which is not a call
+          std::memcpy(block + i * kLine, line, 64);  // constant length: no call
 #if !TENON_PORTABLE
           __builtin_prefetch(line + kLine);
 #endif
@@ -124,11 +123,10 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
 }
 #endif
 
-/// Copies planes with the same pixel strides; their addresses, lengths and the distances between
-/// channels may differ. Pixels have one to four channels, and go from planes of channels to pixels,
-/// back, or from pixels to pixels, in other places and orders. Some pixels at a time are loaded as
-/// vectors, in which every byte gets another place. Planes that lie otherwise than the first are
-/// left.
+/// Copies pixels of one to four channels from planar to interleaved memory, back, or from
+/// interleaved to interleaved in another channel order: loads vectors of pixels and shuffles their
+/// bytes. Set up for the strides of the first plane; addresses, lengths and channel distances may
+/// differ. Leaves planes of other strides to the caller.
 #if !TENON_HAS_VARIANTS
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}
@@ -137,17 +135,18 @@ struct PixelShuffle {  // does nothing
 #else
 class PixelShuffle {
  public:
-  /// Without `is_worthwhile` it does nothing: to plan takes as long as to copy some hundred bytes.
+  /// Does nothing unless `is_worthwhile`: setting up takes as long as copying some hundred bytes.
   explicit PixelShuffle(bool is_worthwhile) noexcept : is_planned_(!is_worthwhile) {}
 
-  /// Copies what it can of a plane, which becomes the rest. Whether that was all.
+  /// Copies what it can of a plane, and sets the plane to the rest. Returns whether nothing is
+  /// left.
   template <class = void>
   bool copy(Plane& p, size_t size) noexcept {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
     if (run_ == nullptr) return false;
     const int64_t across = along_j_ ? p.in_rows : p.out_rows;
     const int64_t pixels = along_j_ ? p.out_rows : p.in_rows;
-    const int64_t last = pixels - rest_;  // pixel of which an array may begin
+    const int64_t last = pixels - rest_;  // last pixel where a group may begin
     const int64_t count = are_lines_ ? across : 1;
     const Strides s = strides(p);
     const bool is_alike = size == size_ && across == count * channels_ &&
@@ -182,14 +181,14 @@ class PixelShuffle {
     if (channels <= 4) plan_pixels(strides(p), channels, size);
     if (run_ != nullptr) return;
     along_j_ = p.out_step != size;
-    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;  // a call for each takes longer
+    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;  // calls would take longer
     are_lines_ = true;                                    // of pixels of one channel
     plan_pixels(strides(p), 1, size);
   }
 
-  /// Leaves run_ null where there is no way.
+  /// Leaves run_ null if there is no way.
   TENON_NOINLINE void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
-    // Of a pixel there: the distance to the next, its first byte and the one behind its last.
+    // Of an interleaved pixel: the distance to the next, its first byte, and the end of its last.
     const int64_t pitch = s.in_pixel < 0 ? -s.in_pixel : s.in_pixel;
     const int64_t reach = (channels - 1) * s.in_channel;
     const int64_t begin = reach < 0 ? reach : 0;
@@ -206,7 +205,7 @@ class PixelShuffle {
     size_ = static_cast<size_t>(size);
     planned_ = s;
     if (from_pixels && to_pixels && 16 / widest > (channels == 1 ? 1 : 0)) {
-      // One vector, which must lie in the row, with what is behind its group of pixels.
+      // A vector, including the bytes after its group of pixels, must lie in the row.
       group_ = 16 / widest;
       run_ = &run<1>;
       if (s.in_pixel < 0) low_ = end - 16;
@@ -223,7 +222,7 @@ class PixelShuffle {
       const int64_t vectors = from_planes ? channels : pitch / size;
       run_ = vectors == 2 ? &run<2> : vectors == 3 ? &run<3> : &run<4>;
       if (from_planes) low_ = 0;
-      rest_ = group_ + (to_planes && gap != 0 ? 1 : 0);  // the memory may end before a gap
+      rest_ = group_ + (to_planes && gap != 0 ? 1 : 0);  // the memory may end before the last gap
     }
     in_are_planes_ = from_planes;
     out_are_planes_ = to_planes;
@@ -242,7 +241,7 @@ class PixelShuffle {
     }
   }
 
-  /// Copies the pixels before `last` and the group that begins there.
+  /// Copies the pixels up to and including the group at `last`.
   template <size_t kCount>
   TENON_TARGET_AVX2 static void run(const PixelShuffle& shuffle, char* to, const char* from,
                                     int64_t last, const Strides& s) noexcept {
@@ -252,8 +251,8 @@ class PixelShuffle {
     const int64_t out_array = shuffle.group_ * s.out_pixel;
     const char* const in_last = from + last * s.in_pixel;
     char* const out_last = to + last * s.out_pixel;
-    Vector<char, 16> mask[kCount][kCount];  // where no byte that is written can alias it
-    // Unrolled: else vectors would live in memory.
+    Vector<char, 16> mask[kCount][kCount];  // a local copy, which written bytes cannot alias
+    // Unrolled, to keep the vectors in registers.
     TENON_UNROLL
     for (size_t k = 0; k < kCount; ++k) {
       TENON_UNROLL
@@ -286,7 +285,7 @@ class PixelShuffle {
       from += in_array;
       to += out_array;
       last -= shuffle.group_;
-      if (last < 0) {  // some again
+      if (last < 0) {  // overlapping the previous group
         from = in_last;
         to = out_last;
       }
@@ -298,12 +297,12 @@ class PixelShuffle {
   bool in_are_planes_ = false;
   bool out_are_planes_ = false;
   void (*run_)(const PixelShuffle& shuffle, char* to, const char* from, int64_t last,
-               const Strides& s) noexcept = nullptr;  // null where there is no way
+               const Strides& s) noexcept = nullptr;  // null if not possible
   int64_t channels_ = 0;
   size_t size_ = 0;  // of elements
   Strides planned_{};
-  int64_t group_ = 0;             // pixels of an array
-  int64_t rest_ = 0;              // pixels that there must be for an array
+  int64_t group_ = 0;             // pixels per group
+  int64_t rest_ = 0;              // pixels that must be left for a group
   int64_t low_ = 0;               // from a group's first pixel to its first byte
   Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
   bool is_planned_;
@@ -324,9 +323,9 @@ inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
   }
 }
 
-/// Copies a plane in the first way that applies: as rows of one value each, as consecutive rows
-/// (short ones as elements), as pixels, as squares to transpose, else element by element. `size` is
-/// that of its elements, 1 to 16 bytes.
+/// Copies a plane in the first way that applies: fills of rows, consecutive rows (short ones as
+/// elements), pixels, squares to transpose, else element by element. Elements have `size` bytes, 1
+/// to 16.
 TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t size,
                                                    PixelShuffle& shuffle) noexcept {
   const size_t row_nbytes = static_cast<size_t>(plane.in_rows) * size;
@@ -343,7 +342,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t si
   }
   if (shuffle.copy(p, size)) return;
 #if !defined(__OPTIMIZE_SIZE__)
-  if (p.in_step == -static_cast<int64_t>(size)) {  // from the other end
+  if (p.in_step == -static_cast<int64_t>(size)) {  // reversed: start at the other end
     p.in += (p.out_rows - 1) * p.in_step;
     p.out += (p.out_rows - 1) * p.out_stride;
     p.in_step = -p.in_step;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EValue: what goes into a model and comes out of it.
+// EValue: a model's input or output.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct ListHead {
   Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // of tensors
 };
 using SharedList = std::shared_ptr<const ListHead>;
-/// With its elements or characters, and a zero behind them.
+/// Followed by its elements or characters, and a zero.
 template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
@@ -35,12 +35,12 @@ struct ValueList : ListHead {
 /// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
 /// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number.
 ///
-/// Ownership: shares a tensor (its shape too): the TensorPtr may go first. A moved TensorPtr is
-/// null afterwards. Texts and lists are copied once; all copies of the EValue share them, and they
-/// never change. The caller keeps the TensorImpl of a tensor over a raw TensorImpl* alive.
+/// Ownership: shares a tensor, its shape too; the TensorPtr may be dropped. A moved TensorPtr is
+/// null afterwards. Texts and lists are copied once, immutable, and shared by all copies of the
+/// EValue. For a tensor over a raw TensorImpl* the caller keeps the impl alive.
 /// Errors: InvalidState (a null text or smart pointer, unless to a tensor), InvalidArgument (an
-/// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and what an
-/// empty Result has; toX(): InvalidType.
+/// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and a failed
+/// Result's error; toX(): InvalidType.
 /// Cost: a tensor takes no allocation, a text or a list takes two. Copies and moves take none and
 /// cannot fail.
 /// Threads: like std::shared_ptr.
@@ -55,7 +55,7 @@ class EValue {
   }
   EValue(const EValue& other) noexcept { fill(other); }
   EValue(EValue&& other) noexcept { fill(std::move(other)); }
-  /// The old value goes last: its deleter may look at this EValue.
+  /// Destroys the old value last: its deleter may read this EValue.
   EValue& operator=(EValue other) noexcept {
     const EValue old(std::move(*this));
     fill(std::move(other));
@@ -68,14 +68,14 @@ class EValue {
       list_.~shared_ptr();
     }
   }
-  /// A list of tensors in which undefined ones stand for None.
+  /// A list of tensors; undefined ones mean None.
   static EValue optional_tensor_list(ArrayRef<Tensor> tensors) {
     EValue value;
     value.put_list<ValueKind::OptionalTensorList>(tensors);
     return value;
   }
-  /// Replaces the tensors of a list by copies; other values stay. For modules that come with tenon.
-  /// By a pointer in the list, so that a program without lists does not link 2 KB.
+  /// Replaces a list's tensors by copies; does nothing for other values. For tenon's modules. By a
+  /// pointer in the list, so that a program without lists does not link 2 KB.
   Error copy_tensors(const detail::CopyTensor& copy) {
     return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
   }
@@ -94,13 +94,13 @@ class EValue {
   bool isDoubleList() const noexcept { return kind() == ValueKind::DoubleList; }
   bool isBoolList() const noexcept { return kind() == ValueKind::BoolList; }
 
-  // Each raises InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind.
-  // References, texts and lists are valid as long as an EValue that shares them.
+  // Raise InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind. Returned
+  // references, texts and lists are valid while an EValue shares them.
   Tensor& toTensor() & TENON_LIFETIMEBOUND {
     return const_cast<Tensor&>(std::as_const(*this).toTensor());
   }
   const Tensor& toTensor() const& TENON_LIFETIMEBOUND { return get<ValueKind::Tensor>(); }
-  /// Leaves None.
+  /// The EValue becomes None.
   Tensor toTensor() && {
     Tensor tensor(std::move(toTensor()));
     kind_ = ValueKind::None;  // a moved-from EValue holds nothing
@@ -155,8 +155,8 @@ class EValue {
   friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {
     detail::append(out, from.kind());
     if (from.isNone()) return;
-    // On bare metal a text's size is enough, and the digits of a Double would take 5 KB of software
-    // arithmetic.
+    // On bare metal a text is given by its size, and a Double without digits, which would take 5 KB
+    // of software arithmetic.
     if (from.kind() > ValueKind::String || (TENON_BARE_METAL && from.isString())) {
       out.put(" of ");
       return out.put_unsigned(from.list_->size);
@@ -223,7 +223,7 @@ class EValue {
   }
 
   bool has_list() const noexcept { return kind_ >= ValueKind::String; }
-  /// Takes over `other`'s value; this is None before, and `other` afterwards if it is an rvalue.
+  /// Takes `other`'s value. This must be None; an rvalue `other` is None afterwards.
   template <class From>
   void fill(From&& other) noexcept {
     kind_ = other.kind_;
@@ -236,7 +236,7 @@ class EValue {
       number_ = other.number_;
     }
   }
-  /// Stores a value; this is None before.
+  /// Stores a value. This must be None.
   template <ValueKind K, class T>
   void set(T&& value) noexcept {
     if constexpr (K == ValueKind::Tensor) {
@@ -267,7 +267,7 @@ class EValue {
       if (value.isIntegral(false)) return put(value.template to<int64_t>());
       put(value.template to<double>());
     } else if constexpr (std::is_pointer_v<Type>) {
-      const Type text = value;  // GCC 11 warns where an array is compared
+      const Type text = value;  // GCC 11 warns about comparing an array
       if (text == nullptr) raise_null("text");
       put_list<kKind>(std::string_view(text));
     } else if constexpr (kKind != ValueKind::None) {
@@ -303,7 +303,7 @@ class EValue {
     size_t i = 0;
     for (const auto& value : values) elements[i++] = element<detail::ElementOf<K>>(value);
   }
-  /// Stores a list of `count` elements T(); this is None before.
+  /// Stores a list of `count` elements T(). This must be None.
   template <ValueKind K>
   detail::ElementOf<K>* make_list(size_t count) {
     using T = detail::ElementOf<K>;
@@ -364,9 +364,9 @@ class EValue {
   };
 
   ValueKind kind_ = ValueKind::None;
-  // Not a std::variant, whose copies and moves are a function for each kind.
+  // Not a std::variant: its copies and moves take a function for each kind.
   union {
-    void* zeros_[2] = {};  // GCC at -O3 takes what no branch reads for uninitialised
+    void* zeros_[2] = {};  // zeros for GCC's -Wmaybe-uninitialized at -O3
     Number number_;
     Tensor tensor_;
     detail::SharedList list_;

@@ -16,7 +16,7 @@ inline constexpr bool returns_outputs_v =
     !writes_outputs_v<F> && (std::is_invocable_v<F&, Span<const EValue>> ||
                              std::is_invocable_v<F&, const std::vector<EValue>&>);
 
-/// A method: this head, and behind it in one block the callable.
+/// A method's head; the callable follows in the same block.
 struct Function {
   Function(BackendState* metadata_backend, std::string_view name_) noexcept
       : name(name_), specs(metadata_backend) {}
@@ -30,7 +30,7 @@ struct Function {
   void* callable = nullptr;
   void (*destroy)(void* callable) noexcept = nullptr;
   Error (*call)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
-  // Where there are specs; else it is not linked.
+  // Set if there are specs; else it is not linked.
   Error (*make)(Outputs& outputs, size_t i, const ValueSpec& spec) noexcept = nullptr;
   Error (*finish)(const Function&, Span<EValue> values, Error error) noexcept = nullptr;
   bool knows_inputs = false;
@@ -58,13 +58,13 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
     if (!result.ok()) return fail(result.error(), result.message());
     return take_result(function, std::move(*result), outputs);
   } else {
-    EValue value(std::forward<T>(result));  // throws what the conversion does
+    EValue value(std::forward<T>(result));  // may throw
     return take(function, Span<EValue>(&value, 1), outputs);
   }
 }
 
-/// Gives a callable a tensor to write to for each output: the one that was set; a copy of it, if it
-/// must not be written to yet; one by the spec.
+/// Prepares the tensors that a callable writes to: the set output; a copy of it, if it must not be
+/// overwritten yet; or a new tensor by the spec.
 template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
   if (!function.knows_outputs && outputs.size() == 0) {
@@ -82,8 +82,8 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
   return Error::Ok;
 }
 
-/// The error of a callable, with its text. If an output of an open size is still None, which
-/// toTensor() refuses, the text says why there was no tensor for it.
+/// A callable's error, with its text. If an output of unknown size is None, and toTensor() failed
+/// for that, the text says why there was no tensor.
 template <class = void>
 Error finish_call(const Function& function, Span<EValue> values, Error error) noexcept {
   const char* const text = error == Error::Ok ? "" : message_of(error);
@@ -123,7 +123,7 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
   }
 }
 
-/// Ownership: takes `f`. Throws what moving it throws, or copying it, if a member is const.
+/// Ownership: takes `f`. Throws what moving `f` throws, or copying it, if a member is const.
 /// Errors: OutOfMemory.
 template <class F>
 Error make_function(Stored<Function>& made, BackendState* metadata_backend, std::string_view name,
@@ -149,28 +149,27 @@ Error make_function(Stored<Function>& made, BackendState* metadata_backend, std:
 ///
 /// A callable takes the inputs, as a Span<const EValue> or a const std::vector<EValue>&, and
 /// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
-/// it writes: `f(Span<const EValue> inputs, Span<EValue> outputs)`, which returns nothing or an
-/// Error, finds in `outputs` the tensors that were set and, for an output whose spec gives all
-/// sizes or max_sizes, one that the module makes, as large as it may be, to be resized; the others
-/// are None, to be assigned. Without specs of outputs, `{}` for none, set_output() has to say how
-/// many there are. In place of a set tensor that shares memory with an input or an earlier set
-/// output it finds a copy, which is copied back. That form needs no heap: with an ArenaBackend,
-/// run() takes all that it needs, outputs too, from the arena.
+/// it writes to its outputs: `f(Span<const EValue> inputs, Span<EValue> outputs)` returns nothing
+/// or an Error. Each of `outputs` is the tensor that was set; else, if the spec gives all sizes or
+/// max_sizes, a tensor of the maximum size, to be resized; else None, to be assigned. A set tensor
+/// that shares memory with an input or an earlier set output is replaced by a copy, which is copied
+/// back. Without specs of outputs (`{}` means no outputs) set_output() determines their number.
+/// This form needs no heap: with an ArenaBackend, run() takes all memory, outputs too, from the
+/// arena.
 ///
-/// A callable may run other methods of the module, and add some.
+/// A callable may run and add other methods of the module.
 ///
-/// Ownership: takes the callables and keeps them until it is destroyed. With `memory`, they and
-/// everything else the module keeps is there if that backend keeps metadata, and outputs are made
-/// there; the backend outlives the module. On the heap even then: names that a Text or a
-/// NameList does not hold inline, shapes of more dimensions than TENON_INLINE_DIMS, and the texts
-/// and lists of EValues. The next run reuses a made output unless it is still shared.
-/// Errors: as Module's; what a callable throws becomes one, by its own code or Internal. The
-/// constructors raise InvalidArgument (a spec that cannot be met) and OutOfMemory; what moving the
-/// callable throws becomes one too.
-/// Threads: as Module's; with an ArenaBackend, those that the arena allows, outputs included.
-/// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, for the first copy of one that shares memory, and for shapes of more dimensions than
-/// TENON_INLINE_DIMS.
+/// Ownership: owns the callables. With `memory`, outputs are made in that backend's memory and, if
+/// it keeps metadata, the callables and the module's state too; the backend must outlive the
+/// module. Always on the heap: names longer than a Text or a NameList holds inline, shapes of more
+/// dimensions than TENON_INLINE_DIMS, and texts and lists in EValues. The next run reuses an output
+/// that the module made, unless it is still shared.
+/// Errors: as Module's; a callable's exception becomes its error code, or Internal. The
+/// constructors raise InvalidArgument (a spec that cannot be met), OutOfMemory, and an error for
+/// what moving the callable throws.
+/// Threads: as Module's; with an ArenaBackend one thread at a time, outputs included.
+/// Cost: a run allocates only new outputs in place of those still shared, the first copy of an
+/// output that shares memory, and shapes of more dimensions than TENON_INLINE_DIMS.
 class TENON_EXPORT FunctionModule final : public Module {
   template <class F>
   using IfCallable =
@@ -179,7 +178,7 @@ class TENON_EXPORT FunctionModule final : public Module {
   using IfBackend = std::enable_if_t<detail::is_backend_v<B>, int>;
 
  public:
-  /// Without methods; or with one, `forward`. Where no specs are given, nothing is checked.
+  /// Without methods, or with `forward`. Without specs nothing is checked.
   FunctionModule() noexcept : functions_(detail::metadata_backend_of(nullptr)) {}
   template <class B, IfBackend<B> = 0>
   explicit FunctionModule(B& memory) noexcept
@@ -206,9 +205,8 @@ class TENON_EXPORT FunctionModule final : public Module {
   }
 
   /// Adds a method, with specs as in the constructors.
-  /// Errors: InvalidArgument (there is one of that name; a name with a zero inside; a spec that
-  /// cannot be met), OutOfMemory.
-  /// Nothing is added then.
+  /// Errors: InvalidArgument (the name exists, or has a null character inside; a spec that cannot
+  /// be met), OutOfMemory. Nothing is added then.
   template <class F>
   [[nodiscard]] Error add_method(std::string_view name, F f) {
     return detail::add_context_if("add_method", add(name, std::move(f)));
@@ -262,7 +260,7 @@ class TENON_EXPORT FunctionModule final : public Module {
   Error add(std::string_view name, F&& f, const Specs&... specs) {
     detail::Stored<detail::Function> made;
     TENON_TRY(make(made, name, std::forward<F>(f), specs...));
-    TENON_TRY(check_name(made->name));  // now: the callable's constructor may have added methods
+    TENON_TRY(check_name(made->name));  // only now: moving the callable may have added methods
     return functions_.push_back(std::move(made));
   }
   template <class F, class... Specs>

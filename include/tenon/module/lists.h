@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Text, NameList: names in specs. ListArg: several values as one argument. Stored, StoredArray:
-// objects on the heap or in a backend's memory such as an arena's. Standard containers cannot
-// report without exceptions that memory is full.
+// objects on the heap or in a backend's memory, such as an arena. Standard containers cannot report
+// OutOfMemory without exceptions.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Without the C library's functions, which are large where words are compared.
+/// Without the C library's functions, some of which are large.
 inline bool is_name(std::string_view text, const char* name) noexcept {
   size_t i = 0;
   while (i < text.size() && name[i] != '\0' && text[i] == name[i]) ++i;
@@ -22,8 +22,8 @@ inline bool is_name(std::string_view text, const char* name) noexcept {
 
 }  // namespace detail
 
-/// A name: up to 47 characters in place, one heap block beyond. Unlike std::string it needs no heap
-/// for usual names, and never throws: without memory it is empty and error() says so.
+/// A name: up to 47 characters inline, longer ones in a heap block. Unlike std::string never
+/// throws: out of memory it is empty, and error() says so.
 class Text {
  public:
   Text() noexcept = default;
@@ -43,7 +43,7 @@ class Text {
   Error error() const noexcept { return chars_.error(); }
   operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size()}; }
 
-  /// Compares with any text. A template, as two overloads are ambiguous in C++20.
+  /// Compares with any text. A template: two overloads would be ambiguous in C++20.
   template <class S>
   friend bool operator==(const Text& a, const S& b) noexcept {
     return std::string_view(a) == std::string_view(b);
@@ -58,8 +58,8 @@ class Text {
   detail::InlineArray<char, 48, detail::kAnyLength> chars_;  // with a zero at the end
 };
 
-/// The names of a tensor's dimensions, "" for one without; each ends at the first zero in it. Up to
-/// 48 characters, with a zero behind each name, are stored in place, more in one heap block. Throws
+/// The names of a tensor's dimensions, "" for none. A name ends at its first null character. Up to
+/// 48 characters, with a null after each name, are stored inline, more in one heap block. Throws
 /// only what a range's iterators throw; other errors are in error().
 class NameList {
  public:
@@ -77,7 +77,7 @@ class NameList {
   size_t size() const noexcept { return count_; }
   bool empty() const noexcept { return count_ == 0; }
   Error error() const noexcept { return chars_.error(); }
-  /// The i-th name; "" beyond the last.
+  /// The i-th name; "" if out of range.
   const char* operator[](size_t i) const noexcept TENON_LIFETIMEBOUND {
     return i < count_ && !chars_.empty() ? detail::name_at(chars_.data(), i) : "";
   }
@@ -103,19 +103,19 @@ class NameList {
 
 /// A list of T as a parameter: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
-/// Ownership: refers to lists and to a single T, converts a single value of another type; for the
-/// length of the call, in which nobody, not even a backend's code, may change them. Not copyable,
-/// so a named one cannot be passed.
+/// Ownership: refers to lists and to a single T during the call, in which they must not change, not
+/// even by a backend's code; converts and holds a single value of another type. Not copyable, so
+/// that a named ListArg cannot be passed.
 template <class T>
 class ListArg {
  public:
   ListArg() noexcept = default;
-  /// No list, where that differs from an empty one: see is_given().
+  /// No list, which may differ from an empty list: see is_given().
   template <class N,
             std::enable_if_t<std::is_same_v<N, None> && !std::is_convertible_v<None, T>, int> = 0>
   ListArg(N) noexcept : is_given_(false) {}
   ListArg(std::initializer_list<T> values TENON_LIFETIMEBOUND) noexcept : size_(values.size()) {
-    values_ = values.begin();  // which lives as long as the call: not what GCC warns of
+    values_ = values.begin();  // lives as long as the call, despite GCC's warning
   }
   ListArg(const T& value TENON_LIFETIMEBOUND) noexcept : values_(&value), size_(1) {}
   /// Any contiguous container of T.
@@ -173,7 +173,7 @@ Error make_stored(Stored<T>& made, BackendState* metadata_backend, size_t more,
   return Error::Ok;
 }
 
-/// Memory for an array; null, with the thread's error text, when memory is out.
+/// Memory for an array; null, with the thread's error text, when out of memory.
 inline void* allocate_array(size_t count, size_t element_size,
                             BackendState* metadata_backend) noexcept {
   if (count > PTRDIFF_MAX / (2 * element_size)) {
@@ -183,7 +183,7 @@ inline void* allocate_array(size_t count, size_t element_size,
   return allocate_metadata(count * element_size, metadata_backend);
 }
 
-/// An array that grows, and reports that memory is out without exceptions.
+/// A growing array that reports OutOfMemory without exceptions.
 template <class T>
 class StoredArray {
  public:
@@ -209,7 +209,7 @@ class StoredArray {
   T* begin() const noexcept { return data_; }
   T* end() const noexcept { return data_ + size_; }
 
-  /// Makes room for `count` elements in all; may move the elements.
+  /// Reserves `count` elements in total; may move the elements.
   /// Errors: OutOfMemory; nothing is changed.
   Error reserve(size_t count) noexcept {
     static_assert(alignof(T) <= kMetadataHeader && std::is_nothrow_move_constructible_v<T>);
@@ -232,7 +232,7 @@ class StoredArray {
     shrink(count);
     return Error::Ok;
   }
-  /// Doubles the capacity when it is used up.
+  /// Doubles the capacity when full.
   Error push_back(T value) noexcept {
     if (size_ == capacity_) TENON_TRY(reserve(size_ == 0 ? 1 : 2 * size_));
     ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
@@ -242,7 +242,7 @@ class StoredArray {
 
  private:
   void shrink(size_t count) noexcept {
-    T* end = data_ + size_;  // GCC warns of data_[--size_]
+    T* end = data_ + size_;  // GCC warns about data_[--size_]
     while (size_ > count) {
       --size_;
       (--end)->~T();

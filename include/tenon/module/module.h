@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Module: a model, whatever runtime runs it.
+// Module: a model, independent of its runtime.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Keeps specs that can be met.
+/// Stores specs, after checking that they can be met.
 inline Error store_specs(const char* role, const ValueSpecs& specs,
                          StoredArray<ValueSpec>& to) noexcept {
   TENON_TRY(to.resize(specs.size()));
@@ -21,8 +21,8 @@ inline Error store_specs(const char* role, const ValueSpecs& specs,
   return Error::Ok;
 }
 
-/// Refuses undefined tensors, meta tensors and placeholders; a list of optional tensors may have
-/// undefined ones.
+/// Refuses undefined tensors, meta tensors and placeholders, but accepts undefined tensors in a
+/// list of optional tensors.
 inline Error check_tensors(const EValue& value) noexcept {
   const ArrayRef<Tensor> tensors = tensors_of(value);
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -65,7 +65,7 @@ struct Method {
     }
     return add_context_if("input", index, spec.name(), error);
   }
-  /// Sets inputs: all of them or none.
+  /// Sets all inputs or, on error, none.
   Error put_inputs(Span<const EValue> values, size_t first) noexcept {
     for (size_t i = 0; i < values.size(); ++i) {
       TENON_TRY(check_index("input", first + i, meta.knows_inputs, meta.inputs.size()));
@@ -94,9 +94,9 @@ struct Method {
     }
     return outputs.set(index, *tensor);
   }
-  /// Adds to the descriptions of the inputs: to all of them or none.
+  /// Adds to the descriptions of all inputs or, on error, of none.
   Error describe(const ValueSpecs& specs) noexcept {
-    TENON_TRY(check_idle());  // a run reads the inputs
+    TENON_TRY(check_idle());  // a running method reads the inputs
     size_t count = meta.inputs.size();
     for (size_t i = 0; i < inputs.size() && !meta.knows_inputs; ++i) {
       if (!inputs[i].isNone()) count = i + 1;
@@ -115,8 +115,8 @@ struct Method {
     meta.knows_inputs = true;
     return Error::Ok;
   }
-  /// Checks the inputs of a run: `values` themselves, or a list in which inputs that were set stand
-  /// where `values` has None or ends. `passed` is valid until `arguments` changes.
+  /// Checks the inputs of a run: `values`, with set inputs in place of None and beyond its end.
+  /// `passed` is valid until `arguments` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
     if (meta.knows_inputs && values.size() > meta.inputs.size()) {
       return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
@@ -147,10 +147,9 @@ struct Method {
   bool runs = false;
   bool has_run = false;
   BackendState* metadata_backend;
-  StoredArray<ValueSpec> described{
-      metadata_backend};                         // the inputs, if describe_inputs() added to them
-  StoredArray<EValue> inputs{metadata_backend};  // those that were set
-  StoredArray<EValue> arguments{metadata_backend};  // a run's, if some of them were set
+  StoredArray<ValueSpec> described{metadata_backend};  // the inputs, if describe_inputs() added
+  StoredArray<EValue> inputs{metadata_backend};        // those that were set
+  StoredArray<EValue> arguments{metadata_backend};  // a run's inputs, if set inputs are among them
   Outputs outputs;
 };
 
@@ -158,22 +157,20 @@ struct Method {
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime sees them. They are passed without a copy,
-/// but for tensors of other strides whose spec has copies_strides. An undefined tensor, a meta
-/// tensor or a placeholder is refused, in a list too.
-/// Inputs set by set_input() stay until they are replaced. A run uses them where the call gives
-/// None or fewer inputs; a call's inputs are used once. An output set by set_output() stays too:
-/// the runtime writes to that tensor, or what it gives is copied there. It may alias an input or
-/// another output, as recurrent state does: outputs are the same as without aliases. Elements that
-/// two outputs have in common are the last one's.
+/// Inputs are checked by their specs before the runtime gets them, and passed without a copy,
+/// except tensors of other strides whose spec has copies_strides. Undefined tensors, meta tensors
+/// and placeholders are refused, in lists too. Inputs set by set_input() stay until they are
+/// replaced. A run uses them where the call passes None or fewer inputs. An output set by
+/// set_output() stays too: the runtime writes to that tensor, or its result is copied there. It may
+/// alias an input or another output, as recurrent state does: results are the same as without
+/// aliases. Elements shared by two outputs get the last output's values.
 ///
-/// Ownership: shares the tensors that were set, and those of the last outputs, until the next run
-/// of the method.
+/// Ownership: shares the set tensors, and the last outputs until the method's next run.
 /// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
 /// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
 /// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
-/// from within its own run; what the runtime reports. After an error, inputs and outputs that were
-/// set stay set; the outputs of the last run are gone if the new one had begun.
+/// during its own run; the runtime's errors. After an error, set inputs and outputs stay set; the
+/// last run's outputs are gone if the new run had begun.
 /// Threads: a module is used on one thread at a time; several modules, several threads.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
@@ -182,7 +179,7 @@ class TENON_EXPORT Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  /// Runs `forward`, and gives its outputs.
+  /// Runs `forward`, and returns its outputs.
   Result<std::vector<EValue>> forward(EValues inputs = {}) {
     return collect("forward", "forward", &inputs);
   }
@@ -190,21 +187,22 @@ class TENON_EXPORT Module {
   Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
   }
-  /// Runs a method, whose outputs get_output() gives. Needs no heap if the runtime needs none.
+  /// Runs a method; get_output() returns its outputs. Needs no heap if the runtime needs none.
   [[nodiscard]] Error run(std::string_view method = "forward", EValues inputs = {}) {
     return change("run", method, [&](Method& m) { return start(m, inputs); });
   }
 
-  /// Sets an input for the runs that follow; None takes it away.
+  /// Sets an input for later runs; None removes it.
   [[nodiscard]] Error set_input(const EValue& value, size_t index = 0) {
     return set_input("forward", value, index);
   }
-  /// Pass the index with numbers: set_input("encode", 5) sets input 5 of `forward` to a String.
+  /// Always pass the index with a number: set_input("encode", 5) sets input 5 of `forward` to a
+  /// String.
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
     const EValue held = value;  // as in set_output()
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&held, 1}, index); });
   }
-  /// Sets the first inputs, all of them or, after an error, none.
+  /// Sets the first inputs: all or, on error, none.
   [[nodiscard]] Error set_inputs(EValues values) { return put_inputs("forward", values); }
   [[nodiscard]] Error set_inputs(std::string_view method, EValues values) {
     return put_inputs(method, values);
@@ -216,7 +214,7 @@ class TENON_EXPORT Module {
   }
   [[nodiscard]] Error set_output(std::string_view method, const TensorArg& tensor,
                                  size_t index = 0) {
-    // The code of a backend that keeps what the module has may drop the caller's.
+    // Holds the tensor: the code of the module's backend may drop the caller's handle.
     const Tensor held = tensor.defined() ? tensor.tensor() : Tensor();
     return change("set_output", method, [&](Method& m) { return m.put_output(&held, index); });
   }
@@ -229,8 +227,8 @@ class TENON_EXPORT Module {
   }
 
   /// An output of the method's last run.
-  /// Errors: InvalidState when there was none, or it failed; NotSupported for an output that is
-  /// None because EValue cannot hold what the model gives, such as a map: the message names it.
+  /// Errors: InvalidState when there was no run, or it failed; NotSupported for a value that EValue
+  /// cannot hold, such as a map: the message names its kind.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
     EValue value;
@@ -273,43 +271,43 @@ class TENON_EXPORT Module {
     return meta;
   }
   /// Adds to the module's description of a method's inputs: names for messages, sizes that it
-  /// leaves open, or all of it where it has none. method_meta() and the checks use it.
+  /// leaves open, or everything if it has none. method_meta() and the checks use it.
   ///
-  /// One spec for each input. Parts that are left out (no name, -1, dtype Undefined) stay as they
-  /// were, and so does is_optional.
-  /// Errors: also InvalidArgument and InvalidType where a spec cannot be met, or contradicts what
-  /// is known, or there are fewer than inputs that were set: nothing is changed then.
+  /// One spec for each input. Parts left out (no name, -1, dtype Undefined) stay unchanged, as does
+  /// is_optional.
+  /// Errors: also InvalidArgument and InvalidType for a spec that cannot be met or contradicts the
+  /// known one, and for fewer specs than set inputs: nothing is changed then.
   [[nodiscard]] Error describe_inputs(ValueSpecs specs) { return describe("forward", specs); }
   [[nodiscard]] Error describe_inputs(std::string_view method, ValueSpecs specs) {
     return describe(method, specs);
   }
-  /// Prepares a method; without this its first use does.
+  /// Prepares a method; else its first use does.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
     return change("load_method", method, [](Method&) { return Error::Ok; });
   }
 
  protected:
-  /// With `memory` what a module keeps (inputs and outputs that are set, the last outputs) is in
-  /// that backend's memory, if it keeps metadata, as an arena does; it outlives the module then.
+  /// With `memory`, the module's state (set inputs and outputs, last outputs) is in that backend's
+  /// memory, if it keeps metadata, as an arena does; the backend must outlive the module.
   explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
-  // A runtime implements these. They return an Error, with a text by set_error(Error::X, parts...);
-  // an exception becomes an error.
+  // Implemented by a runtime. They return an Error, with a text by set_error(Error::X, parts...);
+  // exceptions become errors.
 
-  /// Opens the model. Called before all others, until it succeeds.
+  /// Opens the model. Called first, and again until it succeeds.
   virtual Error load() { return Error::Ok; }
-  /// How many methods there are; never fewer than before.
+  /// The number of methods; must not decrease.
   virtual size_t count_methods() const noexcept = 0;
-  /// The name of one, which stays as it is.
+  /// A method's name; must not change.
   virtual const char* name_of(size_t method) const noexcept = 0;
-  /// Prepares a method, once, and describes it. Lists that `meta` refers to live as long as the
-  /// module. The name in `meta` is set already.
+  /// Prepares a method, once, and describes it. Lists that `meta` refers to must live as long as
+  /// the module. `meta` already has the name.
   virtual Error prepare(size_t method, MethodMeta& meta) = 0;
-  /// Runs a prepared method on inputs that have been checked. Each output goes to outputs.put(), or
-  /// where there is a tensor for it, outputs.target(i), into that.
+  /// Runs a prepared method on checked inputs. Pass each output to outputs.put(), or write it to
+  /// outputs.target(i), if that is not null.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
-  /// Why output `output` of the last run is None, if EValue cannot hold it; Ok if None is the
-  /// value.
+  /// Why output `output` of the last run is None: an error if EValue cannot hold the value; Ok if
+  /// the value is None.
   virtual Error explain_none(size_t method, size_t output) const noexcept {
     static_cast<void>(method);
     static_cast<void>(output);
@@ -332,7 +330,7 @@ class TENON_EXPORT Module {
   Error describe(std::string_view name, const ValueSpecs& specs) noexcept {
     return change("describe_inputs", name, [&](Method& m) { return m.describe(specs); });
   }
-  /// The outputs of a run on these inputs, or of the last run if they are null.
+  /// The outputs of a run on these inputs; of the last run if `inputs` is null.
   Result<std::vector<EValue>> collect(const char* function, std::string_view name,
                                       const EValues* inputs) {
     std::vector<EValue> outputs;
@@ -353,7 +351,7 @@ class TENON_EXPORT Module {
     loaded_ = true;
     return Error::Ok;
   }
-  // Virtual, so that they run in the library that made the module, which keeps what they make.
+  // Virtual, so that they run in the library that made the module and owns its state.
   virtual Error find(std::string_view name, Method*& found) noexcept;
   virtual Error start(Method& method, const EValues& inputs) noexcept;
 
@@ -399,12 +397,12 @@ inline Error Module::start(Method& method, const EValues& inputs) noexcept {
   }
   const auto drop_values = [&method] {
     if (!method.has_run) method.outputs.clear();
-    for (EValue& value : method.arguments) value = EValue();  // they were for this run
+    for (EValue& value : method.arguments) value = EValue();  // inputs of this run only
   };
   if (error == Error::Ok) {
     drop_values();
   } else {
-    const detail::LastError text = detail::last_error();  // deleters may leave theirs
+    const detail::LastError text = detail::last_error();  // deleters may overwrite it
     drop_values();
     detail::last_error() = text;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Outputs: where a runtime puts what a method gives.
+// Outputs: receives a method's outputs from a runtime.
 #pragma once
 
 #include "tenon/backend/registry.h"
@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The limit of an index where a module does not know its count.
+/// The index limit if a module does not know its number of outputs.
 inline constexpr size_t kMaxValues = 4096;
 
 /// A runtime's description of a method.
@@ -30,7 +30,7 @@ struct MethodSpecs {
   StoredArray<ValueSpec> outputs;
 };
 
-/// The tensors of a value: one, a list's, or none.
+/// The tensors of a value: one, a list's tensors, or none.
 inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
   const ValueKind kind = value.kind();
   if (kind == ValueKind::Tensor) return {&value.toTensor(), 1};
@@ -39,8 +39,7 @@ inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
   return {};
 }
 
-/// The addresses of a tensor's elements, and of the room that it may be resized to; from 0 to 0 for
-/// one without memory.
+/// The address range of a tensor, with its capacity; {0, 0} without memory.
 inline ByteRange room_of(const TensorArg& arg) noexcept {
   if (!arg.defined() || fields(arg).data == nullptr) return {0, 0};
   const TensorFields& tensor = fields(arg);
@@ -52,8 +51,8 @@ inline ByteRange room_of(const TensorArg& arg) noexcept {
           data + static_cast<uintptr_t>(room * size)};
 }
 
-/// Whether two tensors share memory, or would once they are resized: by the ranges of addresses, so
-/// strides that interleave count. Handles of one impl share its shape, also without elements.
+/// Whether two tensors share memory, or may after a resize. By address ranges, so interleaved
+/// strides count as sharing. Handles of one impl always share.
 inline bool overlap(const Tensor& one, const Tensor& another) noexcept {
   return touch(room_of(one), room_of(another)) ||
          (one.defined() && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
@@ -73,7 +72,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error resize_like(const TensorFields& sourc
   return add_context_if("resize_tensor", resize_to(to, source.layout.sizes()));
 }
 
-/// Whether an output can be copied to the tensor that was set for it.
+/// Whether an output can be copied to its set tensor.
 TENON_TEMPLATE_INLINE Error check_delivery(const EValue& from, const Tensor& to) noexcept {
   const TensorArg set(to);
   TENON_TRY(check_defined(set, "the target"));
@@ -87,12 +86,12 @@ TENON_TEMPLATE_INLINE Error check_delivery(const EValue& from, const Tensor& to)
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
   if (can_never_fit && source.layout.sizes() != target.layout.sizes()) {
-    return resize_like(source, to);  // which says why not
+    return resize_like(source, to);  // for its error text
   }
   return Error::Ok;
 }
 
-/// Copies elements between tensors of the same type and sizes, which do not overlap.
+/// Copies elements between tensors of equal type and sizes that do not overlap.
 TENON_TEMPLATE_INLINE Error copy_output(const Tensor& from, const Tensor& to) noexcept {
   const TensorArg set(to);
   const TensorArg made(from);
@@ -109,7 +108,7 @@ TENON_TEMPLATE_INLINE Error copy_output(const Tensor& from, const Tensor& to) no
   return copy_alike(target, source);
 }
 
-/// Copies an output to the tensor that was set for it, which takes its shape.
+/// Copies an output to its set tensor, which is resized to the output's shape.
 TENON_TEMPLATE_INLINE Error deliver(const Tensor& from, Tensor& to) noexcept {
   const TensorArg source(from);
   if (fields(source).layout.sizes() != fields(TensorArg(to)).layout.sizes()) {
@@ -118,24 +117,24 @@ TENON_TEMPLATE_INLINE Error deliver(const Tensor& from, Tensor& to) noexcept {
   return copy_output(from, to);
 }
 
-/// Where tensors are made in `memory`, or if it is null in that of the thread's default backend.
+/// The backend for new tensors: `memory`, or if null the thread's default.
 inline Device device_of(const Backend* memory) noexcept {
   return memory != nullptr ? memory->device() : default_backend().device();
 }
 
-/// Whether there is a tensor, and no other handle or view shares it.
+/// Whether the tensor is defined, and no other handle or view shares it.
 inline bool is_unshared(const Tensor& tensor) noexcept {
   if (!tensor.defined() || tensor.use_count() != 1 || is_borrowed(resizable(tensor)) ||
       fields(TensorArg(tensor)).deallocated) {
     return false;
   }
-  // Reading the count orders nothing; dropping a copy does, after all that other threads read.
+  // Reading the count is relaxed; dropping a copy synchronises with other threads' last reads.
   if constexpr (TENON_HAS_THREADS) static_cast<void>(Tensor(tensor));
   return true;
 }
 
-/// Makes `kept` an unshared tensor of these sizes, the same one again where possible. A new one has
-/// `shape`.
+/// Makes `kept` an unshared tensor of these sizes. Reuses the tensor if possible, else makes a new
+/// one with `shape`.
 inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noexcept {
   const ArrayRef<int64_t> sizes = shape.list();
   BackendState* const state =
@@ -151,10 +150,10 @@ inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noe
     }
   }
   kept = Tensor();
-  NewTensor draft;
+  NewTensor new_tensor;
   Error error = check_shape(shape, opts);
-  if (error == Error::Ok) error = make_owned(shape, opts, false, draft);
-  if (error == Error::Ok) error = make_first_handle(draft, kept);
+  if (error == Error::Ok) error = make_owned(shape, opts, false, new_tensor);
+  if (error == Error::Ok) error = make_first_handle(new_tensor, kept);
   TENON_TRY(add_context_if("empty", error));
   if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(kept)), "empty");
   return Error::Ok;
@@ -162,21 +161,21 @@ inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noe
 
 }  // namespace detail
 
-/// The outputs of a run: as many as the module says or, where it does not know, as the runtime
-/// makes. When the runtime is done, they are copied to the tensors that were set, as if all at
-/// once: one that an earlier copy would overwrite is copied aside first.
+/// The outputs of a run: as many as the module says or, if unknown, as the runtime makes. After the
+/// run they are copied to the set tensors, as if all at once: an output that an earlier copy would
+/// overwrite is first copied aside.
 ///
-/// Ownership: shares tensors. Tensors that it makes are in the module's memory, and the next run
-/// reuses them unless they are still shared.
-/// Threads: as for Module. An output that other threads hold is written again once they drop it.
+/// Ownership: shares tensors. Makes new tensors in the module's memory; the next run reuses them
+/// unless they are still shared.
+/// Threads: as for Module. An output that other threads hold is reused only after they drop it.
 class Outputs {
  public:
-  /// Of a module with that memory; of the thread's default backend if it is null.
+  /// Makes tensors in `memory`; if null, in the thread's default backend.
   explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   size_t size() const noexcept { return values_.size(); }
-  /// For a module that does not know how many there are.
-  /// Errors: OutOfMemory; InvalidArgument for less than were set.
+  /// Sets the number of outputs, for a module that does not know it.
+  /// Errors: OutOfMemory; InvalidArgument for fewer than were set.
   Error resize(size_t count) noexcept {
     for (size_t i = count; i < set_.size(); ++i) {
       if (is_set(i)) {
@@ -186,8 +185,8 @@ class Outputs {
     }
     return values_.resize(count);
   }
-  /// The tensor that the caller set for output i, to be written to from now on. Null where none was
-  /// set, and where it shares memory with an input or with what was set for an earlier output.
+  /// The tensor that the caller set for output i, to write to. Null if none was set, or if it
+  /// shares memory with an input or an earlier set output.
   Tensor* target(size_t i) noexcept {
     if (i >= values_.size() || !is_set(i) || !values_[i].isTensor()) return nullptr;
     for (const EValue& input : inputs_) {
@@ -198,10 +197,9 @@ class Outputs {
     }
     return &values_[i].toTensor();
   }
-  /// Makes `value` output i. Where another tensor was set, it is copied there when the runtime is
-  /// done.
-  /// Errors: OutOfBounds. The run fails with InvalidType (no tensor where one was set, or one of
-  /// another dtype), and with those of resize_tensor() and copy_() for that copy.
+  /// Sets output i. If a tensor was set for it, the value is copied there after the run.
+  /// Errors: OutOfBounds. For the copy, the run fails with InvalidType (not a tensor, or of another
+  /// dtype) and with errors of resize_tensor() and copy_().
   Error put(size_t i, EValue value) noexcept {
     if (i >= values_.size()) {
       return detail::fail(Error::OutOfBounds, "output ", i, " of ", values_.size());
@@ -209,25 +207,25 @@ class Outputs {
     values_[i] = std::move(value);
     return Error::Ok;
   }
-  /// All of them, to be assigned to, as by put(). Those that were set hold their tensors at first.
+  /// All outputs, to be assigned to, as by put(). Initially the set tensors.
   Span<EValue> values() noexcept { return values_; }
 
-  // For modules that come with tenon.
+  // For tenon's modules.
 
   bool is_set(size_t i) const noexcept { return i < set_.size() && set_[i].defined(); }
-  /// Sets the tensor for output i; an undefined one takes it away.
+  /// Sets the tensor for output i; an undefined tensor removes it.
   Error set(size_t i, const Tensor& tensor) noexcept {
     if (set_.size() <= i) TENON_TRY(set_.resize(i + 1));
     deliver_ = &copy_to_set<>;
     set_[i] = tensor;
     return Error::Ok;
   }
-  /// Forgets the last run, and gets ready for one on these inputs, which stay as they are until it
-  /// ends. With `count` there are at least so many outputs.
+  /// Drops the last run's outputs, and begins a run on these inputs, which must not change until it
+  /// ends. With at least `count` outputs.
   Error begin(Span<const EValue> inputs, size_t count) noexcept {
     if (set_.size() < count) TENON_TRY(set_.resize(count));
     TENON_TRY(values_.resize(set_.size()));
-    // Dropping the last outputs may run a deleter that sets more.
+    // Dropping the last outputs may run a deleter that sets more outputs.
     for (size_t i = 0; i < values_.size(); ++i) {
       values_[i] = is_set(i) ? EValue(set_[i]) : EValue();
     }
@@ -238,11 +236,11 @@ class Outputs {
     for (EValue& value : values_) value = EValue();
   }
 
-  /// Makes output i a tensor to be written to, by its spec: as large as it may be, in that dim
-  /// order, row-major for `{}`; DYNAMIC_BOUND where sizes may vary, else STATIC. Makes it None if
-  /// the spec does not say enough, or asks for another device than the memory's.
+  /// Makes output i a tensor by its spec, to write to: of the maximum size, in `dim_order` (`{}` is
+  /// row-major), DYNAMIC_BOUND if sizes may vary, else STATIC. None if the spec leaves too much
+  /// open, or is for another device than the memory's.
   /// Errors: OutOfMemory, InvalidArgument (sizes that overflow).
-  template <class = void>  // compiled where it is used, as copy_() is
+  template <class = void>  // compiled only if used, as copy_()
   Error make(size_t i, const ValueSpec& spec, ArrayRef<DimOrderType> dim_order = {}) noexcept {
     values_[i] = EValue();
     if (!spec.is_described || spec.tensor.type == tenon::ScalarType::Undefined ||
@@ -268,13 +266,13 @@ class Outputs {
     values_[i] = own_[i];
     return Error::Ok;
   }
-  /// Makes output i, a tensor or a list of tensors, a copy of itself.
+  /// Replaces output i, a tensor or a list of tensors, by a copy.
   /// Errors: OutOfMemory; NotSupported (memory on a device for which no backend is registered).
   template <class = void>
   Error save(size_t i) {
     return add_context_if(i, "", save_silently(i));
   }
-  /// Copies outputs to the tensors that were set for them, which become the outputs.
+  /// Copies outputs to their set tensors, which become the outputs.
   Error deliver() {
     return deliver_ == nullptr ? Error::Ok
                                : detail::call_stored<&Outputs::copy_to_set<>>(deliver_, *this);
@@ -298,19 +296,19 @@ class Outputs {
     }
     for (i = 0; i < values_.size(); ++i) {
       if (!is_set(i)) continue;
-      Tensor to = set_[i];  // a deleter that runs when it grows may set another one
+      Tensor to = set_[i];  // growth may run a deleter that sets another tensor
       if (is_pending(i)) {
-        // One that ran when an earlier output grew may have.
+        // An earlier output's growth may have run such a deleter.
         TENON_TRY(detail::check_delivery(values_[i], to));
         if (is_overwritten(i)) TENON_TRY(save_silently(i));
-        const Tensor from = values_[i].toTensor();  // the copy's code may replace the output
+        const Tensor from = values_[i].toTensor();  // a backend's code may replace the output
         TENON_TRY(detail::deliver(from, to));
       }
       values_[i] = std::move(to);
     }
     return Error::Ok;
   }
-  /// save() without the output's number in the text of an error.
+  /// save(), without the output's number in error texts.
   template <class = void>
   Error save_silently(size_t i) {
     if (values_[i].isTensor()) {
@@ -325,19 +323,19 @@ class Outputs {
   static Error add_context_if(size_t i, const char* name, Error error) noexcept {
     return detail::add_context_if("output", i, name, error);
   }
-  /// Whether output i is still to be copied to the tensor that was set for it.
+  /// Whether output i is still to be copied to its set tensor.
   bool is_pending(size_t i) const noexcept {
     return is_set(i) && !(values_[i].isTensor() && values_[i].toTensor().unsafeGetTensorImpl() ==
                                                        set_[i].unsafeGetTensorImpl());
   }
-  /// Whether delivery would change output i before it is where it belongs, or afterwards.
+  /// Whether delivering other outputs would overwrite output i, before or after its own delivery.
   bool is_overwritten(size_t i) const noexcept {
     for (size_t k = 0; k < (is_set(i) ? i + 1 : values_.size()); ++k) {
       if (is_pending(k) && detail::overlap(values_[i], set_[k])) return true;
     }
     return false;
   }
-  /// Makes `copy` one of `from`, in the module's memory, or where `from` is if that is elsewhere.
+  /// Copies `from` to `copy`, in the module's memory, or in `from`'s if that is elsewhere.
   template <class = void>
   Error copy_aside(const Tensor& from, Tensor& copy) const noexcept {
     const TensorArg arg(from);
@@ -352,11 +350,11 @@ class Outputs {
   }
 
   Backend* memory_;
-  Error (*deliver_)(Outputs&) = nullptr;  // once an output is set: else it is not linked
+  Error (*deliver_)(Outputs&) = nullptr;  // set with the first set output: else not linked
   Span<const EValue> inputs_;
   detail::StoredArray<EValue> values_{detail::metadata_backend_of(memory_)};  // of the last run
   detail::StoredArray<Tensor> set_{detail::metadata_backend_of(memory_)};
-  detail::StoredArray<Tensor> own_{detail::metadata_backend_of(memory_)};  // by a spec or as a copy
+  detail::StoredArray<Tensor> own_{detail::metadata_backend_of(memory_)};  // by spec or copy
 };
 
 TENON_END_NAMESPACE

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TensorSpec, ValueSpec, MethodMeta: what a method takes and returns, and checks of values.
+// TensorSpec, ValueSpec, MethodMeta: descriptions of a method's inputs and outputs, and checks of
+// values.
 #pragma once
 
 #include "tenon/module/evalue.h"
@@ -13,23 +14,22 @@ using EValues = ListArg<EValue>;
 ///
 /// `TensorSpec{{-1, 8, 8}, ScalarType::Float, {"batch", "rows", "columns"}}`
 struct TensorSpec {
-  /// -1 stands for any size.
+  /// -1: any size.
   Dims sizes = {};
-  /// Undefined stands for any.
+  /// Undefined: any dtype.
   ScalarType type = ScalarType::Float;
-  /// Of the dimensions, for messages; as many as sizes, or none.
+  /// The dimensions' names, for messages; as many as sizes, or none.
   NameList names = {};
-  /// CPU stands for all memory that the host reads.
+  /// CPU: any host-accessible memory.
   Device device = {};
   /// The tensor's name, "image".
   Text name = {};
-  /// The most that each size may be where sizes has -1; -1 for no such bound; empty for none at
-  /// all.
+  /// The maximum for each size that is -1; -1 for no maximum; empty for none at all.
   Dims max_sizes = {};
-  /// The strides, -1 for any; those of dimensions of size 1 never matter. Empty for any strides.
+  /// The strides, -1 for any; empty for any strides. Strides of dimensions of size 1 are ignored.
   Dims strides = {};
-  /// Instead of strides, where they depend on sizes: the dimensions of a dense tensor, outermost
-  /// first. {0, 2, 3, 1} is channels last.
+  /// Instead of strides, if they depend on sizes: the dim order of a dense tensor, outermost first.
+  /// {0, 2, 3, 1} is channels last.
   Dims dim_order = {};
 
   /// Checks a tensor.
@@ -37,8 +37,8 @@ struct TensorSpec {
   /// 1 (rows) is 9, expected 8"; other strides; another device; a spec that no tensor can meet:
   /// lists that are not as long as its sizes, sizes below -1, beyond max_sizes or beyond the
   /// address space, negative strides, a dim_order that is not a permutation, or beside strides);
-  /// InvalidState (an undefined or deallocated tensor); OutOfMemory (there was none for the spec
-  /// itself).
+  /// InvalidState (an undefined or deallocated tensor); OutOfMemory (the spec's lists could not be
+  /// allocated).
   [[nodiscard]] Error check(const TensorArg& tensor) const noexcept;
 };
 
@@ -56,21 +56,21 @@ struct ValueSpec {
   ValueSpec(Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
   }
-  /// Any value of that kind.
+  /// Any value of a kind.
   ValueSpec(ValueKind kind_) noexcept : kind(kind_) {}
   ValueSpec(Text name, ValueKind kind_) noexcept : kind(kind_) { tensor.name = std::move(name); }
 
   ValueKind kind = ValueKind::Tensor;
-  /// Used if kind is Tensor and is_described is set; the name is used for all kinds.
+  /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds.
   TensorSpec tensor;
   bool is_described = false;
   /// Whether None is accepted too.
   bool is_optional = false;
-  /// Whether a tensor of other strides is accepted too: the module makes a copy in those of the
-  /// spec.
+  /// Whether a tensor of other strides is accepted: the module then copies it to the spec's
+  /// strides.
   bool copies_strides = false;
-  /// Whether the runtime can take such a value. If not, check() accepts any value, and a run
-  /// reports the reason.
+  /// Whether the runtime supports such values. If not, check() accepts any value, and a run reports
+  /// the reason.
   bool is_supported = true;
 
   const char* name() const noexcept TENON_LIFETIMEBOUND { return tensor.name.c_str(); }
@@ -83,20 +83,21 @@ struct ValueSpec {
  private:
   friend Error detail::check_value(const ValueSpec& spec, const EValue& value) noexcept;
 
-  // By a pointer, so that a module without specs does not link it: 4 KB at -Os.
+  // A pointer, so that a module without specs does not link the check: 4 KB at -Os.
   Error (*check_)(const ValueSpec&, const EValue&) noexcept = &detail::check_supported<>;
 };
 
 using ValueSpecs = ListArg<ValueSpec>;
 
-/// A view of the module's description of a method: valid as long as the module, `inputs` until
-/// describe_inputs() changes them.
+/// A method's description: refers to the module's lists, valid while the module lives; `inputs`
+/// until describe_inputs() changes them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
   const char* name = "";
   ArrayRef<ValueSpec> inputs;
   ArrayRef<ValueSpec> outputs;
-  /// Whether the module knows them. If not, the lists are empty and nothing is checked.
+  /// Whether the module knows its inputs, outputs. If not, the list is empty and nothing is
+  /// checked.
   bool knows_inputs = false;
   bool knows_outputs = false;
 };
@@ -132,12 +133,12 @@ TENON_TEMPLATE_INLINE Error check_spec_layout(const TensorSpec& spec) noexcept {
               spec.dim_order, " for sizes ", spec.sizes,
               ", expected strides of -1 or more or a permutation, one of them, of as many entries");
 }
-/// Whether a spec says in which order the elements are.
+/// Whether a spec determines the order of the elements.
 inline bool has_layout(const TensorSpec& spec) noexcept {
   return !spec.strides.empty() || !spec.dim_order.empty();
 }
-/// The stride that a spec has for dimension d of a layout of its rank that has elements: row-major
-/// without any, and the layout's own where it leaves that open.
+/// The stride that a spec requires for dimension d of a layout of its rank with elements: row-major
+/// if the spec has no strides, the layout's stride if the spec leaves it open.
 inline int64_t stride_of(const TensorSpec& spec, const Layout& given, size_t d) noexcept {
   if (!spec.strides.empty()) {
     return spec.strides[d] >= 0 ? spec.strides[d] : given.strides()[d];
@@ -155,7 +156,7 @@ inline Dims strides_of(const TensorSpec& spec, const Layout& given) noexcept {
   for (size_t d = 0; d < strides.size(); ++d) strides[d] = stride_of(spec, given, d);
   return strides;
 }
-/// Whether the elements of a layout are where a spec's strides have them.
+/// Whether a layout's strides are those of a spec.
 inline bool has_strides(const TensorSpec& spec, const Layout& given) noexcept {
   if (given.numel == 0) return true;
   bool is_same = true;
@@ -171,7 +172,7 @@ TENON_TEMPLATE_INLINE Error check_strides(const TensorSpec& spec, const Layout& 
               "; copy_() to an empty_strided() tensor of these changes them");
 }
 
-/// Whether a spec can be met at all.
+/// Whether any tensor can meet a spec.
 inline Error check_spec(const TensorSpec& spec) noexcept {
   TENON_TRY(check_dims("the spec's sizes", spec.sizes));
   TENON_TRY(check_dims("the spec's max_sizes", spec.max_sizes));
@@ -203,7 +204,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   return has_layout(spec) ? check_spec_layout(spec) : Error::Ok;
 }
 
-/// The size of dimension d if the spec has one, else its greatest size; -1 for any size.
+/// The size of dimension d if the spec has one, else its maximum; -1 for any size.
 inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
@@ -251,7 +252,7 @@ TENON_TEMPLATE_INLINE Error check_tensor(const TensorSpec& spec, const TensorArg
   return Error::Ok;
 }
 
-/// Whether a value is what a spec says.
+/// Whether a value meets a spec.
 inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
   return spec.is_supported ? call_stored<&check_supported<>>(spec.check_, spec, value) : Error::Ok;
 }
@@ -267,7 +268,7 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
                            : check_metadata(tensor, "the tensor");
 }
 
-/// Puts "input 0 (image): " in front of a check's message.
+/// Prefixes a check's message with "input 0 (image): ".
 TENON_COLD inline Error add_context(const char* role, size_t index, const char* name,
                                     Error error) noexcept {
   return fail(error, role, ' ', Numbered{index, name}, ": ", message_of(error));
@@ -277,8 +278,8 @@ inline Error add_context_if(const char* role, size_t index, const char* name,
   return error != Error::Ok ? add_context(role, index, name, error) : error;
 }
 
-/// Narrows `spec`, a user's valid description, to values that also meet the module's, `own`, whose
-/// names and sizes it takes over where it has none or -1.
+/// Merges the module's spec `own` into a user's valid `spec`: values must meet both; names and
+/// sizes that `spec` leaves open are `own`'s.
 /// Errors: InvalidArgument, InvalidType if no value can meet both.
 TENON_TEMPLATE_INLINE Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ValueKind: what an EValue can hold, and which C++ types convert to which kind.
+// ValueKind: the kinds of values in an EValue, and the C++ types that convert to them.
 #pragma once
 
 #include <iterator>
@@ -15,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // GCC takes ValueKind::Tensor for a second Tensor
+#pragma GCC diagnostic ignored "-Wshadow"  // ValueKind::Tensor beside tenon::Tensor
 #endif
 
 /// The kinds of values of an EValue.
@@ -28,7 +28,7 @@ enum class ValueKind : uint8_t {
   Bool,
   String,
   TensorList,
-  OptionalTensorList,  ///< tensors; an undefined one stands for none
+  OptionalTensorList,  ///< tensors, undefined for None
   IntList,
   DoubleList,
   BoolList,
@@ -62,13 +62,13 @@ namespace detail {
 
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
-// The types in which an EValue returns its value, in the order of ValueKind.
+// The types that an EValue's accessors return, in the order of ValueKind.
 using ShownTypes =
     std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view, ArrayRef<Tensor>,
                ArrayRef<Tensor>, ArrayRef<int64_t>, ArrayRef<double>, ArrayRef<bool>>;
 template <ValueKind K>
 using Shown = std::tuple_element_t<static_cast<size_t>(K), ShownTypes>;
-/// The element type of a list of that kind.
+/// The element type of a list kind.
 template <ValueKind K>
 using ElementOf =
     std::remove_const_t<std::remove_pointer_t<decltype(std::declval<const Shown<K>&>().data())>>;
@@ -85,7 +85,7 @@ struct HasValue<
     P, std::void_t<decltype(*std::declval<const P&>(), std::declval<const P&>().has_value())>>
     : std::true_type {};
 
-/// The type that a smart pointer, an optional or a Result points to; void for any other type. Raw
+/// The type that a smart pointer, an optional or a Result contains; void for any other type. Raw
 /// pointers do not convert: they could mean a flag, a list or data.
 template <class P, class = void>
 struct Pointee {
@@ -112,7 +112,7 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
                                   Bare<decltype(*std::begin(std::declval<const C&>()))>>;
 };
 
-/// The kind that a T converts to, if its type alone says it; else None.
+/// The kind that a T converts to, if its type determines it; else None.
 template <class T>
 constexpr ValueKind kind_of() noexcept {
   using E = typename SizedElement<T>::type;
@@ -134,7 +134,7 @@ constexpr ValueKind kind_of() noexcept {
   return is_number_v<E> ? ValueKind::IntList : ValueKind::None;
 }
 
-/// Whether a T, or what it points to, becomes an EValue.
+/// Whether a T, or its pointee, converts to EValue.
 template <class T>
 constexpr bool is_value() noexcept {
   if constexpr (kind_of<T>() != ValueKind::None || std::is_same_v<T, tenon::Scalar> ||
@@ -151,7 +151,7 @@ template <class T>
 inline constexpr bool is_value_v =
     !std::is_same_v<std::decay_t<T>, EValue> && is_value<std::decay_t<T>>();
 
-/// Whether a number may be beyond int64_t.
+/// Whether a number may be out of int64_t's range.
 template <class T>
 inline constexpr bool may_overflow_v = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int64_t);
 

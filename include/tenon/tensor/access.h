@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Accessors as functions: for at::Tensor, which lacks these members or checks less, and for code
-// that is compiled in both modes.
+// Tensor's accessors as functions: for at::Tensor, which lacks them or checks less, and for code in
+// both modes.
 //
-// Errors of all: InvalidState for an undefined tensor, and in ATen mode those of taking an
-// at::Tensor that has no strided memory, see docs/aten.md.
+// All raise InvalidState for an undefined tensor, and in ATen mode the errors of at::Tensors
+// without strided memory, see docs/aten.md.
 #pragma once
 
 #include "tenon/tensor/accessor.h"
@@ -16,11 +16,11 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The argument of a function that gives elements as T; T is const for reading.
+/// The argument type of functions that return elements as T; const T reads.
 template <class T>
 using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
 
-/// The fields of a tensor that must be defined, deallocated or not: its metadata stays.
+/// The fields of a defined tensor, which may be deallocated.
 inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
   raise_if(function, check_metadata(tensor, "the tensor"));
   return fields(tensor);
@@ -31,14 +31,14 @@ inline const TensorFields& defined_fields(const char* function, const TensorArg&
 inline TensorShapeDynamism shape_dynamism(const detail::ConstTensorArg& t) {
   return detail::defined_fields("shape_dynamism", t).dynamism;
 }
-/// Whose memory it is; of an at::Tensor that tenon did not make, Adopted.
+/// The memory's ownership; Adopted for at::Tensors that tenon did not make.
 inline Ownership ownership(const detail::ConstTensorArg& t) {
   return detail::defined_fields("ownership", t).ownership;
 }
 inline bool is_readonly(const detail::ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
-/// Dimension numbers, outermost in memory first; of an at::Tensor, as its strides imply.
+/// Dimension numbers, outermost in memory first; for an at::Tensor, by its strides.
 /// Errors: OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 inline DimOrder dim_order(const detail::ConstTensorArg& t) {
   DimOrder order(detail::defined_fields("dim_order", t).layout.dim_order());
@@ -50,11 +50,11 @@ inline DimOrder dim_order(const detail::ConstTensorArg& t) {
 inline Device device(const detail::ConstTensorArg& t) {
   return detail::defined_fields("device", t).device;
 }
-/// The memory and the lists described, not owned: valid while the tensor lives and keeps its shape.
+/// A view of the memory and the lists, valid while the tensor lives and keeps its shape.
 /// Errors: InvalidState when the backend is gone.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
   TensorView view = detail::view_of("as_view", detail::defined_fields("as_view", t));
-  // The tensor's lists: in ATen mode an argument has copies.
+  // Refers to the tensor's lists: in ATen mode the argument has copies.
   view.sizes = t.tensor().sizes();
   view.strides = t.tensor().strides();
   return view;

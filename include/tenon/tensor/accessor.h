@@ -12,11 +12,10 @@ TENON_BEGIN_NAMESPACE
 /// Indexes N-dimensional memory of elements T through its strides; T is const for read-only
 /// tensors.
 ///
-/// Ownership: none; the memory must stay, the sizes and strides are the accessor's own copies, so
-/// that a row `a[i]` outlives `a`.
-/// Indices are checked in debug builds and wherever TENON_CHECKED is defined: OutOfBounds. In
-/// release builds a loop over a[i][j] or a(i, j) has the instructions of one over a pointer with
-/// the same strides, for any rank; a test counts them.
+/// Ownership: none of the memory; the accessor copies sizes and strides, so that a row `a[i]` may
+/// outlive `a`. Indices are checked in debug builds and wherever TENON_CHECKED is defined:
+/// OutOfBounds. In release builds a loop over a[i][j] or a(i, j) compiles to the instructions of a
+/// loop over a pointer, for any rank; a test counts them.
 /// Source: at::TensorAccessor; ExecuTorch's, which accepts the default dim order only.
 template <class T, size_t N>
 class TensorAccessor {
@@ -34,7 +33,7 @@ class TensorAccessor {
   ArrayRef<int64_t> sizes() const noexcept TENON_LIFETIMEBOUND { return sizes_; }
   ArrayRef<int64_t> strides() const noexcept TENON_LIFETIMEBOUND { return strides_; }
 
-  /// The accessor of one dimension less, or the element when there is one dimension.
+  /// The accessor of the remaining dimensions, or the element if there is one dimension.
   TENON_ALWAYS_INLINE decltype(auto) operator[](int64_t i) const {
     check_index(0, i);
     T* const at = data_ + i * strides_[0];
@@ -54,8 +53,8 @@ class TensorAccessor {
   }
 
  private:
-  // One initialiser for each value rather than a loop: GCC leaves loops of three and more in place,
-  // and a[i][j] then really copies the lists.
+  // One initialiser per value: GCC does not unroll a loop of three or more, so that a[i][j] would
+  // really copy the lists.
   template <size_t... D>
   TENON_ALWAYS_INLINE TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides,
                                      std::index_sequence<D...>) noexcept
@@ -66,7 +65,7 @@ class TensorAccessor {
     (check_index(D, static_cast<int64_t>(index)), ...);
     return data_[((static_cast<int64_t>(index) * strides_[D]) + ...)];
   }
-  // Inlined by force: a function whose body depends on NDEBUG must not be shared between files.
+  // Always inlined: its body depends on NDEBUG, so files must not share it.
   TENON_ALWAYS_INLINE void check_index([[maybe_unused]] size_t d,
                                        [[maybe_unused]] int64_t i) const {
     TENON_DCHECK(i >= 0 && i < sizes_[d], Error::OutOfBounds, "accessor: index ", i,
@@ -85,7 +84,7 @@ class TensorAccessor {
 
 namespace detail {
 
-/// Checks that `data` is aligned for elements of `type`, of a complex type for its parts.
+/// Checks that `data` is aligned for elements of `type`; for a complex type, for its parts.
 TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noexcept {
   const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
@@ -96,8 +95,8 @@ TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noe
   return Error::Ok;
 }
 
-/// Whether elements of type `asked` may be reached through `rank` indices. `what` describes the
-/// memory: "view", "blob".
+/// Checks that elements of type `asked` may be accessed by `rank` indices. `what` names the memory:
+/// "view", "blob".
 TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& view, ScalarType asked,
                                          size_t rank) noexcept {
   if (view.sizes.size() != rank) {
@@ -126,13 +125,13 @@ TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& vie
 
 }  // namespace detail
 
-/// Indexed access to memory that a view describes, `accessor<float, 2>(view)[i][j]`.
+/// Indexed access to a view's elements, `accessor<float, 2>(view)[i][j]`.
 ///
-/// Ownership: none; the memory must stay, the view need not.
+/// Ownership: none; the memory must outlive the accessor, the view need not.
 /// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the
 /// data is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null
-/// data with elements. A view does not know whether its memory is read-only: T is the caller's word
-/// for it.
+/// data with elements. A view does not know whether its memory is read-only: the caller chooses
+/// const T.
 /// Source: Tensor::accessor().
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const TensorView& view) {
@@ -157,8 +156,8 @@ TENON_TEMPLATE_INLINE Error check_writable(const TensorFields& tensor) noexcept 
   return Error::Ok;
 }
 
-/// Element 0 on any device; nullptr for a placeholder. An error where the backend is gone, and for
-/// a meta tensor that a creator made; one over a null pointer is a placeholder.
+/// Element 0 on any device; nullptr for a placeholder. An error if the backend is gone, and for a
+/// meta tensor made by a creator; a meta tensor over a null pointer is a placeholder.
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_not_deallocated(tensor, "the tensor"));
   raise_if(function, check_data_backend(tensor, "the tensor"));
@@ -172,27 +171,26 @@ inline void* writable_data(const char* function, const TensorFields& tensor) {
   return raw_data(function, tensor);
 }
 
-/// The memory described. The view of a deallocated tensor, a meta tensor or a placeholder has no
-/// data.
+/// The tensor's view; its data is null for deallocated tensors, meta tensors and placeholders.
 inline TensorView view_of(const char* function, const TensorFields& tensor) {
   raise_if(function, check_data_backend(tensor, "the tensor"));
   return view_of(tensor);
 }
 
-/// Element 0 of any type, where the host reaches it.
+/// Element 0 of any type, if the host can access it.
 inline void* host_data(const char* function, const TensorFields& tensor, bool writes) {
   raise_if(function, check_typed(tensor, tensor.type));
   if (writes) raise_if(function, check_writable(tensor));
   return tensor.data;
 }
 
-/// `type`, if it is Half, BFloat16 or a Float8 type, as large as the integer type `asked`; else
+/// `type`, if it is Half, BFloat16 or a Float8 type and `asked` the integer type of its bits; else
 /// `asked`.
 TENON_COLD inline ScalarType type_of_bits(ScalarType asked, ScalarType type) noexcept {
   return isFloatingType(type) && elementSize(type) == elementSize(asked) ? type : asked;
 }
 
-/// Element 0 as a T, for reading only when T is const; uint16_t and uint8_t are bits, too.
+/// Element 0 as a T, const T for reading; uint16_t and uint8_t also as bits.
 template <class T>
 T* typed_data(const char* function, const TensorFields& tensor) {
   constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
@@ -206,7 +204,7 @@ T* typed_data(const char* function, const TensorFields& tensor) {
   return static_cast<T*>(tensor.data);
 }
 
-/// typed_data(), or for std::byte and char the first byte of elements of any type.
+/// typed_data(); for std::byte and char the bytes of any type.
 template <class T>
 T* pointer_to(const char* function, const TensorFields& tensor) {
   if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {

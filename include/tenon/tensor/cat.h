@@ -12,11 +12,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The argument for a null TensorPtr, without a temporary that Clang would warn of.
+/// The argument for a null TensorPtr, without a temporary, about which Clang warns.
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
-/// A tensor in a brace list: another handle to it, since a backend's code may drop the caller's. In
-/// ATen mode it is described each time that it is used.
+/// A tensor in a brace list: holds a handle, since a backend's code may drop the caller's. ATen
+/// mode describes the tensor at each use.
 struct ListedTensor {
   ListedTensor(const Tensor& t) noexcept : tensor(t) {}
   ListedTensor(const TensorPtr& t) noexcept : tensor(t != nullptr ? *t : Tensor()) {}
@@ -29,7 +29,7 @@ using IteratorOf = std::enable_if_t<std::is_same_v<decltype(std::begin(std::decl
                                                    decltype(std::end(std::declval<const C&>()))>,
                                     decltype(std::begin(std::declval<const C&>()))>;
 
-/// Whether C is a range of tensors whose iterators refer to them, rather than make or hold them.
+/// Whether C is a range of tensors whose iterators return references.
 template <class C, class = void>
 struct IsTensorRange : std::false_type {};
 template <class C>
@@ -45,17 +45,16 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
-/// Ownership: it refers to the list or range for the length of the call, so one with a name cannot
-/// be passed. A brace list keeps its tensors. Of a range, a backend's code may drop tensors
-/// meanwhile; it may change the length if the range has random access, else it must not. Allocates
-/// nothing.
+/// Ownership: refers to the list or range during the call, so a named TensorList cannot be passed.
+/// A brace list keeps its tensors. A backend's code may drop a range's tensors, and change its
+/// length if it has random access. Allocates nothing.
 class TensorArgs {
  public:
   using Function = detail::FunctionRef<Error(size_t i, const detail::ConstTensorArg& tensor)>;
 
   TensorArgs(const TensorArgs&) = delete;
   TensorArgs& operator=(const TensorArgs&) = delete;
-  // By reference: the list itself, which this points to, then lives as long as the call.
+  // By reference, so that the list, to which this points, lives as long as the call.
   TensorArgs(const std::initializer_list<detail::ListedTensor>& list TENON_LIFETIMEBOUND) noexcept {
     refer(list);
   }
@@ -67,7 +66,7 @@ class TensorArgs {
   size_t size() const noexcept { return size_; }
   /// O(i) in a std::list.
   detail::ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
-  /// Calls f(i, tensor) for each one, until it fails. O(1) a step in any range.
+  /// Calls f(i, tensor) for each tensor, until f fails. O(1) a step in any range.
   Error for_each(Function f) const noexcept { return for_each_(*this, f); }
 
  private:
@@ -78,7 +77,7 @@ class TensorArgs {
     at_ = [](const void* r, size_t i) noexcept -> detail::ConstTensorArg {
       const auto begin = std::begin(*static_cast<const Range*>(r));
       const auto at = static_cast<ptrdiff_t>(i);
-      // A backend's code may have made it shorter.
+      // A backend's code may have shortened it.
       if (at >= std::distance(begin, std::end(*static_cast<const Range*>(r)))) {
         return detail::no_tensor();
       }
@@ -88,7 +87,7 @@ class TensorArgs {
       using Iterator = decltype(std::begin(range));
       if constexpr (std::is_base_of_v<std::random_access_iterator_tag,
                                       typename std::iterator_traits<Iterator>::iterator_category>) {
-        // By index: f runs backends' code, which may change a vector's length.
+        // By index: f runs a backend's code, which may change a vector's length.
         for (size_t i = 0; i < args.size(); ++i) TENON_TRY(f(i, args[i]));
       } else {
         size_t i = 0;
@@ -108,18 +107,18 @@ class TensorArgs {
 
 namespace detail {
 
-/// The tensors that are joined, and the result.
+/// The tensors to join, and the result.
 struct Batch {
   const TensorArgs& tensors;
   bool is_stack;                            // else it is a cat
-  size_t dim = 0;                           // along which they are joined, of the result
+  size_t dim = 0;                           // the joined dimension, in the result
   Dims sizes = {};                          // the result's
-  ScalarType type = ScalarType::Undefined;  // everybody's
-  const MemoryLocation* out = nullptr;      // the result's memory, if it is there already
+  ScalarType type = ScalarType::Undefined;  // of all tensors
+  const MemoryLocation* out = nullptr;      // the result's memory, for cat_out()
   bool overlaps = false;                    // whether a tensor may share elements with it
-  bool on_host = true;                      // whether the host reads all tensors itself
+  bool on_host = true;                      // whether the host can read all tensors
 
-  /// ATen's legacy: cat() takes a tensor of sizes {0} for nothing, whatever the others' sizes.
+  /// As in ATen, cat() ignores tensors of sizes {0}, whatever the others' sizes.
   bool skips(ArrayRef<int64_t> piece) const noexcept {
     return !is_stack && piece.size() == 1 && piece[0] == 0;
   }
@@ -141,10 +140,10 @@ TENON_TEMPLATE_INLINE Error find_piece(const TensorArg& tensor, size_t i,
   char role[32];
   Message name(role, sizeof role);
   (append(name, "tensor "), append(name, i));
-  return find_source(tensor, role, location);  // again, for a text with its name
+  return find_source(tensor, role, location);  // again, for an error text with its name
 }
 
-/// Says that tensor i does not have the sizes of tensor `like`.
+/// The error of sizes that differ between tensors i and `like`.
 TENON_TEMPLATE_INLINE TENON_COLD Error fail_sizes(const Batch& batch, size_t i,
                                                   size_t like) noexcept {
   const ConstTensorArg tensor = batch.tensors[i];
@@ -162,7 +161,7 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
   const size_t count = batch.tensors.size();
   if (count == 0) return fail(Error::InvalidArgument, "the list has no tensors");
   Device device;
-  size_t first = count;  // the first one that has sizes which the others need
+  size_t first = count;  // the first tensor that is not ignored
   const auto begin = [&](ArrayRef<int64_t> sizes) noexcept -> Error {
     batch.sizes = sizes;
     TENON_TRY(check_dims("sizes", batch.sizes));
@@ -214,18 +213,18 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
     return Error::Ok;
   };
   TENON_TRY(batch.tensors.for_each(add_piece));
-  if (first == count) batch.sizes = {0};  // along any dimension, as in ATen
+  if (first == count) batch.sizes = {0};  // for any dimension, as in ATen
   if (batch.is_stack) {
     batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
   }
   return check_dims("sizes", batch.sizes);
 }
 
-/// Copies what of the tensors has indices [begin, end) of the dimension in `out`.
+/// Copies indices [begin, end) of the joined dimension to `out`.
 TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation& out,
                                         int64_t begin, int64_t end) noexcept {
   const auto element = static_cast<int64_t>(elementSize(batch.type));
-  // The stride of a dimension of size 1 means nothing, and may be too large to multiply.
+  // Strides of dimensions of size 1 are unspecified and may overflow.
   const int64_t step = batch.sizes[batch.dim] > 1 ? out.view.strides[batch.dim] * element : 0;
   ViewWithLists to;
   MemoryLocation part = out;
@@ -248,7 +247,7 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
     const bool has_rank = from.sizes.size() == to.sizes.size();
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
-    // A backend's code, which the pieces before this one may have run, could have changed it.
+    // Checked again: earlier pieces may have run a backend's code, which may change it.
     if (from.type != public_type(batch.type) || from.sizes != to.sizes ||
         size > batch.sizes[batch.dim] - start) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
@@ -273,8 +272,8 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
   return Error::Ok;
 }
 
-/// Copies the tensors to `out`, which has the batch's sizes and shares no memory with them. Threads
-/// share them by indices of the dimension, unless one index has enough bytes for all threads.
+/// Copies the tensors to `out`, which has the batch's sizes and does not overlap them. Split among
+/// threads by indices of the dimension, unless one index has enough bytes for all threads.
 TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
   const int64_t count = batch.sizes[batch.dim];
   size_t nbytes = elementSize(batch.type);
@@ -282,7 +281,7 @@ TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation&
     if (size == 0) return Error::Ok;
     nbytes *= static_cast<size_t>(size);
   }
-  // In threads nothing can fail: no code of a backend runs, and no list takes memory.
+  // In threads nothing fails: no backend's code runs, and lists do not allocate.
   const bool is_shared = batch.on_host && out.backend == nullptr &&
                          batch.sizes.size() <= Dims::kInlineSize &&
                          !is_parallel(nbytes / static_cast<size_t>(count));
@@ -308,8 +307,8 @@ TENON_TEMPLATE_INLINE Error join_to(const TensorArg& out, Batch& batch, int64_t 
     return fail(Error::InvalidArgument, "the output has sizes ", to.view.sizes, ", the result has ",
                 batch.sizes, "; they have to be equal");
   }
-  TENON_TRY(to.keep(out));  // from what a backend's code does between two pieces
-  // Lists that are not inline take memory for each piece, of which some would have been written.
+  TENON_TRY(to.keep(out));  // a backend's code may run between two pieces
+  // Lists on the heap are allocated for each piece; a failure would leave some pieces written.
   const bool is_inline = batch.sizes.size() <= Dims::kInlineSize;
   if (!batch.overlaps && is_inline) return copy_batch(batch, to);
   HostElements here;
@@ -321,23 +320,21 @@ TENON_TEMPLATE_INLINE Error join_to(const TensorArg& out, Batch& batch, int64_t 
 template <class Out>
 Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t dim) {
   Batch batch{tensors, is_stack};
-  NewTensor draft;
+  NewTensor new_tensor;
   Error error = plan_batch(dim, batch);
   CreateOptions opts(batch.type);
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, opts.backend);
-  if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, draft);
-  if (error == Error::Ok) error = copy_batch(batch, locate_new(fields(draft)));
-  return return_to_user<Out>(function, error, draft, opts.backend);
+  if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, new_tensor);
+  if (error == Error::Ok) error = copy_batch(batch, locate_new(fields(new_tensor)));
+  return return_to_user<Out>(function, error, new_tensor, opts.backend);
 }
 
 }  // namespace detail
 
-/// The tensors one after another along a dimension that they have: a row-major copy that owns its
-/// memory, of their dtype, DYNAMIC_BOUND, of the first one's backend. The try_ form returns a
-/// Result.
+/// Concatenates tensors along an existing dimension: a row-major tensor that owns its memory, of
+/// their dtype, DYNAMIC_BOUND, in the first tensor's backend. The try_ form returns a Result.
 ///
-/// Shapes: all sizes but that dimension's are equal. As in ATen, a tensor of sizes {0} adds nothing
-/// to tensors of any sizes.
+/// Shapes: all other sizes must be equal. As in ATen, tensors of sizes {0} are ignored.
 /// Errors: InvalidArgument (no tensors; other sizes; sizes or bytes that overflow; different
 /// devices), InvalidType (different dtypes: none is converted), OutOfBounds (a dimension that the
 /// result does not have), InvalidState (an undefined tensor, a placeholder), NotSupported (a
@@ -351,7 +348,7 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_cat(TensorArgs tensors, int64_t dim 
   return detail::join<Result<TensorPtr>>("try_cat", tensors, false, dim);
 }
 
-/// The tensors, of equal sizes, along a new dimension: the result's dimension `dim`. Else as cat().
+/// Joins tensors of equal sizes along a new dimension, the result's dimension `dim`. Else as cat().
 ///
 /// Source: at::stack.
 TENON_TEMPLATE_INLINE TensorPtr stack(TensorArgs tensors, int64_t dim = 0) {
@@ -361,15 +358,15 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_stack(TensorArgs tensors, int64_t di
   return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
 }
 
-/// cat() to a tensor that is there, of any strides, on any device.
+/// cat() to an existing tensor, of any strides, on any device.
 ///
-/// The result is as if all tensors were read before the output is written: where one may overlap
-/// it, or there are more dimensions than TENON_INLINE_DIMS, they go through a temporary of the
-/// result's size. Else nothing is allocated.
-/// Errors: as cat(); InvalidArgument for an output of other sizes than the result's, or whose
-/// elements may share memory; InvalidType for one of another dtype; InvalidState for one that is
-/// undefined, read-only or a placeholder. Nothing is changed then. Where a backend fails, or memory
-/// for what it moves is out, the output may be written in part.
+/// The result is as if all tensors were read before the output is written. If a tensor may overlap
+/// the output, or there are more dimensions than TENON_INLINE_DIMS, uses a temporary of the
+/// result's size. Else allocates nothing.
+/// Errors: as cat(); for the output: InvalidArgument (other sizes than the result's; elements that
+/// may share memory), InvalidType (another dtype), InvalidState (undefined, read-only or a
+/// placeholder). Nothing is changed then. If a backend fails, or is out of memory, the output may
+/// be partly written.
 /// Threads: the caller locks out other users of the output, and writers of the tensors.
 /// Source: at::cat_out, which resizes the output and refuses overlap.
 template <class = void>
@@ -377,7 +374,7 @@ template <class = void>
   detail::Batch batch{tensors, false};
   return detail::add_context_if("cat_out", detail::join_to(out, batch, dim));
 }
-/// stack() to a tensor that is there, else as cat_out(): a batch of camera images, say.
+/// stack() to an existing tensor, such as a batch of camera images; else as cat_out().
 ///
 /// Source: at::stack_out.
 template <class = void>

@@ -23,35 +23,35 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error copy_to_new(const TensorFields& made,
   }
   return copy(out, source, mode, cast);
 }
-/// copy_to_new() for host memory; one block if the source is dense and of the same type.
+/// copy_to_new() for host memory; one block copy if the source is dense and of the same type.
 TENON_TEMPLATE_INLINE Error copy_on_heap(const TensorFields& made, const TensorFields& from,
                                          CastMode mode, CastFunction cast) noexcept {
   if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
     return copy_to_new(made, from, mode, cast);
   }
-  move_dense(made.data, from.data, from.nbytes());  // it lies like the source
+  move_dense(made.data, from.data, from.nbytes());  // same layout as the source
   return Error::Ok;
 }
 
-/// Makes the clone if it or the source is in a backend's memory. The backend's code may resize or
-/// deallocate the source while it allocates, not while it copies.
+/// Makes a clone to or from a backend's memory. The backend's code may resize or deallocate the
+/// source while it allocates, not while it copies.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& source,
                                                               CreateOptions& opts, CastMode mode,
                                                               CastFunction cast,
                                                               NewTensor& tensor) noexcept {
-  // The backend's code may drop the source.
+  // A handle: the backend's code may drop the caller's.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   Layout layout;
   TENON_TRY(lay_out_like(fields(source).layout, layout));
   TENON_TRY(check_shape(layout, opts));
   TENON_TRY(make_owned(layout, opts, false, tensor));
-  const ConstTensorArg from(kept);  // as it is now
+  const ConstTensorArg from(kept);  // its current shape
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
   return copy_to_new(fields(tensor), fields(from), mode, cast);
 }
 
-/// Finds the clone's backend when the source or the options involve one.
+/// Finds the clone's backend, if the source or the options involve a backend.
 TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& from,
                                                           Backend* requested, bool same_device,
                                                           Backend*& backend) noexcept {
@@ -64,23 +64,23 @@ TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& fr
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Meta)) {
     MemoryLocation nowhere;
-    return find_location(from, "the source tensor", nowhere);  // which says why
+    return find_location(from, "the source tensor", nowhere);  // for its error text
   }
   return Error::Ok;
 }
 
-/// The options of a clone in a backend's memory, or on the heap for the host's.
+/// The options of a clone in a backend's memory, or on the heap for host memory.
 inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
 }
 
-/// The functions that a clone to another type needs. Null in other clones, which do not link them.
+/// The functions for clones to another type. Null in other clones, which do not link them.
 struct Casting {
   CastFunction cast = nullptr;
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
 };
 
-/// Completes the options of a clone: `is_placeholder` where it has no elements, like the source.
+/// Completes the options of a clone; sets `is_placeholder` if the source is one.
 TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
                                        const Casting& casting, bool same_device,
                                        CreateOptions& opts, bool& is_placeholder) noexcept {
@@ -88,7 +88,7 @@ TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
   const TensorFields& from = fields(source);
   if (!opts.has_type) opts.type = from.type;
   opts.dynamism = from.dynamism;
-  opts.backend = nullptr;  // whatever BackendScope there is
+  opts.backend = nullptr;  // not the BackendScope's
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, opts.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (opts.requested != nullptr || from.data_backend != nullptr ||
@@ -99,8 +99,8 @@ TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
   return Error::Ok;
 }
 
-/// Makes a clone, by default where the source is. With `same_device`, pinned or managed memory
-/// without a backend is an error, not a clone on cpu.
+/// Makes a clone, by default on the source's device. With `same_device`, pinned or managed memory
+/// without a backend is an error; else the clone is on cpu.
 TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& opts, CastMode mode,
                                        const Casting& casting, bool same_device,
                                        NewTensor& tensor) noexcept {
@@ -111,17 +111,17 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   if (opts.backend != nullptr || from.data_backend != nullptr || !from.device.is_cpu()) {
     return clone_with_backend(source, opts, mode, casting.cast, tensor);
   }
-  Layout nested;  // of a source that is not dense
+  Layout nested;  // dense layout of a source that is not dense
   const bool is_dense = from.layout.is_dense();
   if (!is_dense) TENON_TRY(lay_out_like(from.layout, nested));
   const ShapeArg shape(is_dense ? from.layout : nested);
   TENON_TRY(check_shape(shape, opts));
   Error error = make_owned(shape, opts, false, tensor);
   if (error == Error::Ok) error = copy_on_heap(fields(tensor), from, mode, casting.cast);
-  clear_after_baseline();  // with -Og GCC omits this after it copied the layout
+  clear_after_baseline();  // GCC omits it at -Og after copying the layout
   return error;
 }
-/// make_clone(), returned to the caller of `function`.
+/// make_clone() and return_to_user().
 template <class Out>
 Out clone(const char* function, const TensorArg& source,
           CreateOptions opts = CreateOptions(ScalarType::Undefined),
@@ -138,16 +138,16 @@ template <class Out>
 struct CloneTensor {
   const char* function;
 
-  /// A copy with the source's dtype or another, its dynamism and dim order; dense strides are kept,
-  /// others become dense in the same dim order. It is in the memory of the source's backend, of the
-  /// one registered for the source's device, or of one that is given. The clone of a placeholder is
-  /// a placeholder.
+  /// A copy with the source's dtype or another, and its dynamism and dim order. Dense strides are
+  /// kept, others become dense in the same dim order. It is made by the given backend, else the
+  /// source's backend, else the backend registered for the source's device. The clone of a
+  /// placeholder is a placeholder.
   ///
   /// Options: a type, a backend.
   /// Ownership: owns its memory, and is never read-only.
-  /// Errors: InvalidType where canCast refuses; InvalidState for an undefined or a deallocated
-  /// source; NotSupported for memory of a device other than cpu, pinned and managed memory too,
-  /// without a backend; OutOfMemory. Integers out of the target's range wrap, as in C++.
+  /// Errors: InvalidType if canCast refuses; InvalidState for an undefined or deallocated source;
+  /// NotSupported for memory of any device but cpu (pinned and managed too) without a backend;
+  /// OutOfMemory. Integers out of the target's range wrap, as in C++.
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(detail::ConstTensorArg source, Options&&... options) const {
@@ -171,7 +171,7 @@ inline constexpr CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{"try_clone_
 enum class Deallocation : uint8_t {
   Ok,                  ///< the memory is released
   AlreadyDeallocated,  ///< it was before
-  InUse,               ///< a view, a Blob or an export of it is alive: the memory stays
+  InUse,               ///< a view, a Blob or an export is alive; memory kept
 };
 
 constexpr const char* toString(Deallocation outcome) noexcept {
@@ -210,8 +210,8 @@ TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend
 
 }  // namespace detail
 
-/// The backend whose memory a tensor has: the one that gave it, else the one registered for its
-/// device, for the CPU always the one of the host's heap.
+/// The backend of a tensor's memory: the one that allocated it, else the one registered for its
+/// device; for the CPU the host's heap.
 /// Errors: InvalidState for an undefined or deallocated tensor, and when the backend is gone;
 /// NotFound when none is registered.
 TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
@@ -259,8 +259,8 @@ template <class Out>
 struct BackendTransfer {
   const char* function;
 
-  /// Moves a tensor to a backend's memory: the source is deallocated, in all its handles. When it
-  /// lives there already, this is another handle to it and nothing is moved.
+  /// Moves a tensor to a backend's memory: deallocates the source, in all its handles. If it is
+  /// already there, returns another handle and moves nothing.
   /// Errors: as backend_copy()'s, and InUse while views, Blobs or exports of the source are alive:
   /// they cannot move along. Nothing is changed then.
   /// Source: Nx.backend_transfer.
@@ -291,7 +291,7 @@ struct BackendTransfer {
     if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
     const detail::TensorFields& made = detail::fields(tensor);  // the handle keeps it
     error = detail::make_first_handle(tensor, handle);
-    // Only then, since nothing else can fail.
+    // Last: nothing can fail after it.
     if (error == Error::Ok) error = check_unshared(source);
     if (error == Error::Ok) error = detail::drop_memory(source);
     if (error == Error::Ok && opts.backend != nullptr) {
@@ -313,9 +313,9 @@ inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_ba
 /// its elements is an error that names it.
 ///
 /// InUse, with nothing changed, while others use the memory: views, Blobs and exports; of a view
-/// also its source. A deleter runs; memory lent by raw pointer is let go of. Up to 1 KiB on the
-/// host's heap or in a backend that keeps metadata, such as an arena, lies in one block with the
-/// metadata, and is released with that.
+/// also its source. Runs the deleter; forgets memory borrowed by a raw pointer. Data up to 1 KiB on
+/// the host's heap, or in a backend that keeps metadata, is in one block with the metadata, and
+/// freed with it.
 /// Errors: InvalidState for an undefined tensor.
 /// Threads: the caller locks out all who use the tensor.
 /// Source: Nx.backend_deallocate.

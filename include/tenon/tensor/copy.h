@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// copy_, fill_, zero_, contiguous, to: moving elements between tensors, and plan_copy, which says
-// how.
+// copy_, fill_, zero_, contiguous, to, and plan_copy, which tells how copy_ would copy.
 #pragma once
 
 #include <string>
@@ -13,22 +12,22 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Whether a copy between memories that overlap may allocate.
+/// Whether a copy between overlapping memories may allocate.
 enum class CopyPolicy : uint8_t {
   AllowTemporary,  ///< the source goes through a temporary of its size
-  NoTemporary,     ///< such a copy is refused
+  NoTemporary,     ///< the copy is refused
 };
 
 namespace detail {
 
-/// Whether there are row-major elements that the host reads and writes.
+/// Whether the elements are row-major and host-accessible.
 inline bool is_host_block(const TensorFields& tensor) noexcept {
   return tensor.layout.row_major && tensor.data != nullptr && tensor.layout.numel != 0 &&
          tensor.is_host_accessible() &&
          (tensor.data_backend == nullptr || tensor.data_backend->is_alive());
 }
-/// The usual copy at once: between host memories of one type and equal sizes, both row-major. They
-/// may overlap. False, with nothing done, in any other case.
+/// The common copy: between row-major host memories of equal type and sizes, which may overlap.
+/// Otherwise returns false and does nothing.
 TENON_TEMPLATE_INLINE bool copy_dense(const TensorFields& to, const TensorFields& from) noexcept {
   if (!is_host_block(to) || !is_host_block(from) || to.readonly || to.type != from.type ||
       to.layout.sizes() != from.layout.sizes()) {
@@ -49,7 +48,7 @@ TENON_TEMPLATE_INLINE Error check_broadcast(ArrayRef<int64_t> from, ArrayRef<int
               to, " of the destination");
 }
 
-/// Plans a copy between locations, which may overlap. Its elements can be copied.
+/// Plans a copy between locations, which may overlap. The checks are done.
 TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const MemoryLocation& from,
                                           CastMode mode, CopyPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
@@ -69,7 +68,7 @@ TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const Memory
   }
 }
 
-/// Copies inside the host's memory through a temporary.
+/// Copies within host memory through a temporary.
 TENON_TEMPLATE_INLINE Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
@@ -88,7 +87,7 @@ TENON_TEMPLATE_INLINE Error check_copy(const MemoryLocation& to, const MemoryLoc
   return check_broadcast(from.view.sizes, to.view.sizes);
 }
 
-/// copy() with all checks of the elements, between locations that may overlap:
+/// copy() with all checks, between locations that may overlap:
 ///
 ///     the same elements, or none        nothing
 ///     of the host, one block each       move_dense(), whether they overlap or not
@@ -123,14 +122,14 @@ TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLoc
   return Error::Ok;
 }
 
-/// Finds the locations of two tensors.
+/// The locations of two tensors.
 TENON_TEMPLATE_INLINE Error find_both(const TensorArg& dst, const TensorArg& src,
                                       MemoryLocation& to, MemoryLocation& from) noexcept {
   TENON_TRY(find_destination(dst, "the destination", to));
   return find_source(src, "the source", from);
 }
 
-/// copy_checked() of two tensors, which are held while a backend's code runs.
+/// copy_checked() of two tensors, held while a backend's code runs.
 TENON_TEMPLATE_INLINE TENON_COLD Error copy_held(const TensorArg& dst, const TensorArg& src,
                                                  const MemoryLocation& to,
                                                  const MemoryLocation& from, CastMode mode,
@@ -164,7 +163,7 @@ TENON_TEMPLATE_INLINE Error check_channels(const FloatList& list, const char* na
               " of the destination has ", channels);
 }
 
-/// Checks the arguments of a normalising copy, and finds the dimension of the channels.
+/// Checks the arguments of a normalising copy; sets `dim`, the channel dimension.
 TENON_TEMPLATE_INLINE Error check_normalize(const TensorView& dst, const TensorView& src,
                                             const Normalize& normalize, CastMode mode,
                                             size_t& dim) noexcept {
@@ -188,8 +187,8 @@ TENON_TEMPLATE_INLINE Error check_normalize(const TensorView& dst, const TensorV
   return check_broadcast(src.sizes, sizes);
 }
 
-/// Copies and normalises memories that overlap or are a backend's, through temporaries for the
-/// source, the result, or both.
+/// Copies and normalises overlapping memories, or a backend's, through temporaries for the source,
+/// the result, or both.
 TENON_TEMPLATE_INLINE TENON_COLD Error normalize_staged(const MemoryLocation& to,
                                                         const MemoryLocation& from,
                                                         const Normalize& normalize, size_t dim,
@@ -210,8 +209,8 @@ TENON_TEMPLATE_INLINE TENON_COLD Error normalize_staged(const MemoryLocation& to
   return stages_to ? copy(to, out.location) : Error::Ok;
 }
 
-/// Copies and normalises: in one pass where both memories are the host's and do not overlap, or are
-/// the same elements.
+/// Copies and normalises, in one pass if both are host memory that does not overlap, or the same
+/// elements.
 TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const MemoryLocation& from,
                                           const Normalize& normalize, CastMode mode) noexcept {
   size_t dim = 0;
@@ -238,7 +237,7 @@ TENON_TEMPLATE_INLINE Error copy_tensor_normalized(const TensorArg& dst, const T
   return copy_normalized(to, from, normalize, mode);
 }
 
-/// Writes the element at `element` to all of the tensor.
+/// Writes `*element` to all elements of the tensor.
 TENON_TEMPLATE_INLINE Error fill_constant(const TensorFields& tensor, const MemoryLocation& out,
                                           const void* element) noexcept {
   if (tensor.layout.numel == 0) return Error::Ok;
@@ -269,15 +268,15 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
   return fill_constant(fields(tensor), out, element);
 }
 
-/// Makes a row-major copy with the source's backend, whose code may drop the handle or change the
+/// Makes a row-major copy by the source's backend, whose code may drop the handle or change the
 /// tensor.
 TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const CreateOptions& opts,
-                                            NewTensor& draft) noexcept {
+                                            NewTensor& new_tensor) noexcept {
   HeldLocation from;
   TENON_TRY(find_location(fields(source), "the source tensor", from));
   TENON_TRY(from.keep(source));
-  TENON_TRY(make_row_major(from.lists.sizes, opts, false, draft));
-  return copy(locate_new(fields(draft)), from);
+  TENON_TRY(make_row_major(from.lists.sizes, opts, false, new_tensor));
+  return copy(locate_new(fields(new_tensor)), from);
 }
 
 template <class Out>
@@ -288,15 +287,15 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   const Tensor handle = tensor.defined() ? tensor.tensor() : Tensor();  // the caller's may go
   const TensorArg source(handle);
   CreateOptions opts(ScalarType::Undefined);
-  NewTensor draft;
+  NewTensor new_tensor;
   bool is_placeholder = false;
   Error error = plan_like(source, opts, is_placeholder);
   if (error == Error::Ok) {
     opts.dynamism = fields(source).dynamism;
-    error = is_placeholder ? make_placeholder(fields(source), opts, draft)
-                           : make_contiguous(source, opts, draft);
+    error = is_placeholder ? make_placeholder(fields(source), opts, new_tensor)
+                           : make_contiguous(source, opts, new_tensor);
   }
-  return return_to_user<Out>(function, error, draft, opts.backend);
+  return return_to_user<Out>(function, error, new_tensor, opts.backend);
 }
 
 template <class Out>
@@ -311,18 +310,18 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
 
 }  // namespace detail
 
-/// Copies the elements of `src` to `dst`, at any strides of both, broadcasting `src` to the sizes
-/// of `dst` and converting its type.
+/// Copies the elements of `src` to `dst`, both with any strides. Broadcasts `src` to the sizes of
+/// `dst`, and converts its type.
 ///
-/// Memories that overlap give the result of copying through a temporary, which is allocated only
-/// where elements move by different distances.
+/// Overlapping memories give the result of copying through a temporary, which is allocated only if
+/// elements move by different distances.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a meta
 /// tensor; memory that the host cannot reach and for which no backend is registered; overlap with
 /// CopyPolicy::NoTemporary), OutOfMemory (for the temporary, or with a backend for shapes of more
-/// dimensions than TENON_INLINE_DIMS). Nothing is changed then. Where a backend fails, the
-/// destination may be written in part.
+/// dimensions than TENON_INLINE_DIMS). Nothing is changed then. If a backend fails, the destination
+/// may be partly written.
 /// Threads: the caller locks out other users of `dst`, and writers of `src`.
 /// Source: at::Tensor::copy_; CastMode is tenon's.
 template <class = void>
@@ -336,12 +335,12 @@ template <class = void>
   return copy_(dst, src, CastMode::Checked, policy);
 }
 
-/// Copies as above and normalises on the way, in one pass: see Normalize. Source elements first
-/// become float, rounded once if they are of more bits; the results are cast from float. To Float
-/// there is nothing to cast: CastMode::Saturate does not clamp there.
+/// Copies as above and normalises in one pass: see Normalize. Source elements are converted to
+/// float, rounded once if they have more bits; results are cast from float. A Float destination
+/// needs no cast, so CastMode::Saturate does not clamp.
 ///
-/// Memories that overlap give the result of copying through a temporary; the same elements need
-/// none. Memory that the host cannot reach goes through host memory.
+/// Overlapping memories give the result of copying through a temporary; in-place normalising needs
+/// none. Memory that the host cannot access goes through host memory.
 /// Errors: as above, and InvalidType (a complex source; a destination that is neither floating nor,
 /// with CastMode::Saturate, of integers), OutOfBounds (a `dim` that the destination does not have),
 /// InvalidArgument (a list of neither one value nor one for each channel; a stddev of 0),
@@ -365,7 +364,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
   return plan;
 }
 
-/// Writes a value, which must fit the dtype, to all elements.
+/// Writes a value to all elements. It must fit the dtype.
 ///
 /// Errors: as copy_()'s of the destination; InvalidType and InvalidArgument as full()'s of the
 /// value.
@@ -383,7 +382,7 @@ template <class = void>
   return detail::add_context_if("zero_", detail::zero(tensor));
 }
 
-/// The tensor itself when it is contiguous, else a row-major copy that owns its memory, of the same
+/// The tensor itself if it is contiguous, else a row-major copy that owns its memory, in the same
 /// backend; on cpu for pinned and managed memory without a backend. The try_ form returns a Result.
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
 /// reach), OutOfMemory.
@@ -397,8 +396,8 @@ Result<Tensor> try_contiguous(detail::ConstTensorArg tensor) {
   return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
 }
 
-/// The tensor itself when it has the type, else a converted copy that owns its memory, with strides
-/// as clone_tensor_ptr() chooses them. The try_ form returns a Result.
+/// The tensor itself if it has the type, else a converted copy that owns its memory, with strides
+/// as clone_tensor_ptr()'s. The try_ form returns a Result.
 /// Errors: as clone_tensor_ptr(), but the copy of pinned or managed memory without a backend is on
 /// cpu.
 /// Source: at::Tensor::to; CastMode is tenon's.

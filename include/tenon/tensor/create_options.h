@@ -12,8 +12,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The options behind a creator's arguments, in any order, each kind once. All creators take the
-/// first three, a backend as an lvalue; `from_blob` takes a device too, creators of random numbers
+/// The options after a creator's arguments, in any order, each kind once. All creators take the
+/// first three (a backend as an lvalue), `from_blob` also a device, creators of random numbers also
 /// a generator.
 enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, None };
 
@@ -35,11 +35,12 @@ inline constexpr bool has_type_v = count_of<Options...>(Option::Type) != 0;
 template <class... Options>
 inline constexpr bool has_backend_v = count_of<Options...>(Option::Backend) != 0;
 
-/// Whether all creators take a T.
+/// Whether T is an option of all creators.
 template <class T>
 inline constexpr bool is_option_v = option_of<T>() <= Option::Backend;
 
-/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue: it is kept.
+/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue, since it is
+/// kept.
 template <class T, Option kLast>
 inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
                                              !(option_of<T>() == Option::Backend &&
@@ -57,12 +58,12 @@ using IfOptionsOrGenerator =
                               option_of<Options>() != Option::Device)),
                      int>;
 
-// Restrictions of overloads that only a mistake selects.
+// Restrictions for deleted overloads, which only a mistake selects.
 
 template <class... Arguments>
 using IfNotOptions =
     std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::Generator>), int>;
-/// Whether a deleter is among the arguments that does not follow an option of kind `kBefore`.
+/// Whether the arguments have a deleter that does not follow an option of kind `kBefore`.
 template <Option kBefore, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
   bool misplaced = false;
@@ -80,10 +81,10 @@ using IfSmartPointer =
     std::enable_if_t<std::is_class_v<P> && !std::is_same_v<P, DataPtr> &&
                          std::is_constructible_v<DataPtr, decltype(std::declval<P&>().get())>,
                      int>;
-/// Types of which no tensor has elements.
+/// Types that are not element types.
 template <class T>
 using IfNoElement = std::enable_if_t<!std::is_constructible_v<DataPtr, T*>, int>;
-/// Pointers and containers of elements, but for integers, which may be sizes.
+/// Pointers to and containers of elements, except integers, which may be sizes.
 template <class P>
 using IfData = std::enable_if_t<std::is_pointer_v<std::decay_t<P>>
                                     ? !std::is_integral_v<std::remove_extent_t<P>>
@@ -92,18 +93,18 @@ using IfData = std::enable_if_t<std::is_pointer_v<std::decay_t<P>>
 template <class Number>
 using IfInteger = std::enable_if_t<std::is_integral_v<Number>, int>;
 
-/// A tensor to make: the options that were given, and how much memory it takes.
+/// The options of a new tensor, and the number of elements to allocate.
 struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
-  bool has_type = false;           // whether an option says the type
+  bool has_type = false;           // whether an option gives the type
   Device device;                   // of existing memory
-  Backend* requested = nullptr;    // among the options; may be the host's heap
-  Backend* backend = nullptr;      // gives new memory and metadata; null for the heap
-  Generator* generator = nullptr;  // null for the thread's own
+  Backend* requested = nullptr;    // the backend option; may be the host's heap
+  Backend* backend = nullptr;      // allocates memory and metadata; null: heap
+  Generator* generator = nullptr;  // null for the thread's default
   ptrdiff_t count = 1;             // elements to allocate, gaps included, as check_shape() says
 
-  /// Without options: on the heap, whatever BackendScope there is.
+  /// Default options: on the heap, not the BackendScope's backend.
   explicit CreateOptions(ScalarType t,
                          TensorShapeDynamism d = TensorShapeDynamism::DYNAMIC_BOUND) noexcept
       : type(t), dynamism(d) {}

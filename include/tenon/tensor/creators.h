@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
-// Each is a function object with a try_ twin that returns a Result. All own their memory, aligned
-// to TENON_DATA_ALIGNMENT: the host's, or a backend's. Errors of all: InvalidArgument (a shape that
+// Each is a function object; its try_ form returns a Result. The tensors own their memory, host or
+// a backend's, aligned to TENON_DATA_ALIGNMENT. Errors of all: InvalidArgument (a shape that
 // make_layout() refuses, overlapping or negative strides, a value that does not fit the type),
 // InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
 // OutOfMemory.
@@ -15,8 +15,8 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The backend for a tensor like `from`: the one that was given, else that of its memory, else the
-/// one that is registered for its device; null for the host's heap.
+/// The backend for a tensor like `from`: the given one, else its memory's, else the one registered
+/// for its device; null for the host's heap.
 TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend* requested,
                                               Backend*& backend) noexcept {
   if (requested != nullptr) {
@@ -47,13 +47,13 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
   return Error::Ok;
 }
 
-/// Completes the options of a tensor like `source`: of its type and in its backend's memory, unless
-/// options say otherwise. `is_placeholder` where the source is on Meta, without a backend.
+/// Completes the options of a tensor like `source`: its type and backend, unless given. Sets
+/// `is_placeholder` if the source is on Meta without a backend.
 TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& opts,
                                       bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  // An Undefined that an option says means the source's type too, as in ExecuTorch.
+  // The option Undefined means the source's type too, as in ExecuTorch.
   if (opts.type == ScalarType::Undefined) opts.type = from.type;
   is_placeholder = from.is_meta() && from.data_backend == nullptr && opts.requested == nullptr;
   opts.backend = nullptr;
@@ -75,7 +75,7 @@ TENON_TEMPLATE_INLINE Error make_zeros(const ShapeArg& shape, CreateOptions& opt
         return Error::Ok;
       });
 }
-/// All elements are the one in the 16 bytes at `element`.
+/// Fills all elements with the element in the 16 bytes at `element`.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
                                                      const unsigned char* element,
                                                      CreateOptions& opts,
@@ -94,7 +94,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
       });
 }
 
-// What creators fill a tensor with. kIsFloat: see store_scalar().
+// The values that creators fill in. kIsFloat: see store_scalar().
 
 struct Uninitialized {
   template <bool kIsFloat>
@@ -128,9 +128,9 @@ struct AllOf {
 
 }  // namespace detail
 
-// Creators of given elements, which may be a value, in three forms. Each may end in options: a
-// type, a dynamism, a backend. The type is Float unless given, of _like the source's; the dynamism
-// is DYNAMIC_BOUND; the backend is the thread's default, of _like the source's.
+// The three forms of creators, with or without a value. Options may follow: a type, by default
+// Float, or the source's in _like; a dynamism, by default DYNAMIC_BOUND; a backend, by default the
+// thread's, or the source's in _like.
 
 /// name(sizes, value)
 template <class Out, class Elements, class... Value>
@@ -150,7 +150,8 @@ struct Creator {
       TENON_MISTAKE("sizes need braces, as in ones({3})");
 };
 
-/// name_strided(sizes, strides, value): dense ones for `{}`. Gaps are allocated, and filled, too.
+/// name_strided(sizes, strides, value): `{}` means dense strides. Gaps are allocated and filled
+/// too.
 template <class Out, class Elements, class... Value>
 struct StridedCreator {
   const char* function;
@@ -170,8 +171,8 @@ struct StridedCreator {
   }
 };
 
-/// name_like(source, value): the source's sizes, its dtype unless another is given, and its strides
-/// when they are dense, else dense ones in its dim order.
+/// name_like(source, value): the source's sizes, its dtype unless given, and its strides if dense,
+/// else dense strides in its dim order.
 template <class Out, class Elements, class... Value>
 struct LikeCreator {
   const char* function;
@@ -219,12 +220,12 @@ struct ScalarTensor {
   }
 };
 
-// A creator and its try_ twin, which returns a Result.
+// A creator and its try_ form, which returns a Result.
 #define TENON_CREATOR(name, Form, ...)                       \
   inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
   inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
-/// Uninitialised memory, which is not touched.
+/// Uninitialised memory, not touched.
 /// Source: at::empty, at::empty_strided, at::empty_like.
 TENON_CREATOR(empty, Creator, detail::Uninitialized);
 TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
@@ -237,7 +238,7 @@ TENON_CREATOR(full, Creator, detail::Filled, Scalar);
 TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
 TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
-/// full() of 0 and 1. Large zeros are zero pages of the system, which are not touched.
+/// full() of 0 and 1. Large zeros are untouched zero pages of the system.
 /// Source: at::zeros, at::ones.
 TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
 TENON_CREATOR(zeros_strided, StridedCreator, detail::AllOf<0>);

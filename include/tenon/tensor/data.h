@@ -11,9 +11,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A dtype argument, which may be left out to take that of the data. Converts from ScalarType only
-/// and has no default constructor, so that `{}` in its place means an empty list of strides, never
-/// Byte.
+/// An optional dtype argument, by default the data's. Converts only from ScalarType and is not
+/// default-constructible, so that `{}` in its place means an empty list of strides, never Byte.
 class TypeArg {
  public:
   template <class T, std::enable_if_t<std::is_same_v<T, ScalarType>, int> = 0>
@@ -35,7 +34,7 @@ class TypeArg {
 
 namespace detail {
 
-/// The dtype that elements, characters and std::bytes have if none is given.
+/// The default dtype of elements, characters and std::bytes.
 template <class T>
 constexpr own::ScalarType value_type_of() noexcept {
   if (std::is_same_v<T, char>) return own::ScalarType::Char;
@@ -49,9 +48,8 @@ constexpr own::ScalarType value_type_of() noexcept {
 ///
 /// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char*
 /// and std::byte* are raw bytes: they take the dtype given, else Float for void*, Char for char*,
-/// Byte for the others.
-/// A pointer to const makes a read-only tensor, which in ATen mode copies the memory before ATen
-/// first writes to it. The literal nullptr makes a placeholder.
+/// Byte for the others. A pointer to const makes a read-only tensor; in ATen mode ATen's first
+/// write copies the memory. The literal nullptr makes a placeholder.
 class DataPtr {
  public:
   template <class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
@@ -70,7 +68,7 @@ class DataPtr {
   constexpr DataPtr(N) noexcept : raw_(true), placeholder_(true) {}
 
   constexpr void* get() const noexcept { return pointer_; }
-  /// The dtype if none is given.
+  /// The default dtype.
   constexpr own::ScalarType type() const noexcept { return type_; }
   /// Whether the bytes may be taken as another dtype.
   constexpr bool is_raw() const noexcept { return raw_; }
@@ -94,12 +92,12 @@ class DataPtr {
 
 namespace detail {
 
-// begin() and end() as a range-based for finds them: members, else free functions. The range may be
+// begin() and end() as range-based for finds them: members, else free functions. Ranges may be
 // non-const.
 namespace range_access {
 using std::begin;
 using std::end;
-// The member's is called with 0, which is an int.
+// The overload for members, preferred for 0.
 template <class C>
 constexpr auto find_first(C& range, int) -> decltype(range.begin()) {
   return range.begin();
@@ -135,14 +133,14 @@ template <class C>
 struct RangeElement<C, std::void_t<decltype(*range_access::first(std::declval<C&>())),
                                    decltype(range_access::first(std::declval<C&>()) !=
                                             range_access::last(std::declval<C&>()))>> {
-  // A std::vector<bool>'s iterator gives an object that stands for a bool.
+  // A std::vector<bool>'s iterator returns a proxy.
   using type =
       std::conditional_t<std::is_same_v<std::decay_t<C>, std::vector<bool>>, bool,
                          std::remove_cv_t<std::remove_reference_t<decltype(*range_access::first(
                              std::declval<C&>()))>>>;
 };
 
-/// Whether C's type says that a loop over it goes through memory without gaps.
+/// Whether C is contiguous by its type.
 template <class C>
 inline constexpr bool is_contiguous_v =
 #if defined(__cpp_lib_ranges)
@@ -154,7 +152,7 @@ inline constexpr bool is_contiguous_v<std::vector<T, A>> = true;
 template <class T, class Traits, class A>
 inline constexpr bool is_contiguous_v<std::basic_string<T, Traits, A>> = true;
 
-/// Whether a range can be walked again, and so be counted first.
+/// Whether a range is multi-pass, so that it can be counted first.
 template <class It, class = void>
 struct IsMultiPass : std::false_type {};
 template <class It>
@@ -169,13 +167,13 @@ template <class C>
 inline constexpr bool is_container_v =
     !std::is_array_v<C> && (is_element_v<typename RangeElement<C>::type> ||
                             is_char_or_byte_v<typename RangeElement<C>::type>);
-/// Whether sizes and a dtype reinterpret its elements.
+/// Whether sizes and a dtype reinterpret the elements.
 template <class C>
 inline constexpr bool is_byte_container_v =
     is_container_v<C> && (std::is_same_v<typename RangeElement<C>::type, uint8_t> ||
                           is_char_or_byte_v<typename RangeElement<C>::type>);
 
-/// For the error about a list of several types.
+/// For the compile error about a list of several types.
 struct ValuesNeedOneType {
   template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
   ValuesNeedOneType(T);
@@ -186,14 +184,13 @@ struct ValuesNeedOneType {
 /// Elements for a creator: a brace list, or any range of elements, char or std::byte (a std::string
 /// too).
 ///
-/// A moved contiguous container is adopted, without copying, if it owns its elements, and moving it
-/// cannot throw, takes them along and leaves them at their address: it lives until the tensor
-/// releases it. If it can be copied, its data() is also called after the move. Every other one (an
-/// lvalue, a span, a std::array, a std::vector<bool>, a class that can only be copied) is copied
-/// from. `{}` is an empty list of floats.
-/// Ownership: refers to the list or container for the length of the call, so one with a name cannot
-/// be passed. The creator takes what it adopts when it begins, not when the argument is made: other
-/// arguments, such as the container's size(), may be evaluated later than this one.
+/// A moved contiguous container is adopted without copying, if it owns its elements and its move
+/// cannot throw and keeps their addresses: it lives until the tensor releases it. If it is
+/// copyable, its data() is also called after the move. All others (lvalues, spans, std::array,
+/// std::vector<bool>, classes without a move) are copied. `{}` is an empty list of floats.
+/// Ownership: refers to the list or container during the call, so a named Values cannot be passed.
+/// The creator adopts the container when it begins, not when the argument is made: other arguments,
+/// such as the container's size(), may be evaluated later.
 class Values {
  public:
   Values() noexcept = default;
@@ -222,8 +219,7 @@ class Values {
           self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(source)));
         }) {}
 
-  /// Takes the container; called by the creator. Before, only type() and is_bytes() are valid for a
-  /// container.
+  /// Takes the container; called by the creator. Before that, only type() and is_bytes() are valid.
   void take() {
     if (take_ != nullptr) std::exchange(take_, nullptr)(*this, container_);
   }
@@ -233,12 +229,13 @@ class Values {
   own::ScalarType type() const noexcept { return type_; }
   /// Whether each value must fit the dtype, as literals must.
   bool is_checked() const noexcept { return checked_; }
-  /// Whether it is a container of uint8_t, char or std::byte, which sizes and a dtype reinterpret.
+  /// Whether this is a container of uint8_t, char or std::byte, which sizes and a dtype
+  /// reinterpret.
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
   Deleter& deleter() noexcept { return deleter_; }
-  /// OutOfMemory if gathering or keeping the elements failed; data() must not be read then.
+  /// OutOfMemory if copying or keeping the elements failed; data() is then invalid.
   Error error() const noexcept { return error_ != Error::Ok ? error_ : deleter_.error(); }
 
  private:
@@ -265,8 +262,8 @@ class Values {
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
-          // If the moved-from object still refers to the elements, it is a view. A class that
-          // cannot be copied is taken to be none: data() may not be callable after a move.
+          // A view if the moved-from object still refers to the elements. Move-only classes are
+          // taken as owning: their data() may be invalid after a move.
           bool is_view = false;
           if constexpr (std::is_copy_constructible_v<Container>) {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
@@ -284,16 +281,15 @@ class Values {
     }
   }
 
-  /// Containers with room for small contents in themselves: moving them would move the elements.
+  /// Containers with inline storage for small contents: moving them would move the elements.
   bool is_inside(const void* object, size_t size) const noexcept {
     const auto begin = reinterpret_cast<uintptr_t>(object);
     const auto at = reinterpret_cast<uintptr_t>(data_);
     return at >= begin && at < begin + size;
   }
 
-  /// Whether data() has what a loop over the container gives. Views of parts have the data() of
-  /// the whole, and a matrix' rows have gaps: unless the type says otherwise, all addresses are
-  /// compared.
+  /// Whether data() is the sequence of elements. Views of a part may have the whole's data(), and a
+  /// matrix's rows may have gaps, so all addresses are compared, unless the type guarantees it.
   template <class C>
   bool is_row([[maybe_unused]] C& container) const noexcept {
     namespace access = detail::range_access;
@@ -325,17 +321,17 @@ class Values {
     if (!make_room<T>(room)) return;
     for (auto it = access::first(range); it != access::last(range); ++it) {
       if (count_ == room) {
-        if (kIsCounted) return;  // it has changed
+        if (kIsCounted) return;  // the range changed meanwhile
         room = room < 8 ? 8 : room * 2;
         if (!make_room<T>(room)) return;
       }
       static_cast<T*>(const_cast<void*>(data_))[count_++] = *it;
     }
   }
-  /// Moves the gathered elements to a block for `room` elements. False when memory is out.
+  /// Moves the elements to a block for `room` elements. False when out of memory.
   template <class T>
   bool make_room(size_t room) noexcept {
-    // A range may compute its elements: more than memory can hold.
+    // A computed range may have more elements than memory can hold.
     const bool fits = room < PTRDIFF_MAX / sizeof(T);
     void* const buffer = fits ? detail::heap_allocate(room * sizeof(T) + 1) : nullptr;
     if (buffer == nullptr) {
@@ -345,7 +341,7 @@ class Values {
     }
     if (count_ != 0) std::memcpy(buffer, data_, count_ * sizeof(T));
     data_ = buffer;
-    deleter_.own_block(buffer);  // which frees the old one
+    deleter_.own_block(buffer);  // frees the old block
     return true;
   }
 
@@ -356,7 +352,7 @@ class Values {
   bool bytes_ = false;
   bool adoptable_ = false;
   Error error_ = Error::Ok;
-  void* container_ = nullptr;  // which `take_` takes, once
+  void* container_ = nullptr;  // for `take_`, once
   void (*take_)(Values& self, void* source) = nullptr;
   Deleter deleter_;
 };

@@ -2,20 +2,20 @@
 // Deleter: a callable that releases memory, once, with the pointer it was made for.
 //
 // Deleters, destructors of owners and containers, and backends are foreign code, which may call
-// back into the library, on the same tensor too. The rule: check everything, allocate aside, set
-// every field, then call, and touch nothing of the tensor's afterwards, since it may be gone. Where
-// foreign code is called, and in which state it sees the tensor:
+// back into the library, even on the same tensor. The rule: check everything, allocate aside, set
+// all fields, then call, and do not touch the tensor afterwards: it may be gone. Where foreign code
+// is called, and the state of the tensor then:
 // - ~TensorImpl, of the last handle, view or Blob: the deleter, then the base's. No handle is left;
 //   one that was assigned to holds the new tensor.
-// - replace_memory(), in growth: the old memory's deleter. The tensor as it will be.
+// - replace_memory(), in growth: the old memory's deleter. The tensor has grown.
 // - drop_memory(), in backend_deallocate() and backend_transfer(): the deleter, then the base's.
 //   The tensor is deallocated.
 // - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
 //   checked again afterwards.
 // - Views and exports: a backend's allocate, for their metadata. The source as it is; a SourceGuard
 //   keeps it and its memory, and its shape is read afterwards.
-// - Copies, fills, clones and texts: a backend's. A MemoryHold keeps the memory meanwhile.
-// - notify_created(): on_made. The finished tensor, which nobody else has.
+// - Copies, fills, clones and texts: a backend's functions. A MemoryHold keeps the memory.
+// - notify_created(): on_made. The tensor is finished and not shared.
 // - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
 //   Deleter's constructor, when memory is out: the callable. No tensor.
 #pragma once
@@ -30,14 +30,14 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Whether F can stand where only a deleter can.
+/// Whether F can be a deleter.
 template <class F>
 inline constexpr bool is_deleter_v =
     std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
 
-/// Named for the error in the body of a generic lambda that is given where an owner can stand.
+/// Its name appears in the compile error inside a generic lambda passed as an owner or deleter.
 struct AnOwnerIsKeptAndNeverCalled {};
-/// Whether F can only be a deleter: a callable that takes any argument may also be an owner.
+/// Whether F is a deleter and not an owner: a callable that takes any argument may be either.
 template <class F>
 inline constexpr bool is_only_deleter_v =
     std::conjunction_v<std::bool_constant<is_deleter_v<F>>,
@@ -47,9 +47,9 @@ struct AnyPointer {
   template <class T>
   operator T*() const;
 };
-/// Whether F is meant as a deleter, but takes nothing or a pointer of another type.
+/// Whether F looks like a deleter, but takes no argument or a pointer of another type.
 template <class F>
-inline constexpr bool is_wrong_deleter_v =  // lazily: asking compiles a generic lambda's body
+inline constexpr bool is_wrong_deleter_v =  // lazy: it compiles a generic lambda's body
     std::conjunction_v<std::bool_constant<!is_deleter_v<F>>,
                        std::disjunction<std::is_invocable<F&>, std::is_invocable<F&, AnyPointer>>>;
 template <class... Arguments>
@@ -70,24 +70,24 @@ bool is_empty_callable(const F& f) noexcept {
   return false;
 }
 
-/// A name for a callable that target() recognises, given where its type is defined; else null.
-/// Not an address: in another shared library the same type's table has another one.
+/// The name by which target() recognises a callable, specialised with its type; else null. Not an
+/// address, which differs between shared libraries.
 template <class F>
 inline constexpr const char* deleter_name_v = nullptr;
 
 }  // namespace detail
 
-/// Owns the duty to release memory: calls `f(argument)` exactly once, when it is destroyed.
+/// Releases memory: calls `f(argument)` exactly once, in its destructor.
 ///
-/// The argument is fixed at creation and may be null; the callable is any move-constructible type,
-/// a lambda that owns a vector, say. Up to four pointers, aligned like one, are stored inline,
-/// larger ones and those whose move may throw on the heap, where they stay. If that heap block
-/// cannot be had, `f(argument)` is called at once, and error() is OutOfMemory: the memory is
-/// released, and the function that was given the deleter reports the error. A copy or move that
-/// throws does so before anybody has taken over. An empty std::function, a null function pointer
-/// and nullptr make an empty Deleter. f may call back into the library: assignment runs it last,
-/// when the new duty is in place.
-/// Threads: none of it is synchronised; destruction may happen on any thread. f must not throw.
+/// The argument is fixed at creation and may be null. The callable is any move-constructible type,
+/// such as a lambda that owns a vector. Callables of up to four pointers, aligned like one, are
+/// stored inline; larger ones, and those whose move may throw, in a heap block. If that block
+/// cannot be allocated, `f(argument)` is called at once and error() is OutOfMemory: the memory is
+/// released, and the function that got the deleter reports the error. If copying or moving f
+/// throws, nothing was taken over. An empty std::function, a null function pointer and nullptr make
+/// an empty Deleter. f may call back into the library: assignment runs the old f last, after
+/// storing the new one.
+/// Threads: not synchronised; may be destroyed on any thread. f must not throw.
 /// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
 /// pointer.
 class Deleter {
@@ -134,7 +134,7 @@ class Deleter {
     }
   }
 
-  /// Takes over from another; this is empty before.
+  /// Takes over `other`'s callable. This must be empty.
   void fill(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);
@@ -144,7 +144,7 @@ class Deleter {
       ::new (static_cast<void*>(storage_)) BackendBlock(backend_block_in(other.storage_));
     }
   }
-  /// Runs what it holds, then holds `f`, which must fit inline.
+  /// Runs the callable, then holds `f`, which must fit inline.
   template <class F>
   void emplace(void* argument, F f) noexcept {
     static_assert(kFitsInline<F>);
@@ -152,8 +152,8 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
-  // tenon's own memory: whoever drops the Deleter releases it. So a library that grows a tensor of
-  // the program's leaves no pointer to its code there, and may be closed.
+  // tenon's memory, released by the code of whoever drops the Deleter: a library that grew the
+  // program's tensor leaves no pointer to its code, and may be closed.
 
   /// Runs the callable, then owns a heap block.
   void own_block(void* base) noexcept {
@@ -161,7 +161,7 @@ class Deleter {
     ops_ = heap_block();
     argument_ = base;
   }
-  /// Runs the callable, then owns a backend's block, see release_to().
+  /// Runs the callable, then owns a block of a backend, see release_to().
   void own_block(void* data, detail::BackendState& state, size_t nbytes) noexcept {
     reset();
     ::new (static_cast<void*>(storage_)) BackendBlock{&state, nbytes};
@@ -169,13 +169,13 @@ class Deleter {
     argument_ = data;
   }
 
-  /// Whether there is something to call or to free.
+  /// False if empty.
   explicit operator bool() const noexcept { return ops_ != nullptr; }
   Error error() const noexcept {
     return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }
 
-  /// The callable, where it is an F, one of those with a name; else null.
+  /// The callable if it is an F, a type with a name; else null.
   /// Source: std::get_deleter.
   template <class F>
   F* target() noexcept {
@@ -191,7 +191,7 @@ class Deleter {
     return static_cast<OnHeap<F>*>(place)->f;
   }
 
-  /// Calls it now. Empty before that, and not used after: f may destroy what this is a part of.
+  /// Empties this, then calls f. Does not use this afterwards: f may destroy its owner.
   void reset() noexcept { const Deleter old(std::move(*this)); }
 
  private:
@@ -206,7 +206,7 @@ class Deleter {
       sizeof(F) <= 4 * sizeof(void*) &&
       alignof(F) <= alignof(void*) && std::is_nothrow_move_constructible_v<F>;
 
-  /// A callable that does not fit, in a block that is freed with this.
+  /// A callable on the heap.
   template <class Function>
   struct OnHeap {
     static_assert(alignof(Function) <= detail::kDataAlignment, "more alignment than tenon gives");
@@ -254,8 +254,7 @@ class Deleter {
     return block;
   }
 
-  // Stand for the release of a block of the heap, or of a backend. Numbers, which point into no
-  // library.
+  // Mark the release of a heap block, or of a backend's. Numbers, not pointers into a library.
   // NOLINTBEGIN(performance-no-int-to-ptr)
   static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
   static const Ops* backend_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{2}); }
@@ -263,7 +262,7 @@ class Deleter {
   bool has_code() const noexcept { return reinterpret_cast<uintptr_t>(ops_) > 2; }
 
   const Ops* ops_ = nullptr;
-  void* argument_ = nullptr;  // while ops_ is null: non-null means out of memory
+  void* argument_ = nullptr;  // if ops_ is null, non-null means out of memory
   alignas(void*) unsigned char storage_[4 * sizeof(void*)];
 };
 
@@ -279,7 +278,7 @@ struct DeleterChain {
   }
 };
 
-/// One for both.
+/// One Deleter for both.
 inline Deleter chain(Deleter&& first, Deleter&& second) noexcept {
   if (!first) return std::move(second);
   if (!second) return std::move(first);

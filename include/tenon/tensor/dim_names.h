@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The names of a meta tensor's dimensions, kept as its deleter's callable.
+/// The names of a meta tensor's dimensions, stored as its deleter's callable.
 struct DimNames {
   std::vector<std::string> names;
   void operator()(void*) const noexcept {}
@@ -17,7 +17,7 @@ inline constexpr const char* deleter_name_v<DimNames> = "DimNames";
 
 TENON_TEMPLATE_INLINE Error make_template(const Dims& sizes, ScalarType type,
                                           std::vector<std::string>&& names,
-                                          NewTensor& draft) noexcept {
+                                          NewTensor& new_tensor) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
   if (!names.empty() && names.size() != sizes.size()) {
     return fail(Error::InvalidArgument, names.size(), " names were given for sizes ", sizes);
@@ -34,8 +34,8 @@ TENON_TEMPLATE_INLINE Error make_template(const Dims& sizes, ScalarType type,
   if (!names.empty()) keep = Deleter(nullptr, DimNames{std::move(names)});
   CreateOptions opts(type, TensorShapeDynamism::STATIC);
   opts.device = DeviceType::Meta;
-  TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, opts, &keep, draft));
-  fields(draft).ownership = Ownership::Owned;
+  TENON_TRY(borrow_checked(nullptr, sizes, {}, {}, opts, &keep, new_tensor));
+  fields(new_tensor).ownership = Ownership::Owned;
   return Error::Ok;
 }
 
@@ -45,23 +45,22 @@ template <class Out>
 struct MakeTemplate {
   const char* function;
 
-  /// A STATIC meta tensor: what a model expects. Each dimension may have a name, "" for none;
-  /// without names none has.
-  /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (as many names as
-  /// there are dimensions, or none, are allowed, each but "" once), OutOfMemory.
+  /// A STATIC meta tensor, such as the input that a model expects. Dimensions may have names, ""
+  /// for none.
+  /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (another number of
+  /// names than dimensions or 0; a name twice), OutOfMemory.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     const Error error =
-        detail::make_template(sizes, detail::own_type(type), std::move(names), draft);
-    return detail::return_to_user<Out>(function, error, draft);
+        detail::make_template(sizes, detail::own_type(type), std::move(names), new_tensor);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
 };
 inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};
 inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
 
-/// The names that make_template() was given; none for any other tensor, and for views, whose
-/// dimensions may be others.
+/// The names given to make_template(); none for all other tensors, views of it included.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
 TENON_TEMPLATE_INLINE std::vector<std::string> dim_names(detail::ConstTensorArg t) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ExprBackend: records which creator made a tensor, and computes its elements when they are read.
+// ExprBackend: records the creator call of a tensor, and computes elements when they are read.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ enum class ExpressionKind : uint8_t {
   Iota,      ///< each element's index
   Uniform,   ///< random numbers
   Normal,
-  Data,  ///< bytes: written by the host, or computed because a part was overwritten
+  Data,  ///< bytes, written by the host or computed before a partial write
 };
 
 #if defined(__GNUC__)
@@ -102,8 +102,8 @@ TENON_TEMPLATE_INLINE Error evaluate(const Expression& node, int64_t first, int6
       break;
     case ExpressionKind::Eye:
     case ExpressionKind::Iota: {
-      int64_t inner = 1;              // elements with one index along the axis
-      int64_t length = node.numel();  // indices before they start over
+      int64_t inner = 1;              // elements per index along the axis
+      int64_t length = node.numel();  // indices before they repeat
       if (node.kind == ExpressionKind::Eye || node.axis.has_value()) {
         const auto axis = static_cast<size_t>(node.axis.value_or(1));
         length = node.sizes[axis];
@@ -174,10 +174,9 @@ TENON_TEMPLATE_INLINE std::string dot_of(const std::string& body) {
 /// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
 /// the call elsewhere, to_dot(t) draws it.
 ///
-/// Reading elements computes those that are read, on the host, each time: they are the ones that
-/// the CPU's creators make. Writing to a part of a tensor computes all of it first, once: from then
-/// on it is Data. Addresses have no memory behind them and are used once, so that a tensor that was
-/// never written to costs the same at any size.
+/// Each read computes the elements read, on the host, equal to those of the CPU's creators. Writing
+/// to a part of a tensor first computes all of it: it is Data from then on. Addresses are not
+/// backed by memory and used once, so that an unwritten tensor costs the same at any size.
 /// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.
@@ -191,11 +190,12 @@ class TENON_EXPORT ExprBackend : public Backend {
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     const Lock lock(mutex_);
-    // From `at` on. An address is used again only once all were, so that a stale one is found out.
+    // Searches from `at` on. Addresses are reused only after all were used, so that stale ones are
+    // detected.
     const auto find_room = [&](uintptr_t at) -> uintptr_t {
       at += (uintptr_t{0} - at) % alignment;
       auto block = blocks_.upper_bound(at);
-      if (block != blocks_.begin()) --block;  // it may reach beyond `at`
+      if (block != blocks_.begin()) --block;  // its end may be beyond `at`
       for (; block != blocks_.end() && block->first < at + nbytes; ++block) {
         const uintptr_t end = block->first + block->second.nbytes;
         if (end > at) at = end + (uintptr_t{0} - end) % alignment;
@@ -285,8 +285,8 @@ class TENON_EXPORT ExprBackend : public Backend {
     text += to_string(*found);
     return Error::Ok;
   }
-  /// The expression of a view: the creator where one made just these elements, else Data, without
-  /// bytes where they would have to be gathered. With `is_kept` it may outlive this call.
+  /// The expression of a view: the creator, if it made exactly these elements, else Data, without
+  /// bytes if they would have to be gathered. With `is_kept` it may outlive this call.
   /// Errors: InvalidArgument for a view that is not within one block of this backend.
   // Virtual, so that it runs in the library that made the backend: a block keeps the expression.
   virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
@@ -314,7 +314,7 @@ class TENON_EXPORT ExprBackend : public Backend {
       return Error::Ok;
     }
     const ExpressionKind kind = node.kind;
-    // Whether only type, sizes and the first element differ.
+    // Whether two nodes differ only in type, sizes and first element.
     const bool is_flat_iota = kind == ExpressionKind::Iota && !node.axis.has_value();
     const bool is_same =
         kind == ExpressionKind::Empty || (kind == ExpressionKind::Data && is_row_major) ||
@@ -329,7 +329,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     if (node.data != nullptr) {
       made->data = {node.data, static_cast<const char*>(node.data.get()) + range.offset};
     }
-    if (is_whole) block.node = made;  // the same the next time
+    if (is_whole) block.node = made;  // cached
     return Error::Ok;
   }
 
@@ -340,7 +340,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     ExpressionPtr node;  // of all bytes
     unsigned char* own;  // the bytes of a Data that nothing else refers to
   };
-  /// Bytes of a block; of none after an error.
+  /// Bytes of a block; empty after an error.
   struct Range {
     Block* block = nullptr;
     size_t offset = 0;
@@ -377,7 +377,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     std::memcpy(out, &elements[range.offset % size], range.nbytes);
     return Error::Ok;
   }
-  /// Gives the block its own bytes, and fills them with its elements unless all are overwritten.
+  /// Allocates the block's bytes, and fills them with its elements unless all are overwritten.
   static Error prepare_write(const Range& range) {
     Block& block = *range.block;
     if (block.own != nullptr) return Error::Ok;
@@ -397,7 +397,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     block.own = bytes;
     return Error::Ok;
   }
-  /// Makes a creator's node that of a block. NotSupported for a part of one: the host writes that.
+  /// Sets a block's node to a creator's. NotSupported for a part of a block: the host writes it.
   Error record(const TensorView& out, Expression&& node) {
     node.type = out.type;
     node.sizes = out.sizes;
@@ -418,7 +418,7 @@ class TENON_EXPORT ExprBackend : public Backend {
                       const Generator::State& start) {
     Expression node{kind, out.type, out.sizes, {}, none, {a, b}, start};
     detail::RandomPlan plan;
-    TENON_TRY(detail::plan_random(node, plan));  // refuses wrong arguments now
+    TENON_TRY(detail::plan_random(node, plan));  // checks the arguments now
     return record(out, std::move(node));
   }
 
@@ -504,8 +504,8 @@ TENON_TEMPLATE_INLINE ExpressionPtr expression(const TensorArg& tensor) {
   return detail::get_expression("expression", tensor);
 }
 
-/// The elements of a tensor of an ExprBackend, in a backend's memory: the creator that was recorded
-/// is called there, Data is copied. Memory never written is zeros.
+/// A tensor of an ExprBackend, made in another backend's memory: calls the recorded creator there,
+/// copies Data. Memory never written is zeros.
 ///
 /// Ownership: owns its memory. Type, sizes and dynamism are the source's.
 /// Errors: as expression()'s, and the creator's.
@@ -524,7 +524,7 @@ TENON_TEMPLATE_INLINE std::string to_dot(const Expression& expression) {
   return detail::dot_of(body);
 }
 
-/// Those of tensors, each an ellipse; an expression that several share is drawn once.
+/// The expressions of tensors, which are ellipses; a shared expression is drawn once.
 /// Errors: as expression()'s.
 TENON_TEMPLATE_INLINE std::string to_dot(std::initializer_list<TensorArg> tensors) {
   std::string body;

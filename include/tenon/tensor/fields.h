@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorFields: a tensor's metadata in both modes, and checks of it.
+// TensorFields: a tensor's metadata in both modes, and its checks.
 #pragma once
 
 #include <new>
@@ -20,7 +20,7 @@ enum class TensorShapeDynamism : uint8_t {
 /// Whose memory a tensor describes.
 enum class Ownership : uint8_t {
   Owned,     ///< allocated by tenon
-  Adopted,   ///< came in with a deleter, or as a container
+  Adopted,   ///< passed in with a deleter, or as a container
   Borrowed,  ///< the caller's, who keeps it alive
   View,      ///< another tensor's, which the view keeps alive
 };
@@ -33,8 +33,7 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
                                                           : "DYNAMIC_UNBOUND";
 }
 
-/// A tensor's metadata. Creators fill it in place: copying a layout that has just been written
-/// costs more than computing it.
+/// A tensor's metadata. Creators fill it in place: copying a layout costs more than computing it.
 struct TensorFields {
   Layout layout;
   void* data = nullptr;
@@ -43,44 +42,43 @@ struct TensorFields {
   ScalarType type = ScalarType::Float;
   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;
   Ownership ownership = Ownership::Borrowed;
-  // Bits, so that a TensorImpl takes 160 bytes on bare metal.
+  // Bit fields: a TensorImpl takes 160 bytes on bare metal.
   bool readonly : 1;
-  bool opaque : 1;       // only the backend reaches the memory, whatever the device
-  bool deallocated : 1;  // by backend_deallocate(): the metadata is all that is left
-  bool has_seat : 1;     // a Seat lies before the impl's node
-  BackendState* data_backend = nullptr;      // whose memory it is; null for the host's heap
-  BackendState* metadata_backend = nullptr;  // in whose memory this lies; null for the heap
+  bool opaque : 1;                           // only the backend can access the memory
+  bool deallocated : 1;                      // by backend_deallocate(): only metadata is left
+  bool has_seat : 1;                         // a Seat lies before the impl's node
+  BackendState* data_backend = nullptr;      // of the memory; null for the host's heap
+  BackendState* metadata_backend = nullptr;  // of this metadata; null for the heap
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
-  /// For one that has none yet. Constructed: assigning would look for an old one.
+  /// Sets the first deleter. Constructed: assignment would check for an old deleter.
   void set_layout(Layout&& made) noexcept {
     ::new (static_cast<void*>(&layout)) Layout(std::move(made));
   }
-  /// Derives the rest once layout, data and type are there.
+  /// Derives the other fields from layout, data and type.
   void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
-    // A new shape starts at element 0: memory below it, shared by stride 0 or in gaps does not
-    // count.
+    // New shapes start at element 0, so memory below it does not count.
     capacity =
         layout.required_span_size() < layout.numel ? layout.required_span_size() : layout.numel;
   }
   size_t nbytes() const noexcept { return static_cast<size_t>(layout.numel) * elementSize(type); }
-  /// False only where elements exist and there is no memory: for a placeholder.
+  /// False only for a placeholder: it has elements, but no memory.
   bool has_data() const noexcept { return data != nullptr || layout.numel == 0; }
   /// Whether the host may read and write the memory through a pointer.
   bool is_host_accessible() const noexcept { return device.is_host_accessible() && !opaque; }
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// In whose memory more metadata for a tensor lies, that of a view, say; null for the heap, and if
-/// that backend is gone.
+/// The backend for further metadata of a tensor, such as a view's; null for the heap, and if that
+/// backend is gone.
 inline BackendState* metadata_backend_of(const TensorFields& tensor) noexcept {
   BackendState* const state = tensor.metadata_backend;
   return state != nullptr && state->is_alive() ? state : nullptr;
 }
 
-/// The memory described, not owned.
+/// A view of the memory.
 inline TensorView view_of(const TensorFields& tensor) noexcept {
   return {tensor.data, public_type(tensor.type), tensor.device, tensor.layout.sizes(),
           tensor.layout.strides()};
@@ -105,13 +103,13 @@ TENON_COLD inline Error fail_reach(const char* role, const Device& device,
                                    const char* more = "") noexcept {
   return fail(Error::NotSupported, role, " is on ", device, ", which the host cannot reach", more);
 }
-/// Says why the host cannot read the memory.
+/// The error of memory that the host cannot read.
 TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   if (tensor.is_meta()) return fail_meta(tensor, "the tensor");
   return fail_reach("the tensor", tensor.device);
 }
 
-/// Checks that the backend whose memory it is still exists.
+/// Checks that the memory's backend still exists.
 TENON_TEMPLATE_INLINE Error check_data_backend(const TensorFields& tensor,
                                                const char* role) noexcept {
   if (tensor.data_backend == nullptr || tensor.data_backend->is_alive()) return Error::Ok;
@@ -139,7 +137,7 @@ TENON_TEMPLATE_INLINE Error check_type(ScalarType type) noexcept {
   return Error::Ok;
 }
 
-/// Checks that elements of one type may become those of another.
+/// Checks that a cast between two types is allowed.
 TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
                                        CastMode mode = CastMode::Checked) noexcept {
   if (mode == CastMode::Checked && canCast(from, to)) return Error::Ok;
@@ -164,7 +162,7 @@ TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor) noexcept 
   return Error::Ok;
 }
 
-/// Checks that elements of `asked` may be reached from the host through a pointer.
+/// Checks that the host may access elements as `asked` through a pointer.
 TENON_TEMPLATE_INLINE Error check_typed(const TensorFields& tensor, ScalarType asked) noexcept {
   if (asked != tensor.type) {
     return fail(Error::InvalidType, "asked for ", asked, ", but the tensor's dtype is ",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // to_string: a tensor as text, laid out as NumPy does.
 //
-// The elements shown are gone through up to three times, to learn how wide a column is and then to
-// write it, so that nothing but the text takes memory.
+// Walks the shown elements up to three times, to measure columns and then to write them, so that
+// only the text takes memory.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ struct FormatOptions {
 
 namespace detail {
 
-/// A tensor on its way to text.
+/// Formats a tensor.
 struct TensorText {
   enum class Pass { LookAt, Measure, Write };
 
@@ -42,11 +42,11 @@ struct TensorText {
     real.precision = options.precision > 24 ? 24 : options.precision;
     imaginary = real;
     imaginary.plus = true;
-    // Wide enough for True and False, whatever the tensor holds.
+    // Always wide enough for False.
     if (type == ScalarType::Bool && tensor.layout.rank() != 0) word_width = 5;
   }
 
-  /// How many indices of dimension d are shown: fewer than its size if it is shortened.
+  /// The number of indices shown of dimension d; fewer than its size if shortened.
   int64_t shown(size_t d) const noexcept {
     const int64_t size = tensor.layout.sizes()[d];
     const int64_t most = 2 * static_cast<int64_t>(options.edge_items);
@@ -59,12 +59,12 @@ struct TensorText {
   bool shortened = false;
   const void* data = nullptr;  // element 0
   ArrayRef<int64_t> strides;
-  bool is_compact = false;  // whether `data` has the shown elements only
+  bool is_compact = false;  // whether `data` has only the shown elements
   Pass pass = Pass::LookAt;
-  FloatColumn real;  // all floating numbers, where they are not complex
+  FloatColumn real;  // of all floating numbers; of real parts if complex
   FloatColumn imaginary;
   int word_width = 0;  // of integers and Bool
-  size_t line = 0;     // where the last line begins in `out`
+  size_t line = 0;     // the start of the last line in `out`
 };
 
 TENON_TEMPLATE_INLINE void take_float(TensorText& t, FloatColumn& column, double value,
@@ -76,7 +76,7 @@ TENON_TEMPLATE_INLINE void take_float(TensorText& t, FloatColumn& column, double
   }
 }
 
-/// Looks at, measures or writes the element at an offset.
+/// Inspects, measures or writes the element at an offset.
 TENON_TEMPLATE_INLINE void take_element(TensorText& t, int64_t offset) {
   const ScalarType type = t.tensor.type;
   alignas(16) unsigned char exact[16] = {};
@@ -121,8 +121,7 @@ TENON_TEMPLATE_INLINE void write_separator(TensorText& t, size_t d) {
   t.out.append(d + 1, ' ');
 }
 
-/// Moves the text written since `begin` to a new line if the line already has other elements and
-/// becomes too long with it and the closing brackets.
+/// Breaks the line before `begin` if it would become too long and has other elements.
 TENON_TEMPLATE_INLINE void wrap_row(TensorText& t, size_t begin) {
   const size_t rank = t.tensor.layout.rank();
   const bool fits = t.out.size() - t.line + rank <= static_cast<size_t>(t.options.width);
@@ -133,14 +132,14 @@ TENON_TEMPLATE_INLINE void wrap_row(TensorText& t, size_t begin) {
   t.line = end + 1;
 }
 
-/// Goes through the elements to be shown, from dimension d on.
+/// Walks the shown elements, from dimension d on.
 TENON_TEMPLATE_INLINE void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const Layout& layout = t.tensor.layout;
   if (d == layout.rank()) return take_element(t, offset);
   const bool is_writing = t.pass == TensorText::Pass::Write;
   const int64_t shown = t.shown(d);
   const int64_t hidden = layout.sizes()[d] - shown;
-  const int64_t gap = hidden == 0 ? -1 : shown / 2;  // the ellipsis' place among the shown
+  const int64_t gap = hidden == 0 ? -1 : shown / 2;  // the position of the ellipsis
   if (is_writing) t.out += '[';
   for (int64_t k = 0; k < shown + (hidden == 0 ? 0 : 1); ++k) {
     if (is_writing && k != 0) write_separator(t, d);
@@ -157,7 +156,7 @@ TENON_TEMPLATE_INLINE void walk_shown(TensorText& t, size_t d, int64_t offset) {
   if (is_writing) t.out += ']';
 }
 
-/// Fetches the shown elements from a backend's memory, of a shortened tensor the corners, by one
+/// Fetches the shown elements (the corners of a shortened tensor) from a backend's memory, by one
 /// copy.
 TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& from,
                                         HostBuffer& buffer, Layout& compact) noexcept {
@@ -183,7 +182,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t hidden = whole.sizes[d] - sizes[d];
     const int64_t edge = sizes[d] / 2;
-    // A shortened dimension is two: which end, and where in it.
+    // A shortened dimension becomes two: the end, and the index in it.
     if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides()[d]);
     add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides()[d]);
   }
@@ -193,7 +192,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
                          CastMode::Checked, nullptr);
 }
 
-/// Writes the elements of a tensor that has some.
+/// Writes the elements of a tensor, at least one.
 TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const FormatOptions& options,
                                            std::string& out) {
   TENON_TRY(check_data_backend(tensor, "the tensor"));
@@ -246,11 +245,11 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 /// Float, 1e3 in Half), one is below 1e-4, or the largest is over 1000 times the smallest; signs,
 /// zeros, nan and inf aside. The parts of complex numbers are two columns in this.
 ///
-/// Every tensor has a text, and printing raises nothing. An undefined one gives "undefined tensor";
-/// a placeholder, a deallocated one, and memory that nobody can read give the last line alone,
-/// which says so. Elements in a backend's memory are fetched, unless its inspect() shows it: the
-/// elements shown, and what lies between them where there is little of it. Of the host's memory
-/// nothing else is read, and memory is taken for the text alone. Does not depend on the C locale.
+/// Never raises an error. An undefined tensor gives "undefined tensor"; placeholders, deallocated
+/// tensors and unreadable memory give only the last line, which says so. Elements in a backend's
+/// memory are fetched, unless its inspect() shows them: the shown elements, and small gaps between
+/// them. In host memory only the shown elements are read, and only the text takes memory.
+/// Independent of the C locale.
 /// Source: numpy.array2string, of 2.3 and later. Difference: with 0 edge items a shortened
 /// dimension shows none, where NumPy shows the last.
 TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
@@ -260,7 +259,7 @@ TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
     return std::string("not shown: ") + last_error_message();
   }
   const detail::TensorFields& tensor = detail::fields(t);
-  // A backend's code may drop the tensor, and try to grow or deallocate it.
+  // Held: a backend's code may drop the tensor, or try to grow or deallocate it.
   const Tensor handle = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   detail::MemoryHold hold;
   if (detail::is_backend_asked(tensor, false)) static_cast<void>(hold.hold(t));
@@ -318,7 +317,7 @@ struct NeedsTenonOstreamHeader {
 
 }  // namespace detail
 
-/// An operator that takes the type itself goes before this one, which converts.
+/// An operator that takes the type itself wins over this one, which converts.
 std::ostream& operator<<(std::ostream&, detail::NeedsTenonOstreamHeader)
     TENON_MISTAKE("include <tenon/ostream.h>, or print to_string(tensor)");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as to_string() writes them: with the fewest digits that identify them, in columns.
+// to_string()'s numbers: with the fewest digits that identify them, in columns.
 //
 // The digits are computed from long integers, as NumPy does. std::to_chars does not know the 8- and
 // 16-bit types, and its tables take 120 KB on a Cortex-M4; snprintf and strtod take 36 KB, and
@@ -23,8 +23,8 @@ void append_text(std::string& out, const Values&... values) {
   (append(message, values), ...);
   out += text;
 }
-/// Pads `size` characters to `width`. They may be more if another thread wrote to the memory since
-/// it was measured.
+/// Pads `size` characters to `width`. `size` may exceed it if another thread wrote the memory
+/// meanwhile.
 TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, int width) {
   const auto wanted = static_cast<size_t>(width);
   if (size < wanted) out.append(wanted - size, ' ');
@@ -32,23 +32,24 @@ TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, int width) {
 
 /// The format of the floating numbers of one column.
 struct FloatColumn {
-  ScalarType type = ScalarType::Double;  // shows no digits that this type cannot tell apart
+  ScalarType type = ScalarType::Double;  // digits beyond this type's precision are not shown
   bool plus = false;                     // positive numbers have a sign, as imaginary parts do
   int precision = 0;
-  // From look_at(). Magnitudes are those of finite numbers other than 0.
+  // Set by look_at(). Magnitudes of finite nonzero numbers.
   double smallest = 0;
   double largest = 0;
   bool scientific = false;
   bool has_special = false;
   bool has_minus_infinity = false;
-  // From measure(): the most characters before the point, digits after it, and of an exponent.
+  // Set by measure(): the maximum of characters before the point, digits after it, and exponent
+  // digits.
   int whole = 0;
   int fraction = 0;
   int exponent = 0;
 
   /// Characters after the point.
   int right() const noexcept { return scientific ? fraction + 2 + exponent : fraction; }
-  /// Characters before the point, of which nan and inf may need more than the numbers do.
+  /// Characters before the point, at least as many as nan and inf need.
   int left() const noexcept {
     const int special = has_special ? (plus || has_minus_infinity ? 4 : 3) : 0;
     const int after = right() + 1;
@@ -81,7 +82,7 @@ TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
   const double cutoff = is_half ? 1e3 : column.type == ScalarType::Float ? 1e6 : 1e8;
   double ratio = most / least;
   bool is_small = least < 1e-4;
-  if (column.type != ScalarType::Double) {  // so that a float's 0.0001 is not below it
+  if (column.type != ScalarType::Double) {  // so that the float 0.0001 is not below 1e-4
     const float quotient = static_cast<float>(most) / static_cast<float>(least);
     ratio = static_cast<double>(is_half ? static_cast<float>(Half(quotient)) : quotient);
     is_small = static_cast<float>(least) < 1e-4f;
@@ -129,7 +130,7 @@ struct LongFraction {
       borrow = difference >> 63;
     }
   }
-  /// Has the sign of value + more - limit; without `more`, of value - limit.
+  /// Returns the sign of value + more - limit; without `more`, of value - limit.
   int64_t compare(const uint32_t* more, const uint32_t* limit) const noexcept {
     int64_t difference = 0;  // of the words so far; those below add less than 2, and more than -1
     for (size_t i = length; i > 0 && difference > -2 && difference < 1; --i) {
@@ -171,12 +172,12 @@ TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, 
   rest.scale(rest.unit, 10, place > 0 ? place + 1 : 1);
   rest.scale(rest.value, 10, -place);
   rest.scale(rest.half_step, 10, -place);
-  int point = place + 1;  // how many digits stand before it
+  int point = place + 1;  // digits before the point
   for (; rest.compare(nullptr, rest.unit) >= 0; ++point) rest.scale(rest.unit, 10, 1);
   char* digits = out.text + 2;  // behind the sign, and the 1 of a 9.9 that is rounded to 10
   digits[-1] = '0';
   char* end = digits;
-  int after = column.scientific ? -1 : -point;  // how many digits stand after it
+  int after = column.scientific ? -1 : -point;  // digits after the point
   bool is_below_enough = false;  // whether the digits identify the number as they are
   bool is_above_enough = false;  // and rounded up
   do {

@@ -16,8 +16,8 @@ namespace detail {
 template <class C>
 using RowOf = typename RangeElement<const C>::type;
 
-/// TypeTag of the innermost element type; TypeTag<void> if there is none, as in a
-/// std::filesystem::path, whose elements are paths.
+/// TypeTag of the innermost element type; TypeTag<void> if there is none, as in
+/// std::filesystem::path, a range of paths.
 template <class C, size_t kDepth = 0>
 constexpr auto innermost() noexcept {
   using Row = RowOf<C>;
@@ -36,14 +36,14 @@ using InnermostElement = typename decltype(innermost<C>())::type;
 template <class C>
 inline constexpr bool is_row_v = is_element_v<RowOf<C>> || is_char_or_byte_v<RowOf<C>>;
 
-// Not of a text: it ends in a 0, which is not an element.
+// Excludes string literals, which end in a 0.
 template <class C>
 using IfNested =
     std::enable_if_t<!std::is_void_v<InnermostElement<C>> &&
                          (std::is_array_v<C> ? !std::is_same_v<RowOf<C>, char> : !is_row_v<C>),
                      int>;
 
-/// Appends the sizes of `rows`, the row at index `at`, and of its rows.
+/// Appends the sizes of `rows`, at nesting depth `at`, and of its rows.
 /// Errors: InvalidArgument for rows of different lengths, OutOfMemory.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {
@@ -82,7 +82,7 @@ void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
   if constexpr (!is_row_v<Rows>) add_missing_sizes<RowOf<Rows>>(depth + 1, sizes);
 }
 
-/// Copies elements, at most until `end`: the range may have grown.
+/// Copies elements, at most up to `end`: the range may have grown.
 template <class T, class Rows>
 void copy_rows(const Rows& rows, T*& out, const T* end) {
   for (const auto& row : rows) {  // a std::vector<bool> gives values
@@ -122,8 +122,7 @@ struct NestedValues {
   }
 };
 
-/// Checks that the values are as many as the options say: elements, or bytes to be taken as
-/// elements, if it `reinterprets` them.
+/// Checks the number of values: the options' elements, or their bytes if it `reinterprets` bytes.
 TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t> sizes,
                                          const CreateOptions& opts, bool reinterprets) noexcept {
   if (values.error() != Error::Ok) {
@@ -134,7 +133,7 @@ TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t>
   if (values.count() != needed) {
     int64_t numel = 1;
     for (const int64_t size : sizes) numel *= size;
-    // As many as elements: values were meant.
+    // As many bytes as elements: probably meant as values.
     const bool meant = reinterprets && values.count() == count;
     return fail(Error::InvalidArgument, values.count(), reinterprets ? " bytes" : " values",
                 " were given, sizes ", sizes, numel == opts.count ? "" : " with these strides",
@@ -146,7 +145,7 @@ TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t>
   return Error::Ok;
 }
 
-/// Converts values; each one of a list must fit.
+/// Converts values; literals of a list must fit the type.
 TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
                                            const Values& values) noexcept {
   if (!values.is_checked()) {
@@ -164,8 +163,7 @@ TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
   return Error::Ok;
 }
 
-/// What a creator with a type does to values of another one. Null in calls without a type, which do
-/// not link it.
+/// Converts values to another type. Null in calls without a type, which do not link it.
 struct ValueCast {
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
   Error (*convert)(ScalarType type, void* out, const Values& values) noexcept = nullptr;
@@ -179,7 +177,7 @@ constexpr ValueCast value_cast() noexcept {
   }
 }
 
-/// Makes the memory of the values that of a tensor.
+/// Makes a tensor over the values' memory.
 inline Error adopt_values(const ShapeArg& shape, const CreateOptions& opts, Values& values,
                           NewTensor& tensor) noexcept {
   TENON_TRY(make_impl(tensor));
@@ -190,9 +188,9 @@ inline Error adopt_values(const ShapeArg& shape, const CreateOptions& opts, Valu
   return set_shape(shape, opts, made);
 }
 
-/// A tensor of values. `is_flat`: the sizes are the values' own. With another shape and a type, a
-/// container of bytes is memory to be taken as that type. A container that is moved in is adopted
-/// if nothing converts it, and if it is aligned for its elements.
+/// A tensor of values. `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of
+/// bytes is reinterpreted as that type. A moved container is adopted if it is not converted and is
+/// aligned for its elements.
 TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, const ShapeArg& shape,
                                                         bool is_flat, const ValueCast& cast,
                                                         CreateOptions& opts,

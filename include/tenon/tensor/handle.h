@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a NewTensor to a handle, and from a handle to the memory behind it: where the modes differ.
+// From a NewTensor to a handle, and from a handle to its memory: ATen mode replaces this file.
 #pragma once
 
 #include "tenon/config.h"
@@ -18,11 +18,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A view in the making.
+/// A view under construction.
 using NewView = NewTensor;
 
-/// The tensor that `source` is a view of, or `source` itself. Null for a handle over a raw
-/// TensorImpl*, whose memory the caller keeps.
+/// The base of a view `source`, else `source` itself. Null for a handle over a raw TensorImpl*,
+/// whose memory the caller keeps.
 inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
   const TensorImplPtr& base = fields(source).base;
   return base != nullptr ? base : source.tensor().impl();
@@ -33,7 +33,7 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   return Error::Ok;
 }
 
-/// Makes the view `made` hold the memory of `source`, as a MemoryHold does.
+/// Makes the view `made` hold the memory of `source`, as a MemoryHold.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   const TensorImplPtr& base = memory_base(source);
   if (base.use_count() == 0) return;
@@ -41,9 +41,9 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(base).borrows.add();
 }
 
-/// The source of a view or an export while the metadata of that is allocated. If a backend may
-/// allocate it, `arg` is another handle and the memory is held: the backend's code may drop the
-/// source, but neither grow nor deallocate it.
+/// The source of a view or an export while the metadata is allocated. If a backend may allocate
+/// that, `arg` is a new handle and the memory is held: the backend's code may drop the source, but
+/// not grow or deallocate it.
 class SourceGuard {
  public:
   SourceGuard(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
@@ -62,7 +62,7 @@ class SourceGuard {
   MemoryHold hold_;
 };
 
-/// Moves a new tensor to its first handle. A TensorPtr's lies in the tensor's seat.
+/// Moves a new tensor to its first handle. A TensorPtr's handle is in the tensor's seat.
 template <class T>
 Error make_first_handle(NewTensor& made, T& out) noexcept {
   if constexpr (std::is_same_v<T, TensorPtr>) {
@@ -74,9 +74,9 @@ Error make_first_handle(NewTensor& made, T& out) noexcept {
   }
   return Error::Ok;
 }
-/// Moves a tensor, which may be an existing one, to another handle. A TensorPtr's lies in the
-/// tensor's seat if that is free, else in the memory of `metadata_backend` or on the heap. If
-/// memory is out, the tensor does not change.
+/// Moves a new or existing tensor to another handle. A TensorPtr's handle is in the tensor's seat
+/// if that is free, else in the memory of `metadata_backend` or on the heap. OutOfMemory changes
+/// nothing.
 template <class T>
 Error make_handle(TensorImplPtr& tensor, T& out,
                   [[maybe_unused]] BackendState* metadata_backend) noexcept {
@@ -102,14 +102,14 @@ inline Resizable& resizable(const TensorArg& tensor) noexcept { return fields(te
 
 inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrows.any(); }
 
-/// The usual case in one pass: a row-major tensor keeps its rank and stays within its room. False,
-/// with nothing changed, when it is any other case.
+/// The common resize in one pass: a row-major tensor keeps its rank and fits its capacity.
+/// Otherwise returns false and changes nothing.
 inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept {
   return tensor.dynamism != TensorShapeDynamism::STATIC &&
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
-/// Gives the tensor other sizes, of `numel` elements, which fit its memory or will.
+/// Sets other sizes, of `numel` elements, which fit the tensor's memory or will.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   TENON_TRY(tensor.layout.resize(sizes, numel));
@@ -117,8 +117,8 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
   return Error::Ok;
 }
 
-/// Takes other memory, and `sizes`, of `numel` elements, unless that is null. The old memory is
-/// released, last: its deleter may use the tensor, or destroy it.
+/// Replaces the memory and, unless `sizes` is null, the sizes, of `numel` elements. Releases the
+/// old memory last: its deleter may use or destroy the tensor.
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
@@ -131,7 +131,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   return Error::Ok;
 }
 
-/// Releases the memory; the metadata stays. Of a view the memory is the base's, which goes last.
+/// Releases the memory; keeps the metadata. A view drops its base last.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   ImplFields& dropped = fields(tensor);
   mark_inline_data_free(dropped);
@@ -145,7 +145,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   return Error::Ok;
 }
 
-/// The deleter of a tensor's own memory; null for a view.
+/// The deleter of a tensor's memory; null for a view.
 inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   ImplFields& holder = fields(tensor);
   return holder.base == nullptr ? &holder.deleter : nullptr;
@@ -163,11 +163,11 @@ inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
 /// Whether another tensor or export uses the memory.
 inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   const ImplFields& held = fields(tensor);
-  // The source of a view uses the memory too, as long as it has handles.
+  // A view's source uses the memory too, while it has handles.
   return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
 }
 
-/// Binds other memory of the caller's.
+/// Binds other borrowed memory.
 inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
   TENON_TRY(check_can_bind(fields(tensor)));
   fields(tensor).data = data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the location of a tensor's elements; fills them.
+// Finds the location of a tensor's elements, and fills them.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -9,8 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The backend that gave a tensor its memory; null for heap memory and memory that came as a
-/// pointer.
+/// The backend that allocated a tensor's memory; null for heap memory and foreign pointers.
 /// Errors: InvalidState when it is gone.
 TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const char* role,
                                               Backend*& backend) noexcept {
@@ -18,7 +17,7 @@ TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const 
   return check_data_backend(tensor, role);
 }
 
-/// The backend that is registered for a device which the host does not reach.
+/// The backend registered for a device whose memory the host cannot access.
 TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
                                             Backend*& backend) noexcept {
   backend = find_backend(device);
@@ -27,24 +26,24 @@ TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
   }
   return Error::Ok;
 }
-/// The state of the backend that is registered for a device; null where there is none.
+/// The state of the backend registered for a device, or null.
 inline BackendState* registered_state(Device device) noexcept {
   Backend* const backend = find_backend(device);
   return backend == nullptr ? nullptr : state_of(*backend);
 }
-/// Sets the backend of a location on a device that the host does not reach: the one that has the
-/// memory, or if none does, the one that is registered for the device.
+/// Sets the backend of a location that the host cannot access: the memory's backend, else the one
+/// registered for the device.
 TENON_TEMPLATE_INLINE Error find_backend_of(Device device, const char* role,
                                             MemoryLocation& location) noexcept {
   if (location.state == nullptr) location.state = registered_state(device);
-  if (location.state == nullptr || !location.state->is_alive()) {  // or what it wraps is gone
+  if (location.state == nullptr || !location.state->is_alive()) {  // or a wrapped backend is gone
     return fail_reach(role, device, "; no backend is registered for it");
   }
   location.backend = location.state->base;
   return Error::Ok;
 }
 
-/// Describes the memory of a tensor, whose lists it refers to.
+/// Sets `to` to a tensor's memory; refers to the tensor's lists.
 /// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
 /// NotSupported for a meta tensor, and for a device without a registered backend.
 TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char* role,
@@ -61,14 +60,14 @@ TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char
   return Error::Ok;
 }
 
-/// The location of elements to be read.
+/// The location of elements to read.
 TENON_TEMPLATE_INLINE Error find_source(const TensorArg& tensor, const char* role,
                                         MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return find_location(fields(tensor), role, location);
 }
 
-/// The location of elements to be written. Refuses read-only memory and elements that share memory.
+/// The location of elements to write. Refuses read-only memory and elements that share memory.
 TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char* role,
                                              MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
@@ -82,19 +81,19 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
   return Error::Ok;
 }
 
-/// Whether a backend's code may run while a tensor is in use: its own backend's, or with
-/// `asks_other` another one's.
+/// Whether a backend's code may run while a tensor is in use: the tensor's backend's or, with
+/// `asks_other`, another backend's.
 inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexcept {
   return tensor.data_backend != nullptr || asks_other || !tensor.is_host_accessible();
 }
 
-/// A location that stays as it is while a backend's code runs, which may drop the tensor's handle
-/// and resize the tensor.
+/// A location that stays valid while a backend's code runs, which may drop the tensor's handle and
+/// resize the tensor.
 struct HeldLocation : MemoryLocation {
   MemoryHold hold;
   ViewWithLists lists;  // the tensor's, copied
 
-  /// Keeps the memory, and the lists as they are now.
+  /// Holds the memory, and copies the lists.
   /// Errors: OutOfMemory.
   TENON_TEMPLATE_INLINE Error keep(const TensorArg& tensor) noexcept {
     TENON_TRY(copy_lists(view, lists));
@@ -106,15 +105,15 @@ struct HeldLocation : MemoryLocation {
   }
 };
 
-/// Lets the backend that is registered for a device check memory that came as a pointer. Without a
-/// backend it is not checked.
+/// Has the backend registered for a device check a foreign pointer. Without a backend it is not
+/// checked.
 TENON_TEMPLATE_INLINE Error check_device_pointer(Device device, const void* data, ScalarType type,
                                                  const Layout& layout) noexcept {
   BackendState* const state = registered_state(device);
   return state == nullptr ? Error::Ok : state->check_pointer(data, type, layout);
 }
 
-/// The location of a tensor that was just made.
+/// The location of a new tensor.
 TENON_TEMPLATE_INLINE MemoryLocation locate_new(const TensorFields& made) noexcept {
   MemoryLocation location;
   location.view = view_of(made);
@@ -123,8 +122,8 @@ TENON_TEMPLATE_INLINE MemoryLocation locate_new(const TensorFields& made) noexce
   return location;
 }
 
-/// Fills a tensor: by `by_backend(backend, view)` if a backend has the memory, and where there is
-/// none, or it returns NotSupported, by `by_host(view)`, in host memory.
+/// Fills a tensor by `by_backend(backend, view)`, if it is in a backend's memory. Without a
+/// backend, or if that returns NotSupported, by `by_host(view)` in host memory.
 template <class ByHost>
 Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
                     FillByBackend by_backend, const ByHost& by_host) noexcept {
@@ -132,8 +131,8 @@ Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const
   return out.state->fill(tensor.data, tensor.type, tensor.layout, tensor.layout.numel, operation,
                          by_backend, by_host);
 }
-/// Fills a new tensor, of `count` elements in a row: as fill_location(), but by `by_host(data)`,
-/// which writes in the order of memory where there is no `by_backend`.
+/// Fills `count` consecutive elements of a new tensor, as fill_location() but by `by_host(data)`,
+/// which writes in memory order if `by_backend` is null.
 template <class ByHost>
 Error fill_new(const TensorFields& made, int64_t count, const char* operation,
                FillByBackend by_backend, const ByHost& by_host) noexcept {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// How a tensor is made. The overload that the user calls reads its options into CreateOptions. Then
-// one function makes a NewTensor, an impl that nobody else has:
+// How a tensor is made. The public overload reads its options into CreateOptions. Then one function
+// makes a NewTensor, an unshared impl:
 //
 // - over memory that exists: borrow(). It makes the impl, and moves sizes, data and deleter there.
 // - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls check_shape(),
 //   which says how many elements there are, and make_owned(), which allocates them together with
 //   the impl. Then it writes the elements.
 //
-// return_to_user() makes the handle, or throws or returns the error. A NewTensor that was not
-// returned is dropped like any other tensor: that runs the deleter, once it is there.
+// return_to_user() makes the handle, or throws or returns the error. A NewTensor that is not
+// returned is dropped like any tensor, which runs its deleter.
 #pragma once
 
 #include "tenon/core/result.h"
@@ -21,14 +21,14 @@ namespace detail {
 
 // --- The shape ----------------------------------------------------------------------------------
 
-/// The dim order and the strides that a creator was given; null for none. Both are null in calls of
-/// sizes alone, which link nothing that reads strides.
+/// A creator's dim order and strides; null if not given. Calls with only sizes link nothing that
+/// reads strides.
 struct StridesArg {
   const Dims* dim_order = nullptr;
   const Dims* strides = nullptr;
 };
 
-/// The shape of new memory: row-major sizes, or a layout, of which the tensor gets a copy.
+/// The shape of new memory: row-major sizes, or a layout that the tensor copies.
 struct ShapeArg {
   const Dims* sizes = nullptr;
   const Layout* layout = nullptr;
@@ -57,15 +57,14 @@ TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, StridesArg given, Sca
               layout.offsets.min < 0 ? " are negative" : " may overlap",
               "; a tensor that owns its memory needs distinct elements at positive strides");
 }
-/// Makes the layout of a tensor like another: a copy, or where the other is not dense, a dense one
-/// in its dim order.
+/// The layout of a tensor like another: a copy if that is dense, else dense in its dim order.
 TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) noexcept {
   ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
   TENON_TRY(layout.check());
   return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
 }
 
-/// Checks a shape for new memory, and tells the options how many elements to allocate.
+/// Checks a shape for new memory, and sets the options' element count.
 inline Error check_shape(const ShapeArg& shape, CreateOptions& opts) noexcept {
   const size_t element_size = elementSize(opts.type);
   if (shape.layout == nullptr) {
@@ -76,7 +75,7 @@ inline Error check_shape(const ShapeArg& shape, CreateOptions& opts) noexcept {
   size_t nbytes = 0;
   return compute_nbytes(opts.count, element_size, nbytes);
 }
-/// Gives a tensor with memory the type, and the shape that was checked.
+/// Sets the type and the checked shape of a tensor with memory.
 inline Error set_shape(const ShapeArg& shape, const CreateOptions& opts,
                        ImplFields& made) noexcept {
   if (shape.layout == nullptr) {
@@ -92,14 +91,14 @@ inline Error set_shape(const ShapeArg& shape, const CreateOptions& opts,
 
 // --- Memory -------------------------------------------------------------------------------------
 
-/// Says that memory is a backend's.
+/// Records a backend as the memory's.
 inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
   made.data_backend = &state;
   made.device = state.device;
   made.opaque = state.opaque;
 }
 
-/// Makes the impl, and memory for the options' elements, in a backend's memory.
+/// Makes the impl, and allocates the options' elements, by a backend.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions& opts,
                                                              NewTensor& tensor) noexcept {
   Backend& backend = *opts.backend;
@@ -122,8 +121,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions
   return Error::Ok;
 }
 
-/// A tensor of a shape that was checked, which owns its memory. Few bytes lie in one block with the
-/// metadata. Only the heap's memory can be `zeroed`.
+/// A tensor of a checked shape that owns its memory. Small data is in one block with the metadata.
+/// Only heap memory can be `zeroed`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(const ShapeArg& shape,
                                                     const CreateOptions& opts, bool zeroed,
                                                     NewTensor& tensor) noexcept {
@@ -162,7 +161,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const
       {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
 }
 
-/// What `function` returns: the value, or the error under its name, thrown or in a Result.
+/// Returns a value from `function`, or its error under its name, thrown or in a Result.
 template <class Out>
 Out return_to_user(const char* function, Error error, typename IsResult<Out>::Value&& value) {
   if constexpr (IsResult<Out>::value) {
@@ -172,26 +171,26 @@ Out return_to_user(const char* function, Error error, typename IsResult<Out>::Va
   }
   return Out(std::move(value));
 }
-/// What a creator returns: the handle of a new tensor. Tells `backend`, unless that is null, that
-/// the tensor is in its memory.
+/// Returns a new tensor's handle from a creator. Notifies `backend`, unless null, that the tensor
+/// is in its memory.
 template <class Out>
 TENON_NOINLINE Out return_to_user(const char* function, Error error, NewTensor& tensor,
                                   Backend* backend = nullptr) {
   typename IsResult<Out>::Value handle;
   if (error == Error::Ok) {
-    const TensorFields& made = fields(tensor);  // is there afterwards too: the handle keeps it
+    const TensorFields& made = fields(tensor);  // stays valid: the handle keeps it
     error = make_first_handle(tensor, handle);
     if (backend != nullptr && error == Error::Ok) notify_created(*backend, made, function);
   }
   return return_to_user<Out>(function, error, std::move(handle));
 }
-/// An error before there is a tensor.
+/// Returns an error before there is a tensor.
 template <class Out>
 Out return_to_user(const char* function, Error error) {
   return return_to_user<Out>(function, error, typename IsResult<Out>::Value());
 }
 
-/// Whether memory that came as a pointer may hold elements of `type`.
+/// Checks that a pointer's type allows elements of `type`.
 TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
   TENON_TRY(check_type(type));
   if (!data.is_raw() && type != data.type()) {
@@ -201,8 +200,8 @@ TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType t
   return Error::Ok;
 }
 
-/// Gives a tensor with a layout its memory, which is the caller's. On success it takes `release`,
-/// which may be null.
+/// Sets the caller's memory in a tensor with a layout. On success takes `release`, which may be
+/// null.
 TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
                                        Deleter* release, ImplFields& made) noexcept {
   made.data = data.get();
@@ -250,7 +249,7 @@ TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& size
   return borrow(data, sizes, {&dim_order, &strides}, opts, release, tensor);
 }
 
-/// Lets the backend that owns borrowed memory check it and count it.
+/// Has the backend of borrowed memory check and count it.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
                                                           NewTensor& tensor) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
@@ -258,7 +257,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
   if (state == nullptr) return fail_stateless(backend, 0);
   ImplFields& made = fields(tensor);
   TENON_TRY(state->check_pointer(made.data, made.type, made.layout));
-  // The block of the metadata already counts as one in use.
+  // The metadata's block is already counted.
   if (made.metadata_backend == state) {
     set_data_backend(*state, made);
     return Error::Ok;
@@ -275,19 +274,19 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
   return Error::Ok;
 }
 
-/// Has borrowed memory checked by the backend that is registered for its device.
+/// Has borrowed memory checked by the backend registered for its device.
 TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
   return check_device_pointer(made.device, made.data, made.type, made.layout);
 }
-/// attach_backend() where a backend is given, else check_borrowed().
+/// attach_backend() if a backend is given, else check_borrowed().
 TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
                                                      NewTensor& tensor) noexcept {
   return requested != nullptr ? attach_backend(*requested, tensor) : check_borrowed(fields(tensor));
 }
 
-/// Every overload over a pointer ends here. A backend among the options is the memory's owner, a
-/// device says where it is; the thread's default backend may keep the metadata, no more.
-/// Inlined, so that a call without strides or a deleter links nothing of them.
+/// All overloads over a pointer call this. A backend among the options owns the memory; a device is
+/// where it is. The thread's default backend may keep only the metadata. Inlined, so that a call
+/// without strides or a deleter links nothing of them.
 template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
                                       StridesArg given, Deleter* release, Options&... options) {
@@ -310,8 +309,9 @@ TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data,
 
 // --- Views --------------------------------------------------------------------------------------
 
-/// Makes `made`, whose layout is there, a view of `source` as elements of `type`; its element 0 is
-/// `storage_offset` of those from the source's. Keeps the memory alive, and counts as a borrow.
+/// Makes `made`, which has its layout, a view of `source` as elements of `type`, starting
+/// `storage_offset` elements after the source's element 0. Keeps the memory alive, and counts as a
+/// borrow.
 TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type,
                                         int64_t storage_offset, ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
@@ -320,9 +320,9 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
   const OffsetRange& offsets = made.layout.offsets;
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
   const auto size = static_cast<int64_t>(elementSize(type));
-  int64_t start = 0;  // in bytes from the source's element 0, like what follows
+  int64_t start = 0;  // in bytes from the source's element 0
   int64_t begin = 0;
-  int64_t end = 0;  // without elements it is `begin`, which may be the source's end
+  int64_t end = 0;  // without elements `begin`, perhaps the source's end
   if (!multiply(storage_offset, size, start) || !add(start, offsets.min * size, begin) ||
       !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
       end > (old.max + 1) * old_size) {
@@ -342,18 +342,18 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
   return Error::Ok;
 }
 
-/// The backend that keeps the metadata of a view of `source`, or of another handle to it: the
-/// source's, else the thread's default; null for the heap.
+/// The backend for the metadata of a view of `source`, or of another handle to it: the source's,
+/// else the thread's default; null for the heap.
 TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
   BackendState* const own = metadata_backend_of(fields(source));
   return own != nullptr ? own : metadata_backend_of(current_backend());
 }
-/// Whether that may call a backend.
+/// Whether allocating that metadata may call a backend.
 inline bool asks_for_metadata(const TensorArg& source) noexcept {
   return fields(source).metadata_backend != nullptr || current_backend() != nullptr;
 }
 
-/// A view of the memory of `source`, with other metadata. Empty lists stand for the source's.
+/// A view of `source` with other metadata. Empty lists mean the source's.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
                                     int64_t storage_offset, NewView& tensor) noexcept {

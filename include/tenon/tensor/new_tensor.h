@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NewTensor, a tensor in the making, and MemoryHold, which keeps the memory of one.
+// NewTensor, a tensor under construction, and MemoryHold, which keeps a tensor's memory alive.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Data up to this many bytes lies in one block with the metadata. Larger data gets a block of its
-/// own, which a growing tensor can release.
+/// Data up to this many bytes is in one block with the metadata. Larger data is in a separate
+/// block, which a growing tensor can release.
 inline constexpr size_t kMaxInlineBytes = 1024;
 constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInlineBytes; }
 
-/// A tensor in the making: its impl, which a creator fills in place.
+/// A tensor under construction: its impl, which a creator fills in place.
 using NewTensor = TensorImplPtr;
 
-/// Makes an impl, behind the seat of its first handle, in the memory of `metadata_backend` if that
-/// is not null. In ATen mode it lies on the heap, without a seat. `room` more bytes follow in the
-/// block, for elements. `draft` is null before.
-TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_backend = nullptr,
+/// Makes an impl, after the seat of its first handle, in the memory of `metadata_backend`, or on
+/// the heap if that is null; in ATen mode on the heap without a seat. `room` more bytes for
+/// elements follow in the block. `tensor` must be null.
+TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
+                                      BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
   constexpr size_t kSeatSize = kHasOwnTensors ? sizeof(Seat) : 0;
   if (!kHasOwnTensors) metadata_backend = nullptr;
@@ -33,31 +34,31 @@ TENON_TEMPLATE_INLINE Error make_impl(NewTensor& draft, BackendState* metadata_b
   if (block == nullptr) return Error::OutOfMemory;
   void* const node = kHasOwnTensors ? ::new (block) Seat + 1 : block;
   auto* const impl = ::new (place_in<TensorImpl>(node)) TensorImpl(ImplKey{metadata_backend});
-  // Constructed rather than assigned: smaller, and the two pointers, just stored, need no loading.
-  ::new (static_cast<void*>(&draft))
+  // Constructed, not assigned: smaller, and does not reload the two pointers just stored.
+  ::new (static_cast<void*>(&new_tensor))
       TensorImplPtr(impl, DestroyOnly(), NodeAllocator<TensorImpl>(node));
   return Error::Ok;
 }
-/// The room that `nbytes` bytes need, and where they are in it.
+/// The room for `nbytes` aligned bytes, and their address in it.
 constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlignment - 1; }
-inline void* inline_data(const NewTensor& draft) noexcept {
-  return align_up(reinterpret_cast<char*>(draft.get()) + sizeof(TensorImpl));
+inline void* inline_data(const NewTensor& new_tensor) noexcept {
+  return align_up(reinterpret_cast<char*>(new_tensor.get()) + sizeof(TensorImpl));
 }
-/// Makes `made` own a heap block.
+/// Sets a heap block as `made`'s memory.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
   made.deleter.own_block(memory.base);
 }
 
-/// Memory that is to take the place of a tensor's, once nothing can fail.
+/// Memory that will replace a tensor's, once nothing can fail.
 struct Replacement {
   void* data = nullptr;
   Deleter release;
 };
 
-/// Keeps a tensor's memory alive; meanwhile the tensor can neither grow nor be deallocated. Keeps
-/// nothing of a handle over a raw TensorImpl*, whose memory is the caller's.
+/// Keeps a tensor's memory alive, and blocks growth and deallocation of the tensor. Holds nothing
+/// for a handle over a raw TensorImpl*, whose memory is the caller's.
 class MemoryHold {
  public:
   MemoryHold() noexcept = default;
@@ -71,7 +72,7 @@ class MemoryHold {
   Error hold(const TensorArg& source) noexcept;  // in handle.h
   void hold(const TensorImplPtr& base) noexcept {
     if (base.use_count() == 0) return;
-    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // smaller than assigning: it is empty
+    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // empty: smaller than assigning
     fields(base_).borrows.add();
   }
   MemoryHold copy() const noexcept {
@@ -79,22 +80,22 @@ class MemoryHold {
     made.hold(base_);
     return made;
   }
-  /// The tensor whose memory is held; null for none.
+  /// The tensor whose memory is held, or null.
   const TensorImpl* tensor() const noexcept { return base_.get(); }
   /// Checks that the held memory's backend still exists.
   Error check(const char* role) const noexcept {
     return base_ == nullptr ? Error::Ok : check_data_backend(fields(base_), role);
   }
-  /// Where its memory begins; null for none.
+  /// The start of the held memory, or null.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
-  // For imports of tenon's own exports: a round trip adds no owner. Not in ATen mode, where a
+  // For imports of tenon's exports, so that a round trip adds no owner. Not in ATen mode, where a
   // tensor is not the impl.
 
-  /// Makes `draft` the tensor whose memory is held if it still matches the description.
+  /// Makes `tensor` the held tensor, if it still matches the description.
   bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
              ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
-             NewTensor& draft) const noexcept {
+             NewTensor& new_tensor) const noexcept {
     if (!kHasOwnTensors || base_ == nullptr) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
@@ -102,11 +103,12 @@ class MemoryHold {
                           type == held.type && dynamism == held.dynamism &&
                           readonly == held.readonly && device == held.device &&
                           sizes == held.layout.sizes() && strides == held.layout.strides();
-    if (is_alike) draft = base_;
+    if (is_alike) new_tensor = base_;
     return is_alike;
   }
-  /// Makes `made` a view of the held memory and empties this hold. False, with nothing changed, for
-  /// a tensor that can grow, and for other memory: the user may have edited a blob or a struct.
+  /// Makes `made` a view of the held memory and empties this hold. Returns false and changes
+  /// nothing if the held tensor can grow, or `made`'s memory is not the held one: the user may have
+  /// edited a blob or a struct.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
@@ -119,7 +121,7 @@ class MemoryHold {
   }
 
  private:
-  /// Whether element 0 of `made` lies in the held memory; without elements, on its device.
+  /// Whether element 0 of `made` is in the held memory; without elements, on its device.
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
     const Layout& layout = held.layout;
@@ -128,7 +130,7 @@ class MemoryHold {
     const size_t size = elementSize(held.type);
     const size_t begin =
         reinterpret_cast<uintptr_t>(held.data) + static_cast<size_t>(layout.offsets.min) * size;
-    // Unsigned: from the lowest offset to the end may be more than a ptrdiff_t.
+    // Unsigned: the distance may exceed a ptrdiff_t.
     const uintptr_t span = static_cast<uintptr_t>(end) - static_cast<uintptr_t>(layout.offsets.min);
     return made.device == held.device &&
            (made.layout.numel == 0 || reinterpret_cast<uintptr_t>(made.data) - begin < span * size);
@@ -137,12 +139,12 @@ class MemoryHold {
   TensorImplPtr base_;
 };
 
-/// A hold as the deleter of a shared_ptr, where held_by() finds it.
+/// A hold as a shared_ptr's deleter, where held_by() finds it.
 struct ReleaseHold {
   MemoryHold hold;
   void operator()(const void*) noexcept { const MemoryHold released = std::move(hold); }
 };
-/// A hold as a shared_ptr; null if there is nothing to hold.
+/// A hold as a shared_ptr; null if the hold is empty.
 TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
                                        std::shared_ptr<const void>& owner) noexcept {
   ReleaseHold release;
@@ -155,7 +157,7 @@ TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// hold_in() needs RTTI to recognise it.
+/// hold_in() recognises it by RTTI.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else
@@ -169,7 +171,7 @@ inline const MemoryHold* hold_in(
 #endif
   return nullptr;
 }
-/// Another hold on that memory; empty for other owners.
+/// Another hold on the same memory; empty for other owners.
 inline MemoryHold held_by(const std::shared_ptr<const void>& owner) noexcept {
   const MemoryHold* const hold = hold_in(owner);
   return hold != nullptr ? hold->copy() : MemoryHold();

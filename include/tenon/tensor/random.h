@@ -2,11 +2,10 @@
 // rand, randn, randint, uniform and normal with their _like and _strided forms, and uniform_,
 // normal_ and random_, which fill tensors that exist.
 //
-// Element i in row-major order, wherever it lies, depends on the generator's seed and offset + i
-// alone; making n elements advances the generator by n, an error not at all. docs/random.md has the
-// definitions.
+// Row-major element i depends only on the generator's seed and offset + i. Making n elements
+// advances the generator by n; an error does not. docs/random.md has the definitions.
 //
-// As in creators.h: the tensors own their memory, aligned; try_ twins return a Result.
+// As in creators.h, tensors own aligned memory, and try_ forms return a Result.
 #pragma once
 
 #include "tenon/kernels/random_plan.h"
@@ -31,7 +30,7 @@ TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generato
     n = end - begin < room ? end - begin : room;
     random_elements(plan, start.seed, element, n, chunk);
     for (int64_t i = 0, count = 0; i < n; i += count) {
-      // In ptrdiff_t, which every index fits: some processors have no 64-bit division.
+      // In ptrdiff_t: some processors have no 64-bit division.
       const int64_t first = begin + i;
       auto rest = static_cast<ptrdiff_t>(first);
       int64_t left = 0;    // to the end of the row
@@ -51,7 +50,7 @@ TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generato
   }
 }
 
-/// To host memory, where the elements may lie one after the other.
+/// Writes elements to host memory, perhaps consecutive.
 TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::State& start,
                                       int64_t numel, bool is_row, const TensorView& dst) noexcept {
   if (is_row) {
@@ -64,7 +63,7 @@ TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::S
   return Error::Ok;
 }
 
-/// For memory that the host does not reach, or whose backend is asked first.
+/// Fills memory of a backend, which is asked first.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
     const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
   HeldLocation out;
@@ -88,7 +87,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
       [&](const TensorView& view) noexcept { return random_to(plan, start, numel, is_row, view); });
 }
 
-/// Fills a tensor as a plan for its type says. The generator advances unless that fails.
+/// Fills a tensor by a plan for its type. The generator advances unless that fails.
 TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
                                                Generator& generator) noexcept {
   const Layout& layout = tensor.layout;
@@ -104,7 +103,7 @@ TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const
   return Error::Ok;
 }
 
-/// Fills a tensor as a plan for its type says, in ATen mode as libtorch does, where that can.
+/// Fills a tensor by a plan for its type; in ATen mode by libtorch, if it can.
 template <class Arg>  // TensorArg: plain mode has no fill_random_in_aten()
 Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generator) noexcept {
   if constexpr (kHasOwnTensors) {
@@ -122,8 +121,8 @@ struct UnitFloats {
     return Error::Ok;
   }
 };
-/// Distributions: plan(), which only files that use it compile, the default type, and the
-/// distribution that stands for it without arguments and a type.
+/// Distributions: plan(), a template; the default type; and the distribution used when neither
+/// arguments nor a type are given.
 struct UniformKind {
   using Plain = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;
@@ -156,7 +155,7 @@ struct IntegersKind {
   }
 };
 
-/// Makes a tensor of a shape and its elements. The generator advances once all memory is there.
+/// Makes and fills a tensor. The generator advances after all memory is allocated.
 template <class Out, class Kind, class... Arguments>
 Out make_random(const char* function, const ShapeArg& shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
@@ -186,7 +185,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
   if (error == Error::Ok) error = out.keep_while_asking(tensor, false);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
-  clear_after_baseline();  // the plan may have passed through them, also where no kernel ran
+  clear_after_baseline();  // making the plan may use them, even if no kernel ran
   return add_context_if(function, error);
 }
 
@@ -215,7 +214,7 @@ struct RandomStrided {
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
-    // Gaps hold no elements: on the host's heap they are zeros.
+    // Gaps are zeros on the host's heap.
     Layout layout;
     const Error error = detail::lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
     if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
@@ -245,10 +244,9 @@ struct RandomLike {
   }
 };
 
-// Each of these may end in options: a type, a dynamism, a generator (also a temporary), a backend.
-// Without them the type is Float, of randint Int, of _like the source's; the dynamism is
-// DYNAMIC_BOUND; the generator is the thread's own; the backend is the thread's default, of _like
-// the source's. Backends give the same numbers.
+// Options may follow: a type, by default Float, Int for randint, the source's for _like; a
+// dynamism, by default DYNAMIC_BOUND; a generator (a temporary too), by default the thread's; a
+// backend, by default the thread's, the source's for _like. All backends give the same numbers.
 
 // A creator and its try_ twin, which returns a Result.
 #define TENON_RANDOM(name, Form, ...)                        \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changing a tensor's shape in place: everything that can fail comes first, aside.
+// Changes a tensor's shape in place. Everything that can fail comes first.
 #pragma once
 
 #include "tenon/tensor/handle.h"
@@ -8,7 +8,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether the tensor may leave its memory for a larger one of `count` elements.
+/// Checks that the tensor may move to larger memory, of `count` elements.
 TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count) noexcept {
   Error error = Error::NotSupported;
   const char* why = nullptr;
@@ -57,8 +57,8 @@ TENON_TEMPLATE_INLINE Error keep_elements(const Resizable& tensor, ptrdiff_t kep
   return tensor.data_backend->copy_within(data, tensor.data, nbytes);
 }
 
-/// Moves to memory for `wanted` elements, or for `needed` if that is too much, keeps the first
-/// `kept`, and takes `sizes`, of `needed` elements, unless that is null. `handle` is the tensor's.
+/// Moves to memory for `wanted` elements, or for `needed` if out of memory. Keeps the first `kept`
+/// elements, and sets `sizes`, of `needed` elements, unless null. `handle` is the tensor's.
 TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, ptrdiff_t wanted,
                                           ptrdiff_t needed, ptrdiff_t kept,
                                           const ArrayRef<int64_t>* sizes) noexcept {
@@ -70,7 +70,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   const TensorShapeDynamism dynamism = tensor.dynamism;
   Replacement memory;
   {
-    // A backend's code may drop the handle, but neither grow nor deallocate the tensor.
+    // Held: a backend's code may drop the handle, but not grow or deallocate the tensor.
     MemoryHold hold;
     TENON_TRY(hold.hold(held));
     for (;; wanted = needed) {
@@ -93,7 +93,7 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   return replace_memory(tensor, sizes, needed, std::move(memory), wanted);
 }
 
-/// All cases but resize_in_place()'s: another rank, a strided or STATIC tensor, growth, an error.
+/// All cases except resize_in_place()'s: another rank, a strided or STATIC tensor, growth, errors.
 TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Resizable& tensor,
                                                        ArrayRef<int64_t> sizes) noexcept {
   const ArrayRef<int64_t> old = tensor.layout.sizes();
@@ -101,7 +101,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC",
                 old.empty() ? ", as rank 0 always is" : "");
   }
-  // A strided shape stays as it is, even one whose memory has no room for it when dense.
+  // Equal sizes keep the strides, even if a dense shape would not fit.
   if (sizes == old) return Error::Ok;
   ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(tensor.type), numel));
@@ -157,11 +157,10 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 ///
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
 /// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
-/// and becomes owned.
-/// Sizes in elements, each >= 0. The first min(old, new) elements keep their values, in memory
-/// order, gaps of a strided tensor counted; new ones are indeterminate. The dim order stays with
-/// the rank, otherwise it becomes row-major; strides become dense, but for equal sizes, which
-/// change nothing. Resized to rank 0 the tensor becomes STATIC, as all of rank 0 are.
+/// and becomes owned. Sizes in elements, each >= 0. The first min(old, new) elements in memory keep
+/// their values, counting gaps of a strided tensor; new elements are indeterminate. The dim order
+/// is kept if the rank is, else it becomes row-major; strides become dense. Equal sizes change
+/// nothing. A tensor of rank 0 is STATIC.
 /// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory of another
 /// device than cpu that no backend gave, and where elements lie below element 0), InvalidArgument
 /// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with), InUse
@@ -179,8 +178,8 @@ template <class = void>
   return detail::add_context_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
 }
 
-/// Makes room for `nbytes` bytes of elements at once, so that later resizes within them move no
-/// memory. Sizes stay; never shrinks.
+/// Reserves `nbytes` bytes for elements, so that later resizes within them move no memory. Keeps
+/// the sizes; never shrinks.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.

@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// How many of start, start + step, … lie before `end`.
+/// The number of values start, start + step, … before `end`.
 TENON_TEMPLATE_INLINE Error arange_count(int64_t start, int64_t end, int64_t step,
                                          int64_t& count) noexcept {
   if (step == 0 || (step > 0 ? end < start : end > start)) {
@@ -30,7 +30,7 @@ TENON_TEMPLATE_INLINE Error arange_count(int64_t start, int64_t end, int64_t ste
 }
 TENON_TEMPLATE_INLINE Error arange_count(double start, double end, double step,
                                          int64_t& count) noexcept {
-  // The ends first: inf - inf would set FE_INVALID.
+  // Checks the ends first: inf - inf would set FE_INVALID.
   if (!is_finite(start) || !is_finite(end) || !is_finite(end - start)) {
     return fail(Error::InvalidArgument, "the distance from ", start, " to ", end, " is not finite");
   }
@@ -88,7 +88,7 @@ TENON_VECTORIZE void write_range(void* out, double start, double step, int64_t c
     }
   }
 }
-/// The same of any type, quickly of the usual ones.
+/// As above for any type; fast for common types.
 template <class Number>
 void store_range(ScalarType type, void* out, Number start, Number step, int64_t count) noexcept {
   constexpr auto kMost = static_cast<Number>(int64_t{1} << 52);
@@ -123,7 +123,7 @@ Error make_range(Number start, Number end, Number step, const CreateOptions& opt
   });
 }
 
-/// Whether a range is one of integers, which decides its type unless one is given.
+/// Whether all of a range's arguments are integers, for the default type.
 inline bool is_integral_range(const Scalar& start, const Scalar& end, const Scalar& step) noexcept {
   return start.isIntegral(true) && end.isIntegral(true) && step.isIntegral(true);
 }
@@ -163,8 +163,8 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
     return fail(Error::OutOfBounds, "axis ", dim, " is out of range for ", rank, " dimensions");
   }
   if (dim < 0) dim += rank;
-  int64_t length = numel;  // values before they start over
-  int64_t inner = 1;       // elements with one value
+  int64_t length = numel;  // values before they repeat
+  int64_t inner = 1;       // consecutive elements with one value
   if (axis.has_value()) {
     auto d = static_cast<size_t>(dim);
     length = sizes[d];
@@ -182,7 +182,7 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
       [&](void* out) noexcept {
         if (!axis.has_value()) return store_range<int64_t>(type, out, 0, 1, numel), Error::Ok;
         int64_t value = 0;
-        int64_t left = inner;  // elements that still get this value
+        int64_t left = inner;  // elements still to get this value
         store_numbers<int64_t>(type, out, numel, [&](int64_t) {
           const int64_t now = value;
           if (--left == 0) {

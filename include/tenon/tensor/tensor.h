@@ -106,7 +106,7 @@ class Tensor : public TensorMetadata<Tensor> {
     detail::raise_if("set_data", detail::check_not_deallocated(get("set_data"), "the tensor"));
     detail::ImplFields& fields = impl_->fields_;
     fields.data = data;
-    fields.ownership = Ownership::Borrowed;  // so that it does not grow
+    fields.ownership = Ownership::Borrowed;  // cannot grow
     fields.data_backend = nullptr;
     fields.readonly = false;
     fields.opaque = false;
@@ -143,8 +143,7 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::item_of<T>("item", get("item"));
   }
 
-  /// The memory and the lists described, not owned: valid while the tensor lives and keeps its
-  /// shape.
+  /// A view of the memory and the lists, valid while the tensor lives and keeps its shape.
   /// Errors: InvalidState when the backend is gone.
   TensorView as_view() const TENON_LIFETIMEBOUND {
     return detail::view_of("as_view", get("as_view"));
@@ -160,9 +159,9 @@ class Tensor : public TensorMetadata<Tensor> {
     return defined() && other.defined() && memory_base() == other.memory_base();
   }
 
-  // Handles of TensorPtr come from malloc, which unlike `new (std::nothrow)` reports exhausted
-  // memory on every C library and without exceptions, or from a backend that keeps metadata. With
-  // TENON_HEAP=0 from that alone.
+  // Handles of TensorPtr are allocated by malloc, which unlike `new (std::nothrow)` reports
+  // OutOfMemory on every C library and without exceptions, or by a backend that keeps metadata.
+  // With TENON_HEAP=0 only by that.
   static void* operator new(size_t size, const std::nothrow_t&) noexcept {
     return detail::allocate_metadata(size, nullptr);
   }
@@ -206,8 +205,8 @@ class Tensor : public TensorMetadata<Tensor> {
 namespace detail {
 inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
 
-/// `delete handle`, without an atomic instruction for a handle of the tensor in whose block it
-/// lies: it leaves the seat before the tensor, so nobody else can go meanwhile.
+/// `delete handle`, without an atomic instruction if the handle is in its tensor's seat: it leaves
+/// the seat before it drops the tensor, so that no other user can leave meanwhile.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept {
   Seat* const seat = Seat::of(handle);
   TensorImplPtr& impl = impl_of(*handle);
@@ -215,7 +214,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept
     delete handle;
     return;
   }
-  const TensorImplPtr last = std::move(impl);  // goes when the handle is gone
+  const TensorImplPtr last = std::move(impl);  // dropped after the handle
   handle->~Tensor();
   mark_free(handle, sizeof(Tensor));
   seat->holders.set(Seat::kNode);
@@ -266,7 +265,7 @@ class TensorArg {
 
 namespace detail {
 
-/// A TensorArg for reading: another type in ATen mode, where it leaves a lazy clone lazy.
+/// A TensorArg for reading: a different type in ATen mode, which keeps a lazy clone lazy.
 using ConstTensorArg = TensorArg;
 
 /// The internals of a defined tensor.

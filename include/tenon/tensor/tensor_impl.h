@@ -32,16 +32,16 @@ using own::TensorImplPtr;
 
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
-  // Whose memory it is, for a view; counted there as a borrow. Behind a c10::Storage: itself.
+  // A view's base, in whose borrows it counts. In ATen mode, behind a c10::Storage: itself.
   TensorImplPtr base;
-  Deleter deleter;  // last, so that it goes first, before what it may refer to
+  Deleter deleter;  // last: runs before what it may use is destroyed
 };
 
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
-/// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
-/// as free. inline_room() has allocated the rest of the last 8 bytes too.
+/// For a deallocated tensor: data in the metadata's block stays allocated, but is marked as free.
+/// inline_room() rounds up to 8 bytes.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
       tensor.data == nullptr) {
@@ -51,7 +51,7 @@ inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   mark_free(tensor.data, (nbytes + 7) / 8 * 8);
 }
 
-/// For the constructor of an impl that make_impl() makes and a creator fills.
+/// Tag of the constructor for make_impl(), whose impl a creator fills.
 struct ImplKey {
   BackendState* metadata_backend;
 };
@@ -60,8 +60,9 @@ struct ImplKey {
 
 TENON_BEGIN_OWN
 
-/// The metadata that Tensor and TensorImpl are asked for. `Self::get(function)` has it, or raises
-/// an error of that function's. Not in `detail`, which argument-dependent lookup would then search.
+/// The metadata accessors of Tensor and TensorImpl. `Self::get(function)` returns the fields, or
+/// raises an error under that name. Not in `detail`, which argument-dependent lookup would then
+/// search.
 /// Threads: any threads may read at once; a caller that changes shape or data locks them out.
 template <class Self>
 class TensorMetadata {
@@ -130,8 +131,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     detail::raise_if("TensorImpl", fields_.layout.make_row_major(shape, elementSize(type)));
     fields_.finalize(TensorShapeDynamism::STATIC);
   }
-  /// With lists that may be null for defaults. A constructor apart, so that a program that gives
-  /// sizes alone does not link what checks strides. Shapes of rank 0 are STATIC.
+  /// With a dim order and strides, which may be null. A separate constructor, so that a program
+  /// with only sizes does not link the checks of strides. Rank 0 is STATIC.
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data,
              const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
@@ -141,7 +142,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                                  elementSize(type), fields_.layout));
     fields_.finalize(dynamism);
   }
-  /// Makes a read-only tensor, over constants in flash, say. A template, so that nullptr is not
+  /// A read-only tensor, for example over constants in flash. A template, so that nullptr is not
   /// ambiguous.
   template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data)
@@ -169,7 +170,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     if (fields_.base != nullptr) static_cast<void>(fields_.base->fields_.borrows.remove());
   }
 
-  /// Whether elements exist that can be read: false for a placeholder.
+  /// False for a placeholder.
   bool has_data() const noexcept { return fields_.has_data(); }
 
   /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
@@ -192,9 +193,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     return detail::pointer_to<T>("mutable_data", fields_);
   }
 
-  /// Binds memory to a placeholder, or rebinds a borrowed tensor: how a planner or a runtime places
-  /// buffers. nullptr makes it a placeholder. Views made before keep the memory they were made
-  /// over.
+  /// Binds memory to a placeholder, or rebinds a borrowed tensor, as memory planners do. nullptr
+  /// makes it a placeholder. Existing views keep the old memory.
   /// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
   /// Errors: InvalidState for a tensor whose memory is not the caller's.
   void set_data(void* data) {
@@ -210,7 +210,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }
 
-  /// Takes what a constructor is given, but for the lists. Returns the sizes.
+  /// Sets a constructor's arguments, except the lists. Returns the sizes.
   ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes, void* data) {
     TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
                 " is not an element type");
@@ -219,7 +219,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                 dim < 0 ? "; expected 0 or more" : " without sizes");
     fields_.data = data;
     fields_.type = type;
-    // Too many stay too many where size_t has 32 bits.
+    // Clamped, so that too many sizes stay too many in a 32-bit size_t.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
   }
   template <class T>
@@ -235,8 +235,8 @@ TENON_END_OWN
 
 namespace detail {
 
-/// The room for std::shared_ptr's control block before an object: libstdc++'s counts are ints, and
-/// have a mutex where it knows of no atomic instructions, as with GCC 12 on RISC-V.
+/// The size of std::shared_ptr's control block before an object: libstdc++'s has two ints, and a
+/// mutex where it lacks atomic instructions, as GCC 12 on RISC-V.
 #if defined(_LIBCPP_VERSION)
 inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(long);
 #elif defined(__GTHREADS) && !defined(_GLIBCXX_HAVE_ATOMIC_LOCK_POLICY)
@@ -245,20 +245,19 @@ inline constexpr size_t kControlSize =
 #else
 inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(int);
 #endif
-/// The bytes of a node: a T behind its control block.
+/// The bytes of a node: a control block and a T.
 template <class T>
 inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
 
-/// Where the T lies in its node.
+/// The offset of the T in its node.
 template <class T>
 inline void* place_in(void* node) noexcept {
   static_assert(alignof(T) <= kMetadataHeader);
   return static_cast<char*>(node) + (kNodeSize<T> - sizeof(T));
 }
 
-/// An allocator that hands out one block that is already there, from allocate_metadata(): the
-/// control block lies at its beginning. The block may be larger than the node: the rest holds the
-/// tensor's data.
+/// An allocator that returns an existing block of allocate_metadata(), which starts with the
+/// control block. The block may be larger than the node: the rest holds the tensor's data.
 ///
 /// Not std::allocate_shared, whose control block refers to type_info in libstdc++ without RTTI:
 /// 1.4 KB on a Cortex-M.
@@ -276,7 +275,7 @@ struct NodeAllocator {
     static_assert(sizeof(T) <= kRoom, "control block larger than planned");
     return static_cast<T*>(block);
   }
-  /// The block may stay, for a handle in its seat.
+  /// A handle in the seat keeps the block.
   void deallocate(T* p, size_t) noexcept {
     mark_free(p, sizeof(T));
     release_metadata(p);
@@ -302,15 +301,14 @@ struct DestroyOnly {
 
 inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fields_; }
 
-/// Where the seat of an impl from make_impl() is. The impl is not read.
+/// The seat of an impl from make_impl(). Does not read the impl.
 inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
   constexpr size_t kOffset = sizeof(Seat) + kNodeSize<TensorImpl> - sizeof(TensorImpl);
   return reinterpret_cast<Seat*>(reinterpret_cast<unsigned char*>(impl.get()) - kOffset);
 }
-/// Takes the seat of a tensor for another handle, which is to be constructed there. Null when there
-/// is none, or another handle is in it.
+/// Takes a tensor's seat for a new handle. Null if there is no seat, or it is taken.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {
-  // A tensor without a count may go before its handle.
+  // Not counted: the tensor may be destroyed before its handle.
   if (!fields(impl).has_seat || impl.use_count() == 0) return nullptr;
   Seat* const seat = seat_of(impl);
   if (!seat->holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;

@@ -49,13 +49,13 @@ class TensorPtrMaker {
   template <class DeleterTakesVoidPointer, detail::IfWrongDeleter<DeleterTakesVoidPointer> = 0>
   TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  /// Where the memory is. Nothing is moved there.
+  /// The device of the memory. Moves nothing.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& device(Device device) {
     opts_.take(device);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
-  /// Whose memory it is, and so which device's. Nothing is moved there.
+  /// The backend of the memory, and so its device. Moves nothing.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& backend(Backend& backend) {
     opts_.take(backend);
     check_ = &detail::check_and_attach_backend<>;
@@ -107,8 +107,8 @@ class TensorPtrMaker {
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
       : data_(data), opts_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
 
-  /// Takes duties over, which are done in this order: the deleter's first, since an owner may hold
-  /// what the deleter needs.
+  /// Takes the deleter and the owners. The deleter runs first, since an owner may hold what it
+  /// needs.
   void keep(Deleter&& first, Deleter&& second) noexcept {
     if (first.error() != Error::Ok || second.error() != Error::Ok) error_ = Error::OutOfMemory;
     release_ = detail::chain(std::move(first), std::move(second));
@@ -142,7 +142,7 @@ class TensorPtrMaker {
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
-  // check_and_attach_backend() once there is a device: 5 KB that others do not link.
+  // check_and_attach_backend(), set with a device: 5 KB that other programs do not link.
   Error (*check_)(Backend* requested, detail::NewTensor&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
@@ -173,10 +173,7 @@ inline constexpr ForBlob for_blob{};
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
-/// Cost: one allocation, for metadata and handle, where BackendScope says; so for for_blob() and
-/// make_tensor_ptr() of a pointer. On the heap too: one for a deleter of more than four pointers,
-/// for one beside an owner, and for one with a backend given that keeps no metadata itself; one for
-/// more dimensions than TENON_INLINE_DIMS.
+/// Cost: one allocation; more: see docs/ownership.md.
 /// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>

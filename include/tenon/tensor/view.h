@@ -6,9 +6,9 @@
 // Nothing is copied. One allocation holds the metadata: in the memory of the backend that keeps the
 // source's metadata, else of the backend in scope if it keeps metadata, as an arena does, else on
 // the heap. More dimensions than TENON_INLINE_DIMS take more of the heap. A view keeps the source's
-// memory alive, not the tensors in between, and is a borrower: while it lives the source cannot
-// grow. Over a TensorImpl that the caller keeps there is nothing to keep alive. Device, read-only
-// flag and dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
+// memory alive, not the views in between, and counts as a borrow: while it lives the source cannot
+// grow. For a handle over a raw TensorImpl* nothing is kept alive. Device, read-only flag and
+// dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
 // placeholder is a placeholder. A negative dimension counts from the end. The dim order is the
 // source's, renumbered, where it still nests the strides, else the one that the strides imply. Each
 // has a try_ form, which returns a Result.
@@ -26,10 +26,10 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& shape,
-                                      NewView& draft) noexcept {
+                                      NewView& new_tensor) noexcept {
   const SourceGuard kept(source, asks_for_metadata(source));
-  TENON_TRY(make_impl(draft, metadata_backend_like(kept.arg)));
-  ImplFields& made = fields(draft);
+  TENON_TRY(make_impl(new_tensor, metadata_backend_like(kept.arg)));
+  ImplFields& made = fields(new_tensor);
   TENON_TRY(make_layout({shape.sizes, shape.strides, shape.order, true}, elementSize(shape.type),
                         made.layout));
   return attach_view(kept.arg, shape.type, shape.offset, made);
@@ -38,16 +38,16 @@ TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& 
 /// The view of `source` that has the shape, or the shape's error.
 template <class Out>
 Out view_of_shape(const char* function, const TensorArg& source, const ViewShape& shape) {
-  NewView draft;
+  NewView new_tensor;
   Error error = shape.error;
-  if (error == Error::Ok) error = make_view(source, shape, draft);
-  return return_to_user<Out>(function, error, draft);
+  if (error == Error::Ok) error = make_view(source, shape, new_tensor);
+  return return_to_user<Out>(function, error, new_tensor);
 }
 
 }  // namespace detail
 
-// A view of `t` and its try_ form, by the call that edits the ViewShape. These are functions, not
-// objects as the creators are: users' variables called `view` or `slice` would shadow objects.
+// Defines a view of `t` and its try_ form by a call that edits the ViewShape. Functions, not
+// objects as the creators: users' variables named `view` or `slice` would shadow objects.
 #define TENON_VIEW(name, parameters, edit)                                \
   TENON_TEMPLATE_INLINE Tensor name parameters {                          \
     detail::ViewShape shape(t);                                           \
@@ -163,10 +163,10 @@ TENON_VIEW(view_as_type, (detail::ConstTensorArg t, ScalarType type),
 
 namespace detail {
 
-/// How a dimension is cut.
+/// The parts of a dimension.
 struct Cut {
   int64_t count;
-  int64_t length;  // of each part but the last; -1 for one index each, without the dimension
+  int64_t length;  // of each part but the last; -1: unbind()
 };
 /// Computes the cut of a dimension of `size` from the size or count that was `asked` for.
 using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
@@ -212,10 +212,10 @@ TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, Cut
     TENON_TRY(cut.length < 0
                   ? shape.select(dim, i)
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
-    NewView draft;
+    NewView new_tensor;
     Tensor part;
-    TENON_TRY(make_view(kept.arg, shape, draft));
-    TENON_TRY(make_first_handle(draft, part));
+    TENON_TRY(make_view(kept.arg, shape, new_tensor));
+    TENON_TRY(make_first_handle(new_tensor, part));
     parts.push_back(std::move(part));
   }
   return Error::Ok;
@@ -264,7 +264,7 @@ TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(detail::ConstTensorA
                                                           &detail::cut_by_count<>, chunks);
 }
 
-/// The views that select() makes of each index of a dimension.
+/// select() for each index of a dimension.
 ///
 /// Source: at::unbind.
 TENON_TEMPLATE_INLINE std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {

@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// `dim` as an index, a negative one counted from the end. `kind` is what has `rank` dimensions.
+/// `dim` as an index; negative counts from the end. `kind` names what has `rank` dimensions.
 TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
                                      const char* kind = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
@@ -19,14 +19,14 @@ TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
   return Error::Ok;
 }
 
-/// wrap_dim() where, as in ATen, a tensor of rank 0 may pass for one of rank 1.
+/// wrap_dim(), with rank 0 taken as rank 1, as in ATen.
 TENON_TEMPLATE_INLINE Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
   const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
   return wrap_dim(dim, is_scalar ? 1 : rank, d);
 }
 
-/// Replaces the -1 in `sizes`, if there is one, by the size that makes them hold `numel` elements.
-/// Errors: InvalidArgument when they cannot or could in several ways, or hold another number.
+/// Replaces a -1 in `sizes` by the size for `numel` elements in total.
+/// Errors: InvalidArgument if no size or several fit, or the element count differs.
 TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
   int64_t* inferred = nullptr;
   bool is_unclear = false;
@@ -60,13 +60,12 @@ TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t elemen
   return Error::Ok;
 }
 
-/// A view's shape in the making: the source's at first, which each member function edits as the
-/// function of the same name in view.h does; view(), flatten() and as_strided() come last. After an
-/// error it must not be used.
+/// A view's shape, computed from the source's: each member function edits it as the function of
+/// that name in view.h; call view(), flatten() and as_strided() last. Unusable after an error.
 ///
-/// The source's extent has been checked, so nothing overflows that leads from one of its elements
-/// to another. A stride that no element is reached with, of size 1 say, is arbitrary and may wrap;
-/// the offset of a view without elements is 0.
+/// The source's extent is checked, so offsets between its elements do not overflow. Strides of
+/// dimensions of size <= 1 are unspecified, and may be wrapped values; the offset of a view without
+/// elements is 0.
 class ViewShape {
  public:
   using List = DimArray<int64_t>;
@@ -112,7 +111,7 @@ class ViewShape {
     start = clamp(start);
     end = clamp(end);
     take(d, start, end > start ? (end - start - 1) / step + 1 : 0);
-    // A step that overflows leads nowhere: one element at most is left.
+    // May overflow only if at most one element is left.
     int64_t stride = 0;
     if (multiply(strides[d], step, stride)) strides[d] = stride;
     return Error::Ok;
@@ -303,7 +302,7 @@ class ViewShape {
     return is_made ? Error::Ok : fail_shape_memory();
   }
 
-  /// Leaves `count` elements of dimension d, from `start` on.
+  /// Keeps `count` elements of dimension d, from `start` on.
   void take(size_t d, int64_t start, int64_t count) noexcept {
     if (count != 0 && numel_ != 0) offset += start * strides[d];
     sizes[d] = count;
@@ -321,8 +320,8 @@ class ViewShape {
     order.erase(place);
   }
 
-  /// Inserts a dimension of size 1. Its stride is ATen's, that of a dimension which steps over all
-  /// that follow; its place in the dim order is the one that dim_order_from_strides() gives it.
+  /// Inserts a dimension of size 1. Its stride is ATen's: the extent of the following dimensions;
+  /// its place in the dim order is dim_order_from_strides()'s.
   Error insert(size_t at) noexcept {
     if (rank() == kMaxDims) {
       return fail(Error::InvalidArgument, "sizes has more than ", kMaxDims, " entries");
@@ -343,7 +342,7 @@ class ViewShape {
     return is_made ? Error::Ok : fail_shape_memory();
   }
 
-  /// list[i] as an index, which must not occur twice; `seen` starts as 0.
+  /// list[i] as an index that must not occur twice; `seen` starts as 0.
   Error wrap_once(const Dims& list, size_t i, uint64_t& seen, size_t& d) const noexcept {
     TENON_TRY(wrap_dim_or_scalar(list[i], rank(), d));
     if ((seen >> d & 1) != 0) {
@@ -353,7 +352,7 @@ class ViewShape {
     return Error::Ok;
   }
 
-  /// Finds strides with which `wanted`, of as many elements, not 0, has them in the same order.
+  /// Computes strides for the sizes `wanted`, of the same nonzero element count and order.
   ///
   /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
   /// wanted dimension may divide a run but not span two, so with the longest possible runs there
@@ -363,9 +362,9 @@ class ViewShape {
   /// Source: at::detail::computeStride.
   Error restride(const Dims& wanted, List& made) const noexcept {
     if (!made.resize_for_overwrite(wanted.size())) return fail_shape_memory();
-    size_t left = rank();  // dimensions that are in no run yet
-    int64_t room = 1;      // elements of the run that the wanted dimensions do not count yet
-    int64_t stride = 1;    // between those
+    size_t left = rank();  // dimensions not in a run yet
+    int64_t room = 1;      // elements of the run not covered by wanted dimensions
+    int64_t stride = 1;    // between these elements
     const auto next_run = [&] {
       while (left > 0 && sizes[left - 1] == 1) --left;
       if (left == 0) return;
@@ -400,7 +399,7 @@ class ViewShape {
                   new_size, " bytes; a tensor of rank 0 has just one");
     }
     const size_t last = rank() - 1;
-    // A stride that no step is taken with is free.
+    // An unused stride is unspecified.
     const auto matters = [&](size_t d) { return numel_ != 0 && sizes[d] != 1; };
     if (matters(last) && strides[last] != 1) {
       return fail(Error::InvalidArgument, "elements of ", old_size, " bytes do not become ",

@@ -196,7 +196,7 @@ inline Error describe_npy(NpySource& source, NpyDescription& out) {
 
 /// Reads the array that begins at source.begin, and says where it ends.
 inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested, size_t& end,
-                      NewTensor& draft) noexcept {
+                      NewTensor& new_tensor) noexcept {
   NpyArray array;
   TENON_TRY(read_npy_header(source, requested, array));
   const NpyHeader& header = array.header;
@@ -209,14 +209,14 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
     if (base.get() != nullptr) {
       const DataPtr data(static_cast<void*>(static_cast<char*>(base.get()) + array.begin),
                          base.is_readonly());
-      return borrow_checked(data, header.sizes, array.order, {}, opts, &release, draft);
+      return borrow_checked(data, header.sizes, array.order, {}, opts, &release, new_tensor);
     }
   }
   Layout layout;
   TENON_TRY(lay_out_new(header.sizes, {&array.order, nullptr}, opts.type, layout));
   TENON_TRY(check_shape(layout, opts));
-  TENON_TRY(make_owned(layout, opts, false, draft));
-  void* const data = fields(draft).data;
+  TENON_TRY(make_owned(layout, opts, false, new_tensor));
+  void* const data = fields(new_tensor).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));
   auto* const bytes = static_cast<unsigned char*>(data);
   for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {

@@ -159,7 +159,8 @@ TENON_TEMPLATE_INLINE Error plan_arrow(const ArrowSchema* schema, const ArrowArr
 }
 
 TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
-                                            ArrowPermutation meaning, NewTensor& draft) noexcept {
+                                            ArrowPermutation meaning,
+                                            NewTensor& new_tensor) noexcept {
   ArrowPlan from;
   TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
   const auto size = static_cast<int64_t>(elementSize(from.type));
@@ -175,8 +176,8 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
     Layout layout;
     TENON_TRY(lay_out_new(sizes, {nullptr, &strides}, plan.type, layout));
     TENON_TRY(check_shape(layout, plan));
-    TENON_TRY(make_owned(layout, plan, false, draft));
-    bool* const out = static_cast<bool*>(fields(draft).data);
+    TENON_TRY(make_owned(layout, plan, false, new_tensor));
+    bool* const out = static_cast<bool*>(fields(new_tensor).data);
     for (int64_t i = 0; i < dense.numel; ++i) out[i] = arrow_bit(from.values, from.begin + i);
     return Error::Ok;
   }
@@ -190,7 +191,7 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
   if (dense.numel != 0) TENON_TRY(check_aligned(data, from.type));
   Deleter keep(nullptr, std::move(array));
   return borrow_checked(DataPtr(const_cast<char*>(data), true), sizes, {}, strides, plan, &keep,
-                        draft);
+                        new_tensor);
 }
 
 }  // namespace detail
@@ -219,16 +220,16 @@ struct FromArrow {
                  ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {
     detail::ArrowHold<ArrowArray> values(array);
     const detail::ArrowHold<ArrowSchema> type(schema);
-    detail::NewTensor draft;
+    detail::NewTensor new_tensor;
     Error error = Error::Ok;
     if (array == nullptr || schema == nullptr) {
       error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
     } else if (values.value.release == nullptr || type.value.release == nullptr) {
       error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
     } else {
-      error = detail::make_from_arrow(type.value, values, meaning, draft);
+      error = detail::make_from_arrow(type.value, values, meaning, new_tensor);
     }
-    return detail::return_to_user<Out>(function, error, draft);
+    return detail::return_to_user<Out>(function, error, new_tensor);
   }
 };
 

@@ -160,10 +160,10 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   }
   CreateOptions opts(from.type, args.dynamism);
   opts.device = from.device;
-  NewTensor draft;
+  NewTensor new_tensor;
   const Error error = borrow_checked(DataPtr(from.data, readonly), from.sizes, {}, from.strides,
-                                     opts, &release, draft);
-  return return_to_user<Result<TensorPtr>>(args.function, error, draft);
+                                     opts, &release, new_tensor);
+  return return_to_user<Result<TensorPtr>>(args.function, error, new_tensor);
 }
 
 /// Gets an object's buffer, which `release` releases: into `place` if that only drops a reference,

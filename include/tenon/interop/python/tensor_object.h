@@ -104,20 +104,20 @@ template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
   BackendState* const metadata_backend =
       source.defined() ? metadata_backend_of(fields(source)) : nullptr;
-  NewTensor draft;
+  NewTensor new_tensor;
   const auto make = [&]() noexcept -> Error {
     TENON_TRY(check_defined(source, "the tensor"));
     const SourceGuard kept(source, metadata_backend != nullptr);
-    TENON_TRY(make_impl(draft, metadata_backend));
+    TENON_TRY(make_impl(new_tensor, metadata_backend));
     const TensorFields& from = fields(kept.arg);
-    ImplFields& view = fields(draft);
+    ImplFields& view = fields(new_tensor);
     view.layout = from.layout;
     TENON_TRY(view.layout.check());
     TENON_TRY(attach_view(kept.arg, from.type, 0, view));
     view.finalize(dynamism);
     return Error::Ok;
   };
-  return return_to_user<Out>(function, make(), draft);
+  return return_to_user<Out>(function, make(), new_tensor);
 }
 
 /// The object of the type `type` around a view that has a fixed shape; null with an error set.

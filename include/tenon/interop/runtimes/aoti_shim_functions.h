@@ -143,7 +143,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
   } else {
     CreateOptions opts(shape.type, TensorShapeDynamism::STATIC);
     opts.choose_backend();
-    NewTensor draft;
+    NewTensor new_tensor;
     Layout layout;
     const bool is_row_major = tenon::is_contiguous(shape.sizes, shape.strides);
     if (!is_row_major) {
@@ -151,9 +151,9 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     }
     const ShapeArg asked = is_row_major ? ShapeArg(shape.sizes) : ShapeArg(layout);
     TENON_TRY(check_shape(asked, opts));
-    TENON_TRY(make_owned(asked, opts, false, draft));
-    if (!fields(draft).is_host_accessible()) return fail_host_access(fields(draft));
-    TENON_TRY(make_first_handle(draft, made));
+    TENON_TRY(make_owned(asked, opts, false, new_tensor));
+    if (!fields(new_tensor).is_host_accessible()) return fail_host_access(fields(new_tensor));
+    TENON_TRY(make_first_handle(new_tensor, made));
     if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(made)), "empty");
   }
   if (call == nullptr || call->made == nullptr) return Error::Ok;
@@ -169,12 +169,12 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
                 shape.element_size());
   }
   const Tensor storage = aoti_storage(source);
-  NewTensor draft;
-  TENON_TRY(make_impl(draft, metadata_backend_like(storage)));
-  TENON_TRY(
-      make_layout({shape.sizes, shape.strides}, elementSize(shape.type), fields(draft).layout));
-  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(draft)));
-  return make_aoti_handle(Tensor(std::move(draft)), *out);
+  NewTensor new_tensor;
+  TENON_TRY(make_impl(new_tensor, metadata_backend_like(storage)));
+  TENON_TRY(make_layout({shape.sizes, shape.strides}, elementSize(shape.type),
+                        fields(new_tensor).layout));
+  TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(new_tensor)));
+  return make_aoti_handle(Tensor(std::move(new_tensor)), *out);
 }
 /// The same from `offset` elements behind its own first on.
 inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t* sizes,

@@ -228,10 +228,10 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   const int32_t index = source->device().index();
   CreateOptions opts(type, static_cast<TensorShapeDynamism>(source->shape_dynamism()));
   if (!source->device().is_cpu()) opts.device = Device(DeviceType::CUDA, index < 0 ? -1 : index);
-  NewTensor draft;
+  NewTensor new_tensor;
   TENON_TRY(borrow_checked(data, Dims(source->sizes()), dims_of(source->dim_order()),
-                           dims_of(source->strides()), opts, &deleter, draft));
-  return make_first_handle(draft, tensor);
+                           dims_of(source->strides()), opts, &deleter, new_tensor));
+  return make_first_handle(new_tensor, tensor);
 }
 
 /// With an owner, the tensor keeps it; else it is borrowed.

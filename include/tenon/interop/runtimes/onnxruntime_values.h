@@ -210,9 +210,9 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   // Releases the value before the environment.
   Deleter release(data, [environment = std::move(environment),
                          kept = std::move(value)](void*) mutable noexcept { kept.reset(); });
-  NewTensor draft;
-  TENON_TRY(borrow_checked(data, sizes, {}, {}, CreateOptions(type), &release, draft));
-  return make_first_handle(draft, tensor);
+  NewTensor new_tensor;
+  TENON_TRY(borrow_checked(data, sizes, {}, {}, CreateOptions(type), &release, new_tensor));
+  return make_first_handle(new_tensor, tensor);
 }
 
 /// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent
