@@ -10,25 +10,25 @@ STOREYS = [
     ("interop/  compat/", "python, runtimes, files,\nlibraries, processes", 66),
     ("module/", "EValue, Module", 52),
     ("exchange/", "Blob, DLPack, bytes", 52),
-    ("tensor/: the calls", "overloads, options, results", 80),
-    ("tensor/: the core", "impl, memory, ownership", 122),
-    ("backend/", "memory, and copies to it", 66),
+    ("tensor/: the calls", "overloads, options,\nresults", 80),
+    ("tensor/: the core", "impl, memory,\nownership", 122),
+    ("backend/", "memory, and\ncopies to it", 66),
     ("kernels/", "loops over elements", 66),
-    ("core/", "dtypes, sizes, layout, errors", 66),
+    ("core/", "dtypes, sizes,\nlayout, errors", 66),
 ]
 CALL, MAKE, BACKEND, KERNEL, CORE = 4, 5, 6, 7, 8
 WAYS = [
     ("from_blob(data, {2, 6}, {8, 1})", "#1f5fa8", [
-        (1, "from_python, from_executorch"), (3, "from_blob(Blob), from_dlpack")], [
-        (CALL, 0, 0, "1  make_borrowed() reads the\noptions into CreateOptions"),
+        (1, "from_python, from_arrow"), (3, "from_blob(Blob), from_dlpack")], [
+        (CALL, 0, 0, "1  make_borrowed(): options\ninto CreateOptions"),
         (MAKE, 0, 0, "2  borrow() makes an impl"),
-        (CORE, 0, 0, "3  make_layout() checks sizes\nand strides, and writes them"),
+        (CORE, 0, 0, "3  checks sizes and strides,\nwrites the Layout"),
         (MAKE, 1, 0, "4  set_memory(): the impl owns\nthe memory and the deleter"),
         (BACKEND, 0, 0, "5  checks the memory, if a\nbackend or a device is given"),
         (CALL, 0, 1, "6  returns\nthe handle")]),
-    ("make_tensor_ptr({2, 3}, {1, 2, …})", "#a8501a", [
+    ("make_tensor_ptr({2, 3}, {1, …})", "#a8501a", [
         (1, "read_npy"), (3, "from_binary")], [
-        (CALL, 0, 0, "1  reads the options into\nCreateOptions"),
+        (CALL, 0, 0, "1  the overload: options\ninto CreateOptions"),
         (CORE, 0, 0, "2  check_shape(): how many\nelements the sizes need"),
         (MAKE, 0, 0, "3  check_values(): as many?"),
         (MAKE, 1, 0, "4  make_owned(): memory, impl\nand shape"),
@@ -43,7 +43,7 @@ WAYS = [
         (BACKEND, 0, 0, "4  else: the backend copies,\nor moves whole ranges"),
         (CALL, 0, 1, "5  returns\nan Error")]),
 ]
-LABEL, COLUMN, LEFT, TOP, GAP = 214, 292, 16, 16, 4
+LABEL, COLUMN, LEFT, TOP, GAP = 158, 258, 12, 16, 4
 INK, GREY = "#1b1f24", "#555d66"
 
 
@@ -55,7 +55,7 @@ def text(x, y, words, size=12, colour=INK, weight="normal", anchor="start"):
 
 
 def main():
-    width = LEFT + LABEL + len(WAYS) * COLUMN + 16
+    width = LEFT + LABEL + len(WAYS) * COLUMN + LEFT
     tops, y = [], TOP
     for _, _, height in STOREYS:
         tops.append(y)
@@ -73,33 +73,32 @@ def main():
         left = LEFT + LABEL + n * COLUMN
         out += [f'<marker id="arrow{n}" viewBox="0 0 6 6" refX="1" refY="3" markerWidth="6" markerHeight="6" orient="auto">'
                 f'<path d="M0 0 6 3 0 6z" fill="{colour}"/></marker>',
-                text(left + 8, TOP + 27, call, 14, colour, "bold")]
-        way = left + COLUMN - 96  # the line that joins the partners' functions to the call
+                text(left + 6, TOP + 27, call, 12, colour, "bold")]
+        way = left + 176  # the line that joins the partners' functions to the call
         lowest = max(tops[storey] + STOREYS[storey][2] for storey, _ in joins)
         out.append(f'<path d="M{way} {tops[joins[0][0]] + 34} V{lowest + 10}" stroke="{colour}" stroke-width="1.5" '
                    f'stroke-dasharray="4 3" fill="none"/>')
         for storey, words in joins:
-            out.append(text(left + 8, tops[storey] + 30, words, 12, GREY))
+            out.append(text(left + 6, tops[storey] + 30, words, 11, GREY))
         boxes = {}  # by the step's number: there are two of a step that has two ways
         for storey, row, is_last, words in steps:
             # The last step stands beside the first.
-            x, top = left + 8 + is_last * 196, tops[storey] + 10 + row * 56
-            box = x, top, 80 if is_last else 188 if storey == CALL else 206, 46 if "\n" in words else 30
+            x, top = left + 6 + is_last * 180, tops[storey] + 10 + row * 56
+            box = x, top, 70 if is_last else 174 if storey == CALL else 196, 46 if "\n" in words else 30
             boxes.setdefault(int(words[0]), []).append(box)
             out += [f'<rect x="{x}" y="{top}" width="{box[2]}" height="{box[3]}" rx="4" fill="#ffffff" stroke="{colour}"/>',
-                    text(x + 8, top + 19, words)]
-        track = left + 224  # to the right of the boxes, one for each arrow
+                    text(x + 6, top + 19, words, 11)]
+        track = left + 210  # to the right of the boxes, one for each arrow
         for step in range(1, len(boxes)):
             for x, top, wide, tall in boxes[step]:
                 for to_x, to_top, to_wide, to_tall in boxes[step + 1]:
-                    start = f"M{x + 150} {top + tall} v8" if step == 1 else f"M{x + wide} {top + tall / 2 + 5 * (step > 1)}"
+                    start = f"M{x + 160} {top + tall} v8" if step == 1 else f"M{x + wide} {top + tall / 2 + 5 * (step > 1)}"
                     end = (f"V{to_top + to_tall + 5}" if step + 1 == len(boxes)
                            else f"V{to_top + to_tall / 2 - 5} H{to_x + to_wide + 5}")
                     out.append(f'<path d="{start} H{track} {end}" stroke="{colour}" fill="none" '
                                f'marker-end="url(#arrow{n})"/>')
-                    track += 10
-    out += [text(LEFT + 12, height - 18, "A header includes only its own storey and those below it. Grey names take much of the "
-                 "way below them. A list may also be written by its backend.", 12, GREY), "</svg>"]
+                    track += 7
+    out += [text(LEFT + 12, height - 18, "A header includes only headers of its own storey and below. Grey functions join the way below them.", 12, GREY), "</svg>"]
     print(dark.add_dark_form("\n".join(out)))
 
 

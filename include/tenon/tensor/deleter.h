@@ -5,19 +5,19 @@
 // back into the library, even on the same tensor. The rule: check everything, allocate aside, set
 // all fields, then call, and do not touch the tensor afterwards: it may be gone. Where foreign code
 // is called, and the state of the tensor then:
-// - ~TensorImpl, of the last handle, view or Blob: the deleter, then the base's. No handle is left;
-//   one that was assigned to holds the new tensor.
+// - ~TensorImpl, after the last handle, view or Blob: the deleter, then the base's. No handle is
+//   left; an assigned handle already holds the new tensor.
 // - replace_memory(), in growth: the old memory's deleter. The tensor has grown.
 // - drop_memory(), in backend_deallocate() and backend_transfer(): the deleter, then the base's.
 //   The tensor is deallocated.
-// - grow(): a backend's allocate and copy_within. The old tensor; whether it may grow is
+// - grow(): a backend's allocate and copy_within. The tensor is unchanged; whether it may grow is
 //   checked again afterwards.
-// - Views and exports: a backend's allocate, for their metadata. The source as it is; a SourceGuard
-//   keeps it and its memory, and its shape is read afterwards.
+// - Views and exports: a backend's allocate, for their metadata. The source is unchanged; a
+//   SourceGuard holds it and its memory, and its shape is read afterwards.
 // - Copies, fills, clones and texts: a backend's functions. A MemoryHold keeps the memory.
 // - notify_created(): on_made. The tensor is finished and not shared.
-// - A creator that fails, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
-//   Deleter's constructor, when memory is out: the callable. No tensor.
+// - A failing creator, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
+//   Deleter's constructor when out of memory: the callable. There is no tensor.
 #pragma once
 
 #include <cstring>
