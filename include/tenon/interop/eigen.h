@@ -42,10 +42,10 @@ struct FromEigen {
   /// Tensor or TensorMap, as a tensor with the same strides. Vectors, if their type is one, have
   /// one dimension. Const objects and Maps of const elements make read-only tensors.
   ///
-  /// Ownership: borrows; what a block, a Map or another expression refers to must stay. A matrix
-  /// or Tensor that is moved in is kept, a copy of a const one; elements that lie in the object
-  /// itself, of a fixed size, move to the heap. Of a Ref to const that is moved in, which may hold
-  /// its elements, the tensor owns a copy; one with a name is borrowed.
+  /// Ownership: borrows lvalues and what a block, a Map or another expression refers to. A moved
+  /// matrix or Tensor is kept (a const one copied); fixed-size elements inside the object move to
+  /// the heap. A moved Ref to const, which may hold its elements, is copied; a named one is
+  /// borrowed.
   /// Errors: OutOfMemory.
   /// Cost: one allocation; two for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>

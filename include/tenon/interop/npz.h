@@ -20,7 +20,7 @@ TENON_BEGIN_NAMESPACE
 struct NpzInfo {
   std::string name;   ///< without the ".npy" of the file in the archive
   std::string dtype;  ///< the file's own name for it, as NpyInfo's; empty if it is not an array
-  /// Undefined for what get() without a type refuses: dtypes that tenon lacks, other files.
+  /// Undefined if get() needs a type (dtypes that tenon lacks) or the file is not an array.
   ScalarType type = ScalarType::Undefined;
   Dims sizes;           ///< in elements of the file's dtype
   uint64_t nbytes = 0;  ///< of the .npy file
@@ -71,8 +71,8 @@ class NpzFile {
   }
 
   size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
-  /// Valid as long as this object. Reads the headers of all. One that cannot be read, for lack of
-  /// memory too, has no dtype; get() says why.
+  /// All arrays, valid as long as this object. Reads all headers. An array whose header cannot be
+  /// read has no dtype; get() says why.
   ArrayRef<NpzInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     contents_->describe(0, size());
@@ -126,7 +126,7 @@ class NpzFile {
     detail::FileBytes bytes;
     std::vector<detail::ZipEntry> entries;
     std::vector<size_t> by_name;  // indices
-    // Headers, once they were asked for.
+    // Headers, read on demand.
     mutable std::mutex mutex;
     mutable std::vector<NpzInfo> infos;
     mutable std::vector<bool> is_described;
@@ -194,7 +194,7 @@ class NpzFile {
     }
   };
 
-  /// size() if there is none of that name.
+  /// The index of a name, or size().
   size_t index_of(std::string_view name) const noexcept {
     if (contents_ == nullptr) return 0;
     const std::vector<size_t>& by_name = contents_->by_name;
@@ -261,7 +261,7 @@ inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool 
                   "\" is empty, longer than 60000 bytes or has a zero character");
     }
     const ConstTensorArg arg(tensor.tensor);
-    NpyType type;  // checked before an old file is touched
+    NpyType type;  // checked before an old file is changed
     if (const Error error = find_npy_type(arg, type); error != Error::Ok) {
       return fail(error, "array \"", ShownText(name).text, "\": ", last_error_message());
     }
@@ -269,7 +269,7 @@ inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool 
     total += sizes.back();
   }
   OutputFile file;
-  ZipWriter zip;  // goes first
+  ZipWriter zip;  // destroyed first
   Progress progress(on_progress, total);
   TENON_TRY(file.open(path, how));
   TENON_TRY(zip.open(file));

@@ -24,7 +24,7 @@ struct OnnxPortFunctions {
 /// The inputs of a model, or its outputs.
 struct OnnxPorts {
   std::vector<ValueSpec> specs;
-  std::map<size_t, std::string> refusals;  // why some are of kind None
+  std::map<size_t, std::string> refusals;  // why ports are of kind None
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
   /// Fails with why EValue cannot hold port i; Ok if it can.
@@ -59,7 +59,7 @@ struct OnnxPorts {
         TENON_TRY(add_context_if(role, at, name.c_str(), error));
       }
       spec.is_optional = spec.is_optional || has_default;
-      TENON_TRY(check_spec(spec.tensor));  // of which there may be no more than a name
+      TENON_TRY(check_spec(spec.tensor));  // may have only a name
     }
     return Error::Ok;
   }
@@ -185,7 +185,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(detail::check_for_onnx(bytes));
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
         environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
-    if (options_ == nullptr) model_ = Tensor();  // else it may be used where it is
+    if (options_ == nullptr) model_ = Tensor();  // else the session may use the bytes in place
     return Error::Ok;
   }
 
@@ -225,7 +225,7 @@ class TENON_EXPORT OnnxModule final : public Module {
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     detail::OnnxValues passed(inputs.size());
-    std::vector<const char*> input_names;  // of those that are given
+    std::vector<const char*> input_names;  // of the given inputs
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t at = input_names.size();
       const EValue& input = inputs[i];
@@ -238,7 +238,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       TENON_TRY(detail::add_context_if("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));
     }
-    std::vector<const char*> output_names;  // of those that are asked for
+    std::vector<const char*> output_names;  // of the requested outputs
     std::vector<size_t> asked;
     for (size_t i = 0; i < outputs_.specs.size(); ++i) {
       if (outputs_.specs[i].kind == ValueKind::None) continue;
@@ -270,7 +270,7 @@ class TENON_EXPORT OnnxModule final : public Module {
           detail::take_from_onnx(made.take(k), outputs_.specs[i].kind, environment_, value)));
       const Tensor tensor = value.isTensor() ? value.toTensor() : Tensor();
       TENON_TRY(outputs.put(i, std::move(value)));
-      for (const EValue& input : inputs) {  // as which it may come back
+      for (const EValue& input : inputs) {  // outputs may return inputs
         if (!tensor.defined() || !detail::overlap(input, tensor)) continue;
         TENON_TRY(outputs.save(i));
         break;
@@ -312,7 +312,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return true;
   }
-  /// How large a symbol is in the inputs; -1 where none has it.
+  /// The value of a symbolic dimension in the inputs; -1 if no input has it.
   int64_t size_of(std::string_view symbol, Span<const EValue> inputs) const {
     for (size_t i = 0; i < inputs.size() && !symbol.empty(); ++i) {
       const TensorSpec& spec = inputs_.specs[i].tensor;
@@ -328,7 +328,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   Tensor model_;
   bool is_in_memory_ = false;
   const OrtSessionOptions* options_;
-  std::shared_ptr<OrtEnv> environment_;  // goes last
+  std::shared_ptr<OrtEnv> environment_;  // destroyed last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;
   std::vector<std::string> selected_names_;  // or

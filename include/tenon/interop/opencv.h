@@ -38,8 +38,8 @@ static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S =
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc11-extensions"  // of CV_XADD, OpenCV's atomic sum
 #endif
-/// A tensor's deleter that counts as one of the Mats over their memory, and as a UMat if a UMat
-/// has it, which may go first.
+/// A tensor's deleter that counts as a Mat of the memory, and as a UMat if a UMat owns it, since
+/// the UMat may be dropped first.
 struct KeepMat {
   explicit KeepMat(const cv::Mat& mat) noexcept
       : record(mat.u), is_mapped(CV_XADD(&record->urefcount, 0) > 0) {
@@ -52,7 +52,7 @@ struct KeepMat {
     if (record == nullptr) return;
     {
       cv::Mat mat;
-      mat.u = record;  // its destructor does what that of every other Mat does
+      mat.u = record;  // its destructor releases as any Mat's
     }
     if (is_mapped && CV_XADD(&record->urefcount, -1) == 1 && CV_XADD(&record->refcount, 0) == 0) {
       record->currAllocator->deallocate(record);
@@ -107,7 +107,7 @@ struct LentMat final : cv::MatAllocator {
     record.size = nbytes;
     record.refcount = 1;
   }
-  // No Mat has this allocator, so none asks it for memory.
+  // Never called: no Mat has this allocator.
   cv::UMatData* allocate(int, const int*, int, void*, size_t*, cv::AccessFlag,
                          cv::UMatUsageFlags) const override {
     return nullptr;
@@ -264,7 +264,7 @@ inline cv::Mat to_mat(const TensorArg& tensor, MatChannels channels = MatChannel
       made.u = &(new detail::LentMat(from.data, nbytes, std::move(hold)))->record;
     }
     return made;
-  } catch (const std::exception&) {  // it checks no more than was checked
+  } catch (const std::exception&) {  // all its checks were done
     detail::raise(Error::OutOfMemory, "to_mat: " TENON_OUT_OF_MEMORY " for the cv::Mat");
   }
 }

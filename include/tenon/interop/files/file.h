@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files for the formats in this folder, open for reading, or mapped; and file_kind: what a file is,
-// by its first bytes, so that readers can name what they were given. Functions leave errors with
-// fail(); the reader or writer of a format adds its name and the path.
+// Files for the formats in this folder, open for reading, or mapped; and file_kind: a file's
+// format, by its first bytes, for error messages. Functions leave errors with fail(); the reader or
+// writer of a format adds its name and the path.
 #pragma once
 
 #include <cerrno>
@@ -194,7 +194,7 @@ struct FileBytes {
 /// The bytes at a file's begin that file_kind() looks at, at most.
 inline constexpr size_t kFileKindBytes = 512;
 
-/// What files of a kind begin with, and a way around for whoever wanted another kind.
+/// The first bytes of a file format, and advice for the error message.
 struct FileKind {
   size_t offset;
   std::string_view bytes;

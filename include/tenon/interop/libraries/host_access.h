@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the bridges to libraries that work on the host's memory check of a tensor.
+// Checks of tensors for libraries that work on host memory.
 #pragma once
 
 #include "tenon/tensor/accessor.h"
@@ -8,7 +8,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Checks that the host may reach the tensor's elements through a pointer, as elements of its type.
+/// Checks that the host may access the tensor's elements through a pointer to its type.
 /// Errors: InvalidState (undefined or deallocated; a placeholder), NotSupported (a meta tensor;
 /// memory that the host cannot reach), InvalidArgument (data that is not aligned).
 TENON_TEMPLATE_INLINE Error check_host_access(const TensorArg& tensor) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// part: which slabs of a dimension belong to which rank. MpiRanks: the ranks of a communicator, and
-// how they find out whether they call the same. MpiBuffer: where MPI reads or writes a tensor's
-// elements, and as what.
+// part: the slabs of a dimension for each rank. MpiRanks: the ranks of a communicator, and the
+// check that they make the same call. MpiBuffer: the memory and datatype by which MPI reads or
+// writes a tensor.
 #pragma once
 
 #include <cstring>
@@ -57,7 +57,7 @@ constexpr const char* toString(MpiCall call) noexcept {
 /// One call's arguments. Numbers that MPI sends as they are.
 struct MpiRecord {
   static constexpr int64_t kNone = INT64_MIN;
-  int64_t error = 0;  // that the rank found in its arguments, and that it returns
+  int64_t error = 0;  // of the rank's arguments, which it returns
   int64_t call;
   int64_t root;
   int64_t dim;
@@ -93,8 +93,8 @@ inline void append(Message& out, const MpiRecord& record) noexcept {
   if (record.root != MpiRecord::kNone) put(", root ", record.root);
 }
 
-/// Whether the rank at `r` of `ranks` called what `reference` called. Of scatter and gather the
-/// root has all, and each rank its part.
+/// Whether rank `r` of `ranks` made the call `reference`. In scatter and gather the root has the
+/// whole tensor, and each rank its part.
 inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int ranks) noexcept {
   const auto call = static_cast<MpiCall>(reference.call);
   if ((call == MpiCall::Scatter || call == MpiCall::Gather) && r != reference.root) {
@@ -104,7 +104,7 @@ inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int rank
   return std::memcmp(&record, &reference, sizeof record) == 0;
 }
 
-/// Whether all ranks called the same.
+/// Checks that all ranks made the same call.
 /// Errors: InvalidArgument, with the first rank that did not.
 inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   for (int r = 0; r < ranks; ++r) {
@@ -172,7 +172,7 @@ struct MpiRanks {
     return fail(Error::InvalidArgument, "tag ", tag, " is negative");
   }
 
-  /// Fills in what each rank has of n slabs, of `count` elements each: counts, then displacements.
+  /// Fills in each rank's part of n slabs of `count` elements: counts, then displacements.
   void set_parts(int64_t n, int64_t count) const noexcept {
     for (int r = 0; r < size; ++r) {
       const mpi::Part of_rank = mpi::part(n, size, r);
@@ -181,9 +181,8 @@ struct MpiRanks {
     }
   }
 
-  /// Tells all ranks of a call's arguments, of which this one found `error`, before the call, where
-  /// shapes are checked. Collective. `tensor` is what the record tells of; of a window's, which may
-  /// differ, it tells nothing.
+  /// If shapes are checked, exchanges the call's arguments and this rank's `error` before the call.
+  /// Collective. `tensor` is described in the record, except for windows, whose tensors may differ.
   Error agree(Error error, MpiRecord record, const TensorArg& tensor) const noexcept {
     if (records == nullptr) return error;
     if (error == Error::Ok) record.describe(tensor);
@@ -205,25 +204,24 @@ inline bool is_mpi_cuda_aware() noexcept {
 #endif
 }
 
-/// How MPI uses a tensor's elements.
+/// How MPI accesses a tensor's elements.
 enum class MpiUse : uint8_t { Read = 1, Write = 2, Update = 3 };
 
 /// The memory that MPI requires.
 enum class MpiForm : uint8_t {
-  Any,         ///< any strides that suit it
+  Any,         ///< any strides that MPI handles fast
   Contiguous,  ///< elements one after another
-  Reducible,   ///< and of a dtype that it can combine
+  Reducible,   ///< and of a dtype that MPI can combine
 };
 
-/// A tensor as an argument of MPI's functions: elements, and where they are. Elements that MPI
-/// cannot reach, or not as required, are in a contiguous copy on the host, which may have another
-/// dtype.
+/// A tensor as an argument of MPI's functions. If MPI cannot access its memory as required, uses a
+/// contiguous copy on the host, perhaps of another dtype.
 struct MpiBuffer : MpiElements {
   void* data = nullptr;
   int64_t numel = 0;
   ScalarType scalar_type = ScalarType::Undefined;
-  Tensor copy;    // the tensor at `data`, where that is not the caller's
-  Tensor target;  // the caller's, where MPI writes to the copy
+  Tensor copy;    // the tensor at `data`, if not the caller's
+  Tensor target;  // the caller's, if MPI writes to the copy
 
   /// Finds the memory, and copies to it what MPI is to read.
   Error find(const TensorArg& tensor, const char* role, MpiUse use,
@@ -266,11 +264,11 @@ struct MpiBuffer : MpiElements {
   void* at(int64_t i) const noexcept {
     return static_cast<char*>(data) + i * static_cast<int64_t>(elementSize(scalar_type));
   }
-  /// Copies what MPI has written to the tensor.
+  /// Copies MPI's results to the tensor.
   Error store() const noexcept { return target.defined() ? copy_(target, copy) : Error::Ok; }
 };
 
-/// A view of the tensor in which `dim` is the first dimension, and the first one is `dim`.
+/// A view with `dim` and dimension 0 exchanged.
 inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t dim,
                            Tensor& turned) noexcept {
   TENON_TRY(check_defined(tensor, role));

@@ -6,7 +6,7 @@
 #error "tenon: interop/mpi.h needs MPI's <mpi.h> in the include path; mpicxx has it there"
 #endif
 
-// Without the C++ bindings that MPI-3 took away: they are a library more, full of warnings.
+// Excludes the C++ bindings, removed in MPI-3: another library, full of warnings.
 #if !defined(OMPI_SKIP_MPICXX)
 #define OMPI_SKIP_MPICXX 1
 #endif
@@ -33,7 +33,7 @@ enum class Op : uint8_t { Sum, Product, Min, Max };
 }  // namespace mpi
 namespace detail {
 
-/// The kind of error that an error class of MPI's is here.
+/// tenon's error for an error class of MPI.
 constexpr Error own_mpi_error(int error_class) noexcept {
   switch (error_class) {
     case MPI_SUCCESS: return Error::Ok;
@@ -74,8 +74,8 @@ inline Error check_mpi_runs() noexcept {
   return fail(Error::InvalidState, "MPI is finalised already");
 }
 
-/// MPI's own type for an element. Where it has none: an unsigned integer of the same size, which
-/// moves the bits.
+/// MPI's type for an element; if it has none, an unsigned integer of the same size, to move the
+/// bits.
 inline MPI_Datatype mpi_element(ScalarType type) noexcept {
   switch (number_of(type)) {
     case number_of(ScalarType::Char): return MPI_INT8_T;
@@ -110,7 +110,7 @@ class MpiHandle {
     return *this;
   }
   ~MpiHandle() { static_cast<void>(free()); }
-  /// Frees it, if it owns one, unless MPI refuses: then false.
+  /// Frees the handle. False if MPI refuses.
   bool free() noexcept {
     return !std::exchange(owns_, false) || is_mpi_finalized() || kFree(&handle_) == MPI_SUCCESS;
   }
@@ -134,9 +134,8 @@ inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcep
   return n;
 }
 
-/// Whether MPI is to walk through the elements of strides itself. It is many times slower than
-/// copy_ where fewer than 64 bytes lie side by side; and Open MPI 4.1 takes a stride of -1 byte for
-/// none at all (opal_datatype_add).
+/// Whether MPI should walk the strides itself. It is many times slower than copy_ for runs below 64
+/// bytes; and Open MPI 4.1 ignores a stride of -1 byte (opal_datatype_add).
 inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
   const auto nbytes = static_cast<int64_t>(element_size);
   size_t d = 0;
@@ -149,7 +148,7 @@ inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
 struct MpiElements {
   int count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  MpiType made;  // what `type` is, where it had to be made
+  MpiType made;  // owns `type`, if it was created
 
   /// Describes n consecutive elements. MPI counts in int: more of them are a type, made of pieces.
   Error describe(ScalarType element, int64_t n) noexcept {
@@ -162,9 +161,9 @@ struct MpiElements {
     return use_made();
   }
 
-  /// Describes the elements of a layout in row-major order, relative to element 0. It has elements,
-  /// and its extent was checked. Strides of any sign: MPI's displacements have one too, and what is
-  /// sent may share memory.
+  /// Describes the elements of a layout in row-major order, relative to element 0. Precondition:
+  /// numel > 0, extent checked. Negative and overlapping strides are fine: MPI displacements are
+  /// signed, send buffers may alias.
   Error describe(ScalarType element, const Layout& layout) noexcept {
     const ArrayRef<int64_t> sizes = layout.sizes();
     const ArrayRef<int64_t> strides = layout.strides();
@@ -173,7 +172,7 @@ struct MpiElements {
     while (d > 0) {
       int64_t n = sizes[--d];
       const int64_t stride = strides[d];
-      // Neighbours that lie like one are one.
+      // Merges adjacent dimensions.
       while (d > 0 && strides[d - 1] == n * stride) n *= sizes[--d];
       if (n > INT_MAX) {
         return fail(Error::NotSupported, n, " rows of elements are more than MPI counts");
@@ -212,7 +211,7 @@ constexpr const char* toString(mpi::Op op) noexcept {
                  op <= mpi::Op::Max ? static_cast<size_t>(op) : 4);
 }
 
-/// The dtype in which elements are combined: MPI has no operations for the small floats.
+/// The dtype to combine elements in: MPI has no operations for the small floats.
 constexpr ScalarType reduced_as(ScalarType type) noexcept {
   if (type == ScalarType::ComplexHalf) return ScalarType::ComplexFloat;
   return isFloatingType(type) && elementSize(type) < 4 ? ScalarType::Float : type;

@@ -12,7 +12,7 @@ namespace detail {
 
 /// A rank's part of a window. Plain numbers, for MPI to send.
 struct MpiExposed {
-  int64_t error;  // that it found in its tensor
+  int64_t error;  // of the rank's tensor
   int64_t type;
   int64_t reach;   // elements from the lowest to the highest one
   int64_t offset;  // bytes before the lowest one
@@ -216,8 +216,8 @@ class Window {
     return error;
   }
 
-  /// Calls what ends the operations with a target, or with all of them, and lets go of their
-  /// tensors. A fence takes assertions where the others take the target: none.
+  /// Ends the operations on one target or on all, by the given function, and releases their
+  /// tensors. A fence takes assertions in place of a target: none.
   Error end(int target, int (*call)(int, MPI_Win)) noexcept {
     const int argument = target == kAll ? 0 : target;
     TENON_TRY(check_target(argument));
@@ -232,7 +232,7 @@ class Window {
   }
 
   int ranks_ = 0;
-  std::unique_ptr<detail::MpiExposed[]> exposed_;  // by every rank
+  std::unique_ptr<detail::MpiExposed[]> exposed_;  // one for each rank
   std::unique_ptr<detail::MpiKept> kept_;
   detail::MpiHandle<MPI_Win, &MPI_Win_free> window_;  // goes first
 };

@@ -32,7 +32,7 @@ struct ShmLayout {
   Layout layout;
   size_t length;  // of the mapping, in bytes
 
-  /// As a tensor that owns its memory can be: distinct elements at positive strides.
+  /// Distinct elements at positive strides, as in a tensor that owns its memory.
   Error set(ScalarType new_type, const Dims& sizes, const Dims& strides) noexcept {
     type = new_type;
     TENON_TRY(check_type(type));

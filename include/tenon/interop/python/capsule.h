@@ -17,12 +17,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether work on the memory may still be going on when the host goes on.
+/// Whether work on the memory may be asynchronous.
 inline bool has_streams(Device device) noexcept {
   return !device.is_host_accessible() || device.type() == DeviceType::CUDAManaged;
 }
 
-/// DLPack's number of the stream that is meant where none is named.
+/// DLPack's number of the default stream.
 inline int64_t default_stream(DeviceType type) noexcept { return type == DeviceType::ROCM ? 0 : 1; }
 
 inline Error order_before(DeviceBackend& backend, int64_t stream) noexcept {
@@ -74,10 +74,10 @@ inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
   return device == nullptr ? Error::Ok : order_before(*device, stream);
 }
 
-/// The stream on which a producer is to make its data ready.
+/// The stream on which a producer should make its data ready.
 struct ConsumerStream {
-  int64_t number = -1;               // -1 where none is to be named
-  int64_t otherwise = 1;             // that of a producer which cannot be asked
+  int64_t number = -1;               // -1: name none
+  int64_t otherwise = 1;             // of a producer that cannot be asked
   DeviceBackend* backend = nullptr;  // the one whose stream it is
 };
 /// That of the registered DeviceBackend, else the device's default one. Some producers before 1.0

@@ -65,7 +65,7 @@ inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept
   return true;
 }
 
-/// Refuses a PyTorch tensor that is more than its memory.
+/// Refuses PyTorch tensors that require grad, or are lazily conjugated or negated.
 /// Errors: Python's stays set where it comes from there.
 inline Error check_torch(const PythonState& state, PyObject* object) {
   for (const TorchState& torch : kTorchStates) {
@@ -202,8 +202,8 @@ struct PythonImport {
     return PythonImport{state, array.get(), args, its_api}.run(false);
   }
 
-  /// Asks in one way after another until one gives a tensor. The last reason why one does not is
-  /// the one to give, but for __array_interface__'s that it has a type that there is not.
+  /// Tries one way after another until one gives a tensor. Reports the last way's error, except
+  /// __array_interface__'s error of an unknown type.
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);

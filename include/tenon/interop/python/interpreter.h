@@ -101,7 +101,7 @@ struct TakenPythonError {
   void restore() { PyErr_Restore(type.release(), value.release(), traceback.release()); }
 };
 
-/// Whether Python's error is one after which nothing else is to be tried.
+/// Whether Python's error, such as an interrupt, ends the search for another way.
 inline bool must_stop() noexcept {
   return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
                                          PyErr_ExceptionMatches(PyExc_MemoryError) != 0);

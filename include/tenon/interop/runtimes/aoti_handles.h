@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors as the handles of torch's C functions, and what AotiModule tells those functions about
-// the call that they are part of.
+// Tensors as handles of torch's C functions, and AotiModule's state for these functions during a
+// call.
 #pragma once
 
 #include "tenon/interop/libraries/element_types.h"
@@ -32,7 +32,7 @@ struct TenonAotiShim {
 };
 TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
 
-/// A tensor where the model is to make an output.
+/// A tensor in which the model makes an output.
 struct AotiPlacement {
   size_t allocation;  // which of the last run's allocations it was; kUnknownAllocation at first
   Tensor* target;     // null where none was set
@@ -47,7 +47,7 @@ struct AotiCall {
   Span<AotiPlacement> placements;
   std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
 
-  /// The tensor that takes the place of the next allocation, if it has just that shape.
+  /// The tensor for the next allocation, if its shape is equal.
   const Tensor* next_target(ScalarType type, const Dims& sizes, const Dims& strides) noexcept {
     const size_t number = allocations++;
     for (const AotiPlacement& placement : placements) {

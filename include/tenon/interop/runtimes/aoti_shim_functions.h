@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What torch's C functions do with tenon's tensors, behind the functions themselves.
+// The implementation of torch's C functions on tenon's tensors.
 #pragma once
 
 #include <cstring>
@@ -77,7 +77,7 @@ AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t
   });
 }
 
-/// The tensor whose memory it is: its storage, as torch calls that.
+/// The tensor that owns the memory: torch's storage.
 inline Tensor aoti_storage(const Tensor& tensor) noexcept {
   const TensorImplPtr& base = memory_base(TensorArg(tensor));
   return base != nullptr ? Tensor(base) : tensor;
@@ -176,7 +176,7 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
   TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(new_tensor)));
   return make_aoti_handle(Tensor(std::move(new_tensor)), *out);
 }
-/// The same from `offset` elements behind its own first on.
+/// As above, starting `offset` elements after the source's element 0.
 inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t* sizes,
                               const int64_t* strides, int64_t offset,
                               AtenTensorHandle* out) noexcept {

@@ -16,7 +16,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Hands memory out in a row, from blocks that are tensors in a backend's memory.
+/// A bump allocator over blocks that are tensors in a backend's memory.
 ///
 /// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
 /// Cost: reset() makes one block of several, so that kernels, which take as much in each run, soon
@@ -185,7 +185,7 @@ class ExecutorchMethod {
     return Error::Ok;
   }
   void describe(MethodMeta& meta) const noexcept { specs_.describe(meta); }
-  /// Why output i is of kind None; Ok where None is its value.
+  /// Why output i is of kind None; Ok if its value is None.
   Error explain_none(size_t i) const noexcept {
     ValueSpec spec;
     return describe_value(method_->get_output(i), spec);
@@ -325,8 +325,8 @@ class ExecutorchMethod {
                             shape.sizes());
   }
 
-  /// Has the tensor for output i ready in outputs, and gives its memory to the runtime where that
-  /// takes any.
+  /// Prepares the tensor for output i in `outputs`, and passes its memory to the runtime if it
+  /// accepts any.
   Error bind_output(size_t i, Outputs& outputs) {
     const Output& output = outputs_[i];
     Tensor* const target = outputs.target(i);
