@@ -82,7 +82,7 @@ struct BackendState {
   bool opaque = false;
   SpinLock lock;  // held while the fields below are set
   Device device;
-  Backend* base = nullptr;  // base(), asked once: its code could drop what it is asked for
+  Backend* base = nullptr;                   // cached: the backend's code may drop tensors
   BackendState* metadata_backend = nullptr;  // of metadata_backend()
   BackendState* inner = nullptr;             // of the backend that this one wraps
   AtomicCount wrappers;                      // backends that wrap this one

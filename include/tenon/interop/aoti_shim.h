@@ -145,7 +145,7 @@ AOTITorchError aoti_torch_get_stride(AtenTensorHandle tensor, int64_t d, int64_t
 AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.type; });
 }
-// All memory that the host reads is the CPU's here, whose index is -1 in torch.
+// All host-accessible memory is reported as CPU; torch's index is then -1.
 AOTITorchError aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) {
     return t.is_host_accessible() ? 0 : aoti_torch_device_type_privateuse1();
@@ -219,14 +219,14 @@ AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, cons
     return make_aoti_handle(std::move(made), *ret);
   });
 }
-/// Pinned memory is of use to other devices alone.
+/// Pinned memory is useful only to other devices.
 AOTITorchError aoti_torch_empty_strided_pinned(int64_t ndim, const int64_t* sizes,
                                                const int64_t* strides, int32_t dtype,
                                                int32_t device_type, int32_t device_index,
                                                AtenTensorHandle* ret) {
   return aoti_torch_empty_strided(ndim, sizes, strides, dtype, device_type, device_index, ret);
 }
-/// Memory of the caller's, who keeps it alive.
+/// Borrows the caller's memory.
 AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, const int64_t* sizes,
                                                      const int64_t* strides, int64_t storage_offset,
                                                      int32_t dtype, int32_t device_type, int32_t,

@@ -91,7 +91,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
       auto* const lent = new LentMemory{std::move(hold), blob.readonly};
       data = c10::DataPtr(blob.data, lent, release_lent(), device);
     }
-    // Exactly what the strides reach, so that ATen's bounds checks hold; never to be reallocated.
+    // Exactly the bytes that the strides reach, for ATen's bounds checks; not resizable.
     c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes, std::move(data),
                          /*allocator=*/nullptr, /*resizable=*/false);
     const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
@@ -115,7 +115,7 @@ void* writable_data(const T& tensor, long) {
   return tensor.data_ptr();
 }
 
-/// Refuses an at::Tensor that is more than memory with a shape.
+/// Refuses at::Tensors that require grad, are lazily conjugated or negated, or are not strided.
 inline Error check_from_aten(const at::Tensor& source) {
   struct Refusal {
     bool applies;

@@ -123,7 +123,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   }
   /// Not mapped: a file that is truncated while it is would end the program by SIGBUS.
   Error open_file(::executorch::runtime::DataLoader*& loader) {
-    TENON_TRY(detail::InputFile().open(path_.c_str()));  // says more when there is none
+    TENON_TRY(detail::InputFile().open(path_.c_str()));  // for a better error text
     auto file =
         ::executorch::extension::FileDataLoader::from(path_.c_str(), detail::kDataAlignment);
     TENON_TRY(detail::check_executorch(file.error(), "it cannot be opened"));
@@ -153,7 +153,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   const std::string path_;
   const Tensor bytes_;
   const bool is_in_memory_;
-  // Each refers to those before it.
+  // Later members refer to earlier ones.
   std::optional<::executorch::extension::FileDataLoader> file_;
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;

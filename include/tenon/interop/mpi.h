@@ -88,8 +88,8 @@ class Communicator {
   Error send(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
     return detail::add_context_if("send", detail::send_message(ranks_, t, destination, tag));
   }
-  /// Receives a message of as many elements. `source` may be MPI_ANY_SOURCE or MPI_PROC_NULL, which
-  /// leaves the tensor as it is, `tag` MPI_ANY_TAG.
+  /// Receives a message of exactly the tensor's element count. `source` may be MPI_ANY_SOURCE, or
+  /// MPI_PROC_NULL, which does nothing; `tag` may be MPI_ANY_TAG.
   /// Errors: InvalidArgument for a longer or a shorter message too.
   /// Source: MPI_Recv.
   Error recv(TensorArg t, int source, int tag = 0) const noexcept {
@@ -120,21 +120,21 @@ class Communicator {
   Error bcast(TensorArg t, int root = 0) const noexcept {
     return detail::add_context_if("bcast", detail::broadcast(ranks_, t, root));
   }
-  /// Gives each rank its part() of `dim` of the root's `source`, in `t`.
+  /// Scatters the root's `source`: each rank's `t` gets its part() of `dim`.
   /// Source: MPI_Scatterv.
   Error scatter(detail::ConstTensorArg source, TensorArg t, int root = 0,
                 int64_t dim = 0) const noexcept {
     return detail::add_context_if(
         "scatter", detail::cut_or_join(ranks_, detail::MpiCall::Scatter, source, t, root, dim));
   }
-  /// Puts all ranks' `t`, each its part() of `dim`, together in the root's `out`.
+  /// Gathers all ranks' `t`, each the rank's part() of `dim`, in the root's `out`.
   /// Source: MPI_Gatherv.
   Error gather(detail::ConstTensorArg t, TensorArg out, int root = 0,
                int64_t dim = 0) const noexcept {
     return detail::add_context_if(
         "gather", detail::cut_or_join(ranks_, detail::MpiCall::Gather, out, t, root, dim));
   }
-  /// Likewise, in every rank's `out`.
+  /// As gather(), in every rank's `out`.
   /// Source: MPI_Allgatherv.
   Error allgather(detail::ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
     return detail::add_context_if("allgather",

@@ -180,10 +180,10 @@ inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
 inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
 inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 
-/// What the header of a .npy file says.
+/// The header of a .npy file.
 /// Threads: as a plain value.
 struct NpyInfo {
-  /// The file's own name for it: "<f4", "<U3", "[('x', '<f4'), ('y', '<i2')]".
+  /// The dtype's name in the file: "<f4", "<U3", "[('x', '<f4'), ('y', '<i2')]".
   std::string dtype;
   /// Undefined where read_npy() needs a type, or refuses the dtype.
   ScalarType type = ScalarType::Undefined;

@@ -27,7 +27,7 @@ struct OnnxPorts {
   std::map<size_t, std::string> refusals;  // why ports are of kind None
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
-  /// Fails with why EValue cannot hold port i; Ok if it can.
+  /// The error of a port i that EValue cannot hold, else Ok.
   Error explain_none(size_t i) const noexcept {
     const auto found = refusals.find(i);
     return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());

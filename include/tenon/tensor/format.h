@@ -299,7 +299,7 @@ inline std::string to_string(Error error) { return toString(error); }
 
 namespace detail {
 
-/// The types that <tenon/ostream.h> has an operator for.
+/// The types with an operator in <tenon/ostream.h>.
 template <class T>
 struct IsPrinted
     : std::bool_constant<

@@ -8,11 +8,11 @@ TENON_BEGIN_NAMESPACE
 
 struct Blob;  // exchange/blob.h
 
-/// Collects what a tensor over a blob is made of: `for_blob(data, {2, 3}).strides({3,
+/// A builder for a tensor over existing memory: `for_blob(data, {2, 3}).strides({3,
 /// 1}).make_tensor_ptr()`.
 ///
-/// Ownership: once deleter() was called the maker has the duty to run it; a maker that is dropped
-/// unused runs it too. Nothing is checked before the tensor is made.
+/// Ownership: owns the deleter given to deleter(); a maker that is dropped unused runs it.
+/// Arguments are checked when the tensor is made.
 /// Threads: one thread at a time.
 /// Source: executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
@@ -61,9 +61,8 @@ class TensorPtrMaker {
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
-  /// Keeps any movable value alive as long as the tensor's memory is in use, a std::shared_ptr to
-  /// what contains it, say. Dropped after the deleter has run. There may be several, which are
-  /// dropped in the order in which they were given.
+  /// Keeps a movable value, such as a std::shared_ptr to the memory's owner, while the memory is in
+  /// use. Owners are dropped after the deleter has run, in the order in which they were given.
   /// Errors: whatever moving the value throws; then the maker is as it was.
   template <class Owner>
   TensorPtrMaker&& owner(Owner owner) {
@@ -254,8 +253,7 @@ struct FromBlob {
   /// device.
   template <class... Options, detail::IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
-  /// Keeps any movable value alive as well, what contains the memory, say. It is dropped before
-  /// blob.owner.
+  /// Also keeps a movable value, such as the memory's owner. It is dropped before blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
   template <

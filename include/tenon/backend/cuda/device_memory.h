@@ -60,7 +60,7 @@ class CudaMemory {
     return pool_ != nullptr ? CudaAllocator::Pool : CudaAllocator::Malloc;
   }
 
-  /// Null, with a text, on failure.
+  /// Null, with an error text, on failure.
   void* allocate(size_t nbytes) noexcept {
     if (has_kept_.get()) free_kept();
     if (pool_ == nullptr) return allocate_by_malloc(nbytes);

@@ -66,8 +66,8 @@ class Progress {
   uint64_t total_ = 0;
 };
 
-/// A file in the making. Unless commit() has returned Ok, nothing has changed once it goes, but for
-/// files that are written in place: those of FileWrite::InPlace, devices, pipes, the missing target
+/// A file being written. Without a successful commit() its destructor leaves everything unchanged,
+/// except files written in place: those of FileWrite::InPlace, devices, pipes, the missing target
 /// of a link, files without a name, and files on systems without POSIX.
 /// Errors: AccessFailed, OutOfMemory.
 class OutputFile {
@@ -98,7 +98,7 @@ class OutputFile {
     const bool is_replaced = how == FileWrite::Replace && exists && S_ISREG(old.st_mode);
     real_ = is_replaced ? ::realpath(path, nullptr) : nullptr;
     if (is_replaced && real_ == nullptr && errno == ENOMEM) {
-      return file_error("cannot write", ENOMEM);  // in place it might not stay whole
+      return file_error("cannot write", ENOMEM);  // in-place writing could leave a partial file
     }
     if (real_ != nullptr) target_ = real_;
     if ((is_new && how == FileWrite::Replace) || real_ != nullptr) {

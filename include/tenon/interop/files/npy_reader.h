@@ -28,7 +28,7 @@ enum class NpyMemory : uint8_t {
 
 namespace detail {
 
-/// Where the bytes of a .npy file come from.
+/// A source of a .npy file's bytes.
 class NpySource {
  public:
   /// `total` is the bytes of the whole; the array begins at `start`.
@@ -104,7 +104,7 @@ inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view&
   unsigned char preamble[kFileKindBytes];
   auto count = static_cast<size_t>(size < kNpyPreamble ? size : kNpyPreamble);
   TENON_TRY(source.read(0, preamble, count));
-  if (!begins_as_npy(preamble, count)) {  // as many as tell what it is
+  if (!begins_as_npy(preamble, count)) {  // enough to identify the format
     count = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
     TENON_TRY(source.read(0, preamble, count));
   }
@@ -185,7 +185,7 @@ inline Error describe_npy(NpySource& source, NpyDescription& out) {
   } else if (error == Error::NotSupported) {
     array.header = {};
     error = NpyParser(text, ScalarType::Byte).parse(array.header);
-    if (error == Error::NotSupported) return Error::Ok;  // objects, whose bytes nobody can use
+    if (error == Error::NotSupported) return Error::Ok;  // object arrays are not readable
   }
   TENON_TRY(error);
   TENON_TRY(find_npy_elements(source, array));

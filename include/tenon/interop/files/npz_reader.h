@@ -237,7 +237,7 @@ class ZipSource final : public NpySource {
     const uint64_t data = entry_.data;
     begin = is_stored ? static_cast<size_t>(data) : 0;
     size = begin + entry_.size;
-    // Deflate can make 1000 bytes of one: limits what a hostile archive's headers unpack to.
+    // Deflate can expand a byte to 1000: limits a hostile archive's headers.
     const uint64_t most = entry_.packed * kMostUnpacked + kShortText;
     if (!is_stored && most < most_text) most_text = static_cast<size_t>(most);
     // Without the header of zlib's own files.
@@ -247,7 +247,7 @@ class ZipSource final : public NpySource {
 
   Error read(size_t offset, void* out, size_t count) noexcept override {
     auto* bytes = static_cast<unsigned char*>(out);
-    // Some of the first bytes are asked for twice.
+    // The first bytes are read twice.
     for (; count != 0 && offset < at_ && offset < sizeof first_; --count)
       *bytes++ = first_[offset++];
     while (count != 0) {

@@ -23,7 +23,7 @@ inline Error append_json(std::string_view text, std::string& out) {
   return Error::Ok;
 }
 
-/// A tensor that is to be written.
+/// A tensor to write.
 struct SafeTensorsEntry {
   const NamedTensor* tensor;
   const SafeTensorsDtype* dtype;

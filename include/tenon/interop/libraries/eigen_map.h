@@ -31,7 +31,7 @@ constexpr ScalarType eigen_type() noexcept {
   return type;
 }
 
-/// What a Map is made of.
+/// A Map's arguments.
 template <class M>
 struct EigenMap : std::false_type {};
 template <class P, int kMapOptions, class S>
@@ -289,7 +289,7 @@ Map make_eigen_map(const EigenGrid& from) {
 }  // namespace detail
 
 /// A tensor of two dimensions and any strides, as a Map of a matrix: `as_eigen_map<float>(t)`. One
-/// dimension is a column. (Where Eigen asks for a vector, as rowwise() does, it is
+/// dimension is a column. (For Eigen's functions on vectors, such as rowwise(), use
 /// `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) T is const for a read-only tensor. Eigen does not
 /// vectorise such Maps: where rows are contiguous, as_eigen() with Eigen::OuterStride<> is faster.
 /// Ownership and errors: as_eigen()'s, but for strides.

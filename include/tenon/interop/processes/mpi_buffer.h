@@ -260,7 +260,7 @@ struct MpiBuffer : MpiElements {
     return describe(scalar_type, numel);
   }
 
-  /// The i-th element of contiguous ones.
+  /// The address of the i-th element; they are contiguous.
   void* at(int64_t i) const noexcept {
     return static_cast<char*>(data) + i * static_cast<int64_t>(elementSize(scalar_type));
   }

@@ -46,7 +46,7 @@ inline AOTITorchError define_stable(TorchLibraryHandle self, const char* schema)
     return Error::Ok;
   });
 }
-/// A kernel for another device is none here.
+/// Ignores kernels for other devices.
 inline AOTITorchError implement_stable(TorchLibraryHandle self, const char* name,
                                        StableKernel kernel) noexcept {
   return aoti_answer("torch_library_impl", [&] {
@@ -180,7 +180,7 @@ inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
   return give(try_unsqueeze(self, int_at(1)));
 }
 
-/// Calls an operator, of a library's or of torch's.
+/// Calls an operator of a library or of torch.
 inline AOTITorchError dispatch_stable(const char* name, const char* overload,
                                       StableIValue* stack) noexcept {
   return aoti_answer("torch_call_dispatcher", [&] {
