@@ -112,7 +112,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
   /// Allocations not recorded for lack of memory: only the counts above include them.
   int64_t untracked_count() const noexcept { return read(untracked_); }
-  /// Events that found no room on the timeline.
+  /// Events dropped since the timeline was full.
   int64_t dropped_events() const noexcept { return read(dropped_); }
 
   /// The counts under each tag, in the order of their first use, "" first.

@@ -153,8 +153,8 @@ class Tensor : public TensorMetadata<Tensor> {
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
-  /// Whether both describe the same memory: they share the impl, or are views of one. Pointers are
-  /// not compared: two tensors over one pointer of the caller's are not aliases, as in ATen.
+  /// Whether both share an impl, or are views of one. Does not compare pointers: two tensors over
+  /// one foreign pointer are not aliases, as in ATen.
   bool is_alias_of(const Tensor& other) const noexcept {
     return defined() && other.defined() && memory_base() == other.memory_base();
   }

@@ -112,7 +112,7 @@ TENON_VIEW(transpose, (detail::ConstTensorArg t, int64_t dim0, int64_t dim1), tr
 /// Source: at::permute.
 TENON_VIEW(permute, (detail::ConstTensorArg t, const Dims& dims), permute(dims))
 
-/// All dimensions but those of size 1; with `dim`, all but that one if its size is 1.
+/// Removes the dimensions of size 1; with `dim`, only that dimension, if its size is 1.
 ///
 /// Source: at::squeeze.
 TENON_VIEW(squeeze, (detail::ConstTensorArg t), squeeze())

@@ -155,13 +155,13 @@ class CudaStreams {
     TENON_TRY(gather());
     return each([&](cudaStream_t s) { return order(release_, s, *this); });
   }
-  /// Makes a stream of `other` wait for all of these, in a capture for the current one.
+  /// Makes a stream of `other` wait for all these streams, in a capture only for the current one.
   Error order_before(cudaStream_t to, const CudaStreams& other) noexcept {
     const Lock lock(mutex_);
     if (is_alone()) return order(current(), to, other);
     return each([&](cudaStream_t s) { return order(s, to, other); });
   }
-  /// Makes all of these, in a capture the current one, wait for a stream of `other`.
+  /// Makes all these streams, in a capture only the current one, wait for a stream of `other`.
   Error order_after(cudaStream_t from, CudaStreams& other) noexcept {
     const Lock lock(mutex_);
     if (is_alone()) return other.order(from, current(), *this);

@@ -83,7 +83,7 @@ struct NpyArray {
   Dims order;        // in which the elements are dense; empty for row-major
   size_t begin = 0;  // of the elements, in the whole
   size_t nbytes = 0;
-  /// Whether the elements may be used where they are, if that is memory.
+  /// Whether elements in memory can be used in place.
   bool is_usable() const noexcept {
     return !header.swapped && begin % number_size(header.type) == 0 && nbytes != 0;
   }

@@ -64,7 +64,7 @@ inline ScalarType type_of_python_name(std::string_view name) noexcept {
   return ScalarType::Undefined;
 }
 
-/// The type that has this number in PyTorch, as here; Undefined for one that tenon does not have.
+/// The type of PyTorch's number, which is tenon's too; Undefined if tenon lacks it.
 inline ScalarType type_of_torch_number(int32_t number) noexcept {
   if (number < 0 || number > INT8_MAX) return ScalarType::Undefined;
   const auto type = static_cast<ScalarType>(number);

@@ -179,7 +179,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
       release.emplace(nullptr, PythonHold{object, nullptr, state.run});
       return Error::Ok;
     }
-    PyBuffer_Release(buffer);  // that of another object, which may have more to release
+    PyBuffer_Release(buffer);  // another object's: its exporter must release it
   }
   buffer = new (std::nothrow) Py_buffer;
   if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");

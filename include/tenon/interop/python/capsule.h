@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DLPack's capsules: to_capsule, from_capsule, and the method __dlpack__ of tenon.Tensor; and who
-// waits for whom when a device's memory goes to Python or comes from there.
+// DLPack's capsules: to_capsule, from_capsule, and the method __dlpack__ of tenon.Tensor; and the
+// order of streams when device memory goes to or comes from Python.
 #pragma once
 
 #include "tenon/interop/python/interpreter.h"  // Python.h first

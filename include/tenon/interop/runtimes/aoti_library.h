@@ -117,7 +117,7 @@ inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
   return Error::Ok;
 }
 
-/// The name of the file that an address is from; "" if that is not known.
+/// The file that an address belongs to; "" if unknown.
 inline const char* file_of(void* address) noexcept {
   Dl_info place;
   if (::dladdr(address, &place) == 0 || place.dli_fname == nullptr) return "";

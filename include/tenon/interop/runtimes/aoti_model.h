@@ -15,9 +15,9 @@
 TENON_BEGIN_NAMESPACE
 
 struct AotiOptions {
-  /// How many runs compute at once; others wait.
+  /// The number of concurrent runs; others wait.
   size_t num_models = 1;
-  /// Which of a package's models.
+  /// The model's name in the package.
   std::string model = "model";
   /// Whether an input of other strides than the model reads it by is copied. If not, it is an
   /// error, as it always is for an input that the model writes to.
@@ -25,8 +25,8 @@ struct AotiOptions {
   /// Whether tensors are row-major to the model where neither the package nor the library's source
   /// tells. If not, a run with such an input is an error.
   bool assume_row_major = false;
-  /// On how many threads the kernels of interop/aoti_onednn.h compute. 0: as many as the package
-  /// says, which examples/aoti/export.py writes, else OpenMP's.
+  /// The number of threads for the kernels of interop/aoti_onednn.h. 0: the package's, which
+  /// examples/aoti/export.py writes, else OpenMP's.
   int threads = 0;
 };
 

@@ -24,8 +24,8 @@ TENON_EXPORT inline dnnl::stream& onednn_stream() {
   return stream;
 }
 
-/// Has oneDNN compute on as many of OpenMP's threads as the model has, in a scope. OpenMP's
-/// functions are looked up, since programs need not be linked to it.
+/// In its scope oneDNN uses the model's number of OpenMP threads. Looks OpenMP's functions up by
+/// dlsym(): programs need not link to it.
 class OnednnThreads {
  public:
   OnednnThreads() noexcept {
