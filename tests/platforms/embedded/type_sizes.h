@@ -25,12 +25,12 @@ inline constexpr TypeSize kTypeSizes[] = {
     {"Tensor", sizeof(tenon::Tensor), 2 * sizeof(void*)},
     {"TensorPtr", sizeof(tenon::TensorPtr), sizeof(void*)},
     {"TensorImpl", sizeof(tenon::TensorImpl), TENON_BARE_METAL ? 152 : either(184, 256)},
-    {"Dims", sizeof(tenon::Dims), 8 * TENON_INLINE_DIMS + 8},
+    {"Dims", sizeof(tenon::Dims), 8 * TENON_INLINE_DIMS + either(8, 16)},
     {"Deleter", sizeof(tenon::Deleter), either(24, 48)},
     {"EValue", sizeof(tenon::EValue), 8 + 2 * sizeof(void*)},
     {"TensorView", sizeof(tenon::TensorView), either(32, 56)},
     {"Scalar", sizeof(tenon::Scalar), 32},
-    {"Blob", sizeof(tenon::Blob), TENON_BARE_METAL ? 120 : either(152, 168)},
+    {"Blob", sizeof(tenon::Blob), TENON_BARE_METAL ? 120 : either(152, 184)},
 };
 
 }  // namespace tests
