@@ -54,8 +54,8 @@ constexpr const char* toString(Error error) noexcept {
       error <= Error::Internal ? n : 11);
 }
 
-/// Without exceptions, called with the error and its message before the program ends by abort(), on
-/// bare metal by __builtin_trap(), which with TENON_PORTABLE is abort() too. In every build it is
+/// Without exceptions, called with the error and its message before the program ends. It ends by
+/// abort(); on bare metal by __builtin_trap(), unless TENON_PORTABLE is set. In every build it is
 /// also called for misuse found where nothing can be thrown, such as in a destructor.
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
@@ -225,7 +225,7 @@ template <class... Parts>
   raise_message(error, last_error_message());
 }
 
-/// Raises an inner function's error, which is not Ok, under the public function's name.
+/// Raises an inner function's error under the public function's name, unless it is Ok.
 inline void raise_if(const char* function, Error error) {
   if (error != Error::Ok) {
     error = add_context(function, error);

@@ -90,7 +90,8 @@ void append(Message& out, T value) noexcept {
   }
 }
 
-/// Up to six digits after the point, or an exponent: enough to recognise a value in an error text.
+/// Up to six digits after the point; very large and very small values have an exponent as well.
+/// Enough to recognise a value in an error text.
 inline void append(Message& out, double value) noexcept {
   if (is_nan(value)) return out.put("nan");
   if (value < 0) {
@@ -166,6 +167,7 @@ TENON_ALWAYS_INLINE auto part(const T& value) noexcept {
     return static_cast<size_t>(value);
   }
 }
+/// What is passed: the part, or the address of an OtherPart, which lives until the call ends.
 template <class T>
 TENON_ALWAYS_INLINE T pass(const T& made) noexcept {
   return made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library's two modes, plain and ATen: below tensor/handle.h, only this file depends on them.
+// The library's two modes, plain and ATen. Below tensor/tensor.h only this file depends on them.
 //
 // tenon has its own Half, BFloat16, Float8_*, complex, ScalarType and Scalar. In plain mode they
 // are public. In ATen mode the public types are c10's, with the same bytes and numbers, and tenon's

@@ -48,12 +48,12 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) 
   return static_cast<double>(value);
 }
 
-/// Constants of a format, whose sign bit is `sign_bit`, for the conversions.
+/// The constants that encode() and decode() need for a format.
 struct SmallFloatCode {
   int shift;  ///< from a code's bits to a float's
   int sign_shift;
   uint32_t sign_bit;
-  uint32_t rebias;     ///< between the exponents, as a float's bits
+  uint32_t rebias;     ///< 127 - bias, shifted to a float's exponent
   uint32_t unit;       ///< the smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits
   uint32_t overflow;   ///< the code after the largest finite value: infinity, if the format has one
   uint32_t nan;        ///< the code of values that the format cannot hold

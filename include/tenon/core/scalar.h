@@ -210,7 +210,7 @@ class Scalar {
   Kind kind_;
   uint64_t bits_ = 0;  // Bool, Signed, Unsigned
   double real_ = 0;    // Double, Pair
-  double imag_ = 0;    // Pair, of a complex number
+  double imag_ = 0;    // the imaginary part of a Pair
 };
 
 TENON_END_OWN

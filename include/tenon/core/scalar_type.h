@@ -234,7 +234,7 @@ namespace detail {
 #define TENON_DETAIL_TYPE(cpp_type, name) own::ScalarType::name,
 inline constexpr own::ScalarType kScalarTypes[] = {TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TYPE)};
 #undef TENON_DETAIL_TYPE
-/// The number of another library's element type.
+/// The type's index in kScalarTypes; for any other value, how many types there are.
 constexpr size_t row_of(own::ScalarType type) noexcept {
   size_t row = 0;
   while (row < sizeof kScalarTypes && kScalarTypes[row] != type) ++row;

@@ -45,7 +45,7 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
-/// Ownership: refers to the list or range during the call, so a named TensorList cannot be passed.
+/// Ownership: refers to the list or range during the call, so a named TensorArgs cannot be passed.
 /// A brace list keeps its tensors. A backend's code may drop a range's tensors, and change its
 /// length if it has random access. Allocates nothing.
 class TensorArgs {

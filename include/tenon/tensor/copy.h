@@ -366,8 +366,7 @@ CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Check
 
 /// Writes a value to all elements. It must fit the dtype.
 ///
-/// Errors: as copy_()'s of the destination; InvalidType and InvalidArgument as full()'s of the
-/// value.
+/// Errors: copy_()'s for the destination; full()'s InvalidType and InvalidArgument for the value.
 /// Source: at::Tensor::fill_, where values that do not fit wrap.
 template <class = void>
 [[nodiscard]] Error fill_(TensorArg tensor, const Scalar& value) noexcept {

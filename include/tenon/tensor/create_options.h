@@ -98,7 +98,7 @@ struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option gives the type
-  Device device;                   // of existing memory
+  Device device;                   // where existing memory is; new memory ignores it
   Backend* requested = nullptr;    // the backend option; may be the host's heap
   Backend* backend = nullptr;      // allocates memory and metadata; null: heap
   Generator* generator = nullptr;  // null for the thread's default

@@ -97,7 +97,7 @@ namespace detail {
 namespace range_access {
 using std::begin;
 using std::end;
-// The overload for members, preferred for 0.
+// Both are called with 0, an int: so members are preferred.
 template <class C>
 constexpr auto find_first(C& range, int) -> decltype(range.begin()) {
   return range.begin();

@@ -142,8 +142,9 @@ struct LongFraction {
 };
 
 /// Prints a finite number with as few digits after the point as identify it among those of its
-/// type, but at least `least` and at most the column's precision. They are the nearest, but for a
-/// power of two, below which the step is half, where only rounding up gives one that identifies it.
+/// type, but at least `least` and at most the column's precision. They are the nearest such digits,
+/// with one exception: below a power of two the step is half as large, so only the digits rounded
+/// up may identify it.
 /// Source: Steele and White's Dragon4, as NumPy has it.
 TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, int least,
                                        FloatText& out) noexcept {

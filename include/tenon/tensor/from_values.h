@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors of values: a list's, a container's, or one; nested containers, such as
-// std::vector<std::vector<float>>, and arrays, such as float[2][3].
+// Tensors made of one value, a list, a container, nested containers
+// (std::vector<std::vector<float>>) or an array (float[2][3]).
 #pragma once
 
 #include <type_traits>
@@ -43,7 +43,7 @@ using IfNested =
                          (std::is_array_v<C> ? !std::is_same_v<RowOf<C>, char> : !is_row_v<C>),
                      int>;
 
-/// Appends the sizes of `rows`, at nesting depth `at`, and of its rows.
+/// Appends the sizes of `rows`, which is the row at index `at`, and of its rows.
 /// Errors: InvalidArgument for rows of different lengths, OutOfMemory.
 template <class Rows>
 Error add_row_sizes(const Rows& rows, const Dims& at, Dims& sizes) {

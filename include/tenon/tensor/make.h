@@ -2,7 +2,8 @@
 // How a tensor is made. The public overload reads its options into CreateOptions. Then one function
 // makes a NewTensor, an unshared impl:
 //
-// - over memory that exists: borrow(). It makes the impl, and moves sizes, data and deleter there.
+// - over memory that exists: borrow(). It makes the impl, writes the layout there, and moves the
+//   deleter there.
 // - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls check_shape(),
 //   which says how many elements there are, and make_owned(), which allocates them together with
 //   the impl. Then it writes the elements.

@@ -24,7 +24,7 @@ using NewTensor = TensorImplPtr;
 
 /// Makes an impl, after the seat of its first handle, in the memory of `metadata_backend`, or on
 /// the heap if that is null; in ATen mode on the heap without a seat. `room` more bytes for
-/// elements follow in the block. `tensor` must be null.
+/// elements follow in the block. `new_tensor` must be null.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
                                       BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
@@ -92,7 +92,8 @@ class MemoryHold {
   // For imports of tenon's exports, so that a round trip adds no owner. Not in ATen mode, where a
   // tensor is not the impl.
 
-  /// Makes `tensor` the held tensor, if it still matches the description.
+  /// Makes `new_tensor` another reference to the held tensor, if that still matches the
+  /// description.
   bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
              ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
              NewTensor& new_tensor) const noexcept {
@@ -107,8 +108,8 @@ class MemoryHold {
     return is_alike;
   }
   /// Makes `made` a view of the held memory and empties this hold. Returns false and changes
-  /// nothing if the held tensor can grow, or `made`'s memory is not the held one: the user may have
-  /// edited a blob or a struct.
+  /// nothing if `made` can grow, or if its memory is not the held one: the user may have edited a
+  /// blob or a struct.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();

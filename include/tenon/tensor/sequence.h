@@ -93,7 +93,7 @@ template <class Number>
 void store_range(ScalarType type, void* out, Number start, Number step, int64_t count) noexcept {
   constexpr auto kMost = static_cast<Number>(int64_t{1} << 52);
   const Number last = sequence_value(start, step, count - 1);
-  // Integers that double holds are rounded once, too.
+  // Integers within ±2^52 are exact in double, so they too are rounded only once, to float.
   const bool is_exact = start > -kMost && start < kMost && last > -kMost && last < kMost;
   if (type == ScalarType::Float && (std::is_same_v<Number, double> || is_exact)) {
     return write_range<float>(out, static_cast<double>(start), static_cast<double>(step), count);

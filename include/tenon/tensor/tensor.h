@@ -91,16 +91,16 @@ class Tensor : public TensorMetadata<Tensor> {
   void* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("data_ptr", get("data_ptr"));
   }
-  /// mutable_data_ptr<T>(), or for a const T const_data_ptr<T>().
+  /// For a const T const_data_ptr<T>(), else mutable_data_ptr<T>().
   template <class T>
   T* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<T>("data_ptr", get("data_ptr"));
   }
 
   /// ExecuTorch's member: rebinds any tensor. set_data(tensor, data) rebinds borrowed ones only.
-  /// Ownership: borrows `data`, which holds at least what the shape reaches, for a DYNAMIC_BOUND
-  /// tensor the shape at creation. The old memory is released with the tensor, by its deleter and
-  /// with that deleter's own pointer.
+  /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
+  /// DYNAMIC_BOUND tensor, those of its shape at creation. The old memory is released with the
+  /// tensor, by its deleter and with that deleter's own pointer.
   /// Errors: InvalidState for an undefined or a deallocated tensor.
   void set_data(void* data) const {
     detail::raise_if("set_data", detail::check_not_deallocated(get("set_data"), "the tensor"));

@@ -40,8 +40,8 @@ struct ImplFields : TensorFields {
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
-/// For a deallocated tensor: data in the metadata's block stays allocated, but is marked as free.
-/// inline_room() rounds up to 8 bytes.
+/// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
+/// as free. The last 8 bytes are marked whole: inline_room() has allocated the rest of them.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
       tensor.data == nullptr) {
@@ -195,7 +195,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   /// Binds memory to a placeholder, or rebinds a borrowed tensor, as memory planners do. nullptr
   /// makes it a placeholder. Existing views keep the old memory.
-  /// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
+  /// Ownership: borrows `data`, which holds at least the elements that the shape at creation
+  /// reaches.
   /// Errors: InvalidState for a tensor whose memory is not the caller's.
   void set_data(void* data) {
     detail::raise_if("set_data", detail::check_can_bind(fields_));
@@ -249,7 +250,7 @@ inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(int);
 template <class T>
 inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
 
-/// The offset of the T in its node.
+/// The address of the T in its node.
 template <class T>
 inline void* place_in(void* node) noexcept {
   static_assert(alignof(T) <= kMetadataHeader);

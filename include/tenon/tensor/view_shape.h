@@ -392,7 +392,7 @@ class ViewShape {
     return Error::Ok;
   }
 
-  /// Counts in elements of another size.
+  /// Converts sizes and strides to elements of `new_size` bytes.
   Error rescale(int64_t old_size, int64_t new_size) noexcept {
     if (rank() == 0) {
       return fail(Error::InvalidArgument, "an element of ", old_size, " bytes does not become ",
