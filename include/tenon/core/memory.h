@@ -194,11 +194,6 @@ class AtomicValue {
  public:
   T get() const noexcept { return value_.load(std::memory_order_acquire); }
   void set(T value) noexcept { value_.store(value, std::memory_order_release); }
-  /// Sets the value if it is T().
-  void set_first(T value) noexcept {
-    T unset = T();
-    value_.compare_exchange_strong(unset, value);
-  }
 
  private:
   std::atomic<T> value_{T()};
@@ -244,9 +239,6 @@ class AtomicValue {
  public:
   T get() const noexcept { return value_; }
   void set(T value) noexcept { value_ = value; }
-  void set_first(T value) noexcept {
-    if (value_ == T()) value_ = value;
-  }
 
  private:
   T value_ = T();

@@ -23,15 +23,6 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error copy_to_new(const TensorFields& made,
   }
   return copy(out, source, mode, cast);
 }
-/// copy_to_new() for host memory; one block copy if the source is dense and of the same type.
-TENON_TEMPLATE_INLINE Error copy_on_heap(const TensorFields& made, const TensorFields& from,
-                                         CastMode mode, CastFunction cast) noexcept {
-  if (made.type != from.type || !from.layout.is_dense() || from.layout.numel == 0) {
-    return copy_to_new(made, from, mode, cast);
-  }
-  move_dense(made.data, from.data, from.nbytes());  // same layout as the source
-  return Error::Ok;
-}
 
 /// Makes a clone to or from a backend's memory. The backend's code may resize or deallocate the
 /// source while it allocates, not while it copies.
@@ -57,7 +48,7 @@ TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& fr
                                                           Backend*& backend) noexcept {
   if (same_device && requested == nullptr && from.data_backend == nullptr &&
       from.is_host_accessible() && find_backend(from.device) == nullptr) {
-    return fail(Error::NotSupported, "the source tensor", " is on ", from.device,
+    return fail(Error::NotSupported, "the source tensor is on ", from.device,
                 ", which has no backend; host_backend() clones to cpu");
   }
   TENON_TRY(find_backend_like(from, requested, backend));
@@ -117,7 +108,11 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   const ShapeArg shape(is_dense ? from.layout : nested);
   TENON_TRY(check_shape(shape, opts));
   Error error = make_owned(shape, opts, false, tensor);
-  if (error == Error::Ok) error = copy_on_heap(fields(tensor), from, mode, casting.cast);
+  if (error == Error::Ok && is_dense && opts.type == from.type && from.layout.numel != 0) {
+    move_dense(fields(tensor).data, from.data, from.nbytes());  // same layout as the source
+  } else if (error == Error::Ok) {
+    error = copy_to_new(fields(tensor), from, mode, casting.cast);
+  }
   clear_after_baseline();  // GCC omits it at -Og after copying the layout
   return error;
 }

@@ -263,9 +263,8 @@ TENON_TEMPLATE_INLINE Error fill_with(const TensorArg& tensor, const Scalar& val
 TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
   HeldLocation out;
   TENON_TRY(find_destination(tensor, "the tensor", out));
-  constexpr unsigned char element[16] = {};  // all zero bits are zero in every type
   TENON_TRY(out.keep_while_asking(tensor, false));
-  return fill_constant(fields(tensor), out, element);
+  return fill_constant(fields(tensor), out, kZeroElement);
 }
 
 /// Makes a row-major copy by the source's backend, whose code may drop the handle or change the

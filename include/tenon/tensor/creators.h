@@ -25,9 +25,9 @@ TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend*
   }
   TENON_TRY(find_data_backend(from, "the source tensor", backend));
   if (backend != nullptr || from.device.is_cpu() || from.is_meta()) return Error::Ok;
+  if (!from.is_host_accessible()) return find_registered(from.device, "the source tensor", backend);
   backend = find_backend(from.device);
-  if (backend != nullptr || from.is_host_accessible()) return Error::Ok;
-  return find_registered(from.device, "the source tensor", backend);
+  return Error::Ok;
 }
 
 /// A tensor without data like `from`, on its device.
@@ -58,6 +58,16 @@ TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& op
   is_placeholder = from.is_meta() && from.data_backend == nullptr && opts.requested == nullptr;
   opts.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
+}
+
+/// Begins a tensor like `source`: finds its layout, or makes `placeholder` and that is all.
+TENON_TEMPLATE_INLINE Error begin_like(const TensorArg& source, CreateOptions& opts, Layout& layout,
+                                       NewTensor& placeholder) noexcept {
+  bool is_placeholder = false;
+  TENON_TRY(plan_like(source, opts, is_placeholder));
+  const TensorFields& from = fields(source);
+  return is_placeholder ? make_placeholder(from, opts, placeholder)
+                        : lay_out_like(from.layout, layout);
 }
 
 inline constexpr unsigned char kZeroElement[16] = {};
@@ -181,19 +191,10 @@ struct LikeCreator {
   Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
     detail::NewTensor tensor;
-    bool is_placeholder = false;
-    Error error = detail::plan_like(source, opts, is_placeholder);
-    if (error == Error::Ok) {
-      const detail::TensorFields& from = detail::fields(source);
-      Layout layout;
-      if (is_placeholder) {
-        error = detail::make_placeholder(from, opts, tensor);
-      } else {
-        error = detail::lay_out_like(from.layout, layout);
-        if (error == Error::Ok) {
-          error = Elements::template make<false>(layout, opts, tensor, value...);
-        }
-      }
+    Layout layout;
+    Error error = detail::begin_like(source, opts, layout, tensor);
+    if (error == Error::Ok && tensor == nullptr) {
+      error = Elements::template make<false>(layout, opts, tensor, value...);
     }
     return detail::return_to_user<Out>(function, error, tensor, opts.backend);
   }

@@ -2,8 +2,6 @@
 // TensorFields: a tensor's metadata in both modes, and its checks.
 #pragma once
 
-#include <new>
-
 #include "tenon/backend/backend.h"
 
 TENON_BEGIN_NAMESPACE
@@ -52,10 +50,6 @@ struct TensorFields {
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
-  /// Sets the first deleter. Constructed: assignment would check for an old deleter.
-  void set_layout(Layout&& made) noexcept {
-    ::new (static_cast<void*>(&layout)) Layout(std::move(made));
-  }
   /// Derives the other fields from layout, data and type.
   void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
@@ -142,7 +136,7 @@ TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
                                        CastMode mode = CastMode::Checked) noexcept {
   if (mode == CastMode::Checked && canCast(from, to)) return Error::Ok;
   TENON_TRY(check_type(to));
-  if (mode != CastMode::Checked || from == to) return Error::Ok;
+  if (mode != CastMode::Checked) return Error::Ok;
   return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
               " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
 }

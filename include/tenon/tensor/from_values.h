@@ -114,7 +114,7 @@ struct NestedValues {
     if (buffer == nullptr) {
       return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " to keep ", count, " values");
     }
-    deleter = Deleter(buffer, &heap_release);
+    deleter.own_block(buffer);
     T* out = buffer;
     copy_rows(rows, out, buffer + count);
     values = Span<const T>(buffer, static_cast<size_t>(out - buffer));

@@ -269,10 +269,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
   release.own_block(nullptr, *state, 0);
   set_data_backend(*state, made);
   made.deleter = chain(std::move(made.deleter), std::move(release));
-  if (made.deleter.error() != Error::Ok) {
-    return fail_no_memory("the deleter");
-  }
-  return Error::Ok;
+  return made.deleter.error() == Error::Ok ? Error::Ok : fail_no_memory("the deleter");
 }
 
 /// Has borrowed memory checked by the backend registered for its device.

@@ -228,18 +228,12 @@ struct RandomLike {
   Out operator()(detail::ConstTensorArg source, Arguments... arguments,
                  Options&&... options) const {
     detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
-    bool is_placeholder = false;
-    const Error error = detail::plan_like(source, opts, is_placeholder);
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-    const detail::TensorFields& from = detail::fields(source);
-    if (is_placeholder) {
-      detail::NewTensor tensor;
-      const Error failed = detail::make_placeholder(from, opts, tensor);
-      return detail::return_to_user<Out>(function, failed, tensor);
-    }
+    detail::NewTensor placeholder;
     Layout layout;
-    const Error failed = detail::lay_out_like(from.layout, layout);
-    if (failed != Error::Ok) return detail::return_to_user<Out>(function, failed);
+    const Error error = detail::begin_like(source, opts, layout, placeholder);
+    if (error != Error::Ok || placeholder != nullptr) {
+      return detail::return_to_user<Out>(function, error, placeholder);
+    }
     return detail::make_random<Out, Kind>(function, layout, false, opts, arguments...);
   }
 };

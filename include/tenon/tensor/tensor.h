@@ -171,18 +171,12 @@ class Tensor : public TensorMetadata<Tensor> {
       detail::raise(Error::OutOfMemory, "Tensor: " TENON_OUT_OF_MEMORY " for a handle");
     return p;
   }
-  static void* operator new(size_t size, detail::BackendState* metadata_backend) noexcept {
-    return detail::allocate_metadata(size, metadata_backend);
-  }
   static void* operator new(size_t, void* place) noexcept { return place; }
   static void operator delete(void* p) noexcept {
     if (p != nullptr) detail::mark_free(p, sizeof(Tensor));
     detail::release_metadata(p);
   }
   static void operator delete(void* p, const std::nothrow_t&) noexcept {
-    detail::release_metadata(p);
-  }
-  static void operator delete(void* p, detail::BackendState*) noexcept {
     detail::release_metadata(p);
   }
   static void operator delete(void*, void*) noexcept {}
@@ -254,8 +248,6 @@ class TensorArg {
   TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor.get()) {}
 
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
-  /// The impl of a defined tensor.
-  TensorImpl& impl() const noexcept { return *tensor_->unsafeGetTensorImpl(); }
   /// The handle; not for a null TensorPtr.
   const Tensor& tensor() const noexcept { return *tensor_; }
 

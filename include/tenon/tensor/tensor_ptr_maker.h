@@ -81,23 +81,19 @@ class TensorPtrMaker {
   }
 
   /// Errors: those of make_tensor_ptr.
-  TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>("for_blob"); }
-  TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && {
-    return make<TensorImplPtr>("for_blob");
-  }
-  TENON_TEMPLATE_INLINE Tensor make_tensor() && { return make<Tensor>("for_blob"); }
+  TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>(); }
+  TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>(); }
+  TENON_TEMPLATE_INLINE Tensor make_tensor() && { return make<Tensor>(); }
   TENON_TEMPLATE_INLINE Result<TensorPtr> try_make_tensor_ptr() && {
-    return make<Result<TensorPtr>>("for_blob");
+    return make<Result<TensorPtr>>();
   }
   TENON_TEMPLATE_INLINE Result<TensorImplPtr> try_make_tensor_impl_ptr() && {
-    return make<Result<TensorImplPtr>>("for_blob");
+    return make<Result<TensorImplPtr>>();
   }
-  TENON_TEMPLATE_INLINE Result<Tensor> try_make_tensor() && {
-    return make<Result<Tensor>>("for_blob");
-  }
+  TENON_TEMPLATE_INLINE Result<Tensor> try_make_tensor() && { return make<Result<Tensor>>(); }
   template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
   operator Out() && {
-    return make<Out>("for_blob");
+    return make<Out>();
   }
 
  private:
@@ -114,10 +110,10 @@ class TensorPtrMaker {
   }
 
   template <class Out>
-  Out make(const char* function) {
+  Out make() {
     detail::NewTensor tensor;
     const Error error = make(tensor);
-    return detail::return_to_user<Out>(function, error, tensor);
+    return detail::return_to_user<Out>("for_blob", error, tensor);
   }
   TENON_TEMPLATE_INLINE Error make(detail::NewTensor& tensor) noexcept {
     if (deleters_ > 1) {
@@ -125,7 +121,7 @@ class TensorPtrMaker {
                           " times; memory is released once");
     }
     if (error_ != Error::Ok || release_.error() != Error::Ok) {
-      return detail::fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the deleter or owner");
+      return detail::fail_no_memory("the deleter or owner");
     }
     opts_.choose_backend();
     if (opts_.requested != nullptr) opts_.device = opts_.requested->device();

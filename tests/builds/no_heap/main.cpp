@@ -41,9 +41,6 @@ static void check_counts() {
   count.add();
   CHECK(count.get() == 2 && count.remove() == 1 && count.remove() == 0 && !count.any());
   detail::AtomicValue<int> value;
-  value.set_first(3);
-  value.set_first(4);
-  CHECK(value.get() == 3);
   value.set(5);
   CHECK(value.get() == 5);
 }

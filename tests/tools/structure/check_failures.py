@@ -89,7 +89,7 @@ NOT_FAILING = {
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::data TensorAccessor::operator() TensorAccessor::operator[]
         TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
-         TensorArg::defined TensorArg::impl TensorArg::tensor TensorArgs::for_each
+         TensorArg::defined TensorArg::tensor TensorArgs::for_each
          TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
          TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
          TensorMetadata::device_type TensorMetadata::dim TensorMetadata::dim_order
