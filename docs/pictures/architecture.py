@@ -29,7 +29,7 @@ WAYS = [
     ("make_tensor_ptr({2, 3}, {1, …})", "#a8501a", [
         (1, "read_npy"), (3, "from_binary")], [
         (CALL, 0, 0, "1  the overload: options\ninto CreateOptions"),
-        (CORE, 0, 0, "2  check_shape(): how many\nelements the sizes need"),
+        (CORE, 0, 0, "2  count_elements(): how many\nelements the sizes need"),
         (MAKE, 0, 0, "3  check_values(): as many?"),
         (MAKE, 1, 0, "4  make_owned(): memory, impl\nand shape"),
         (KERNEL, 0, 0, "5  converts and writes\nthe elements"),

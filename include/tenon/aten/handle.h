@@ -302,10 +302,10 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   if (ImplFields* const kept = fields_behind(storage)) {
     // Keeps the impl, which belongs to the library that made the tensor: this one may be closed.
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
-    released.fill(std::move(kept->deleter));
+    released.take(std::move(kept->deleter));
     kept->data = memory.data;
     kept->readonly = false;  // owned now: no copy on write
-    kept->deleter.fill(std::move(memory.release));
+    kept->deleter.take(std::move(memory.release));
     static_cast<void>(storage.set_data_ptr({kept->data, kept, release_impl(), storage.device()})
                           .release_context());
   } else {
@@ -314,7 +314,7 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
     ImplFields& made = fields(new_tensor);
     made.data = memory.data;
     made.data_backend = tensor.data_backend;
-    made.deleter.fill(std::move(memory.release));
+    made.deleter.take(std::move(memory.release));
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
     old = storage.set_data_ptr(release_with_impl(std::move(new_tensor), storage.device()));
   }

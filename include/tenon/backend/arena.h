@@ -47,7 +47,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   // it too: hence TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // Rounding up a larger size would overflow.
-    if (nbytes > capacity()) return fail_memory(nbytes, alignment);
+    if (nbytes > capacity()) return fail_no_memory(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
@@ -61,7 +61,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     }
     const auto left = static_cast<size_t>(end_ - top_);
     const size_t padding = (uintptr_t{0} - reinterpret_cast<uintptr_t>(top_)) & (alignment - 1);
-    if (size > left || padding > left - size) return fail_memory(nbytes, alignment);
+    if (size > left || padding > left - size) return fail_no_memory(nbytes, alignment);
     char* const p = top_ + padding;
     if (padding != 0) holes_ = ::new (top_) Hole{holes_, p};
     top_ = p + size;
@@ -148,7 +148,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
     detail::mark_free(first_, capacity());
   }
 
-  void* fail_memory(size_t nbytes, size_t alignment) const noexcept {
+  void* fail_no_memory(size_t nbytes, size_t alignment) const noexcept {
     static_cast<void>(
         detail::fail(Error::OutOfMemory, capacity() - used(), " of ", capacity(),
                      " bytes are free, ", nbytes, " are needed, at a multiple of ", alignment,

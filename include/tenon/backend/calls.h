@@ -126,7 +126,7 @@ inline Error download(Backend& backend, void* dst, const void* src, size_t nbyte
 
 // --- Memory of a backend ------------------------------------------------------------------------
 
-inline Error fail_memory(Backend& backend, size_t nbytes) noexcept {
+inline Error fail_no_memory(Backend& backend, size_t nbytes) noexcept {
   const LastError& last = last_error();  // allocate() returns no error code
   const char* const text = last.is_taken ? "" : last.text;
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
@@ -137,7 +137,7 @@ inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   const ErrorTextGuard guard;
   void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (data != nullptr) backend.deallocate(data, nbytes);
-  return fail_memory(backend, nbytes);
+  return fail_no_memory(backend, nbytes);
 }
 
 /// Deallocates memory. If the backend is gone, its library may be closed, so only the count is
@@ -233,7 +233,7 @@ inline BackendState* state_of(Backend& backend) noexcept {
   return state;
 }
 /// The backend for the metadata of tensors and modules made with a backend; null for the heap.
-inline BackendState* metadata_backend_of(Backend* backend) noexcept {
+inline BackendState* metadata_backend_for(Backend* backend) noexcept {
   BackendState* const state = backend == nullptr ? nullptr : state_of(*backend);
   return state != nullptr && state->is_alive() ? state->metadata_backend : nullptr;
 }
@@ -271,7 +271,7 @@ struct MemoryState : BackendState {
     }
     const ErrorTextGuard guard;
     if (nbytes != 0) data = backend->allocate(nbytes, alignment);
-    if (data == nullptr && nbytes != 0) return fail_memory(*backend, nbytes);
+    if (data == nullptr && nbytes != 0) return fail_no_memory(*backend, nbytes);
     guard.put_back();
     add();
     return Error::Ok;

@@ -37,15 +37,15 @@ namespace detail {
 /// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
 /// `fits` and is stored as INT64_MIN, not as -1, which would mean something.
 struct DimArg {
-  template <class Integer, std::enable_if_t<is_number_v<Integer>, int> = 0>
+  template <class Integer, std::enable_if_t<is_integer_v<Integer>, int> = 0>
   constexpr DimArg(Integer i) noexcept
       : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
   template <class E, class Integer = std::underlying_type_t<E>,
-            std::enable_if_t<std::is_convertible_v<E, Integer> && is_number_v<Integer>, int> = 0>
+            std::enable_if_t<std::is_convertible_v<E, Integer> && is_integer_v<Integer>, int> = 0>
   constexpr DimArg(E enumerator) noexcept : DimArg(static_cast<Integer>(enumerator)) {}
-  template <class Integer, Integer kValue, std::enable_if_t<is_number_v<Integer>, int> = 0>
+  template <class Integer, Integer kValue, std::enable_if_t<is_integer_v<Integer>, int> = 0>
   constexpr DimArg(std::integral_constant<Integer, kValue>) noexcept : DimArg(kValue) {}
   constexpr operator int64_t() const noexcept { return value; }
   int64_t value;

@@ -113,7 +113,7 @@ struct SmallFloatFormat {
                                                                            : sign_bit;
   static constexpr uint32_t nan =
       kSpecials == Specials::Ieee ? top_exponent | (1u << (kMantissaBits - 1)) : overflow;
-  static constexpr bool is_half_float = kBias == 127;  // BFloat16: a float's upper half
+  static constexpr bool is_upper_half_of_float = kBias == 127;  // BFloat16: a float's upper half
 
   static TENON_HOST_DEVICE constexpr SmallFloatCode code() noexcept {
     return {23 - kMantissaBits,
@@ -129,7 +129,7 @@ struct SmallFloatFormat {
             kSpecials != Specials::UnsignedZero ? ~0u : 0u};
   }
   static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
-    if constexpr (is_half_float) {  // cuts a NaN's bits that rounding could carry over
+    if constexpr (is_upper_half_of_float) {  // cuts a NaN's bits that rounding could carry over
       const uint32_t bits = float_bits(value);
       const uint32_t kept =
           if_greater(bits & 0x7fffffffu, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
@@ -140,7 +140,7 @@ struct SmallFloatFormat {
   }
   static TENON_HOST_DEVICE TENON_ALWAYS_INLINE TENON_CONSTEXPR_BITS float decode(
       Storage stored) noexcept {
-    if constexpr (is_half_float) {
+    if constexpr (is_upper_half_of_float) {
       const uint32_t bits = uint32_t{stored} << 16;
       return float_from_bits(bits | if_greater(bits & 0x7fffffffu, 0x7f800000u, 0x400000u, 0));
     } else {

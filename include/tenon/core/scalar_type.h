@@ -193,7 +193,7 @@ inline constexpr bool is_char_or_byte_v = std::is_same_v<T, char> || std::is_sam
 
 /// Whether Integer is an integer type, but neither bool nor a character type.
 template <class Integer>
-inline constexpr bool is_number_v =
+inline constexpr bool is_integer_v =
     std::is_integral_v<Integer> && !std::is_same_v<Integer, bool> && is_element_v<Integer>;
 
 template <class T>

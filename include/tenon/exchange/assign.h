@@ -28,7 +28,7 @@ TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tens
                 " in the blob's sizes ", view.sizes, " and ", sizes[d], " in the tensor's ", sizes);
   }
   if (!blob.device.is_host_accessible()) {
-    TENON_TRY(find_backend_of(blob.device, "the blob", location));
+    TENON_TRY(set_location_backend(blob.device, "the blob", location));
   }
   if (tensor.layout.numel == 0) return Error::Ok;
   if (blob.data == nullptr) {

@@ -86,7 +86,7 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
   if (bytes == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
-  TENON_TRY(make_row_major(sizes, opts, false, new_tensor));
+  TENON_TRY(make_owned_row_major(sizes, opts, false, new_tensor));
   if (nbytes == 0) return Error::Ok;
   return fill_new(
       fields(new_tensor), numel, "from_binary",

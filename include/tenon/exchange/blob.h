@@ -168,7 +168,7 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
     if (error == Error::Ok && kept.share(blob.data, own_type(blob.dtype), blob.device, blob.sizes,
                                          blob.strides, opts.dynamism, blob.readonly, new_tensor)) {
       typename IsResult<Out>::Value handle;
-      error = make_handle(new_tensor, handle, metadata_backend_of(opts.backend));
+      error = make_handle(new_tensor, handle, metadata_backend_for(opts.backend));
       return return_to_user<Out>(function, error, std::move(handle));
     }
   }

@@ -136,7 +136,7 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
   Error error = find_backend_like(source, plan.target, copy.backend);
   Layout layout;
   if (error == Error::Ok) error = lay_out_like(source.layout, layout);
-  if (error == Error::Ok) error = check_shape(layout, copy);
+  if (error == Error::Ok) error = count_elements(layout, copy);
   if (error == Error::Ok) error = make_owned(layout, copy, false, new_tensor);
   if (error == Error::Ok) {
     error = copy_to_new(fields(new_tensor), source, CastMode::Checked, nullptr);
@@ -183,7 +183,7 @@ Out import_planned(const char* function, const DLPackContents& from, DLPackPlan&
   ImplFields& made = fields(plan.new_tensor);
   if (from.own == nullptr || !from.own->attach(made)) {
     made.ownership = Ownership::Adopted;
-    made.deleter.fill(std::move(release));
+    made.deleter.take(std::move(release));
   }
   return return_to_user<Out>(function, Error::Ok, plan.new_tensor);
 }

@@ -158,7 +158,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
   std::optional<Program> program_;
   detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
-      detail::metadata_backend_of(&memory_)};
+      detail::metadata_backend_for(&memory_)};
 };
 
 TENON_END_NAMESPACE

@@ -175,7 +175,7 @@ class SafeTensors {
       const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
       error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, new_tensor);
     } else {
-      error = detail::make_row_major(info.sizes, opts, false, new_tensor);
+      error = detail::make_owned_row_major(info.sizes, opts, false, new_tensor);
       if (error == Error::Ok) {
         detail::TensorFields& made = detail::fields(new_tensor);
         std::memcpy(made.data, bytes, made.nbytes());

@@ -179,10 +179,10 @@ class TENON_EXPORT FunctionModule final : public Module {
 
  public:
   /// Without methods, or with `forward`. Without specs nothing is checked.
-  FunctionModule() noexcept : functions_(detail::metadata_backend_of(nullptr)) {}
+  FunctionModule() noexcept : functions_(detail::metadata_backend_for(nullptr)) {}
   template <class B, IfBackend<B> = 0>
   explicit FunctionModule(B& memory) noexcept
-      : Module(&memory), functions_(detail::metadata_backend_of(&memory)) {}
+      : Module(&memory), functions_(detail::metadata_backend_for(&memory)) {}
   template <class F, IfCallable<F> = 0>
   explicit FunctionModule(F f) : FunctionModule() {
     add_forward(std::move(f));

@@ -38,7 +38,7 @@ inline Error check_tensors(const EValue& value) noexcept {
 /// A method's state in a module.
 struct Method {
   Method(Backend* memory, size_t number_) noexcept
-      : number(number_), metadata_backend(metadata_backend_of(memory)), outputs(memory) {}
+      : number(number_), metadata_backend(metadata_backend_for(memory)), outputs(memory) {}
 
   Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
     const size_t limit = known ? count : kMaxValues;
@@ -357,7 +357,7 @@ class TENON_EXPORT Module {
 
   Backend* memory_ = nullptr;
   bool loaded_ = false;
-  detail::StoredArray<detail::Stored<Method>> methods_{detail::metadata_backend_of(memory_)};
+  detail::StoredArray<detail::Stored<Method>> methods_{detail::metadata_backend_for(memory_)};
 };
 
 inline Error Module::find(std::string_view name, Method*& found) noexcept {

@@ -136,7 +136,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 /// Makes `kept` an unshared tensor of these sizes. Reuses the tensor if possible, else makes a new
 /// one with `shape`.
 inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noexcept {
-  const ArrayRef<int64_t> sizes = shape.list();
+  const ArrayRef<int64_t> sizes = shape.sizes_list();
   BackendState* const state =
       opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -151,7 +151,7 @@ inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noe
   }
   kept = Tensor();
   NewTensor new_tensor;
-  Error error = check_shape(shape, opts);
+  Error error = count_elements(shape, opts);
   if (error == Error::Ok) error = make_owned(shape, opts, false, new_tensor);
   if (error == Error::Ok) error = make_first_handle(new_tensor, kept);
   TENON_TRY(add_context_if("empty", error));
@@ -352,9 +352,9 @@ class Outputs {
   Backend* memory_;
   Error (*deliver_)(Outputs&) = nullptr;  // set with the first set output: else not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::metadata_backend_of(memory_)};  // of the last run
-  detail::StoredArray<Tensor> set_{detail::metadata_backend_of(memory_)};
-  detail::StoredArray<Tensor> own_{detail::metadata_backend_of(memory_)};  // by spec or copy
+  detail::StoredArray<EValue> values_{detail::metadata_backend_for(memory_)};  // of the last run
+  detail::StoredArray<Tensor> set_{detail::metadata_backend_for(memory_)};
+  detail::StoredArray<Tensor> own_{detail::metadata_backend_for(memory_)};  // by spec or copy
 };
 
 TENON_END_NAMESPACE

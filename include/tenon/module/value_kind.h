@@ -120,7 +120,7 @@ constexpr ValueKind kind_of() noexcept {
     return ValueKind::Tensor;
   if (std::is_same_v<T, bool>) return ValueKind::Bool;
   if (std::is_floating_point_v<T>) return ValueKind::Double;
-  if (is_number_v<T>) return ValueKind::Int;
+  if (is_integer_v<T>) return ValueKind::Int;
   if (std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
       std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>) {
     return ValueKind::String;
@@ -131,7 +131,7 @@ constexpr ValueKind kind_of() noexcept {
   }
   if (std::is_same_v<E, bool>) return ValueKind::BoolList;
   if (std::is_floating_point_v<E>) return ValueKind::DoubleList;
-  return is_number_v<E> ? ValueKind::IntList : ValueKind::None;
+  return is_integer_v<E> ? ValueKind::IntList : ValueKind::None;
 }
 
 /// Whether a T, or its pointee, converts to EValue.

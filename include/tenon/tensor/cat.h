@@ -324,7 +324,7 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
   Error error = plan_batch(dim, batch);
   CreateOptions opts(batch.type);
   if (error == Error::Ok) error = find_backend_like(fields(tensors[0]), nullptr, opts.backend);
-  if (error == Error::Ok) error = make_row_major(batch.sizes, opts, false, new_tensor);
+  if (error == Error::Ok) error = make_owned_row_major(batch.sizes, opts, false, new_tensor);
   if (error == Error::Ok) error = copy_batch(batch, locate_new(fields(new_tensor)));
   return return_to_user<Out>(function, error, new_tensor, opts.backend);
 }

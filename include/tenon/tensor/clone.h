@@ -34,7 +34,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   Layout layout;
   TENON_TRY(lay_out_like(fields(source).layout, layout));
-  TENON_TRY(check_shape(layout, opts));
+  TENON_TRY(count_elements(layout, opts));
   TENON_TRY(make_owned(layout, opts, false, tensor));
   const ConstTensorArg from(kept);  // its current shape
   MemoryHold hold;
@@ -72,9 +72,9 @@ struct Casting {
 };
 
 /// Completes the options of a clone; sets `is_placeholder` if the source is one.
-TENON_TEMPLATE_INLINE Error plan_clone(const TensorArg& source, CastMode mode,
-                                       const Casting& casting, bool same_device,
-                                       CreateOptions& opts, bool& is_placeholder) noexcept {
+TENON_TEMPLATE_INLINE Error complete_clone(const TensorArg& source, CastMode mode,
+                                           const Casting& casting, bool same_device,
+                                           CreateOptions& opts, bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   if (!opts.has_type) opts.type = from.type;
@@ -96,7 +96,7 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
                                        const Casting& casting, bool same_device,
                                        NewTensor& tensor) noexcept {
   bool is_placeholder = false;
-  TENON_TRY(plan_clone(source, mode, casting, same_device, opts, is_placeholder));
+  TENON_TRY(complete_clone(source, mode, casting, same_device, opts, is_placeholder));
   const TensorFields& from = fields(source);
   if (is_placeholder) return make_placeholder(from, opts, tensor);
   if (opts.backend != nullptr || from.data_backend != nullptr || !from.device.is_cpu()) {
@@ -106,7 +106,7 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   const bool is_dense = from.layout.is_dense();
   if (!is_dense) TENON_TRY(lay_out_like(from.layout, nested));
   const ShapeArg shape(is_dense ? from.layout : nested);
-  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(count_elements(shape, opts));
   Error error = make_owned(shape, opts, false, tensor);
   if (error == Error::Ok && is_dense && opts.type == from.type && from.layout.numel != 0) {
     move_dense(fields(tensor).data, from.data, from.nbytes());  // same layout as the source
@@ -178,7 +178,8 @@ constexpr const char* toString(Deallocation outcome) noexcept {
 namespace detail {
 
 /// The backend of a tensor's memory: the host's for the heap and for memory that the host reaches.
-TENON_TEMPLATE_INLINE Error find_backend_of(const TensorArg& tensor, Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_memory_backend(const TensorArg& tensor,
+                                                Backend*& backend) noexcept {
   TENON_TRY(check_metadata(tensor, "the tensor"));
   const TensorFields& t = fields(tensor);
   TENON_TRY(check_not_deallocated(t, "the tensor"));
@@ -211,7 +212,7 @@ TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend
 /// NotFound when none is registered.
 TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
   Backend* backend = nullptr;
-  detail::raise_if("backend_of", detail::find_backend_of(t, backend));
+  detail::raise_if("backend_of", detail::find_memory_backend(t, backend));
   return *backend;
 }
 

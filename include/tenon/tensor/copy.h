@@ -274,7 +274,7 @@ TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const Creat
   HeldLocation from;
   TENON_TRY(find_location(fields(source), "the source tensor", from));
   TENON_TRY(from.keep(source));
-  TENON_TRY(make_row_major(from.lists.sizes, opts, false, new_tensor));
+  TENON_TRY(make_owned_row_major(from.lists.sizes, opts, false, new_tensor));
   return copy(locate_new(fields(new_tensor)), from);
 }
 
@@ -288,7 +288,7 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   CreateOptions opts(ScalarType::Undefined);
   NewTensor new_tensor;
   bool is_placeholder = false;
-  Error error = plan_like(source, opts, is_placeholder);
+  Error error = complete_like(source, opts, is_placeholder);
   if (error == Error::Ok) {
     opts.dynamism = fields(source).dynamism;
     error = is_placeholder ? make_placeholder(fields(source), opts, new_tensor)

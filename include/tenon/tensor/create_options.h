@@ -102,7 +102,7 @@ struct CreateOptions {
   Backend* requested = nullptr;    // the backend option; may be the host's heap
   Backend* backend = nullptr;      // allocates memory and metadata; null: heap
   Generator* generator = nullptr;  // null for the thread's default
-  ptrdiff_t count = 1;             // elements to allocate, gaps included, as check_shape() says
+  ptrdiff_t count = 1;             // elements to allocate, gaps included, as count_elements() says
 
   /// Default options: on the heap, not the BackendScope's backend.
   explicit CreateOptions(ScalarType t,

@@ -49,8 +49,8 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
 
 /// Completes the options of a tensor like `source`: its type and backend, unless given. Sets
 /// `is_placeholder` if the source is on Meta without a backend.
-TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& opts,
-                                      bool& is_placeholder) noexcept {
+TENON_TEMPLATE_INLINE Error complete_like(const TensorArg& source, CreateOptions& opts,
+                                          bool& is_placeholder) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   // The option Undefined means the source's type too, as in ExecuTorch.
@@ -64,7 +64,7 @@ TENON_TEMPLATE_INLINE Error plan_like(const TensorArg& source, CreateOptions& op
 TENON_TEMPLATE_INLINE Error begin_like(const TensorArg& source, CreateOptions& opts, Layout& layout,
                                        NewTensor& placeholder) noexcept {
   bool is_placeholder = false;
-  TENON_TRY(plan_like(source, opts, is_placeholder));
+  TENON_TRY(complete_like(source, opts, is_placeholder));
   const TensorFields& from = fields(source);
   return is_placeholder ? make_placeholder(from, opts, placeholder)
                         : lay_out_like(from.layout, layout);
@@ -74,7 +74,7 @@ inline constexpr unsigned char kZeroElement[16] = {};
 
 TENON_TEMPLATE_INLINE Error make_zeros(const ShapeArg& shape, CreateOptions& opts,
                                        NewTensor& tensor) noexcept {
-  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(count_elements(shape, opts));
   TENON_TRY(make_owned(shape, opts, true, tensor));
   if (opts.backend == nullptr) return Error::Ok;
   return fill_new(
@@ -93,7 +93,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
   if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
     return make_zeros(shape, opts, tensor);
   }
-  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(count_elements(shape, opts));
   TENON_TRY(make_owned(shape, opts, false, tensor));
   return fill_new(
       fields(tensor), opts.count, "constant",
@@ -110,7 +110,7 @@ struct Uninitialized {
   template <bool kIsFloat>
   static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
     if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
-    TENON_TRY(check_shape(shape, opts));
+    TENON_TRY(count_elements(shape, opts));
     return make_owned(shape, opts, false, tensor);
   }
 };

@@ -113,11 +113,11 @@ class Deleter {
       store<Function>(std::move(block));
     }
   }
-  Deleter(Deleter&& other) noexcept { fill(std::move(other)); }
+  Deleter(Deleter&& other) noexcept { take(std::move(other)); }
   Deleter& operator=(Deleter&& other) noexcept {
     if (this != &other) {
       const Deleter old(std::move(*this));
-      fill(std::move(other));
+      take(std::move(other));
     }
     return *this;
   }
@@ -135,7 +135,7 @@ class Deleter {
   }
 
   /// Takes over `other`'s callable. This must be empty.
-  void fill(Deleter&& other) noexcept {
+  void take(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);
     if (has_code()) {

@@ -141,7 +141,7 @@ TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
               " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
 }
 
-TENON_COLD inline Error fail_memory(size_t nbytes) noexcept {
+TENON_COLD inline Error fail_no_memory(size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }
 

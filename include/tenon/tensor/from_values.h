@@ -184,7 +184,7 @@ inline Error adopt_values(const ShapeArg& shape, const CreateOptions& opts, Valu
   ImplFields& made = fields(tensor);
   made.data = const_cast<void*>(values.data());
   made.ownership = Ownership::Adopted;
-  made.deleter.fill(std::move(values.deleter()));
+  made.deleter.take(std::move(values.deleter()));
   return set_shape(shape, opts, made);
 }
 
@@ -200,8 +200,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, const Sh
   if (cast.check != nullptr) {
     TENON_TRY(cast.check(converts ? values.type() : opts.type, opts.type, CastMode::Checked));
   }
-  TENON_TRY(check_shape(shape, opts));
-  TENON_TRY(check_values(values, shape.list(), opts, reinterprets));
+  TENON_TRY(count_elements(shape, opts));
+  TENON_TRY(check_values(values, shape.sizes_list(), opts, reinterprets));
   const size_t size = elementSize(opts.type);
   if (values.is_adoptable() && !converts && opts.backend == nullptr &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {

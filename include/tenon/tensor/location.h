@@ -33,8 +33,8 @@ inline BackendState* registered_state(Device device) noexcept {
 }
 /// Sets the backend of a location that the host cannot access: the memory's backend, else the one
 /// registered for the device.
-TENON_TEMPLATE_INLINE Error find_backend_of(Device device, const char* role,
-                                            MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error set_location_backend(Device device, const char* role,
+                                                 MemoryLocation& location) noexcept {
   if (location.state == nullptr) location.state = registered_state(device);
   if (location.state == nullptr || !location.state->is_alive()) {  // or a wrapped backend is gone
     return fail_reach(role, device, "; no backend is registered for it");
@@ -52,7 +52,7 @@ TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char
   if (tensor.is_meta()) return fail_meta(tensor, role);
   TENON_TRY(check_data_backend(tensor, role));
   location.state = tensor.data_backend;
-  if (!tensor.is_host_accessible()) TENON_TRY(find_backend_of(tensor.device, role, location));
+  if (!tensor.is_host_accessible()) TENON_TRY(set_location_backend(tensor.device, role, location));
   if (!tensor.has_data()) {
     return fail(Error::InvalidState, role, " is a placeholder without data");
   }

@@ -4,7 +4,7 @@
 //
 // - over memory that exists: borrow(). It makes the impl, writes the layout there, and moves the
 //   deleter there.
-// - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls check_shape(),
+// - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls count_elements(),
 //   which says how many elements there are, and make_owned(), which allocates them together with
 //   the impl. Then it writes the elements.
 //
@@ -24,7 +24,7 @@ namespace detail {
 
 /// A creator's dim order and strides; null if not given. Calls with only sizes link nothing that
 /// reads strides.
-struct StridesArg {
+struct OrderAndStrides {
   const Dims* dim_order = nullptr;
   const Dims* strides = nullptr;
 };
@@ -37,20 +37,20 @@ struct ShapeArg {
   ShapeArg(const Dims& row_major) noexcept : sizes(&row_major) {}
   ShapeArg(const Layout& any) noexcept : layout(&any) {}
 
-  ArrayRef<int64_t> list() const noexcept {
+  ArrayRef<int64_t> sizes_list() const noexcept {
     return layout != nullptr ? layout->sizes() : ArrayRef<int64_t>(*sizes);
   }
 };
 
 /// Makes the layout of sizes with strides.
-TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, StridesArg given, size_t element_size,
+TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, OrderAndStrides given, size_t element_size,
                                     Layout& layout) noexcept {
   const Dims none;
   return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : none,
                      given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
 /// lay_out() for new memory: refuses negative and overlapping strides. Does not check the type.
-TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, StridesArg given, ScalarType type,
+TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, OrderAndStrides given, ScalarType type,
                                         Layout& layout) noexcept {
   TENON_TRY(lay_out(sizes, given, elementSize(type), layout));
   if (layout.row_major || (layout.offsets.min >= 0 && !layout.may_overlap())) return Error::Ok;
@@ -66,7 +66,7 @@ TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) n
 }
 
 /// Checks a shape for new memory, and sets the options' element count.
-inline Error check_shape(const ShapeArg& shape, CreateOptions& opts) noexcept {
+inline Error count_elements(const ShapeArg& shape, CreateOptions& opts) noexcept {
   const size_t element_size = elementSize(opts.type);
   if (shape.layout == nullptr) {
     TENON_TRY(check_dims("sizes", *shape.sizes));
@@ -138,7 +138,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(const ShapeArg& shape,
     if (zeroed) std::memset(made.data, 0, nbytes);
   } else {
     const Allocation memory = zeroed ? allocate_zeroed(nbytes) : allocate(nbytes);
-    if (memory.base == nullptr) return fail_memory(nbytes);
+    if (memory.base == nullptr) return fail_no_memory(nbytes);
     const Error error = make_impl(tensor);
     if (error != Error::Ok) return heap_release(memory.base), error;
     own_block(memory, fields(tensor));
@@ -146,11 +146,11 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error make_owned(const ShapeArg& shape,
   return set_shape(shape, opts, fields(tensor));
 }
 /// make_owned() of sizes, for options whose type is not checked yet.
-TENON_TEMPLATE_INLINE Error make_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
-                                           NewTensor& tensor) noexcept {
+TENON_TEMPLATE_INLINE Error make_owned_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
+                                                 NewTensor& tensor) noexcept {
   const ShapeArg shape(sizes);
   TENON_TRY(check_type(opts.type));
-  TENON_TRY(check_shape(shape, opts));
+  TENON_TRY(count_elements(shape, opts));
   return make_owned(shape, opts, zeroed, tensor);
 }
 
@@ -217,7 +217,7 @@ TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions&
   made.finalize(opts.dynamism);
   if (release != nullptr && *release) {
     made.ownership = Ownership::Adopted;
-    made.deleter.fill(std::move(*release));
+    made.deleter.take(std::move(*release));
   }
   return Error::Ok;
 }
@@ -226,11 +226,11 @@ TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions&
 ///
 /// Inlined: from_blob() takes 350 instructions so, 423 else; a program with one call is no larger.
 template <class = void>
-TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, StridesArg given,
+TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAndStrides given,
                                  const CreateOptions& opts, Deleter* release,
                                  NewTensor& tensor) noexcept {
   if (release != nullptr && release->error() != Error::Ok) return fail_no_memory("the deleter");
-  TENON_TRY(make_impl(tensor, metadata_backend_of(opts.backend)));
+  TENON_TRY(make_impl(tensor, metadata_backend_for(opts.backend)));
   ImplFields& made = fields(tensor);
   const size_t element_size = elementSize(opts.type);
   if (given.dim_order != nullptr || given.strides != nullptr) {
@@ -287,7 +287,8 @@ TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
 /// without strides or a deleter links nothing of them.
 template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
-                                      StridesArg given, Deleter* release, Options&... options) {
+                                      OrderAndStrides given, Deleter* release,
+                                      Options&... options) {
   constexpr bool kHasBackend = has_backend_v<Options...>;
   static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
                 "a backend says its device");
@@ -344,7 +345,7 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
 /// else the thread's default; null for the heap.
 TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
   BackendState* const own = metadata_backend_of(fields(source));
-  return own != nullptr ? own : metadata_backend_of(current_backend());
+  return own != nullptr ? own : metadata_backend_for(current_backend());
 }
 /// Whether allocating that metadata may call a backend.
 inline bool asks_for_metadata(const TensorArg& source) noexcept {

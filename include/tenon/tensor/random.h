@@ -162,7 +162,7 @@ Out make_random(const char* function, const ShapeArg& shape, bool zeroed, Create
   RandomPlan random;
   NewTensor tensor;
   Error error = Kind::plan(random, opts.type, arguments...);
-  if (error == Error::Ok) error = check_shape(shape, opts);
+  if (error == Error::Ok) error = count_elements(shape, opts);
   if (error == Error::Ok) error = make_owned(shape, opts, zeroed, tensor);
   if (error != Error::Ok) return return_to_user<Out>(function, error);
   const TensorFields& made = fields(tensor);  // the handle keeps it

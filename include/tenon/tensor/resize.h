@@ -39,7 +39,7 @@ TENON_TEMPLATE_INLINE Error allocate_room(const Resizable& tensor, Backend* back
     return Error::Ok;
   }
   const Allocation block = allocate(nbytes, true);
-  if (block.base == nullptr) return fail_memory(nbytes);
+  if (block.base == nullptr) return fail_no_memory(nbytes);
   memory.data = block.data;
   memory.release.own_block(block.base);
   return Error::Ok;

@@ -116,7 +116,7 @@ Error make_range(Number start, Number end, Number step, const CreateOptions& opt
     TENON_TRY(store_scalar(type, start, element));
     TENON_TRY(store_scalar(type, sequence_value(start, step, count - 1), element));
   }
-  TENON_TRY(make_row_major({count}, opts, false, tensor));
+  TENON_TRY(make_owned_row_major({count}, opts, false, tensor));
   return fill_new(fields(tensor), count, "", nullptr, [&](void* out) noexcept {
     store_range(type, out, start, step, count);
     return Error::Ok;
@@ -174,7 +174,7 @@ TENON_TEMPLATE_INLINE Error make_iota(const Dims& sizes, OptionalIndex axis,
     alignas(16) unsigned char element[16] = {};
     TENON_TRY(store_scalar(type, length - 1, element));
   }
-  TENON_TRY(make_row_major(sizes, opts, false, tensor));
+  TENON_TRY(make_owned_row_major(sizes, opts, false, tensor));
   const OptionalIndex wrapped = axis.has_value() ? OptionalIndex(dim) : axis;
   return fill_new(
       fields(tensor), numel, "iota",
@@ -199,7 +199,7 @@ TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opt
                                      NewTensor& tensor) noexcept {
   alignas(16) unsigned char one[16] = {};
   TENON_TRY(store_scalar(opts.type, 1, one));
-  TENON_TRY(make_row_major(sizes, opts, true, tensor));
+  TENON_TRY(make_owned_row_major(sizes, opts, true, tensor));
   const int64_t n = sizes[0];
   const int64_t m = sizes[1];
   const bool is_zero = opts.backend == nullptr;

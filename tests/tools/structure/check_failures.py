@@ -114,7 +114,7 @@ NOT_FAILING = {
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan
-        Deleter::emplace Deleter::fill Deleter::own_block EValue::operator= Generator::Generator Generator::set_state
+        Deleter::emplace Deleter::take Deleter::own_block EValue::operator= Generator::Generator Generator::set_state
         NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=

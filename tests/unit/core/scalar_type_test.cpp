@@ -277,12 +277,12 @@ TEST_CASE("scalar_type: what is known about a type is known to the compiler") {
 }
 
 TEST_CASE("ScalarType: numbers are the integer elements but bool, no characters and no floats") {
-  CHECK(detail::is_number_v<int8_t>);
-  CHECK(detail::is_number_v<uint64_t>);
-  CHECK_FALSE(detail::is_number_v<bool>);
-  CHECK_FALSE(detail::is_number_v<char16_t>);
-  CHECK_FALSE(detail::is_number_v<float>);
-  CHECK_FALSE(detail::is_number_v<Half>);
+  CHECK(detail::is_integer_v<int8_t>);
+  CHECK(detail::is_integer_v<uint64_t>);
+  CHECK_FALSE(detail::is_integer_v<bool>);
+  CHECK_FALSE(detail::is_integer_v<char16_t>);
+  CHECK_FALSE(detail::is_integer_v<float>);
+  CHECK_FALSE(detail::is_integer_v<Half>);
 }
 
 }  // namespace scalar_type_test

@@ -11,7 +11,7 @@
 namespace lists_test {
 
 using namespace tenon;
-using tenon::detail::metadata_backend_of;
+using tenon::detail::metadata_backend_for;
 using tenon::detail::StoredArray;
 
 namespace {
@@ -100,7 +100,7 @@ TEST_CASE("StoredArray: with an arena it is there, and gives the memory back") {
   alignas(64) unsigned char buffer[4096];
   ArenaBackend arena(buffer, sizeof buffer);
   {
-    StoredArray<int64_t> array(metadata_backend_of(&arena));
+    StoredArray<int64_t> array(metadata_backend_for(&arena));
     REQUIRE(array.resize(10) == Error::Ok);
     CHECK(arena.used() >= 80);
     const auto* at = reinterpret_cast<const unsigned char*>(array.data());
@@ -110,8 +110,8 @@ TEST_CASE("StoredArray: with an arena it is there, and gives the memory back") {
   }
   CHECK(arena.used() == 0);
   CpuBackend cpu;  // keeps no metadata: the heap does
-  CHECK(metadata_backend_of(&cpu) == nullptr);
-  CHECK(metadata_backend_of(nullptr) == nullptr);
+  CHECK(metadata_backend_for(&cpu) == nullptr);
+  CHECK(metadata_backend_for(nullptr) == nullptr);
   StoredArray<int64_t> huge;
   RETURNS(OutOfMemory, "out of memory", huge.resize(SIZE_MAX / 16));
   CHECK(huge.size() == 0);

@@ -67,7 +67,7 @@ const End ends[] = {
 TEST_CASE("handle: a draft that is finished is the handle's, with its memory") {
   detail::NewTensor draft;
   const detail::CreateOptions plan(own::ScalarType::Float, DYNAMIC);
-  REQUIRE(detail::make_row_major({2, 3}, plan, true, draft) == Error::Ok);
+  REQUIRE(detail::make_owned_row_major({2, 3}, plan, true, draft) == Error::Ok);
   const void* const memory = detail::fields(draft).data;
   TensorPtr t;
   REQUIRE(detail::make_first_handle(draft, t) == Error::Ok);

@@ -70,8 +70,8 @@ struct HostBytes {
 /// Copies the elements at `there`, which may be in a backend's memory.
 inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
                           HostBytes& out) noexcept {
-  TENON_TRY(
-      make_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false, out.copy));
+  TENON_TRY(make_owned_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false,
+                                 out.copy));
   const MemoryLocation here = locate_new(fields(out.copy));
   TENON_TRY(copy(here, there));
   out.data = here.view.data;

@@ -38,7 +38,7 @@ struct ShmLayout {
     TENON_TRY(check_type(type));
     CreateOptions plan(type);
     TENON_TRY(lay_out_new(sizes, {nullptr, &strides}, type, layout));
-    TENON_TRY(check_shape(layout, plan));
+    TENON_TRY(count_elements(layout, plan));
     length = kShmOffset + plan.nbytes();
     return Error::Ok;
   }

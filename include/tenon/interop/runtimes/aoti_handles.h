@@ -103,7 +103,7 @@ TENON_EXPORT inline AotiHandles& aoti_handles() {
 /// Errors: OutOfMemory.
 inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   TensorPtr handle;
-  TENON_TRY(make_handle(std::move(tensor), handle, metadata_backend_of(current_backend())));
+  TENON_TRY(make_handle(std::move(tensor), handle, metadata_backend_for(current_backend())));
   const bool has_memory = !tenon_aoti_shim.lists_handles || has_memory_for([&] {
     AotiHandles& handles = aoti_handles();
     const std::lock_guard<std::mutex> lock(handles.mutex);

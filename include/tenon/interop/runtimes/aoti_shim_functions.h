@@ -150,7 +150,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
       TENON_TRY(lay_out_new(shape.sizes, {nullptr, &shape.strides}, shape.type, layout));
     }
     const ShapeArg asked = is_row_major ? ShapeArg(shape.sizes) : ShapeArg(layout);
-    TENON_TRY(check_shape(asked, opts));
+    TENON_TRY(count_elements(asked, opts));
     TENON_TRY(make_owned(asked, opts, false, new_tensor));
     if (!fields(new_tensor).is_host_accessible()) return fail_host_access(fields(new_tensor));
     TENON_TRY(make_first_handle(new_tensor, made));

@@ -72,7 +72,7 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   }
 
   Backend& memory_;
-  StoredArray<Tensor> blocks_{metadata_backend_of(&memory_)};
+  StoredArray<Tensor> blocks_{metadata_backend_for(&memory_)};
   unsigned char* next_ = nullptr;  // in the last block
   unsigned char* end_ = nullptr;
   size_t capacity_ = 0;  // of all blocks
@@ -379,11 +379,11 @@ class ExecutorchMethod {
   }
 
   Backend& memory_;
-  MethodSpecs specs_{metadata_backend_of(&memory_)};
-  StoredArray<Output> outputs_{metadata_backend_of(&memory_)};
+  MethodSpecs specs_{metadata_backend_for(&memory_)};
+  StoredArray<Output> outputs_{metadata_backend_for(&memory_)};
   // The method's memory: planned at export, kept by the runtime, and for kernels during a run.
-  StoredArray<Tensor> planned_{metadata_backend_of(&memory_)};
-  StoredArray<::executorch::runtime::Span<uint8_t>> spans_{metadata_backend_of(&memory_)};
+  StoredArray<Tensor> planned_{metadata_backend_for(&memory_)};
+  StoredArray<::executorch::runtime::Span<uint8_t>> spans_{metadata_backend_for(&memory_)};
   ExecutorchMemory kept_{memory_};
   ExecutorchMemory temporary_{memory_};
   std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
