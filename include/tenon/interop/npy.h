@@ -49,9 +49,9 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   TENON_TRY(find_npy_type(tensor, type));
   const TensorFields& from = fields(tensor);
   const Layout& layout = from.layout;
-  HeldLocation there;
+  LocationWithLists there;
   TENON_TRY(find_location(from, "the tensor", there));
-  TENON_TRY(copy_lists(there.view, there.lists));  // the tensor's own may change meanwhile
+  TENON_TRY(there.keep_lists());  // the tensor's own may change meanwhile
   TENON_TRY(image.elements.hold.hold(tensor));
   const ArrayRef<int64_t> sizes = there.view.sizes;
   const size_t rank = sizes.size();

@@ -236,7 +236,7 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
     if (is_backend_asked(fields(tensor), out.backend != nullptr)) {
       TENON_TRY(piece.hold.hold(tensor));
     }
-    TENON_TRY(copy_lists(piece.view, piece.lists));
+    TENON_TRY(piece.keep_lists());
     ViewWithLists& from = piece.lists;
     if (batch.skips(from.sizes)) return Error::Ok;
     if (batch.is_stack && from.sizes.size() >= batch.dim) {

@@ -202,9 +202,9 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
   t.data = tensor.data;
   t.strides = tensor.layout.strides();
   if (!tensor.is_host_accessible()) {
-    HeldLocation location;
+    LocationWithLists location;
     TENON_TRY(find_location(tensor, "the tensor", location));
-    TENON_TRY(copy_lists(location.view, location.lists));
+    TENON_TRY(location.keep_lists());
     Error error = Error::Ok;
     const size_t begin = out.size();
     if (call_optional(*location.backend, "inspect", error, [&] {

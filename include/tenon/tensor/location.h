@@ -87,16 +87,23 @@ inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexce
   return tensor.data_backend != nullptr || asks_other || !tensor.is_host_accessible();
 }
 
-/// A location that stays valid while a backend's code runs, which may drop the tensor's handle and
-/// resize the tensor.
-struct HeldLocation : MemoryLocation {
-  MemoryHold hold;
+/// A location whose lists do not change when a backend's code resizes the tensor.
+struct LocationWithLists : MemoryLocation {
   ViewWithLists lists;  // the tensor's, copied
 
-  /// Holds the memory, and copies the lists.
+  /// Errors: OutOfMemory.
+  Error keep_lists() noexcept { return copy_lists(view, lists); }
+};
+
+/// A location that stays valid while a backend's code runs, which may drop the tensor's handle and
+/// resize the tensor.
+struct HeldLocation : LocationWithLists {
+  MemoryHold hold;
+
+  /// Copies the lists, and holds the memory.
   /// Errors: OutOfMemory.
   TENON_TEMPLATE_INLINE Error keep(const TensorArg& tensor) noexcept {
-    TENON_TRY(copy_lists(view, lists));
+    TENON_TRY(keep_lists());
     return hold.hold(tensor);
   }
   /// keep() if is_backend_asked().

@@ -66,9 +66,9 @@ TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::S
 /// Fills memory of a backend, which is asked first.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
     const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
-  HeldLocation out;
+  LocationWithLists out;
   TENON_TRY(find_location(tensor, "the tensor", out));
-  TENON_TRY(copy_lists(out.view, out.lists));
+  TENON_TRY(out.keep_lists());
   const int64_t numel = tensor.layout.numel;  // the backend's code may resize the tensor
   const bool is_row = out.backend != nullptr || tensor.layout.is_contiguous();
   const double* const arguments = plan.arguments;
