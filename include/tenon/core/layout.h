@@ -90,13 +90,14 @@ class Layout {
       if (size < 1 || !detail::multiply(count, size, count)) return false;
     }
     if (count > most) return false;  // room for the elements implies that their bytes fit
+    const int64_t counted = count;  // see detail::multiply_offset()
     int64_t stride = 1;
     for (size_t d = rank_; d-- > 0;) {
       lists_.sizes[d] = sizes[d];
       lists_.strides[d] = stride;
       stride *= sizes[d];
     }
-    set_count(static_cast<ptrdiff_t>(count));
+    set_count(static_cast<ptrdiff_t>(counted));
     return true;
   }
   /// Checks sizes and makes their row-major layout.
@@ -213,7 +214,8 @@ class Layout {
     for (size_t i = rank_; i-- > 0;) {
       const size_t d = to.order[i];
       to.strides[d] = product;
-      if (to.sizes[d] != 0) product *= static_cast<ptrdiff_t>(to.sizes[d]);
+      const int64_t size = to.sizes[d];
+      if (size != 0) product *= static_cast<ptrdiff_t>(size);
     }
     row_major = false;
   }

@@ -30,6 +30,7 @@ inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
 
 inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   hold(memory_base(source));
+  is_of_view_ = fields(source).base != nullptr;
   return Error::Ok;
 }
 

@@ -78,6 +78,7 @@ class MemoryHold {
   MemoryHold copy() const noexcept {
     MemoryHold made;
     made.hold(base_);
+    made.is_of_view_ = is_of_view_;
     return made;
   }
   /// The tensor whose memory is held, or null.
@@ -97,7 +98,7 @@ class MemoryHold {
   bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
              ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
              NewTensor& new_tensor) const noexcept {
-    if (!kHasOwnTensors || base_ == nullptr) return false;
+    if (!kHasOwnTensors || base_ == nullptr || is_of_view_) return false;
     const ImplFields& held = fields(base_);
     if (sizes.empty()) dynamism = TensorShapeDynamism::STATIC;
     const bool is_alike = (data == held.data || held.layout.numel == 0) && held.has_data() &&
@@ -138,6 +139,7 @@ class MemoryHold {
   }
 
   TensorImplPtr base_;
+  bool is_of_view_ = false;  // whether the tensor that was held is a view of base_
 };
 
 /// A hold as a shared_ptr's deleter, where held_by() finds it.

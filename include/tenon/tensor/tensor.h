@@ -211,7 +211,11 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept
   const TensorImplPtr last = std::move(impl);  // dropped after the handle
   handle->~Tensor();
   mark_free(handle, sizeof(Tensor));
-  seat->holders.set(Seat::kNode);
+  if (seat->holders.get() == Seat::kNodeAndHandle) {
+    seat->holders.set(Seat::kNode);
+  } else {  // the tensor is gone: `last` does not own it
+    seat->leave();
+  }
 }
 }  // namespace detail
 
@@ -224,16 +228,9 @@ static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 TENON_END_NAMESPACE
 
 #if !TENON_BARE_METAL
-/// TensorPtr's deleter: `delete`, but faster.
-template <>
-struct std::default_delete<tenon::Tensor> {
-  constexpr default_delete() noexcept = default;
-  template <class T, std::enable_if_t<std::is_convertible_v<T*, tenon::Tensor*>, int> = 0>
-  default_delete(const std::default_delete<T>&) noexcept {}
-  void operator()(tenon::Tensor* handle) const noexcept {
-    if (handle != nullptr) tenon::detail::delete_handle(handle);
-  }
-};
+inline void std::default_delete<tenon::Tensor>::operator()(tenon::Tensor* handle) const noexcept {
+  if (handle != nullptr) tenon::detail::delete_handle(handle);
+}
 #endif
 
 TENON_BEGIN_NAMESPACE

@@ -20,6 +20,24 @@ class Tensor;
 class TensorArg;
 class TensorImpl;
 
+TENON_END_OWN
+TENON_END_NAMESPACE
+
+#if !TENON_BARE_METAL
+/// TensorPtr's deleter: `delete`, but faster. Here, where Tensor is declared, so that an earlier
+/// unique_ptr<Tensor> has it too.
+template <>
+struct std::default_delete<tenon::own::Tensor> {
+  constexpr default_delete() noexcept = default;
+  template <class T, std::enable_if_t<std::is_convertible_v<T*, tenon::own::Tensor*>, int> = 0>
+  default_delete(const std::default_delete<T>&) noexcept {}
+  void operator()(tenon::own::Tensor* handle) const noexcept;
+};
+#endif
+
+TENON_BEGIN_NAMESPACE
+TENON_BEGIN_OWN
+
 /// Shared metadata and memory.
 using TensorImplPtr = std::shared_ptr<TensorImpl>;
 
@@ -305,7 +323,8 @@ inline ImplFields& fields(const TensorImplPtr& impl) noexcept { return impl->fie
 /// The seat of an impl from make_impl(). Does not read the impl.
 inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
   constexpr size_t kOffset = sizeof(Seat) + kNodeSize<TensorImpl> - sizeof(TensorImpl);
-  return reinterpret_cast<Seat*>(reinterpret_cast<unsigned char*>(impl.get()) - kOffset);
+  void* const seat = reinterpret_cast<unsigned char*>(impl.get()) - kOffset;
+  return static_cast<Seat*>(seat);
 }
 /// Takes a tensor's seat for a new handle. Null if there is no seat, or it is taken.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {

@@ -95,6 +95,23 @@ TEST_CASE("round trip: a tensor of a tensor's own struct or blob is that tensor"
   CHECK(const_data_ptr(copy) != const_data_ptr(t));
 }
 
+TEST_CASE("round trip: of a view it is a view, which cannot resize the base") {
+  const TensorPtr base = zeros({2, 3}, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  for (const bool by_blob : {true, false}) {
+    TensorPtr back;
+    {
+      const Tensor same = view(base, {2, 3});
+      back = by_blob ? from_blob(to_blob(same)) : from_dlpack(to_dlpack(same));
+    }
+    CHECK(back->const_data_ptr() == base->const_data_ptr());
+    CHECK(back->impl() != base->impl());
+    CHECK(back->ownership() == Ownership::View);
+    REQUIRE(resize_tensor_ptr(back, {1, 3}) == Error::Ok);
+    CHECK(base->size(0) == 2);
+    CHECK(resize_tensor_ptr(base, {100, 3}) == Error::InUse);
+  }
+}
+
 TEST_CASE("round trip: what is not just the tensor is a view of it, as the export says") {
   TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, ScalarType::Int);
   const Tensor column = select(t, 1, 1);

@@ -270,6 +270,19 @@ TEST_CASE("handle: an impl of the program's has no seat, and a handle over a raw
   CHECK(counted.blocks() == 1);
 }
 
+TEST_CASE("handle: one over a shared_ptr that does not own the impl may go last") {
+  Counted counted;
+  for (const End end : ends) {
+    Tensor t = tensor_from_blob(counted.data, {6}, counted.arena);
+    TensorPtr lent = make_tensor_ptr(TensorImplPtr(t.unsafeGetTensorImpl(), [](TensorImpl*) {}));
+    CHECK(counted.holds(lent.get()));
+    t = Tensor();
+    CHECK(counted.blocks() == 1);
+    end(std::move(lent));
+    CHECK(counted.blocks() == 0);
+  }
+}
+
 TEST_CASE("handle: those of the program's own, by new and in arrays, are as they were") {
   Counted counted;
   const TensorPtr t = counted.tensor();
