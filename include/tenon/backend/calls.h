@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of a backend: exceptions become errors, blocks are counted,
-// and messages name the backend. Also allocates metadata, on the heap or in a backend's memory.
+// Calls of a backend: exceptions become errors, blocks are counted, and messages name the backend.
+// Also allocates metadata, on the heap or in a backend's memory.
 #pragma once
 
 #include <cstring>
@@ -226,7 +226,8 @@ inline void release_metadata(void* p) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, after learn(); null if its allocation failed.
+/// The state of a backend, after learn(); null for the host's heap, and if its
+/// allocation failed.
 inline BackendState* state_of(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CopyingState: copies between memories that the host cannot both
-// access: by a backend, or through host memory. CopyingState::copy() lists the ways in order.
+// CopyingState: copies between memories of which the host cannot access one, or both: by a backend,
+// or through host memory. CopyingState::copy() lists the ways in order.
 #pragma once
 
 #include "tenon/backend/calls.h"

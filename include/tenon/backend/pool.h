@@ -87,7 +87,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
         ++counts_.hits;
         count_live(size, 1);
         void* const block = take(kept->second, size);
-        mark_used(block, nbytes, size);
+        mark_block(block, nbytes, size);
         return block;
       }
     }
@@ -97,7 +97,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
       block = inner().allocate(size, alignment);
       if (block == nullptr) return nullptr;
     }
-    mark_used(block, nbytes, size);
+    mark_block(block, nbytes, size);
     const Lock lock(mutex_);
     ++counts_.misses;
     count_live(size, 1);
@@ -118,12 +118,12 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
           detail::has_memory_for([&] { kept_[size].push_back(p); })) {
         ++counts_.cached_blocks;
         counts_.cached_bytes += bytes;
-        mark_used(p, 0, size);
+        mark_block(p, 0, size);
         return;
       }
       ++counts_.released;
     }
-    mark_used(p, size, size);
+    mark_block(p, size, size);
     inner().deallocate(p, size);
   }
 
@@ -196,7 +196,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
         ++counts_.released;
       }
       if (has_inner()) {
-        mark_used(block, size, size);
+        mark_block(block, size, size);
         inner().deallocate(block, size);
       }
     }
@@ -205,7 +205,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   bool is_host_memory() const noexcept { return device().is_host_accessible() && !is_opaque(); }
   /// With AddressSanitizer, marks the first `nbytes` of a block of `size` bytes as used and the
   /// rest as free. Does nothing if the host cannot access the memory.
-  void mark_used(void* block, size_t nbytes, size_t size) const noexcept {
+  void mark_block(void* block, size_t nbytes, size_t size) const noexcept {
     if (!TENON_MARKS_FREE_MEMORY || !has_inner() || !is_host_memory()) return;
     detail::mark_used(block, nbytes);
     detail::mark_free(static_cast<char*>(block) + nbytes, size - nbytes);

@@ -32,28 +32,21 @@ struct StridedCopy {
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
   CopyPlan plan;
-  detail::plan_elements(plan, dst, src, CastMode::Checked);
-  if (plan.nbytes == 0) return copy;
+  if (!detail::begin_plan(plan, dst, src, CastMode::Checked)) return copy;
+  detail::merge_dims(plan, 0);
+  const bool has_inner = !plan.converts && plan.rank != 0;
+  if (has_inner && detail::both_consecutive(plan, plan.dims[plan.rank - 1])) {
+    plan.unit *= static_cast<size_t>(plan.dims[--plan.rank].size);
+  }
+  copy.rank = plan.rank;
+  copy.count = 1;
+  for (size_t d = 0; d < plan.rank; ++d) {
+    copy.dims[d] = plan.dims[d];
+    copy.count *= plan.dims[d].size;
+  }
   copy.nbytes = plan.unit;
   copy.dst = plan.dst;
   copy.src = plan.src;
-  copy.count = 1;
-  for (; copy.rank < plan.rank; ++copy.rank) {
-    const CopyPlan::Dim& dim = plan.dims[copy.rank];
-    size_t at = copy.rank;  // a plan may have put a plane's dimensions last
-    for (; at > 0 && copy.dims[at - 1].dst_stride < dim.dst_stride; --at) {
-      copy.dims[at] = copy.dims[at - 1];
-    }
-    copy.dims[at] = dim;
-    copy.count *= dim.size;
-  }
-  if (dst.type != src.type || copy.rank == 0) return copy;
-  const StridedCopy::Dim& inner = copy.dims[copy.rank - 1];
-  const auto size = static_cast<int64_t>(copy.nbytes);
-  if (inner.dst_stride != size || inner.src_stride != size) return copy;
-  --copy.rank;
-  copy.count /= inner.size;
-  copy.nbytes *= static_cast<size_t>(inner.size);
   return copy;
 }
 

@@ -231,7 +231,7 @@ inline void write_trace(std::FILE* file, const TrackingTimeline& timeline) {
 
 /// Errors: AccessFailed, naming the path.
 inline Error write_chrome_trace(const std::string& path, const TrackingTimeline& timeline) {
-  const int errno_before = errno;
+  const KeepErrno keep;
   struct Close {
     void operator()(std::FILE* opened) const noexcept { std::fclose(opened); }
   };
@@ -243,7 +243,7 @@ inline Error write_chrome_trace(const std::string& path, const TrackingTimeline&
     is_written = std::ferror(file.get()) == 0;
     is_written = std::fclose(file.release()) == 0 && is_written;
   }
-  const int code = std::exchange(errno, errno_before);
+  const int code = errno;
   if (is_written) return Error::Ok;
   return fail(Error::AccessFailed, "write_chrome_trace: cannot ", is_open ? "write " : "open ",
               path.c_str(), ": ", std::strerror(code));

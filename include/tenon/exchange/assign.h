@@ -55,7 +55,7 @@ TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const Te
 }
 
 /// The two sides of a copy between a tensor and memory with `layout`.
-struct AssignedMemory {
+struct TensorAndMemory {
   HeldLocation tensor;
   MemoryLocation memory;
   Layout layout;
@@ -70,7 +70,7 @@ struct AssignedMemory {
 /// If `copies` is false, only checks.
 TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
                                         CastFunction cast, bool copies) noexcept {
-  AssignedMemory at;
+  TensorAndMemory at;
   TENON_TRY(at.find(out, blob));
   const TensorView& from = at.memory.view;
   if (!copies) return check_cast(own_type(from.type), own_type(at.tensor.view.type), mode);
@@ -78,13 +78,13 @@ TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, 
 }
 TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& blob,
                                               const Normalize& normalize, CastMode mode) noexcept {
-  AssignedMemory at;
+  TensorAndMemory at;
   TENON_TRY(at.find(out, blob));
   return copy_normalized(at.tensor, at.memory, normalize, mode);
 }
 TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
                                          bool copies) noexcept {
-  AssignedMemory at;
+  TensorAndMemory at;
   TENON_TRY(find_destination(out, "the tensor", at.tensor));
   TENON_TRY(find_bytes(data, nbytes, fields(out), at.layout, at.memory));
   if (!copies) return Error::Ok;
@@ -94,7 +94,7 @@ TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data,
 
 TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
                                          CastFunction cast) noexcept {
-  AssignedMemory at;
+  TensorAndMemory at;
   TENON_TRY(find_source(tensor, "the tensor", at.tensor));
   TENON_TRY(at.tensor.keep_while_asking(tensor, !blob.device.is_cpu()));
   TENON_TRY(find_blob(blob, fields(tensor), at.layout, at.memory));
@@ -107,7 +107,7 @@ TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& bl
 }
 TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
                                           size_t nbytes) noexcept {
-  AssignedMemory at;
+  TensorAndMemory at;
   TENON_TRY(find_source(tensor, "the tensor", at.tensor));
   TENON_TRY(find_bytes(data, nbytes, fields(tensor), at.layout, at.memory));
   TENON_TRY(at.tensor.keep_while_asking(tensor, false));

@@ -38,7 +38,7 @@ inline bool has_offset_from_handle(const DLTensor& t) noexcept {
 template <class Managed>
 DLPackContents read_import(const Managed& from) noexcept {
   DLPackContents read = read_dlpack(from);
-  read.own = DLPackExport<Managed>::memory_of(from);
+  read.exported = DLPackExport<Managed>::memory_of(from);
   return read;
 }
 
@@ -57,7 +57,7 @@ TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<
                                      const Optional<Device>& asked, TensorShapeDynamism dynamism,
                                      NewTensor& new_tensor) noexcept {
   const DLTensor& t = from.tensor;
-  if (from.own == nullptr || copy.value_or(false) || t.byte_offset != 0 || t.ndim < 0 ||
+  if (from.exported == nullptr || copy.value_or(false) || t.byte_offset != 0 || t.ndim < 0 ||
       (t.ndim != 0 && (t.shape == nullptr || t.strides == nullptr)) || t.device.device_id < 0) {
     return false;
   }
@@ -65,12 +65,12 @@ TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<
   const Device device = device_from_dlpack(t.device);
   if (type == ScalarType::Undefined || asked.value_or(device) != device ||
       reinterpret_cast<uintptr_t>(t.data) % number_size(type) != 0 ||
-      from.own->check("the exported tensor") != Error::Ok) {
+      from.exported->check("the exported tensor") != Error::Ok) {
     return false;
   }
   const auto rank = static_cast<size_t>(t.ndim);
-  return from.own->share(t.data, type, device, {t.shape, rank}, {t.strides, rank}, dynamism,
-                         from.is_readonly(), new_tensor);
+  return from.exported->share(t.data, type, device, {t.shape, rank}, {t.strides, rank}, dynamism,
+                              from.is_readonly(), new_tensor);
 }
 
 TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Optional<bool>& copy,
@@ -81,7 +81,7 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
   TENON_TRY(make_impl(plan.new_tensor));
   ImplFields& made = fields(plan.new_tensor);
   TENON_TRY(check_dlpack_contents(from, made.type, made.layout));
-  if (from.own != nullptr) TENON_TRY(from.own->check("the exported tensor"));
+  if (from.exported != nullptr) TENON_TRY(from.exported->check("the exported tensor"));
   const DLTensor& t = from.tensor;
   const ScalarType type = made.type;
   const Layout& layout = made.layout;
@@ -181,7 +181,7 @@ Out import_planned(const char* function, const DLPackContents& from, DLPackPlan&
     return import_from_handle<Out>(function, from, plan, dynamism, release);
   }
   ImplFields& made = fields(plan.new_tensor);
-  if (from.own == nullptr || !from.own->attach(made)) {
+  if (from.exported == nullptr || !from.exported->attach(made)) {
     made.ownership = Ownership::Adopted;
     made.deleter.take(std::move(release));
   }

@@ -172,7 +172,7 @@ struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
-  MemoryHold* own = nullptr;  // the hold of a struct that this library made, in an import
+  MemoryHold* exported = nullptr;  // the hold of a struct that this library made, in an import
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   ArrayRef<int64_t> sizes() const noexcept {

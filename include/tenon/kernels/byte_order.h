@@ -26,10 +26,10 @@ void reverse_each(unsigned char* bytes, size_t nbytes) noexcept {
   }
 }
 
-/// Changes the byte order of numbers of 1, 2, 4 or 8 bytes.
-inline void swap_byte_order(void* data, size_t nbytes, size_t number_size) noexcept {
+/// Changes the byte order of numbers of `size` bytes: 1, 2, 4 or 8.
+inline void swap_byte_order(void* data, size_t nbytes, size_t size) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
-  switch (number_size) {
+  switch (size) {
     case 2: return reverse_each<2>(bytes, nbytes);
     case 4: return reverse_each<4>(bytes, nbytes);
     case 8: return reverse_each<8>(bytes, nbytes);

@@ -127,9 +127,10 @@ const StepVariants* step_of() noexcept {
 /// With an AVX2 form if that is much faster.
 template <class T, class F>
 const StepVariants* plain_step() noexcept {
-  return step_of < T, F, &plain<T, F>,
-         std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16> || std::is_same_v<F, int32_t> ||
-             (std::is_same_v<F, uint32_t> ? sizeof(T) <= 2 : sizeof(F) < sizeof(T)) > ();
+  constexpr bool kIsBFloat16 = std::is_same_v<T, BFloat16> || std::is_same_v<F, BFloat16>;
+  constexpr bool kWidens = std::is_same_v<F, uint32_t> ? sizeof(T) <= 2 : sizeof(F) < sizeof(T);
+  constexpr bool kAvx2 = kIsBFloat16 || std::is_same_v<F, int32_t> || kWidens;
+  return step_of<T, F, &plain<T, F>, kAvx2>();
 }
 template <class F>
 const StepVariants* is_nonzero_step() noexcept {
@@ -138,7 +139,7 @@ const StepVariants* is_nonzero_step() noexcept {
 
 template <class T>
 inline constexpr SmallFloatCode kSmallFloatCode = T::format::code();
-/// Null for any other type.
+/// The code of a Float8 type; null for any other type.
 constexpr const SmallFloatCode* float8_code(ScalarType type) noexcept {
   return type == ScalarType::Float8_e5m2       ? &kSmallFloatCode<Float8_e5m2>
          : type == ScalarType::Float8_e4m3fn   ? &kSmallFloatCode<Float8_e4m3fn>

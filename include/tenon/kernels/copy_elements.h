@@ -69,6 +69,7 @@ class BlockWalk {
 /// piece.
 template <class Run>
 void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
+  if (!is_parallel(plan.nbytes)) return run(plan);
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
   int64_t grain = 1;
@@ -104,7 +105,7 @@ TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
 TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   const CastFunction run = plan.converts ? cast : &copy_planes<>;
-  is_parallel(plan.nbytes) ? share_plan(plan, SIZE_MAX, run) : run(plan);
+  share_plan(plan, SIZE_MAX, run);
 }
 
 /// Executes a plan with `is_shift`, as memmove does: in the order of addresses, from the end

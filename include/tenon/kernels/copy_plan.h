@@ -27,9 +27,9 @@ enum class CopyKind : uint8_t {
 };
 
 constexpr const char* toString(CopyKind kind) noexcept {
-  constexpr const char* kNames[] = {"alias", "memcpy",  "rows",   "transpose",
-                                    "cast",  "general", "staged", "unknown"};
-  return kNames[kind <= CopyKind::Staged ? static_cast<size_t>(kind) : 7];
+  constexpr const char* kNames[] = {"alias", "memcpy",  "rows",  "transpose",
+                                    "cast",  "general", "staged"};
+  return kind <= CopyKind::Staged ? kNames[static_cast<size_t>(kind)] : "unknown";
 }
 
 namespace detail {
@@ -85,7 +85,7 @@ inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
 }
 
 /// Whether both sides are consecutive along a dimension.
-inline bool is_dense(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
+inline bool both_consecutive(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
@@ -155,13 +155,13 @@ template <class = void>
 TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
   if (!plan.converts && plan.rank >= 2) {
     const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
-    if (is_dense(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
+    if (both_consecutive(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
       plan.unit *= static_cast<size_t>(inner.size);
       --plan.rank;
     }
   }
   const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
-  const bool is_row = inner == nullptr || is_dense(plan, *inner);
+  const bool is_row = inner == nullptr || both_consecutive(plan, *inner);
   // Rows that repeat one value are fills.
   const bool is_fill =
       !is_row && inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16);
@@ -277,9 +277,9 @@ inline bool is_shift(const CopyPlan& plan) noexcept {
 
 /// Stages one side of a plan: replaces its source or destination by memory at `here`, dense in the
 /// plan's order. Sets `part` to the unfinished plan that copies between the replaced memory (as
-/// `src`) and `here` (as `dst`), in the same order. Returns the bytes at `here`.
-TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* here,
-                                        CopyPlan& part) noexcept {
+/// `src`) and `here` (as `dst`), in the same order.
+TENON_TEMPLATE_INLINE void stage_side(CopyPlan& plan, bool is_source, char* here,
+                                      CopyPlan& part) noexcept {
   const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
   ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
   part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;
@@ -301,7 +301,6 @@ TENON_TEMPLATE_INLINE size_t stage_side(CopyPlan& plan, bool is_source, char* he
   } else {
     plan.dst = here;
   }
-  return part.nbytes;
 }
 
 /// The bytes that a view with elements spans.
@@ -321,7 +320,7 @@ inline ByteRange byte_range(const TensorView& view) noexcept {
   return {data + static_cast<uintptr_t>(low), data + static_cast<uintptr_t>(high + size)};
 }
 
-inline bool touch(const ByteRange& a, const ByteRange& b) noexcept {
+inline bool overlap(const ByteRange& a, const ByteRange& b) noexcept {
   return a.begin < b.end && b.begin < a.end;
 }
 

@@ -252,6 +252,9 @@ inline void clear_after_variants() noexcept {
   isa() >= Isa::Avx2 ? clear_upper_halves() : clear_after_baseline();
 }
 
+/// For kernels whose variants only save time: there are none where code is to be small.
+inline constexpr bool kHasVariants = TENON_HAS_VARIANTS != 0;
+
 /// Runs a kernel for the set in use; without variants, for the baseline.
 template <class Kernel, bool kVariants = true, class... Args>
 void dispatch(Args... args) noexcept {

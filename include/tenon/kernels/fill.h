@@ -94,7 +94,7 @@ struct FillKernel {
 };
 
 TENON_TEMPLATE_INLINE void fill_rows(const FilledRows& rows) noexcept {
-  dispatch<FillKernel, TENON_HAS_VARIANTS != 0>(&rows);
+  dispatch<FillKernel, kHasVariants>(&rows);
 }
 #endif
 

@@ -253,7 +253,7 @@ TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
       run_normalized_piece(one, one.copy);
     }
   };
-  is_parallel(plan.copy.nbytes) ? share_plan(plan.copy, plan.channel_dim, run) : run(plan.copy);
+  share_plan(plan.copy, plan.channel_dim, run);
 }
 
 }  // namespace detail

@@ -75,9 +75,6 @@ inline constexpr int64_t kRandomChunk = 4 * kShortChunk;
 static_assert(!TENON_HAS_WIDE_PRODUCTS ||
               (kShortChunk % (4 * kPhiloxBlocks) == 0 && kRandomChunk % (4 * kPhiloxBlocks) == 0));
 
-/// Whether the compiler vectorises loops; not at -Os.
-inline constexpr bool kVectorizes = TENON_HAS_VARIANTS != 0;
-
 /// Generates the words of the blocks that contain a chunk. Returns the chunk's first word.
 TENON_TEMPLATE_INLINE uint32_t* make_words(const WordStream& stream, uint64_t first, int64_t count,
                                            uint32_t* buffer) noexcept {
@@ -274,17 +271,17 @@ TENON_COMPILED_ONCE void fill_uniform_floats(const RandomPlan& plan, const WordS
                                              uint64_t first, int64_t count, void* out) noexcept {
   uint32_t words[kRandomChunk];
   const uint32_t* const from = make_words(stream, first, count, words);
-  dispatch<UniformKernel, kVectorizes>(from, count, static_cast<float>(plan.offset),
-                                       static_cast<float>(plan.scale) * (1 / 16777216.0f),
-                                       static_cast<float>(plan.limit), out);
+  dispatch<UniformKernel, kHasVariants>(from, count, static_cast<float>(plan.offset),
+                                        static_cast<float>(plan.scale) * (1 / 16777216.0f),
+                                        static_cast<float>(plan.limit), out);
 }
 TENON_COMPILED_ONCE void fill_uniform_doubles(const RandomPlan& plan, const WordStream& stream,
                                               uint64_t first, int64_t count, void* out) noexcept {
   uint32_t words[2][kShortChunk];
   const uint32_t* const upper = make_words(stream, first, count, words[0]);
   const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
-  dispatch<UniformDoubleKernel, kVectorizes>(upper, lower, count, plan.offset, plan.scale,
-                                             plan.limit, out);
+  dispatch<UniformDoubleKernel, kHasVariants>(upper, lower, count, plan.offset, plan.scale,
+                                              plan.limit, out);
 }
 
 /// Normal values of type Real, float or double.
@@ -303,9 +300,9 @@ void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t firs
   const uint32_t* const lower = kIsFloat ? upper : make_words(stream.next(), even, made, more);
   Real values[kMost];
   const bool is_whole = made == count;
-  dispatch<NormalKernel<Real>, kVectorizes>(upper, lower, made, static_cast<Real>(plan.offset),
-                                            static_cast<Real>(plan.scale),
-                                            is_whole ? out : static_cast<void*>(values));
+  dispatch<NormalKernel<Real>, kHasVariants>(upper, lower, made, static_cast<Real>(plan.offset),
+                                             static_cast<Real>(plan.scale),
+                                             is_whole ? out : static_cast<void*>(values));
   if (!is_whole) std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(Real));
 }
 

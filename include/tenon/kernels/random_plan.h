@@ -31,10 +31,10 @@ TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distributi
 /// Sets what follows from plan.computed.
 TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
                                             RandomStore store) noexcept {
-  const bool is_long = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
+  const bool takes_one_word = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
   plan.fill = fill;
   plan.store = plan.computed == plan.part_type ? nullptr : store;
-  plan.chunk = is_long ? kRandomChunk : kShortChunk;
+  plan.chunk = takes_one_word ? kRandomChunk : kShortChunk;
 }
 
 /// The largest value of a floating format that is at most `value`, which must be in its range.

@@ -143,7 +143,7 @@ struct SummaryKernel {
 };
 
 inline void summarize(const char* x, int64_t count, BlockSummary& out) noexcept {
-  dispatch<SummaryKernel, TENON_HAS_VARIANTS != 0>(x, count, &out);
+  dispatch<SummaryKernel, kHasVariants>(x, count, &out);
 }
 
 /// The summary so far. Infinities and NaN are counted separately from the finite values.

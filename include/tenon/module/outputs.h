@@ -54,7 +54,7 @@ inline ByteRange room_of(const TensorArg& arg) noexcept {
 /// Whether two tensors share memory, or may after a resize. By address ranges, so interleaved
 /// strides count as sharing. Handles of one impl always share.
 inline bool overlap(const Tensor& one, const Tensor& another) noexcept {
-  return touch(room_of(one), room_of(another)) ||
+  return overlap(room_of(one), room_of(another)) ||
          (one.defined() && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
 }
 inline bool overlap(const EValue& value, const Tensor& tensor) noexcept {

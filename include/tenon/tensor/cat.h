@@ -190,7 +190,7 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
     if (batch.out != nullptr && t.layout.numel != 0) {
       batch.overlaps =
           batch.overlaps || (batch.out->backend == piece.backend &&
-                             touch(byte_range(batch.out->view), byte_range(piece.view)));
+                             overlap(byte_range(batch.out->view), byte_range(piece.view)));
     }
     batch.on_host = batch.on_host && piece.backend == nullptr;
     const ArrayRef<int64_t> sizes = piece.view.sizes;
