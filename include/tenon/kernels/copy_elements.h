@@ -32,12 +32,12 @@ class BlockWalk {
     if (plan.rank >= 2) other = plan.dims[plan.rank - 2];
     plane.out = static_cast<char*>(plan.dst);
     plane.in = static_cast<const char*>(plan.src);
-    plane.out_rows = other.size;
-    plane.out_stride = other.dst_stride;
-    plane.in_step = other.src_stride;
-    plane.in_rows = row.size;
-    plane.out_step = row.dst_stride;
-    plane.in_stride = row.src_stride;
+    plane.count_j = other.size;
+    plane.out_step_j = other.dst_stride;
+    plane.in_step_j = other.src_stride;
+    plane.count_i = row.size;
+    plane.out_step_i = row.dst_stride;
+    plane.in_step_i = row.src_stride;
     for (size_t d = 0; d < outer_; ++d) index_[d] = 0;
   }
   /// False at the end.
@@ -193,8 +193,8 @@ struct BlockConversion : Conversion {
 
   PixelShuffle gathering;
   PixelShuffle scattering;
-  /// Whether rows are along the last but one dimension: if the source is consecutive along it, the
-  /// smaller elements are transposed.
+  /// Whether rows run along the last dimension but one. They do where the source is consecutive
+  /// along it and has the larger elements: then the destination's smaller ones are transposed.
   bool exchanges;
   Channels channels = Channels::Same;
 
@@ -213,14 +213,14 @@ struct BlockConversion : Conversion {
     alignas(kAlignment) char gathered[kBytes];
     alignas(kAlignment) char made[kBytes];
     const Plane p = exchanges ? plane.exchanged() : plane;
-    const int64_t rows = p.out_rows;
-    const int64_t length = p.in_rows;
+    const int64_t rows = p.count_j;
+    const int64_t length = p.count_i;
     const int64_t larger = from_size < to_size ? to_size : from_size;
     const int64_t smaller = from_size < to_size ? from_size : to_size;
-    const bool is_in_row = p.in_stride == from_size;
-    const bool is_out_row = p.out_step == to_size;
-    const bool is_in_dense = is_in_row && p.in_step == length * from_size;
-    const bool is_out_dense = is_out_row && p.out_stride == length * to_size;
+    const bool is_in_row = p.in_step_i == from_size;
+    const bool is_out_row = p.out_step_i == to_size;
+    const bool is_in_dense = is_in_row && p.in_step_j == length * from_size;
+    const bool is_out_dense = is_out_row && p.out_step_j == length * to_size;
     const bool is_cheap = count == 1 && length % kStepElements == 0;
     const bool by_row =
         rows == 1 || length * larger >= kBytes / 4 ||
@@ -233,7 +233,7 @@ struct BlockConversion : Conversion {
     if (scatters && most > kBytes / to_size) most = kBytes / to_size;
     int64_t width = length < most ? length : most;
     const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
-    if (by_row && (distance(p.in_step) < distance(p.in_stride) || p.out_stride < p.out_step)) {
+    if (by_row && (distance(p.in_step_j) < distance(p.in_step_i) || p.out_step_j < p.out_step_i)) {
       // As many rows as a cache line has of the smaller elements, which may be consecutive across
       // rows.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
@@ -246,22 +246,22 @@ struct BlockConversion : Conversion {
       const int64_t n = rows - r < height ? rows - r : height;
       for (int64_t i = 0; i < length; i += width) {
         const int64_t m = length - i < width ? length - i : width;
-        const char* in = p.in + r * p.in_step + i * p.in_stride;
-        char* const target = p.out + r * p.out_stride + i * p.out_step;
+        const char* in = p.in + r * p.in_step_j + i * p.in_step_i;
+        char* const target = p.out + r * p.out_step_j + i * p.out_step_i;
         char* const out = scatters ? made : target;
         if (gathers) {
-          copy_plane({gathered, in, m * from_size, p.in_stride, n, m, from_size, p.in_step},
+          copy_plane({gathered, in, m, n, from_size, m * from_size, p.in_step_i, p.in_step_j},
                      static_cast<size_t>(from_size), gathering);
           in = gathered;
         }
         const int64_t together = by_row ? 1 : n;
         for (int64_t k = 0; k < n; k += together) {
           prepare(r + k, together, i, m);
-          run(out + k * (scatters ? m * to_size : p.out_stride),
-              in + k * (gathers ? m * from_size : p.in_step), together * m);
+          run(out + k * (scatters ? m * to_size : p.out_step_j),
+              in + k * (gathers ? m * from_size : p.in_step_j), together * m);
         }
         if (scatters) {
-          copy_plane({target, made, p.out_stride, to_size, n, m, p.out_step, m * to_size},
+          copy_plane({target, made, m, n, p.out_step_i, p.out_step_j, to_size, m * to_size},
                      static_cast<size_t>(to_size), scattering);
         }
       }
@@ -275,11 +275,11 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
                                                         const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
-  for (int64_t j = 0; j < p.out_rows; j += most) {
-    const int64_t n = p.out_rows - j < most ? p.out_rows - j : most;
-    c.convert({made, p.in + j * p.in_step, 0, p.in_step, 1, n, c.to_size, 0});
+  for (int64_t j = 0; j < p.count_j; j += most) {
+    const int64_t n = p.count_j - j < most ? p.count_j - j : most;
+    c.convert({made, p.in + j * p.in_step_j, n, 1, c.to_size, 0, p.in_step_j, 0});
     copy_plane(
-        {p.out + j * p.out_stride, made, p.out_stride, 0, n, p.in_rows, p.out_step, c.to_size},
+        {p.out + j * p.out_step_j, made, p.count_i, n, p.out_step_i, p.out_step_j, 0, c.to_size},
         static_cast<size_t>(c.to_size), c.scattering);
   }
 }
@@ -290,9 +290,9 @@ TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
   BlockWalk at(piece, 2);
   const Plane& plane = at.plane;
-  const bool repeats_rows = plane.in_step == 0 && plane.out_rows > 1 &&
-                            plane.in_rows * conversion.to_size <= BlockConversion::kBytes;
-  const bool repeats = repeats_rows || (plane.in_stride == 0 && plane.in_rows != 1);
+  const bool repeats_rows = plane.in_step_j == 0 && plane.count_j > 1 &&
+                            plane.count_i * conversion.to_size <= BlockConversion::kBytes;
+  const bool repeats = repeats_rows || (plane.in_step_i == 0 && plane.count_i != 1);
   do {
     if (repeats) {
       cast_repeated(conversion, repeats_rows ? plane.exchanged() : plane);

@@ -15,35 +15,35 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A plane to copy: element (i, j) goes from `in + i * in_stride + j * in_step` to
-/// `out + j * out_stride + i * out_step`, for i < in_rows and j < out_rows. Strides in bytes, any
-/// sign; no two elements overlap.
+/// A plane to copy. Element (i, j) goes from in + i * in_step_i + j * in_step_j to out + i *
+/// out_step_i + j * out_step_j, for i < count_i and j < count_j. Steps in bytes, any sign; no two
+/// elements overlap.
 struct Plane {
   char* out;
   const char* in;
-  int64_t out_stride;
-  int64_t in_stride;
-  int64_t out_rows;
-  int64_t in_rows;
-  int64_t out_step;
-  int64_t in_step;
+  int64_t count_i;
+  int64_t count_j;
+  int64_t out_step_i;
+  int64_t out_step_j;
+  int64_t in_step_i;
+  int64_t in_step_j;
 
   /// The plane with i and j exchanged.
   Plane exchanged() const noexcept {
-    return {out, in, out_step, in_step, in_rows, out_rows, out_stride, in_stride};
+    return {out, in, count_j, count_i, out_step_j, out_step_i, in_step_j, in_step_i};
   }
 };
 
 /// Copies element by element along the longer side, in runs that stay in the cache.
 TENON_TEMPLATE_INLINE void copy_by_element(const Plane& plane, size_t size) noexcept {
-  const Plane p = plane.in_rows >= plane.out_rows ? plane : plane.exchanged();
-  const bool is_near = p.out_rows < 8 && p.in_stride < 1024 && p.out_step < 1024;
-  const int64_t run = p.out_rows == 1 ? p.in_rows : is_near ? 256 : 32;
-  for (int64_t i = 0; i < p.in_rows; i += run) {
-    const int64_t n = p.in_rows - i < run ? p.in_rows - i : run;
-    for (int64_t j = 0; j < p.out_rows; ++j) {
-      copy_strided(p.out + i * p.out_step + j * p.out_stride, p.out_step,
-                   p.in + i * p.in_stride + j * p.in_step, p.in_stride, n, size);
+  const Plane p = plane.count_i >= plane.count_j ? plane : plane.exchanged();
+  const bool is_near = p.count_j < 8 && p.in_step_i < 1024 && p.out_step_i < 1024;
+  const int64_t run = p.count_j == 1 ? p.count_i : is_near ? 256 : 32;
+  for (int64_t i = 0; i < p.count_i; i += run) {
+    const int64_t n = p.count_i - i < run ? p.count_i - i : run;
+    for (int64_t j = 0; j < p.count_j; ++j) {
+      copy_strided(p.out + i * p.out_step_i + j * p.out_step_j, p.out_step_i,
+                   p.in + i * p.in_step_i + j * p.in_step_j, p.in_step_i, n, size);
     }
   }
 }
@@ -94,18 +94,18 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
   constexpr int64_t kRows = 64;
   constexpr int64_t kLine = 64;
   alignas(64) char block[kRows * kLine];
-  const int64_t rows = p.in_rows < kRows ? p.in_rows : kRows;
-  const bool are_lines = p.out_rows >= kLine / element;
-  const int64_t width = are_lines ? kLine / element : p.out_rows;
-  for (int64_t r0 = 0; r0 < p.in_rows; r0 += rows) {
-    const int64_t r = r0 + rows <= p.in_rows ? r0 : p.in_rows - rows;
-    for (int64_t c0 = 0; c0 < p.out_rows; c0 += width) {
-      const int64_t c = c0 + width <= p.out_rows ? c0 : p.out_rows - width;
-      const char* in = p.in + r * p.in_stride + c * element;
-      char* const out = p.out + c * p.out_stride + r * element;
+  const int64_t rows = p.count_i < kRows ? p.count_i : kRows;
+  const bool are_lines = p.count_j >= kLine / element;
+  const int64_t width = are_lines ? kLine / element : p.count_j;
+  for (int64_t r0 = 0; r0 < p.count_i; r0 += rows) {
+    const int64_t r = r0 + rows <= p.count_i ? r0 : p.count_i - rows;
+    for (int64_t c0 = 0; c0 < p.count_j; c0 += width) {
+      const int64_t c = c0 + width <= p.count_j ? c0 : p.count_j - width;
+      const char* in = p.in + r * p.in_step_i + c * element;
+      char* const out = p.out + c * p.out_step_j + r * element;
       if (are_lines) {
         for (int64_t i = 0; i < rows; ++i) {
-          const char* const line = in + i * p.in_stride;
+          const char* const line = in + i * p.in_step_i;
           std::memcpy(block + i * kLine, line, 64);  // constant length: no call
 #if !TENON_PORTABLE
           __builtin_prefetch(line + kLine);
@@ -115,8 +115,8 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
       }
       for (int64_t y0 = 0; y0 < width; y0 += tile) {
         const int64_t y = y0 + tile <= width ? y0 : width - tile;
-        strip(out + y * p.out_stride, p.out_stride, in + y * element,
-              are_lines ? kLine : p.in_stride, rows);
+        strip(out + y * p.out_step_j, p.out_step_j, in + y * element,
+              are_lines ? kLine : p.in_step_i, rows);
       }
     }
   }
@@ -144,8 +144,8 @@ class PixelShuffle {
   bool copy(Plane& p, size_t size) noexcept {
     if (!is_planned_) plan(p, static_cast<int64_t>(size));
     if (run_ == nullptr) return false;
-    const int64_t across = along_j_ ? p.in_rows : p.out_rows;
-    const int64_t pixels = along_j_ ? p.out_rows : p.in_rows;
+    const int64_t across = along_j_ ? p.count_i : p.count_j;
+    const int64_t pixels = along_j_ ? p.count_j : p.count_i;
     const int64_t last = pixels - rest_;  // last pixel where a group may begin
     const int64_t count = are_lines_ ? across : 1;
     const Strides s = strides(p);
@@ -159,7 +159,7 @@ class PixelShuffle {
     const int64_t left = rest_ - group_;
     p.in += (pixels - left) * s.in_pixel;
     p.out += (pixels - left) * s.out_pixel;
-    (along_j_ ? p.out_rows : p.in_rows) = left;
+    (along_j_ ? p.count_j : p.count_i) = left;
     return left == 0;
   }
 
@@ -168,21 +168,21 @@ class PixelShuffle {
     int64_t out_pixel, out_channel, in_pixel, in_channel;
   };
   Strides strides(const Plane& p) const noexcept {
-    if (along_j_) return {p.out_stride, p.out_step, p.in_step, p.in_stride};
-    return {p.out_step, p.out_stride, p.in_stride, p.in_step};
+    if (along_j_) return {p.out_step_j, p.out_step_i, p.in_step_j, p.in_step_i};
+    return {p.out_step_i, p.out_step_j, p.in_step_i, p.in_step_j};
   }
 
   template <class = void>
   void plan(const Plane& p, int64_t size) noexcept {
     is_planned_ = true;
     if (isa() < Isa::Avx2) return;
-    along_j_ = p.in_rows < p.out_rows;
-    const int64_t channels = along_j_ ? p.in_rows : p.out_rows;
+    along_j_ = p.count_i < p.count_j;
+    const int64_t channels = along_j_ ? p.count_i : p.count_j;
     if (channels <= 4) plan_pixels(strides(p), channels, size);
     if (run_ != nullptr) return;
-    along_j_ = p.out_step != size;
-    if ((along_j_ ? p.out_rows : p.in_rows) < 8) return;  // calls would take longer
-    are_lines_ = true;                                    // of pixels of one channel
+    along_j_ = p.out_step_i != size;
+    if ((along_j_ ? p.count_j : p.count_i) < 8) return;  // calls would take longer
+    are_lines_ = true;                                   // of pixels of one channel
     plan_pixels(strides(p), 1, size);
   }
 
@@ -311,9 +311,9 @@ class PixelShuffle {
 
 /// Copies rows of `nbytes` bytes that are consecutive on both sides.
 inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
-  for (int64_t j = 0; j < p.out_rows; ++j) {
-    char* const out = p.out + j * p.out_stride;
-    const char* const in = p.in + j * p.in_step;
+  for (int64_t j = 0; j < p.count_j; ++j) {
+    char* const out = p.out + j * p.out_step_j;
+    const char* const in = p.in + j * p.in_step_j;
     if (nbytes < 16 || nbytes > 256) {
       std::memcpy(out, in, nbytes);
       continue;
@@ -328,29 +328,29 @@ inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
 /// to 16.
 TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t size,
                                                    PixelShuffle& shuffle) noexcept {
-  const size_t row_nbytes = static_cast<size_t>(plane.in_rows) * size;
-  if (plane.in_stride == 0 && plane.out_step == static_cast<int64_t>(size) &&
+  const size_t row_nbytes = static_cast<size_t>(plane.count_i) * size;
+  if (plane.in_step_i == 0 && plane.out_step_i == static_cast<int64_t>(size) &&
       row_nbytes >= kLeastFill && 16 % size == 0) {
-    return fill_rows({plane.out, plane.in, plane.out_stride, plane.in_step, plane.out_rows,
+    return fill_rows({plane.out, plane.in, plane.out_step_j, plane.in_step_j, plane.count_j,
                       row_nbytes, size, row_nbytes >= kStreamingBytes});
   }
-  Plane p = plane.out_stride == static_cast<int64_t>(size) ? plane.exchanged() : plane;
-  if (p.in_stride == static_cast<int64_t>(size) && p.out_step == p.in_stride) {
-    size *= static_cast<size_t>(p.in_rows);
+  Plane p = plane.out_step_j == static_cast<int64_t>(size) ? plane.exchanged() : plane;
+  if (p.in_step_i == static_cast<int64_t>(size) && p.out_step_i == p.in_step_i) {
+    size *= static_cast<size_t>(p.count_i);
     if (size > 16) return copy_rows(p, size);
-    p.in_rows = 1;
+    p.count_i = 1;
   }
   if (shuffle.copy(p, size)) return;
 #if !defined(__OPTIMIZE_SIZE__)
-  if (p.in_step == -static_cast<int64_t>(size)) {  // reversed: start at the other end
-    p.in += (p.out_rows - 1) * p.in_step;
-    p.out += (p.out_rows - 1) * p.out_stride;
-    p.in_step = -p.in_step;
-    p.out_stride = -p.out_stride;
+  if (p.in_step_j == -static_cast<int64_t>(size)) {  // reversed: start at the other end
+    p.in += (p.count_j - 1) * p.in_step_j;
+    p.out += (p.count_j - 1) * p.out_step_j;
+    p.in_step_j = -p.in_step_j;
+    p.out_step_j = -p.out_step_j;
   }
   const auto element = static_cast<int64_t>(size);
-  if (p.in_step == element && p.out_step == element && p.in_rows * element >= 16 &&
-      p.out_rows * element >= 16 && size <= 8 && (size & (size - 1)) == 0) {
+  if (p.in_step_j == element && p.out_step_i == element && p.count_i * element >= 16 &&
+      p.count_j * element >= 16 && size <= 8 && (size & (size - 1)) == 0) {
     transpose_blocks(p, size);
     return clear_after_baseline();
   }

@@ -52,7 +52,7 @@ bool is_right(const Case& c, Transpose&& transpose) {
     }
   }
   transpose(
-      Plane{out.data(), in.data(), out.stride, in.stride, c.out_rows, c.in_rows, c.size, c.size},
+      Plane{out.data(), in.data(), c.in_rows, c.out_rows, c.size, out.stride, in.stride, c.size},
       static_cast<size_t>(c.size));
   return out.bytes == expected.bytes;
 }
@@ -145,8 +145,8 @@ TEST_CASE("transpose: a source may repeat a row, and its rows may overlap") {
       std::vector<uint16_t> in(1000);
       std::iota(in.begin(), in.end(), uint16_t{0});
       std::vector<uint16_t> out(n * m);
-      copy({reinterpret_cast<char*>(out.data()), reinterpret_cast<const char*>(in.data() + 200),
-            n * 2, stride * 2, m, n, 2, 2},
+      copy({reinterpret_cast<char*>(out.data()), reinterpret_cast<const char*>(in.data() + 200), n,
+            m, 2, n * 2, stride * 2, 2},
            2);
       int wrong = 0;
       for (int64_t i = 0; i < n; ++i) {
@@ -173,7 +173,7 @@ TEST_CASE("transpose: a shuffle leaves planes that lie otherwise than its first"
       tests::Bytes out(static_cast<size_t>(40 * 40 * size));
       const char* const from = reinterpret_cast<const char*>(in.data() + 2000);
       copy_plane(
-          {reinterpret_cast<char*>(out.data()), from, 40 * size, in_stride, 40, 40, size, in_step},
+          {reinterpret_cast<char*>(out.data()), from, 40, 40, size, 40 * size, in_stride, in_step},
           static_cast<size_t>(size), shuffle);
       for (int j = 0; j < 40; ++j) {
         for (int i = 0; i < 40; ++i) {
