@@ -63,7 +63,8 @@ MEMORY, CUDA_MEMORY, FILE_SIZE = 4 << 30, 20 << 30, 64 << 20
 MORE_TESTS = {
     "backend/interface.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_creators_test.cpp"],
     "backend/state.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_lifetime_test.cpp"],
-    "backend/calls.h": ["backend/tensors_test.cpp", "backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "backend/calls.h": ["backend/tensors_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "backend/metadata.h": ["backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "backend/copy_between.h": ["tensor/backend_copy_test.cpp"],
     "backend/tracking.h": ["backend/tracking_report_test.cpp"],
     "backend/tracking_report.h": ["backend/tracking_test.cpp"],

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Calls of a backend: exceptions become errors, blocks are counted, and messages name the backend.
-// Also allocates metadata, on the heap or in a backend's memory.
 #pragma once
 
-#include <cstring>
 #include <new>
 
 #include "tenon/backend/interface.h"
+#include "tenon/backend/metadata.h"
 #include "tenon/backend/state.h"
 
 #if TENON_HAS_EXCEPTIONS
@@ -73,8 +72,8 @@ Error call_safely(const Call& call) noexcept {
   return error;
 }
 
-/// Calls a function that uses operator new. False if it threw std::bad_alloc. Keeps the thread's
-/// last text.
+/// Calls a function that uses operator new. False if it threw std::bad_alloc, or, with
+/// TENON_HEAP=0, without calling it. Keeps the thread's last text.
 template <class Call>
 bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #if !TENON_HEAP
@@ -138,90 +137,6 @@ inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);
   if (data != nullptr) backend.deallocate(data, nbytes);
   return fail_no_memory(backend, nbytes);
-}
-
-/// Deallocates memory. If the backend is gone, its library may be closed, so only the count is
-/// decremented. Out of line: programs are smaller.
-TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
-  if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
-  drop_state(&state);
-}
-
-/// The word before each metadata block is its origin, since operator delete gets only an address.
-/// It is null for the heap; a BackendState*, with the block's size in the word before; or a Seat*
-/// plus one, if a tensor and its first handle share the block.
-inline constexpr size_t kMetadataHeader = 8;
-struct BlockHeader {
-  size_t nbytes;
-  BackendState* metadata_backend;
-};
-static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
-              sizeof(BlockHeader) % kMetadataHeader == 0);
-
-void release_metadata(void* p) noexcept;
-
-/// The start of a tensor's block: room for one TensorPtr's Tensor, so that both take one
-/// allocation. The TensorImpl follows, in its shared_ptr's node. The last of the two frees the
-/// block. The Tensor may outlive the impl, since it may be assigned another one.
-struct alignas(kMetadataHeader) Seat {
-  AtomicCount holders{kNode};
-  uintptr_t handle_origin;
-  unsigned char handle[2 * sizeof(void*)];
-  uintptr_t node_header[kMetadataHeader / sizeof(uintptr_t)];  // the last word is the origin
-
-  // Users of the block: the Tensor and the impl's node.
-  static constexpr int32_t kNode = 1;
-  static constexpr int32_t kNodeAndHandle = 2;
-
-  Seat() noexcept : handle_origin(reinterpret_cast<uintptr_t>(this) + 1) {
-    node_header[kMetadataHeader / sizeof(uintptr_t) - 1] = handle_origin;
-  }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
-  /// The seat of a metadata block that has one, else null.
-  static Seat* of(const void* piece) noexcept {
-    uintptr_t origin = 0;
-    std::memcpy(&origin, static_cast<const char*>(piece) - sizeof origin, sizeof origin);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    return origin % 2 == 0 ? nullptr : reinterpret_cast<Seat*>(origin - 1);
-  }
-  /// Drops one user of the block.
-  void leave() noexcept {
-    // With one user left no other thread counts: the seat of a dead tensor is not taken again.
-    if (holders.get() == 1 || holders.remove() == 0) release_metadata(this);
-  }
-};
-static_assert(offsetof(Seat, handle) == offsetof(Seat, handle_origin) + sizeof(uintptr_t));
-
-/// Frees a block that is not from the heap.
-TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
-  if (Seat* const seat = Seat::of(p)) return seat->leave();
-  auto* const header = static_cast<BlockHeader*>(p) - 1;
-  mark_used(header, header->nbytes);
-  release_to(*header->metadata_backend, header, header->nbytes);
-}
-
-/// Allocates metadata, on the heap if `metadata_backend` is null. Null, with an error text, when
-/// out of memory.
-inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
-  if (metadata_backend != nullptr) return metadata_backend->allocate_metadata(nbytes);
-  auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));
-  if (block == nullptr) {
-    static_cast<void>(fail_no_memory("a tensor or a module"));
-    return nullptr;
-  }
-  std::memcpy(block + kMetadataHeader - sizeof(void*), &metadata_backend, sizeof(void*));
-  return block + kMetadataHeader;
-}
-/// Frees metadata.
-inline void release_metadata(void* p) noexcept {
-  if (p == nullptr) return;
-  char* const data = static_cast<char*>(p);
-  uintptr_t origin = 0;
-  std::memcpy(&origin, data - sizeof origin, sizeof origin);
-  if (origin != 0) return release_elsewhere(p);
-  heap_release(data - kMetadataHeader);
 }
 
 // --- The state of a backend ---------------------------------------------------------------------

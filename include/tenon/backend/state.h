@@ -73,10 +73,10 @@ struct MemoryLocation {
 struct BackendState {
   Backend* backend = nullptr;  // null once it is gone
   AtomicCount users;           // the backend, its allocated blocks, its wrappers
-  bool one_thread = false;     // whether plain_users counts, without atomics
+  int32_t plain_users = 0;
+  bool one_thread = false;  // then plain_users counts, without atomics, else users
   bool on_heap = false;
   bool may_fill = false;  // whether fill() may be called: a CopyingState's
-  int32_t plain_users = 0;
   // Set by learn() when the first tensor is made: a constructor cannot call virtual functions.
   AtomicValue<bool> is_known;
   bool opaque = false;
@@ -130,6 +130,12 @@ struct BackendState {
 
 inline void drop_state(BackendState* state) noexcept {
   if (state->remove() == 0 && state->on_heap) heap_release(state);
+}
+/// Deallocates memory. If the backend is gone, its library may be closed, so only the count is
+/// decremented. Out of line: programs are smaller.
+TENON_COLD inline void release_to(BackendState& state, void* data, size_t nbytes) noexcept {
+  if (state.backend != nullptr && data != nullptr) state.deallocate(data, nbytes);
+  drop_state(&state);
 }
 
 /// Makes a state at `place`, which may be null.

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tenon/backend/calls.h"
+#include "tenon/backend/metadata.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"

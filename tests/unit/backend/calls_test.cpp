@@ -6,7 +6,6 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
-#include "tenon/backend/arena.h"
 
 namespace calls_test {
 
@@ -131,35 +130,6 @@ TEST_CASE("upload and download: they are the backend's copies, under those names
           detail::download(backend, &read, p, 4));
   detail::release_to(*detail::BackendAccess::state(backend), p, 4);
   CHECK(backend.used() == 0);
-}
-
-TEST_CASE("metadata: from the heap, aligned for pointers and as large as asked") {
-  for (size_t nbytes : {size_t{1}, size_t{16}, size_t{1000}}) {
-    void* const p = detail::allocate_metadata(nbytes, nullptr);
-    REQUIRE(p != nullptr);
-    CHECK(reinterpret_cast<uintptr_t>(p) % sizeof(void*) == 0);
-    std::memset(p, 1, nbytes);
-    detail::release_metadata(p);
-  }
-  detail::release_metadata(nullptr);
-}
-
-TEST_CASE("metadata: a block of a backend's counts there, and is given back there") {
-  alignas(64) static unsigned char buffer[4096];
-  ArenaBackend arena(buffer, sizeof buffer);
-  void* const p = detail::allocate_metadata(40, detail::state_of(arena));
-  REQUIRE(p != nullptr);
-  CHECK(p > static_cast<void*>(buffer));
-  CHECK(p < static_cast<void*>(buffer + sizeof buffer));
-  CHECK(arena.live_blocks() == 1);
-  std::memset(p, 1, 40);
-  CHECK(detail::allocate_metadata(4000, detail::state_of(arena)) == nullptr);
-  const std::string total = std::to_string(4000 + 2 * sizeof(void*));
-  CHECK(contains(last(), "backend arena has no memory for " + total + " bytes"));
-  CHECK(arena.live_blocks() == 1);
-  detail::release_metadata(p);
-  CHECK(arena.live_blocks() == 0);
-  CHECK(arena.used() == 0);
 }
 
 }  // namespace calls_test
