@@ -65,16 +65,29 @@ struct TensorAndMemory {
     TENON_TRY(tensor.keep_while_asking(out, !blob.device.is_cpu()));
     return find_blob(blob, fields(out), layout, memory);
   }
+  TENON_TEMPLATE_INLINE Error find(const TensorArg& out, const void* data, size_t nbytes) noexcept {
+    TENON_TRY(find_destination(out, "the tensor", tensor));
+    return find_bytes(data, nbytes, fields(out), layout, memory);
+  }
 };
 
-/// If `copies` is false, only checks.
-TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob, CastMode mode,
-                                        CastFunction cast, bool copies) noexcept {
+TENON_TEMPLATE_INLINE Error check_assign(const TensorArg& out, const Blob& blob,
+                                         CastMode mode) noexcept {
   TensorAndMemory at;
   TENON_TRY(at.find(out, blob));
-  const TensorView& from = at.memory.view;
-  if (!copies) return check_cast(own_type(from.type), own_type(at.tensor.view.type), mode);
-  return copy_checked(at.tensor, at.memory, mode, CopyPolicy::AllowTemporary, cast);
+  return check_cast(own_type(at.memory.view.type), own_type(at.tensor.view.type), mode);
+}
+TENON_TEMPLATE_INLINE Error check_assign(const TensorArg& out, const void* data,
+                                         size_t nbytes) noexcept {
+  TensorAndMemory at;
+  return at.find(out, data, nbytes);
+}
+
+TENON_TEMPLATE_INLINE Error assign_blob(const TensorArg& out, const Blob& blob,
+                                        CastMode mode) noexcept {
+  TensorAndMemory at;
+  TENON_TRY(at.find(out, blob));
+  return copy_checked(at.tensor, at.memory, mode, CopyPolicy::AllowTemporary, &cast_elements<>);
 }
 TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& blob,
                                               const Normalize& normalize, CastMode mode) noexcept {
@@ -82,28 +95,23 @@ TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& 
   TENON_TRY(at.find(out, blob));
   return copy_normalized(at.tensor, at.memory, normalize, mode);
 }
-TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data, size_t nbytes,
-                                         bool copies) noexcept {
+TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data,
+                                         size_t nbytes) noexcept {
   TensorAndMemory at;
-  TENON_TRY(find_destination(out, "the tensor", at.tensor));
-  TENON_TRY(find_bytes(data, nbytes, fields(out), at.layout, at.memory));
-  if (!copies) return Error::Ok;
+  TENON_TRY(at.find(out, data, nbytes));
   TENON_TRY(at.tensor.keep_while_asking(out, false));
   return copy_checked(at.tensor, at.memory, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
 }
 
-TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& blob, CastMode mode,
-                                         CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& blob,
+                                         CastMode mode) noexcept {
   TensorAndMemory at;
   TENON_TRY(find_source(tensor, "the tensor", at.tensor));
   TENON_TRY(at.tensor.keep_while_asking(tensor, !blob.device.is_cpu()));
   TENON_TRY(find_blob(blob, fields(tensor), at.layout, at.memory));
   if (blob.readonly) return fail(Error::InvalidState, "the blob is read-only");
-  if (at.layout.may_overlap()) {
-    return fail(Error::InvalidArgument, "the blob has strides ", at.layout.strides(), " for sizes ",
-                at.layout.sizes(), ", at which elements may share memory");
-  }
-  return copy_checked(at.memory, at.tensor, mode, CopyPolicy::AllowTemporary, cast);
+  TENON_TRY(check_distinct(at.layout, "the blob"));
+  return copy_checked(at.memory, at.tensor, mode, CopyPolicy::AllowTemporary, &cast_elements<>);
 }
 TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
                                           size_t nbytes) noexcept {
@@ -130,8 +138,7 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
-  return detail::add_context_if(
-      "assign", detail::assign_blob(out, blob, mode, &detail::cast_elements<>, true));
+  return detail::add_context_if("assign", detail::assign_blob(out, blob, mode));
 }
 
 /// As above, and normalises: see Normalize, and copy_() with a Normalize.
@@ -147,7 +154,7 @@ template <class = void>
 /// Errors: as above; InvalidArgument for another byte count.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes, true));
+  return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes));
 }
 
 /// Whether assign() with these arguments would succeed, unless a temporary is out of memory. If
@@ -155,12 +162,12 @@ template <class = void>
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {
-  const Error error = detail::assign_blob(out, blob, mode, nullptr, false);
+  const Error error = detail::check_assign(out, blob, mode);
   return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
-  const Error error = detail::assign_bytes(out, data, nbytes, false);
+  const Error error = detail::check_assign(out, data, nbytes);
   return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 
@@ -169,8 +176,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error copy_to(TensorArg tensor, const Blob& blob,
                             CastMode mode = CastMode::Checked) noexcept {
-  return detail::add_context_if("copy_to",
-                                detail::copy_to_blob(tensor, blob, mode, &detail::cast_elements<>));
+  return detail::add_context_if("copy_to", detail::copy_to_blob(tensor, blob, mode));
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to `nbytes` bytes of memory.

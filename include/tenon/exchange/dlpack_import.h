@@ -118,8 +118,7 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
     return fail(Error::NotSupported, "the data, on ", device, ", is not aligned for its elements");
   }
   if (!plan.must_copy) return Error::Ok;
-  Backend* reader = nullptr;
-  if (!device.is_host_accessible()) TENON_TRY(find_registered(device, "the data", reader));
+  if (!device.is_host_accessible()) TENON_TRY(check_registered(device, "the data"));
   if (!asked.has_value()) return Error::Ok;
   plan.target = &host_backend();
   return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);

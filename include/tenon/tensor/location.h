@@ -26,6 +26,11 @@ TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
   }
   return Error::Ok;
 }
+/// Checks that a backend is registered for a device whose memory the host cannot access.
+TENON_TEMPLATE_INLINE Error check_registered(Device device, const char* role) noexcept {
+  Backend* backend = nullptr;
+  return find_registered(device, role, backend);
+}
 /// The state of the backend registered for a device, or null.
 inline BackendState* registered_state(Device device) noexcept {
   Backend* const backend = find_backend(device);
@@ -67,6 +72,13 @@ TENON_TEMPLATE_INLINE Error find_source(const TensorArg& tensor, const char* rol
   return find_location(fields(tensor), role, location);
 }
 
+/// Refuses a shape at which elements may share memory.
+TENON_TEMPLATE_INLINE Error check_distinct(const Layout& layout, const char* role) noexcept {
+  if (layout.row_major || !layout.may_overlap()) return Error::Ok;
+  return fail(Error::InvalidArgument, role, " has strides ", layout.strides(), " for sizes ",
+              layout.sizes(), ", at which elements may share memory");
+}
+
 /// The location of elements to write. Refuses read-only memory and elements that share memory.
 TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char* role,
                                              MemoryLocation& location) noexcept {
@@ -74,11 +86,7 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
   const TensorFields& to = fields(tensor);
   if (to.readonly) return fail(Error::InvalidState, role, " is read-only");
   TENON_TRY(find_location(to, role, location));
-  if (!to.layout.row_major && to.layout.may_overlap()) {
-    return fail(Error::InvalidArgument, role, " has strides ", to.layout.strides(), " for sizes ",
-                to.layout.sizes(), ", at which elements may share memory");
-  }
-  return Error::Ok;
+  return check_distinct(to.layout, role);
 }
 
 /// Whether a backend's code may run while a tensor is in use: the tensor's backend's or, with
