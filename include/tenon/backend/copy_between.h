@@ -58,8 +58,8 @@ TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
 /// Stages one side of a plan, source or destination, in host memory.
 class HostSide {
  public:
-  /// Replaces one side by host memory. Fetches a source's elements, or a destination's gaps, which
-  /// are stored again with the range. The caller then finishes the plan.
+  /// Replaces one side by host memory. Fetches a source's elements; of a destination with gaps the
+  /// whole range, since store() writes the gaps too. The caller then finishes the plan.
   TENON_TEMPLATE_INLINE Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
     const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
@@ -82,7 +82,7 @@ class HostSide {
     if (whole > dense && (dense <= kFewRuns * run || run >= kLongRun || whole / 64 > dense)) {
       TENON_TRY(buffer_.allocate(static_cast<size_t>(dense)));
       stage_side(plan, is_source, buffer_.data(), runs_);
-      return is_source ? move(true) : Error::Ok;
+      return is_source ? fetch() : Error::Ok;
     }
     TENON_TRY(buffer_.allocate(static_cast<size_t>(whole)));
     char* const here = buffer_.data() - low;
@@ -95,14 +95,15 @@ class HostSide {
     runs_.dst = buffer_.data();
     runs_.src = static_cast<const char*>(there) + low;  // one run
     runs_.unit = runs_.nbytes = static_cast<size_t>(whole);
-    return is_source || whole > dense ? move(true) : Error::Ok;
+    return is_source || whole > dense ? fetch() : Error::Ok;
   }
   /// Stores the elements of a destination.
-  TENON_TEMPLATE_INLINE Error store() noexcept { return move(false); }
+  TENON_TEMPLATE_INLINE Error store() noexcept { return transfer(false); }
 
  private:
+  TENON_TEMPLATE_INLINE Error fetch() noexcept { return transfer(true); }
   /// Copies to or from the buffer: in one call if the backend can, else run by run.
-  TENON_TEMPLATE_INLINE Error move(bool fetch) noexcept {
+  TENON_TEMPLATE_INLINE Error transfer(bool to_host) noexcept {
     auto run = static_cast<int64_t>(runs_.unit);
     size_t outer = runs_.rank;  // dimensions around a run
     while (outer > 0 && runs_.dims[outer - 1].src_stride == run) run *= runs_.dims[--outer].size;
@@ -125,8 +126,8 @@ class HostSide {
           const_cast<void*>(runs_.src), byte, backend_->device(), {sizes, rank}, {there, rank}};
       Error error = Error::Ok;
       if (call_optional(*backend_, "copy", error, [&] {
-            return fetch ? backend_->copy(host, remote, CastMode::Checked)
-                         : backend_->copy(remote, host, CastMode::Checked);
+            return to_host ? backend_->copy(host, remote, CastMode::Checked)
+                           : backend_->copy(remote, host, CastMode::Checked);
           })) {
         return error;
       }
@@ -135,8 +136,8 @@ class HostSide {
     do {
       char* const here = at.plane.out;
       auto* const there = const_cast<char*>(at.plane.in);
-      TENON_TRY(fetch ? download(*backend_, here, there, static_cast<size_t>(run))
-                      : upload(*backend_, there, here, static_cast<size_t>(run)));
+      TENON_TRY(to_host ? download(*backend_, here, there, static_cast<size_t>(run))
+                        : upload(*backend_, there, here, static_cast<size_t>(run)));
     } while (at.next());
     return Error::Ok;
   }

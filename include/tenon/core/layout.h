@@ -236,22 +236,22 @@ class Layout {
     const int64_t* const sizes = args.sizes.data();
     const int64_t* const strides = args.strides.empty() ? nullptr : args.strides.data();
     detail::ShapeProduct pass;
-    bool is_dense = true;
+    bool is_dense_in_order = true;
     bool is_sorted = true;
     for (size_t i = rank; i-- > 0;) {
       const size_t d = to.order[i];
       const int64_t stride = strides == nullptr ? pass.product : strides[d];
       is_sorted &= d == i;
-      is_dense &= stride == pass.product;
+      is_dense_in_order &= stride == pass.product;
       to.sizes[d] = sizes[d];
       to.strides[d] = stride;
       pass.multiply_by(sizes[d]);
     }
     if (!pass.valid(element_size)) return detail::fail_shape(args.sizes, element_size);
     set_count(pass.numel());
-    row_major = is_dense && is_sorted;
+    row_major = is_dense_in_order && is_sorted;
     has_lists_ = true;
-    return is_dense ? Error::Ok : check_strides(args, element_size);
+    return is_dense_in_order ? Error::Ok : check_strides(args, element_size);
   }
   /// Computes the dim order and the extent of strides that are not dense.
   Error check_strides(const LayoutArgs& args, size_t element_size) noexcept {

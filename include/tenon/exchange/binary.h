@@ -66,7 +66,7 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
   here.view = {bytes.data(), public_type(type), Device(), sizes, rows.strides()};
   TENON_TRY(copy(here, there));
   bytes.resize(nbytes);
-  swap_to_little_endian(type, bytes.data(), nbytes);
+  exchange_little_endian(type, bytes.data(), nbytes);
   return Error::Ok;
 }
 
@@ -93,7 +93,7 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
       [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
       [&](void* out) noexcept {
         std::memcpy(out, bytes, nbytes);
-        swap_to_little_endian(type, out, nbytes);
+        exchange_little_endian(type, out, nbytes);
         return Error::Ok;
       });
 }

@@ -49,14 +49,14 @@ constexpr bool host_is_big_endian() noexcept {
 }
 
 /// Makes every byte of Bool elements 0 or 1: reading any other byte as a C++ bool is undefined.
-inline void normalize_bools(void* data, size_t nbytes) noexcept {
+inline void make_bools_0_or_1(void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
   for (size_t i = 0; i < nbytes; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;
 }
 
 /// Converts elements between the host's byte order and little-endian, and Bools to 0 or 1.
-inline void swap_to_little_endian(ScalarType type, void* data, size_t nbytes) noexcept {
-  if (type == ScalarType::Bool) normalize_bools(data, nbytes);
+inline void exchange_little_endian(ScalarType type, void* data, size_t nbytes) noexcept {
+  if (type == ScalarType::Bool) make_bools_0_or_1(data, nbytes);
   if (host_is_big_endian()) swap_byte_order(data, nbytes, number_size(type));
 }
 

@@ -25,8 +25,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-TENON_TEMPLATE_INLINE Error make_view(const TensorArg& source, const ViewShape& shape,
-                                      NewView& new_tensor) noexcept {
+TENON_TEMPLATE_INLINE Error make_shaped_view(const TensorArg& source, const ViewShape& shape,
+                                             NewView& new_tensor) noexcept {
   const SourceGuard kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(new_tensor, metadata_backend_like(kept.arg)));
   ImplFields& made = fields(new_tensor);
@@ -40,7 +40,7 @@ template <class Out>
 Out view_of_shape(const char* function, const TensorArg& source, const ViewShape& shape) {
   NewView new_tensor;
   Error error = shape.error;
-  if (error == Error::Ok) error = make_view(source, shape, new_tensor);
+  if (error == Error::Ok) error = make_shaped_view(source, shape, new_tensor);
   return return_to_user<Out>(function, error, new_tensor);
 }
 
@@ -214,7 +214,7 @@ TENON_TEMPLATE_INLINE Error make_parts(const TensorArg& source, int64_t dim, Cut
                   : shape.narrow(dim, i * cut.length, left < cut.length ? left : cut.length));
     NewView new_tensor;
     Tensor part;
-    TENON_TRY(make_view(kept.arg, shape, new_tensor));
+    TENON_TRY(make_shaped_view(kept.arg, shape, new_tensor));
     TENON_TRY(make_first_handle(new_tensor, part));
     parts.push_back(std::move(part));
   }

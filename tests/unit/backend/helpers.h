@@ -318,7 +318,7 @@ class CountingBackend : public MinimalBackend {
     return perform("from_binary", [&] {
       void* const to = at(out.data, nbytes);
       std::memcpy(to, bytes, nbytes);
-      tenon::detail::swap_to_little_endian(tenon::detail::own_type(out.type), to, nbytes);
+      tenon::detail::exchange_little_endian(tenon::detail::own_type(out.type), to, nbytes);
     });
   }
   tenon::Error to_binary(const tenon::TensorView& in, int64_t count, void* bytes) override {
@@ -331,8 +331,8 @@ class CountingBackend : public MinimalBackend {
           std::memcpy(static_cast<char*>(bytes) + i * static_cast<int64_t>(size), at(p, size),
                       size);
       });
-      tenon::detail::swap_to_little_endian(tenon::detail::own_type(in.type), bytes,
-                                           static_cast<size_t>(count) * size);
+      tenon::detail::exchange_little_endian(tenon::detail::own_type(in.type), bytes,
+                                            static_cast<size_t>(count) * size);
     });
   }
   tenon::Error random_uniform(const tenon::TensorView& out, double min, double max,

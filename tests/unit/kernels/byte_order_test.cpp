@@ -38,11 +38,11 @@ TEST_CASE("host_is_big_endian: it is what a number's first byte says") {
   CHECK(detail::host_is_big_endian() == (*reinterpret_cast<const unsigned char*>(&number) == 1));
 }
 
-TEST_CASE("normalize_bools: every byte but 0 becomes 1") {
+TEST_CASE("make_bools_0_or_1: every byte but 0 becomes 1") {
   Bytes bytes{0, 1, 2, 128, 255, 0};
-  detail::normalize_bools(bytes.data(), bytes.size());
+  detail::make_bools_0_or_1(bytes.data(), bytes.size());
   CHECK(bytes == Bytes{0, 1, 1, 1, 1, 0});
-  detail::normalize_bools(nullptr, 0);
+  detail::make_bools_0_or_1(nullptr, 0);
 }
 
 }  // namespace byte_order_test
