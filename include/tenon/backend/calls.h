@@ -141,8 +141,7 @@ inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, after learn(); null for the host's heap, and if its
-/// allocation failed.
+/// The state of a backend, after learn(); null for the host's heap, and if its allocation failed.
 inline BackendState* state_of(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();

@@ -131,7 +131,7 @@ class TENON_EXPORT Backend {
 
   /// "opencl": for messages. Valid as long as the backend.
   virtual const char* name() const noexcept = 0;
-  /// Never changes.
+  /// Where its memory is. Never changes.
   virtual Device device() const noexcept = 0;
   /// Whether the memory can only be reached through the backend.
   virtual bool is_opaque() const noexcept = 0;

@@ -51,9 +51,9 @@ struct PoolStatistics {
 
 /// Keeps released blocks, and reuses them for allocations of about their size.
 ///
-/// Sizes are rounded up to one of four in each doubling, which adds less than a quarter, and to 64
-/// bytes at least. When the backend is out of memory, the pool releases its kept blocks and retries
-/// once.
+/// Sizes are rounded up to a power of two or one of three steps between two, which adds less than a
+/// quarter; the least is 64 bytes. When the backend is out of memory, the pool releases its kept
+/// blocks and retries once.
 ///
 /// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
 /// it keeps.

@@ -81,8 +81,8 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
   explicit TrackingBackend(Backend& inner) : WrapperBackend(inner), tags_(1) {}
-  /// Wraps a tracker, like any backend: trackers are not copied.
-  /// A template for the same reason as PoolBackend's.
+  /// A tracker is wrapped like any other backend, not copied. A template, so that it is no copy
+  /// constructor; see PoolBackend.
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 

@@ -67,7 +67,8 @@ struct DLPackExport : DLPackBlock {
     release_dlpack(static_cast<DLPackExport*>(self->manager_ctx));
   }
   /// The hold of a struct that this library made; null for any other struct, and if the struct's
-  /// version was edited. A library with hidden symbols has its own release().
+  /// version was edited. A library with hidden symbols has its own release(), so its structs count
+  /// as foreign.
   static MemoryHold* memory_of(const Managed& exported) noexcept {
     if constexpr (is_versioned_v<Managed>) {
       if (exported.version.major != kDLPackVersion.major) return nullptr;

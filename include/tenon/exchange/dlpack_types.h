@@ -84,7 +84,7 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 
-/// The head of a DLPackExchangeAPI, also of other major versions.
+/// The first fields of a DLPackExchangeAPI, which are the same in every major version.
 struct DLPackExchangeAPIHeader {
   DLPackVersion version;
   DLPackExchangeAPIHeader* prev_api;

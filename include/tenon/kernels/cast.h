@@ -42,8 +42,8 @@ struct CopyPlan;
 
 namespace detail {
 
-/// Executes a converting plan: cast_elements(), or null if the types are equal, so that a program
-/// that never casts does not link the casts.
+/// Executes a converting plan: cast_elements(). Null where the caller knows that the types are
+/// equal, so that a program that never casts does not link the casts.
 using CastFunction = void (*)(const CopyPlan& plan) noexcept;
 
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
@@ -181,7 +181,8 @@ TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits
   return static_cast<int32_t>(within + 0.0);
 }
 
-/// Double to integers of up to 64 bits in the same way, in two's complement.
+/// Double to integers of up to 64 bits, in two's complement; truncated, or rounded with
+/// limits.rounding.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
                                                               const CastLimits& limits) noexcept {
   constexpr uint64_t kTwoTo63 = 0x43e0000000000000u;  // as a double

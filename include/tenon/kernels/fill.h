@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Larger fills bypass the caches.
+/// Fills of this size or more bypass the caches.
 inline constexpr size_t kStreamingBytes = size_t{32} << 20;
 
 /// 8-byte word i of memory that repeats a value of 1, 2, 4, 8 or 16 bytes.
@@ -29,9 +29,11 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_value(const char* value, si
   return load_as(uint64_t());
 }
 
+/// The shortest row that fill_rows() fills: its widest vector.
+inline constexpr size_t kLeastFill = 32;
+
 /// Rows of `nbytes` >= kLeastFill bytes: row r repeats the element of `size` bytes at in + r *
 /// in_stride.
-inline constexpr size_t kLeastFill = 32;
 struct FilledRows {
   char* out;
   const char* in;

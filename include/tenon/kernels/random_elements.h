@@ -43,8 +43,8 @@ struct RandomPlan {
   ScalarType type = ScalarType::Undefined;
   /// The type of a complex element's parts, else the element type.
   ScalarType part_type = ScalarType::Undefined;
-  /// The type of computed values: Float if it holds all of the type, else Double; for integers
-  /// Long, or the type.
+  /// The type that values are computed in. Float if it holds all of the type, else Double; for
+  /// integers Long, or the type itself where it has 4 bytes and the range is small.
   ScalarType computed = ScalarType::Undefined;
   NumberFormat format;  // of the part
   /// The arguments: the bounds, or the mean and the standard deviation.

@@ -59,8 +59,8 @@ struct BlockSummary {
   double largest;
 };
 
-/// The moments of 1 to kSummaryBlock doubles. If one is not finite, neither is the sum, and the
-/// result is unusable.
+/// Summarizes 1 to kSummaryBlock doubles. If one is not finite, neither is the sum, and the rest is
+/// unusable.
 struct SummaryKernel {
   static constexpr int64_t kLanes = 16;
 
