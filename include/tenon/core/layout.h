@@ -90,7 +90,7 @@ class Layout {
       if (size < 1 || !detail::multiply(count, size, count)) return false;
     }
     if (count > most) return false;  // room for the elements implies that their bytes fit
-    const int64_t counted = count;  // see detail::multiply_offset()
+    const int64_t counted = count;   // see detail::multiply_offset()
     int64_t stride = 1;
     for (size_t d = rank_; d-- > 0;) {
       lists_.sizes[d] = sizes[d];
