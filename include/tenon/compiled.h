@@ -57,10 +57,9 @@ TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, con
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE struct CopyingState<void>;
 TENON_DETAIL_INSTANCE Error allocate_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error make_owned<void>(const ShapeArg&, const CreateOptions&, bool,
-                                             NewTensor&) noexcept;
-TENON_DETAIL_INSTANCE Error make_of_values<void>(Values&, const ShapeArg&, bool, const ValueCast&,
-                                                 CreateOptions&, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error allocate_owned<void>(const CreateOptions&, bool, NewTensor&) noexcept;
+TENON_DETAIL_INSTANCE Error keep_values<void>(Values&, ConvertValues, const CreateOptions&,
+                                              NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error of_element<void>(const void*, const CreateOptions&,
                                              NewTensor&) noexcept;
 TENON_DETAIL_INSTANCE Error make_view<void>(const TensorArg&, const Dims&, const Dims&, const Dims&,

@@ -207,8 +207,8 @@ struct MemoryState : BackendState {
     return Error::Ok;
   }
   // Not reached: this memory is filled and copied by the host.
-  Error fill(void*, ScalarType, const Layout&, int64_t, const char*, FillByBackend,
-             FillByHost) noexcept override {
+  Error fill(void*, ScalarType, const Layout&, int64_t, const char*, const FillByBackend&,
+             const FillByHost&) noexcept override {
     return Error::NotSupported;
   }
   Error copy_within(void*, const void*, size_t) noexcept override { return Error::NotSupported; }

@@ -261,13 +261,13 @@ struct CopyingState final : MemoryState<T> {
   }
 
   Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
-             const char* operation, FillByBackend by_backend,
-             FillByHost by_host) noexcept override {
+             const char* operation, const FillByBackend& by_backend,
+             const FillByHost& by_host) noexcept override {
     if (count == 0 || device.type() == DeviceType::Meta) return Error::Ok;
     const bool is_host_accessible = device.is_host_accessible() && !opaque;
     // With copies of the lists: the backend's code may resize the tensor.
     ViewWithLists lists{data, public_type(type), device, {count}, {1}};
-    if (layout.numel == count) {
+    if (by_backend && layout.numel == count) {
       lists.sizes = layout.sizes();
       lists.strides = layout.strides();
     }

@@ -111,10 +111,11 @@ struct BackendState {
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
   /// Fills `count` elements at `data` by `by_backend`, or, if that is null or returns NotSupported,
-  /// by `by_host`. The view has `layout`, or is one row if `count` includes gaps.
+  /// by `by_host`. The view has `layout`; it is one row if `count` includes gaps, and for a null
+  /// `by_backend`, without which the host writes in memory order.
   virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
-                     const char* operation, FillByBackend by_backend,
-                     FillByHost by_host) noexcept = 0;
+                     const char* operation, const FillByBackend& by_backend,
+                     const FillByHost& by_host) noexcept = 0;
   /// Copies bytes within the backend's memory, which the host cannot access.
   virtual Error copy_within(void* dst, const void* src, size_t nbytes) noexcept = 0;
   /// Copies elements between locations, at least one in this backend's memory, which the host

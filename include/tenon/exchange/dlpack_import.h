@@ -135,7 +135,6 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
   Error error = find_backend_like(source, plan.target, copy.backend);
   Layout layout;
   if (error == Error::Ok) error = lay_out_like(source.layout, layout);
-  if (error == Error::Ok) error = count_elements(layout, copy);
   if (error == Error::Ok) error = make_owned(layout, copy, false, new_tensor);
   if (error == Error::Ok) {
     error = copy_to_new(fields(new_tensor), source, CastMode::Checked, nullptr);

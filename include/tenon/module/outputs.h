@@ -134,9 +134,10 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 }
 
 /// Makes `kept` an unshared tensor of these sizes. Reuses the tensor if possible, else makes a new
-/// one with `shape`.
-inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noexcept {
-  const ArrayRef<int64_t> sizes = shape.sizes_list();
+/// one of the shape, as count_elements() takes it.
+template <class Shape>
+Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
+  const ArrayRef<int64_t> sizes = sizes_of(shape);
   BackendState* const state =
       opts.backend != nullptr ? BackendAccess::state(*opts.backend) : nullptr;
   if (is_unshared(kept)) {
@@ -151,8 +152,7 @@ inline Error renew(Tensor& kept, const ShapeArg& shape, CreateOptions& opts) noe
   }
   kept = Tensor();
   NewTensor new_tensor;
-  Error error = count_elements(shape, opts);
-  if (error == Error::Ok) error = make_owned(shape, opts, false, new_tensor);
+  Error error = make_owned(shape, opts, false, new_tensor);
   if (error == Error::Ok) error = make_first_handle(new_tensor, kept);
   TENON_TRY(add_context_if("empty", error));
   if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(kept)), "empty");

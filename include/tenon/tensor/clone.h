@@ -34,7 +34,6 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   Layout layout;
   TENON_TRY(lay_out_like(fields(source).layout, layout));
-  TENON_TRY(count_elements(layout, opts));
   TENON_TRY(make_owned(layout, opts, false, tensor));
   const ConstTensorArg from(kept);  // its current shape
   MemoryHold hold;
@@ -105,9 +104,7 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   Layout nested;  // dense layout of a source that is not dense
   const bool is_dense = from.layout.is_dense();
   if (!is_dense) TENON_TRY(lay_out_like(from.layout, nested));
-  const ShapeArg shape(is_dense ? from.layout : nested);
-  TENON_TRY(count_elements(shape, opts));
-  Error error = make_owned(shape, opts, false, tensor);
+  Error error = make_owned(is_dense ? from.layout : nested, opts, false, tensor);
   if (error == Error::Ok && is_dense && opts.type == from.type && from.layout.numel != 0) {
     move_dense(fields(tensor).data, from.data, from.nbytes());  // same layout as the source
   } else if (error == Error::Ok) {

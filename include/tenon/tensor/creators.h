@@ -72,9 +72,8 @@ TENON_TEMPLATE_INLINE Error begin_like(const TensorArg& source, CreateOptions& o
 
 inline constexpr unsigned char kZeroElement[16] = {};
 
-TENON_TEMPLATE_INLINE Error make_zeros(const ShapeArg& shape, CreateOptions& opts,
-                                       NewTensor& tensor) noexcept {
-  TENON_TRY(count_elements(shape, opts));
+template <class Shape>
+Error make_zeros(const Shape& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
   TENON_TRY(make_owned(shape, opts, true, tensor));
   if (opts.backend == nullptr) return Error::Ok;
   return fill_new(
@@ -86,14 +85,12 @@ TENON_TEMPLATE_INLINE Error make_zeros(const ShapeArg& shape, CreateOptions& opt
       });
 }
 /// Fills all elements with the element in the 16 bytes at `element`.
-TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
-                                                     const unsigned char* element,
-                                                     CreateOptions& opts,
-                                                     NewTensor& tensor) noexcept {
+template <class Shape>
+TENON_NOINLINE Error make_full(const Shape& shape, const unsigned char* element,
+                               CreateOptions& opts, NewTensor& tensor) noexcept {
   if (std::memcmp(element, kZeroElement, sizeof kZeroElement) == 0) {
     return make_zeros(shape, opts, tensor);
   }
-  TENON_TRY(count_elements(shape, opts));
   TENON_TRY(make_owned(shape, opts, false, tensor));
   return fill_new(
       fields(tensor), opts.count, "constant",
@@ -107,16 +104,15 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error make_full(const ShapeArg& shape,
 // The values that creators fill in. kIsFloat: see store_scalar().
 
 struct Uninitialized {
-  template <bool kIsFloat>
-  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+  template <bool kIsFloat, class Shape>
+  static Error make(const Shape& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
     if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
-    TENON_TRY(count_elements(shape, opts));
     return make_owned(shape, opts, false, tensor);
   }
 };
 struct Filled {
-  template <bool kIsFloat>
-  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor,
+  template <bool kIsFloat, class Shape>
+  static Error make(const Shape& shape, CreateOptions& opts, NewTensor& tensor,
                     const Scalar& value) noexcept {
     unsigned char element[16] = {};
     TENON_TRY(store_scalar<kIsFloat>(opts.type, value, element));
@@ -125,8 +121,8 @@ struct Filled {
 };
 template <int64_t kValue>
 struct AllOf {
-  template <bool kIsFloat>
-  static Error make(const ShapeArg& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
+  template <bool kIsFloat, class Shape>
+  static Error make(const Shape& shape, CreateOptions& opts, NewTensor& tensor) noexcept {
     if constexpr (kValue == 0) {
       if constexpr (!kIsFloat) TENON_TRY(check_type(opts.type));
       return make_zeros(shape, opts, tensor);

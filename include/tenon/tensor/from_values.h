@@ -163,10 +163,12 @@ TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
   return Error::Ok;
 }
 
+using ConvertValues = Error (*)(ScalarType type, void* out, const Values& values) noexcept;
+
 /// Converts values to another type. Null in calls without a type, which do not link it.
 struct ValueCast {
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
-  Error (*convert)(ScalarType type, void* out, const Values& values) noexcept = nullptr;
+  ConvertValues convert = nullptr;
 };
 template <class... Options>
 constexpr ValueCast value_cast() noexcept {
@@ -178,47 +180,54 @@ constexpr ValueCast value_cast() noexcept {
 }
 
 /// Makes a tensor over the values' memory.
-inline Error adopt_values(const ShapeArg& shape, const CreateOptions& opts, Values& values,
-                          NewTensor& tensor) noexcept {
+inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& tensor) noexcept {
   TENON_TRY(make_impl(tensor));
   ImplFields& made = fields(tensor);
   made.data = const_cast<void*>(values.data());
   made.ownership = Ownership::Adopted;
   made.deleter.take(std::move(values.deleter()));
-  return set_shape(shape, opts, made);
+  made.type = opts.type;
+  return Error::Ok;
 }
 
-/// A tensor of values. `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of
-/// bytes is reinterpreted as that type. A moved container is adopted if it is not converted and is
-/// aligned for its elements.
-TENON_COMPILED_ONCE TENON_NOINLINE Error make_of_values(Values& values, const ShapeArg& shape,
-                                                        bool is_flat, const ValueCast& cast,
-                                                        CreateOptions& opts,
-                                                        NewTensor& tensor) noexcept {
+/// Makes memory of values, as many as the options say, by `convert` unless null; the caller sets
+/// the shape. A moved container is adopted if it is not converted and is aligned for its elements.
+TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
+                                                     const CreateOptions& opts,
+                                                     NewTensor& tensor) noexcept {
+  const size_t size = elementSize(opts.type);
+  if (values.is_adoptable() && convert == nullptr && opts.backend == nullptr &&
+      reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
+    return adopt_values(opts, values, tensor);
+  }
+  TENON_TRY(allocate_owned(opts, false, tensor));
+  return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
+    if (convert != nullptr) return convert(opts.type, out, values);
+    if (opts.count != 0) std::memcpy(out, values.data(), opts.nbytes());  // data() may be null
+    return Error::Ok;
+  });
+}
+/// A tensor of values, of a shape as count_elements() takes it. `is_flat`: 1-d, of the values' size.
+/// Otherwise, with a type, a container of bytes is reinterpreted as that type.
+template <class Shape>
+Error make_of_values(Values& values, const Shape& shape, bool is_flat, const ValueCast& cast,
+                     CreateOptions& opts, NewTensor& tensor) noexcept {
   const bool reinterprets = opts.has_type && values.is_bytes() && !is_flat;
   const bool converts = !reinterprets && opts.type != values.type();
   if (cast.check != nullptr) {
     TENON_TRY(cast.check(converts ? values.type() : opts.type, opts.type, CastMode::Checked));
   }
   TENON_TRY(count_elements(shape, opts));
-  TENON_TRY(check_values(values, shape.sizes_list(), opts, reinterprets));
-  const size_t size = elementSize(opts.type);
-  if (values.is_adoptable() && !converts && opts.backend == nullptr &&
-      reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
-    return adopt_values(shape, opts, values, tensor);
-  }
-  TENON_TRY(make_owned(shape, opts, false, tensor));
-  return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
-    if (converts) return cast.convert(opts.type, out, values);
-    if (opts.count != 0) std::memcpy(out, values.data(), opts.nbytes());  // data() may be null
-    return Error::Ok;
-  });
+  TENON_TRY(check_values(values, sizes_of(shape), opts, reinterprets));
+  TENON_TRY(keep_values(values, converts ? cast.convert : nullptr, opts, tensor));
+  return set_shape(shape, opts, fields(tensor));
 }
 
 /// A 0-d tensor of the element in the 16 bytes at `element`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error of_element(const void* element, const CreateOptions& opts,
                                                     NewTensor& tensor) noexcept {
-  TENON_TRY(make_owned(Dims(), opts, false, tensor));
+  TENON_TRY(allocate_owned(opts, false, tensor));
+  fields(tensor).finalize(opts.dynamism);
   return fill_new(
       fields(tensor), 1, "constant",
       [&](Backend& backend, const auto& out) { return backend.constant(out, element); },

@@ -141,7 +141,7 @@ TENON_TEMPLATE_INLINE MemoryLocation locate_new(const TensorFields& made) noexce
 /// backend, or if that returns NotSupported, by `by_host(view)` in host memory.
 template <class ByHost>
 Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
-                    FillByBackend by_backend, const ByHost& by_host) noexcept {
+                    const FillByBackend& by_backend, const ByHost& by_host) noexcept {
   if (out.state == nullptr || !out.state->may_fill) return by_host(out.view);
   return out.state->fill(tensor.data, tensor.type, tensor.layout, tensor.layout.numel, operation,
                          by_backend, by_host);
@@ -150,11 +150,9 @@ Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const
 /// which writes in memory order if `by_backend` is null.
 template <class ByHost>
 Error fill_new(const TensorFields& made, int64_t count, const char* operation,
-               FillByBackend by_backend, const ByHost& by_host) noexcept {
+               const FillByBackend& by_backend, const ByHost& by_host) noexcept {
   if (made.data_backend == nullptr || !made.data_backend->may_fill) return by_host(made.data);
-  const Layout row;
-  const Layout& layout = by_backend ? made.layout : row;
-  return made.data_backend->fill(made.data, made.type, layout, count, operation, by_backend,
+  return made.data_backend->fill(made.data, made.type, made.layout, count, operation, by_backend,
                                  [&](const TensorView& out) noexcept { return by_host(out.data); });
 }
 

@@ -156,13 +156,12 @@ struct IntegersKind {
 };
 
 /// Makes and fills a tensor. The generator advances after all memory is allocated.
-template <class Out, class Kind, class... Arguments>
-Out make_random(const char* function, const ShapeArg& shape, bool zeroed, CreateOptions& opts,
+template <class Out, class Kind, class Shape, class... Arguments>
+Out make_random(const char* function, const Shape& shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
   RandomPlan random;
   NewTensor tensor;
   Error error = Kind::plan(random, opts.type, arguments...);
-  if (error == Error::Ok) error = count_elements(shape, opts);
   if (error == Error::Ok) error = make_owned(shape, opts, zeroed, tensor);
   if (error != Error::Ok) return return_to_user<Out>(function, error);
   const TensorFields& made = fields(tensor);  // the handle keeps it

@@ -207,9 +207,8 @@ struct MakeTensor {
   }
 
  private:
-  template <class... Options>
-  Out make_of_values(Values& values, const detail::ShapeArg& shape, bool is_flat,
-                     Options&... options) const {
+  template <class Shape, class... Options>
+  Out make_of_values(Values& values, const Shape& shape, bool is_flat, Options&... options) const {
     detail::CreateOptions opts = detail::create_options_of(values.type(), options...);
     detail::NewTensor tensor;
     const Error error = detail::make_of_values(values, shape, is_flat,

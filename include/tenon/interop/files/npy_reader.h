@@ -214,7 +214,6 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
   }
   Layout layout;
   TENON_TRY(lay_out_new(header.sizes, {&array.order, nullptr}, opts.type, layout));
-  TENON_TRY(count_elements(layout, opts));
   TENON_TRY(make_owned(layout, opts, false, new_tensor));
   void* const data = fields(new_tensor).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));

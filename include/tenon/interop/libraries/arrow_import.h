@@ -175,7 +175,6 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
   if (from.type == ScalarType::Bool) {
     Layout layout;
     TENON_TRY(lay_out_new(sizes, {nullptr, &strides}, plan.type, layout));
-    TENON_TRY(count_elements(layout, plan));
     TENON_TRY(make_owned(layout, plan, false, new_tensor));
     bool* const out = static_cast<bool*>(fields(new_tensor).data);
     for (int64_t i = 0; i < dense.numel; ++i) out[i] = arrow_bit(from.values, from.begin + i);

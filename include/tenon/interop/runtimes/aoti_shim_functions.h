@@ -145,13 +145,12 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
     opts.choose_backend();
     NewTensor new_tensor;
     Layout layout;
-    const bool is_row_major = tenon::is_contiguous(shape.sizes, shape.strides);
-    if (!is_row_major) {
+    if (tenon::is_contiguous(shape.sizes, shape.strides)) {
+      TENON_TRY(make_owned(shape.sizes, opts, false, new_tensor));
+    } else {
       TENON_TRY(lay_out_new(shape.sizes, {nullptr, &shape.strides}, shape.type, layout));
+      TENON_TRY(make_owned(layout, opts, false, new_tensor));
     }
-    const ShapeArg asked = is_row_major ? ShapeArg(shape.sizes) : ShapeArg(layout);
-    TENON_TRY(count_elements(asked, opts));
-    TENON_TRY(make_owned(asked, opts, false, new_tensor));
     if (!fields(new_tensor).is_host_accessible()) return fail_host_access(fields(new_tensor));
     TENON_TRY(make_first_handle(new_tensor, made));
     if (opts.backend != nullptr) notify_created(*opts.backend, fields(TensorArg(made)), "empty");
