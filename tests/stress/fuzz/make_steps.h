@@ -66,6 +66,7 @@ void make_values(Program& p) {
   Shape shape;
   bool is_unsure = false;
   Error expected = choose_owned_shape(p, type, sizes, order, strides, shape, is_unsure);
+  const bool may_refuse_shape = expected != Error::Ok || is_unsure;
   const bool moves = p.in.flip();
   Backend* const given = p.any_backend();
   auto impl = p.make_owned(shape, dynamism, p.where(given));
@@ -104,6 +105,11 @@ void make_values(Program& p) {
                  : tenon::try_make_tensor_ptr(sizes, values, order, strides, dynamism, backend...);
   });
   expected = unless_refused(is_unsure, expected, made);
+  // Strides are laid out before the type is looked at.
+  if (expected == Error::InvalidType && may_refuse_shape &&
+      made.error() == Error::InvalidArgument) {
+    expected = Error::InvalidArgument;
+  }
   p.add(expected, std::move(made), impl);
 }
 
