@@ -329,7 +329,7 @@ inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
 /// Takes a tensor's seat for a new handle. Null if there is no seat, or it is taken.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {
   // Not counted: the tensor may be destroyed before its handle.
-  if (!fields(impl).has_seat || impl.use_count() == 0) return nullptr;
+  if (impl.use_count() == 0 || !fields(impl).has_seat) return nullptr;
   Seat* const seat = seat_of(impl);
   if (!seat->holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;
   mark_used(seat->handle, sizeof seat->handle);

@@ -109,8 +109,8 @@ TEST_CASE("opencl: a second backend for the same device has memory of its own") 
   void* const p = other.allocate(16, 64);
   REQUIRE(p != nullptr);
   const float one = 1;
-  CHECK(other.constant(ViewWithLists{p, ScalarType::Float, other.device(), {4}, {1}}, &one) ==
-        Error::Ok);
+  const ViewWithLists out{p, ScalarType::Float, other.device(), {4}, {1}};
+  CHECK(other.constant(out, &one) == Error::Ok);
   float values[4] = {};
   CHECK(other.copy_to_host(values, p, 16) == Error::Ok);
   CHECK(values[3] == 1);

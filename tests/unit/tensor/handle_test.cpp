@@ -255,6 +255,10 @@ TEST_CASE("handle: an impl of the program's has no seat, and a handle over a raw
   REQUIRE(detail::make_handle(Tensor(&on_stack), second, nullptr) == Error::Ok);
   CHECK(second->unsafeGetTensorImpl() == &on_stack);
 
+  TensorPtr undefined;
+  REQUIRE(detail::make_handle(Tensor(), undefined, nullptr) == Error::Ok);
+  CHECK_FALSE(undefined->defined());
+
   const Tensor t = tensor_from_blob(counted.data, {6}, counted.arena);
   TensorPtr raw;
   REQUIRE(detail::make_handle(Tensor(t.unsafeGetTensorImpl()), raw, nullptr) == Error::Ok);
