@@ -88,11 +88,9 @@ def inline_array(value):
     if value.type.strip_typedefs().code == gdb.TYPE_CODE_ARRAY:
         return [int(value[i]) for i in range(value.type.range()[1] + 1)]
     size = int(value["size_"])
-    is_span = gdb.types.has_field(value.type.strip_typedefs(), "data_")
-    on_heap = is_span or int(value["on_heap_"])
-    if size > (MAX_DIMS if on_heap else value["inline_"].type.range()[1] + 1):
+    if size > MAX_DIMS:
         raise Instead("<corrupt: %d dimensions>" % size)
-    first = value["data_"] if is_span else value["heap_"] if on_heap else value["inline_"]
+    first = value["data_"]
     return [int(first[i]) for i in range(size)]
 
 
