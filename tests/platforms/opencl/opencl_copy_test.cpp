@@ -186,7 +186,7 @@ TEST_CASE("opencl copy: what it leaves to the host is NotSupported, and nothing 
     return layout;
   };
   const auto type = ScalarType::Float;
-  const TensorView row = view(memory, type, rows({8}));
+  const ViewWithLists row = view(memory, type, rows({8}));
   for (const auto& [dst, src] :
        {std::pair(row, view(host.data(), Device(), ScalarType::Int, rows({8}))),
         std::pair(row, view(host.data(), Device("cuda"), type, rows({8}))),

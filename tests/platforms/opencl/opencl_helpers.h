@@ -78,6 +78,17 @@ inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type,
                               const ViewLayout& layout) {
   return view(memory.data(), opencl().device(), type, layout);
 }
+/// Of a temporary layout, whose lists the result keeps.
+inline tenon::ViewWithLists view(void* memory, tenon::Device device, tenon::ScalarType type,
+                                 ViewLayout&& layout) {
+  const auto size = static_cast<int64_t>(elementSize(type));
+  return {static_cast<char*>(memory) + layout.offset * size, type, device, layout.sizes,
+          layout.strides};
+}
+inline tenon::ViewWithLists view(const Memory& memory, tenon::ScalarType type,
+                                 ViewLayout&& layout) {
+  return view(memory.data(), opencl().device(), type, std::move(layout));
+}
 
 /// The offsets of the elements, in row-major order.
 inline Vector offsets(const ViewLayout& layout) {

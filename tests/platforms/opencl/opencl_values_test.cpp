@@ -16,7 +16,8 @@ template <class Write>
 Floats written(size_t count, const Write& write) {
   const Memory memory(Bytes(count * sizeof(float)));
   const auto sizes = static_cast<int64_t>(count);
-  REQUIRE(write(view(memory, ScalarType::Float, rows({sizes}))) == Error::Ok);
+  const ViewWithLists out = view(memory, ScalarType::Float, rows({sizes}));
+  REQUIRE(write(out) == Error::Ok);
   Floats elements(count);
   std::memcpy(elements.data(), memory.bytes().data(), count * sizeof(float));
   return elements;
@@ -38,7 +39,8 @@ TEST_CASE("opencl constant: elements at odd addresses") {
 TEST_CASE("opencl iota: other types are left to the host") {
   const Memory memory(pattern(64, 1));
   for (const ScalarType type : {ScalarType::Byte, ScalarType::Half, ScalarType::Double}) {
-    CHECK(opencl().iota(view(memory, type, rows({4})), tenon::none) == Error::NotSupported);
+    const ViewWithLists out = view(memory, type, rows({4}));
+    CHECK(opencl().iota(out, tenon::none) == Error::NotSupported);
   }
 }
 

@@ -388,7 +388,8 @@ TEST_CASE("aoti_shim: tensors are made in the memory of the thread's scope") {
 
 TEST_CASE("aoti_shim: without memory each function is an error") {
   if (!heap_is_counted()) return;
-  const Handle source(*arange(1000));
+  const TensorPtr first = arange(1000);  // is in the seat of its tensor
+  const Handle source(*first);
   const int64_t size = 1000;
   const int64_t stride = 1;
   float memory[1000] = {};
