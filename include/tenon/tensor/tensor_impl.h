@@ -24,8 +24,8 @@ TENON_END_OWN
 TENON_END_NAMESPACE
 
 #if !TENON_BARE_METAL
-/// TensorPtr's deleter: `delete`, but faster. Here, where Tensor is declared, so that an earlier
-/// unique_ptr<Tensor> has it too.
+// TensorPtr's deleter: `delete`, but faster. Here, where Tensor is declared, so that an earlier
+// unique_ptr<Tensor> has it too.
 template <>
 struct std::default_delete<tenon::own::Tensor> {
   constexpr default_delete() noexcept = default;
