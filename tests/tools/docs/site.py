@@ -22,6 +22,7 @@ NOT_SHOWN = {
     "ArrowArray": "Arrow's own C struct", "ArrowSchema": "Arrow's own C struct",
     "append": "a friend that writes error texts, for detail::Message",
     "cuda_kernels": "in a .cuh, which docs/cuda.md describes",
+    "default_delete": "of std, for TensorPtr",
     "TENON_COMPILING": "of the one file of tenon::compiled", "TENON_IS_SINGLE_HEADER": "scripts/single_header.py defines it",
     "TENON_CUDA_SIMULATED": "of the tests' CUDA runtime", "TENON_MDSPAN_NAMESPACE": "found",
     "TENON_HAS_POSIX_FILES": "found", "TENON_HAS_SINGLE_THREADED": "found",
