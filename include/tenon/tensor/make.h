@@ -4,9 +4,9 @@
 //
 // - over memory that exists: borrow(). It makes the impl, writes the layout there, and moves the
 //   deleter there.
-// - with new memory: make_of_values(), make_zeros(), make_clone(), …. Each calls make_owned(),
-//   which checks the shape, allocates the impl and its elements, and sets the shape. Then it writes
-//   the elements.
+// - with new memory: make_zeros(), make_clone() and others. Each calls make_owned(), which checks
+//   the shape, allocates the impl and its elements, and sets the shape. Then it writes the
+//   elements. make_of_values() may adopt memory instead, so it takes these steps itself.
 //
 // return_to_user() makes the handle, or throws or returns the error. A NewTensor that is not
 // returned is dropped like any tensor, which runs its deleter.
