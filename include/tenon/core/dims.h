@@ -85,7 +85,10 @@ class InlineArray {
     if (resize_for_overwrite(other.size_)) copy_values(data_, other.data_, size_);
   }
   InlineArray(InlineArray&& other) noexcept { steal(other); }
-  InlineArray& operator=(const InlineArray& other) noexcept { return *this = InlineArray(other); }
+  InlineArray& operator=(const InlineArray& other) noexcept {
+    if (this != &other) *this = InlineArray(other);
+    return *this;
+  }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
       if (is_on_heap()) heap_release(data_);

@@ -32,7 +32,8 @@ TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
   if (!kHasOwnTensors) metadata_backend = nullptr;
   void* const block = allocate_metadata(kSeatSize + kNodeSize<TensorImpl> + room, metadata_backend);
   if (block == nullptr) return Error::OutOfMemory;
-  void* const node = kHasOwnTensors ? ::new (block) Seat + 1 : block;
+  if (kHasOwnTensors) ::new (block) Seat;
+  void* const node = static_cast<char*>(block) + kSeatSize;
   auto* const impl = ::new (place_in<TensorImpl>(node)) TensorImpl(ImplKey{metadata_backend});
   // Constructed, not assigned: smaller, and does not reload the two pointers just stored.
   ::new (static_cast<void*>(&new_tensor))
