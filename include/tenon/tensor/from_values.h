@@ -203,7 +203,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
   TENON_TRY(allocate_owned(opts, false, tensor));
   return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
     if (convert != nullptr) return convert(opts.type, out, values);
-    if (opts.count != 0) std::memcpy(out, values.data(), opts.nbytes());  // data() may be null
+    std::memcpy(out, values.data(), opts.nbytes());
     return Error::Ok;
   });
 }

@@ -151,6 +151,7 @@ Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const
 template <class ByHost>
 Error fill_new(const TensorFields& made, int64_t count, const char* operation,
                const FillByBackend& by_backend, const ByHost& by_host) noexcept {
+  if (count == 0) return Error::Ok;  // the data may be null
   if (made.data_backend == nullptr || !made.data_backend->may_fill) return by_host(made.data);
   return made.data_backend->fill(made.data, made.type, made.layout, count, operation, by_backend,
                                  [&](const TensorView& out) noexcept { return by_host(out.data); });
