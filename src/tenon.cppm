@@ -19,6 +19,21 @@ module;
 
 export module tenon;
 
+export namespace tenon::dlpack {
+
+// exchange/dlpack_types.h
+using tenon::dlpack::DLPackVersion, tenon::dlpack::kDLPackVersion, tenon::dlpack::DLDevice,
+    tenon::dlpack::DLDataType, tenon::dlpack::DLDataTypeCode, tenon::dlpack::kDLInt,
+    tenon::dlpack::kDLUInt, tenon::dlpack::kDLFloat, tenon::dlpack::kDLBfloat,
+    tenon::dlpack::kDLComplex, tenon::dlpack::kDLBool, tenon::dlpack::kDLFloat8_e4m3fn,
+    tenon::dlpack::kDLFloat8_e4m3fnuz, tenon::dlpack::kDLFloat8_e5m2,
+    tenon::dlpack::kDLFloat8_e5m2fnuz, tenon::dlpack::kDLFloat8_e8m0fnu, tenon::dlpack::DLTensor,
+    tenon::dlpack::DLManagedTensor, tenon::dlpack::kDLPackReadOnly, tenon::dlpack::kDLPackIsCopied,
+    tenon::dlpack::DLManagedTensorVersioned, tenon::dlpack::DLPackExchangeAPIHeader,
+    tenon::dlpack::DLPackExchangeAPI;
+
+}  // namespace tenon::dlpack
+
 export namespace tenon {
 
 // core/array_ref.h
@@ -94,29 +109,26 @@ using tenon::TensorAccessor, tenon::accessor;
 using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_stack, tenon::cat_out,
     tenon::stack_out;
 // tensor/clone.h
-using tenon::CloneTensor, tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::Deallocation,
-    tenon::toString, tenon::backend_of, tenon::BackendCopy, tenon::CloneTensorTo,
-    tenon::BackendTransfer, tenon::backend_copy, tenon::clone_tensor_ptr_to,
-    tenon::backend_transfer, tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to,
-    tenon::try_backend_transfer, tenon::backend_deallocate, tenon::synchronize;
+using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::Deallocation, tenon::toString,
+    tenon::backend_of, tenon::backend_copy, tenon::clone_tensor_ptr_to, tenon::backend_transfer,
+    tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer,
+    tenon::backend_deallocate, tenon::synchronize;
 // tensor/copy.h
 using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::fill_, tenon::zero_,
     tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::to_string;
 // tensor/creators.h
-using tenon::Creator, tenon::StridedCreator, tenon::LikeCreator, tenon::Empty, tenon::Constant,
-    tenon::ScalarTensor, tenon::empty, tenon::try_empty, tenon::empty_strided,
-    tenon::try_empty_strided, tenon::empty_like, tenon::try_empty_like, tenon::full,
-    tenon::try_full, tenon::full_strided, tenon::try_full_strided, tenon::full_like,
-    tenon::try_full_like, tenon::zeros, tenon::try_zeros, tenon::zeros_strided,
-    tenon::try_zeros_strided, tenon::zeros_like, tenon::try_zeros_like, tenon::ones,
-    tenon::try_ones, tenon::ones_strided, tenon::try_ones_strided, tenon::ones_like,
+using tenon::empty, tenon::try_empty, tenon::empty_strided, tenon::try_empty_strided,
+    tenon::empty_like, tenon::try_empty_like, tenon::full, tenon::try_full, tenon::full_strided,
+    tenon::try_full_strided, tenon::full_like, tenon::try_full_like, tenon::zeros, tenon::try_zeros,
+    tenon::zeros_strided, tenon::try_zeros_strided, tenon::zeros_like, tenon::try_zeros_like,
+    tenon::ones, tenon::try_ones, tenon::ones_strided, tenon::try_ones_strided, tenon::ones_like,
     tenon::try_ones_like, tenon::scalar_tensor, tenon::try_scalar_tensor;
 // tensor/data.h
 using tenon::TypeArg, tenon::DataPtr, tenon::Values;
 // tensor/deleter.h
 using tenon::Deleter;
 // tensor/dim_names.h
-using tenon::MakeTemplate, tenon::make_template, tenon::try_make_template, tenon::dim_names;
+using tenon::make_template, tenon::try_make_template, tenon::dim_names;
 // tensor/expr.h
 using tenon::ExpressionKind, tenon::toString, tenon::Expression, tenon::ExpressionPtr,
     tenon::to_string, tenon::ExprBackend, tenon::expression, tenon::materialize,
@@ -126,32 +138,30 @@ using tenon::TensorShapeDynamism, tenon::Ownership;
 // tensor/format.h
 using tenon::FormatOptions, tenon::to_string, tenon::operator<<;
 // tensor/random.h
-using tenon::Random, tenon::RandomStrided, tenon::RandomLike, tenon::rand, tenon::try_rand,
-    tenon::rand_like, tenon::try_rand_like, tenon::rand_strided, tenon::try_rand_strided,
-    tenon::randn, tenon::try_randn, tenon::randn_like, tenon::try_randn_like, tenon::randn_strided,
-    tenon::try_randn_strided, tenon::randint, tenon::try_randint, tenon::randint_like,
-    tenon::try_randint_like, tenon::randint_strided, tenon::try_randint_strided, tenon::uniform,
-    tenon::try_uniform, tenon::uniform_like, tenon::try_uniform_like, tenon::uniform_strided,
-    tenon::try_uniform_strided, tenon::normal, tenon::try_normal, tenon::normal_like,
-    tenon::try_normal_like, tenon::normal_strided, tenon::try_normal_strided, tenon::uniform_,
-    tenon::normal_, tenon::random_;
+using tenon::rand, tenon::try_rand, tenon::rand_like, tenon::try_rand_like, tenon::rand_strided,
+    tenon::try_rand_strided, tenon::randn, tenon::try_randn, tenon::randn_like,
+    tenon::try_randn_like, tenon::randn_strided, tenon::try_randn_strided, tenon::randint,
+    tenon::try_randint, tenon::randint_like, tenon::try_randint_like, tenon::randint_strided,
+    tenon::try_randint_strided, tenon::uniform, tenon::try_uniform, tenon::uniform_like,
+    tenon::try_uniform_like, tenon::uniform_strided, tenon::try_uniform_strided, tenon::normal,
+    tenon::try_normal, tenon::normal_like, tenon::try_normal_like, tenon::normal_strided,
+    tenon::try_normal_strided, tenon::uniform_, tenon::normal_, tenon::random_;
 // tensor/resize.h
 using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_tensor,
     tenon::reserve_tensor_ptr;
 // tensor/sequence.h
-using tenon::Arange, tenon::Iota, tenon::Eye, tenon::arange, tenon::iota, tenon::eye,
-    tenon::try_arange, tenon::try_iota, tenon::try_eye;
+using tenon::arange, tenon::iota, tenon::eye, tenon::try_arange, tenon::try_iota, tenon::try_eye;
 // tensor/tensor.h
 using tenon::Tensor, tenon::TensorPtr, tenon::TensorArg;
 // tensor/tensor_impl.h
 using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
 // tensor/tensor_ptr.h
-using tenon::MakeTensor, tenon::make_tensor_ptr, tenon::make_tensor_impl_ptr, tenon::make_tensor,
+using tenon::make_tensor_ptr, tenon::make_tensor_impl_ptr, tenon::make_tensor,
     tenon::try_make_tensor_ptr, tenon::try_make_tensor_impl_ptr, tenon::try_make_tensor,
-    tenon::FromBytes, tenon::from_bytes, tenon::try_from_bytes;
+    tenon::from_bytes, tenon::try_from_bytes;
 // tensor/tensor_ptr_maker.h
-using tenon::TensorPtrMaker, tenon::ForBlob, tenon::for_blob, tenon::FromBlob, tenon::from_blob,
-    tenon::try_from_blob, tenon::tensor_from_blob, tenon::try_tensor_from_blob;
+using tenon::TensorPtrMaker, tenon::for_blob, tenon::from_blob, tenon::try_from_blob,
+    tenon::tensor_from_blob, tenon::try_tensor_from_blob;
 // tensor/values.h
 using tenon::equal, tenon::try_equal, tenon::allclose, tenon::try_allclose, tenon::MinMax,
     tenon::MeanStd, tenon::Summary, tenon::min_max, tenon::try_min_max, tenon::mean_std,
@@ -167,24 +177,17 @@ using tenon::view, tenon::try_view, tenon::reshape, tenon::try_reshape, tenon::f
 // exchange/assign.h
 using tenon::assign, tenon::can_assign, tenon::copy_to;
 // exchange/binary.h
-using tenon::kAllElements, tenon::to_binary, tenon::FromBinary, tenon::from_binary,
-    tenon::try_from_binary;
+using tenon::kAllElements, tenon::to_binary, tenon::from_binary, tenon::try_from_binary;
 // exchange/blob.h
-using tenon::Blob, tenon::ToBlob, tenon::to_blob, tenon::try_to_blob, tenon::to_owned_blob,
+using tenon::Blob, tenon::to_blob, tenon::try_to_blob, tenon::to_owned_blob,
     tenon::try_to_owned_blob, tenon::accessor;
 // exchange/dlpack_export.h
 using tenon::LegacyReadOnly, tenon::to_dlpack, tenon::try_to_dlpack, tenon::to_dlpack_legacy,
     tenon::try_to_dlpack_legacy;
 // exchange/dlpack_import.h
-using tenon::FromDLPack, tenon::from_dlpack, tenon::try_from_dlpack;
+using tenon::from_dlpack, tenon::try_from_dlpack;
 // exchange/dlpack_types.h
-using tenon::DLPackVersion, tenon::kDLPackVersion, tenon::DLDevice, tenon::DLDataType,
-    tenon::DLDataTypeCode, tenon::kDLInt, tenon::kDLUInt, tenon::kDLFloat, tenon::kDLBfloat,
-    tenon::kDLComplex, tenon::kDLBool, tenon::kDLFloat8_e4m3fn, tenon::kDLFloat8_e4m3fnuz,
-    tenon::kDLFloat8_e5m2, tenon::kDLFloat8_e5m2fnuz, tenon::kDLFloat8_e8m0fnu, tenon::DLTensor,
-    tenon::DLManagedTensor, tenon::kDLPackReadOnly, tenon::kDLPackIsCopied,
-    tenon::DLManagedTensorVersioned, tenon::DLPackExchangeAPIHeader, tenon::DLPackExchangeAPI,
-    tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation,
+using tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation,
     tenon::check_dlpack;
 // module/evalue.h
 using tenon::EValue;

@@ -59,6 +59,7 @@ def run_doxygen(repository, work):
             text = path.read_text(encoding="utf-8")
             text = COMMENTS.sub(lambda comment: "" if OF_MACROS.match(comment[0]) else comment[0], text)
             text = re.sub(r"template <class = void>\n", "\n", text)
+            text = text.replace("namespace detail {  // function objects", "namespace functions {")
             copy.write_text(COMMENT.sub(r"\1///\n\1/// ", text), encoding="utf-8")
     settings = {
         "INPUT": headers, "STRIP_FROM_PATH": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": work,

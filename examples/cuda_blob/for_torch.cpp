@@ -8,7 +8,7 @@
 
 /// The film by DLPack, ready for what comes next on the consumer's stream; null with a message on
 /// standard error. The consumer takes it: its deleter runs once.
-extern "C" tenon::DLManagedTensorVersioned* cuda_blob_film(int64_t stream) noexcept {
+extern "C" tenon::dlpack::DLManagedTensorVersioned* cuda_blob_film(int64_t stream) noexcept {
   try {
     static tenon::CudaBackend& cuda = [&]() -> tenon::CudaBackend& {
       auto made = std::make_unique<tenon::CudaBackend>();

@@ -42,8 +42,8 @@ void expect(bool right, const char* what) {
 }
 
 /// Somebody who knows CUDA and DLPack, not tenon: fetches the pictures on a stream of its own.
-std::vector<float> fetch(tenon::DLManagedTensorVersioned* exported, cudaStream_t stream) {
-  const tenon::DLTensor& t = exported->dl_tensor;
+std::vector<float> fetch(tenon::dlpack::DLManagedTensorVersioned* exported, cudaStream_t stream) {
+  const tenon::dlpack::DLTensor& t = exported->dl_tensor;
   const auto rows = static_cast<size_t>(t.shape[0] * t.shape[1]);
   const auto width = static_cast<size_t>(t.shape[2]);
   std::vector<float> values(rows * width);
@@ -92,7 +92,7 @@ void run() {
   copy_film(decoder, cuda, *memory);
   expect(decoder.lent() == 0, "every picture was given back");
   check(cuda.order_before(number_of(consumer)));
-  tenon::DLManagedTensorVersioned* const exported = tenon::to_dlpack(output);
+  tenon::dlpack::DLManagedTensorVersioned* const exported = tenon::to_dlpack(output);
   if (waits >= 0) {
     expect(count_waits() == waits, "nothing waits");
     std::printf("  The host has waited %d times for %d pictures in %d slots.\n",

@@ -198,7 +198,7 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
 template <class T, class V>
 aten::Tensor make_scalar(const char* function, V value, tenon::TypeArg type) {
   const auto element = static_cast<std::conditional_t<std::is_void_v<T>, V, T>>(value);
-  return tenon::MakeTensor<aten::Tensor>{function}(element, type);
+  return tenon::detail::MakeTensor<aten::Tensor>{function}(element, type);
 }
 
 /// A tensor, or a TensorPtr, which may be null.
@@ -303,7 +303,8 @@ TensorImplPtr make_tensor_impl_ptr(V value, tenon::TypeArg type = tenon::TypeArg
 
 template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
 TensorPtr make_tensor_ptr(P impl) {
-  return internal::share(tenon::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(std::move(impl)));
+  return internal::share(
+      tenon::detail::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(std::move(impl)));
 }
 /// A view, which keeps the source's memory alive. A deleter runs when the view is gone.
 template <class S, class F = std::nullptr_t,
@@ -318,7 +319,7 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
   void* const data = tensor.defined() ? const_cast<void*>(tensor.const_data_ptr()) : nullptr;
   tenon::Deleter release(data, std::move(deleter));
   aten::Tensor view =
-      tenon::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(tensor, sizes, dim_order, strides);
+      tenon::detail::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(tensor, sizes, dim_order, strides);
   tenon::detail::fields(view).deleter = std::move(release);
   return internal::share(std::move(view));
 }

@@ -117,6 +117,8 @@ TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const detail::ConstTensorAr
   return bytes;
 }
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromBinary {
   const char* function;
@@ -129,32 +131,33 @@ struct FromBinary {
   /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
   /// sizes that make_layout() refuses), InvalidType (Undefined), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
   template <class Bytes, class... Options,
-            std::enable_if_t<detail::is_char_or_byte_v<std::remove_cv_t<
-                                 typename detail::ContiguousElement<const Bytes>::type>>,
-                             int> = 0,
-            detail::IfOptions<Options...> = 0>
+            std::enable_if_t<
+                is_char_or_byte_v<std::remove_cv_t<typename ContiguousElement<const Bytes>::type>>,
+                int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(const Bytes& bytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
                  Options&&... options) const {
-    const detail::CreateOptions opts =
-        detail::create_options_of(own::ScalarType::Undefined, type, options...);
-    detail::NewTensor new_tensor;
-    const Error error = detail::make_from_binary(bytes, nbytes, sizes, opts, new_tensor);
-    return detail::return_to_user<Out>(function, error, new_tensor, opts.backend);
+    const CreateOptions opts = create_options_of(own::ScalarType::Undefined, type, options...);
+    NewTensor new_tensor;
+    const Error error = make_from_binary(bytes, nbytes, sizes, opts, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor, opts.backend);
   }
 };
 
-inline constexpr FromBinary<TensorPtr> from_binary{"from_binary"};
-inline constexpr FromBinary<Result<TensorPtr>> try_from_binary{"try_from_binary"};
+}  // namespace detail
+
+inline constexpr detail::FromBinary<TensorPtr> from_binary{"from_binary"};
+inline constexpr detail::FromBinary<Result<TensorPtr>> try_from_binary{"try_from_binary"};
 
 TENON_END_NAMESPACE

@@ -255,6 +255,8 @@ Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byt
   return detail::return_to_user<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
+namespace detail {  // function objects
+
 template <class Out>
 struct ToBlob {
   const char* function;
@@ -272,13 +274,15 @@ struct ToBlob {
   /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
   Out operator()(const TensorArg& source) const {
     Blob blob;
-    const Error error = detail::make_blob(source, blob);
-    return detail::return_to_user<Out>(function, error, std::move(blob));
+    const Error error = make_blob(source, blob);
+    return return_to_user<Out>(function, error, std::move(blob));
   }
 };
 
-inline constexpr ToBlob<Blob> to_blob{"to_blob"};
-inline constexpr ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
+}  // namespace detail
+
+inline constexpr detail::ToBlob<Blob> to_blob{"to_blob"};
+inline constexpr detail::ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
 
 /// A blob that owns a copy of a tensor on the heap: for other threads, and to outlive arenas,
 /// backends and devices. Keeps dtype, sizes and dense strides; other strides become dense. Never
@@ -297,34 +301,38 @@ Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
   return detail::make_owned_blob("try_to_owned_blob", source);
 }
 
+namespace detail {  // function objects
+
 template <class Out>
-template <class... Options, detail::IfOptions<Options...>>
+template <class... Options, IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Options&&... options) const {
-  detail::MemoryHold kept = detail::held_by(blob.owner);
+  MemoryHold kept = held_by(blob.owner);
   if (const Error error = kept.check("the blob"); error != Error::Ok) {
-    return detail::return_to_user<Out>(function, error);
+    return return_to_user<Out>(function, error);
   }
   Deleter owners;
   // Not `owner != nullptr`: a shared_ptr may own something and point to null.
   if (blob.owner.use_count() != 0) {
     owners = Deleter(blob.data, [owner = std::move(blob.owner)](void*) noexcept {});
   }
-  return detail::make_from_blob<Out>(function, blob, kept, owners, options...);
+  return make_from_blob<Out>(function, blob, kept, owners, options...);
 }
 
 template <class Out>
 template <class Owner, class... Options,
-          std::enable_if_t<!detail::is_only_deleter_v<Owner> && !detail::is_option_v<Owner>, int>,
-          detail::IfOptions<Options...>>
+          std::enable_if_t<!is_only_deleter_v<Owner> && !is_option_v<Owner>, int>,
+          IfOptions<Options...>>
 Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) const {
   static_assert(!std::is_convertible_v<Owner, const Backend*>, "a backend is given by reference");
-  if (const Error error = detail::check_owner(blob); error != Error::Ok) {
-    return detail::return_to_user<Out>(function, error);
+  if (const Error error = check_owner(blob); error != Error::Ok) {
+    return return_to_user<Out>(function, error);
   }
-  Deleter owners(blob.data, detail::KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
-  detail::MemoryHold none_kept;
-  return detail::make_from_blob<Out>(function, blob, none_kept, owners, options...);
+  Deleter owners(blob.data, KeepBoth<Owner>(std::move(blob.owner), std::move(owner)));
+  MemoryHold none_kept;
+  return make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
+
+}  // namespace detail
 
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a
 /// read-only one.

@@ -215,11 +215,11 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 /// on a stream, call DeviceBackend::order_before(stream); before tenon uses it again,
 /// order_after(stream).
 /// Source: at::toDLPackVersioned.
-template <class Managed = DLManagedTensorVersioned>
+template <class Managed = dlpack::DLManagedTensorVersioned>
 Managed* to_dlpack(TensorArg t, bool copy = false) {
   return detail::export_dlpack<Managed*, Managed>("to_dlpack", t, copy);
 }
-template <class Managed = DLManagedTensorVersioned>
+template <class Managed = dlpack::DLManagedTensorVersioned>
 Result<Managed*> try_to_dlpack(TensorArg t, bool copy = false) {
   return detail::export_dlpack<Result<Managed*>, Managed>("try_to_dlpack", t, copy);
 }
@@ -227,11 +227,11 @@ Result<Managed*> try_to_dlpack(TensorArg t, bool copy = false) {
 /// As to_dlpack(), for consumers that know only DLPack before 1.0.
 /// Errors: also NotSupported for a read-only tensor, unless `readonly` is Drop.
 /// Source: at::toDLPack.
-template <class Managed = DLManagedTensor>
+template <class Managed = dlpack::DLManagedTensor>
 Managed* to_dlpack_legacy(TensorArg t, LegacyReadOnly readonly = LegacyReadOnly::Refuse) {
   return detail::export_legacy<Managed*, Managed>("to_dlpack_legacy", t, readonly);
 }
-template <class Managed = DLManagedTensor>
+template <class Managed = dlpack::DLManagedTensor>
 Result<Managed*> try_to_dlpack_legacy(TensorArg t,
                                       LegacyReadOnly readonly = LegacyReadOnly::Refuse) {
   return detail::export_legacy<Result<Managed*>, Managed>("try_to_dlpack_legacy", t, readonly);

@@ -196,6 +196,8 @@ Out import_dlpack(const char* function, const DLPackContents& from, const Option
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromDLPack {
   const char* function;
@@ -221,16 +223,14 @@ struct FromDLPack {
   /// that asks for a stream DeviceBackend::stream_number(); for other producers call
   /// order_after(their stream) first.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
-  template <class Managed, detail::IfManaged<Managed> = 0>
+  template <class Managed, IfManaged<Managed> = 0>
   Out operator()(Managed* managed, Optional<bool> copy = none, Optional<Device> device = none,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     if (managed == nullptr) {
-      return detail::return_to_user<Out>(
-          function, detail::fail(Error::InvalidArgument, "the pointer is null"));
+      return return_to_user<Out>(function, fail(Error::InvalidArgument, "the pointer is null"));
     }
-    Deleter release(nullptr, detail::ReleaseDLPack<Managed>{managed});
-    return detail::import_dlpack<Out>(function, detail::read_import(*managed), copy, device,
-                                      dynamism, release);
+    Deleter release(nullptr, ReleaseDLPack<Managed>{managed});
+    return import_dlpack<Out>(function, read_import(*managed), copy, device, dynamism, release);
   }
   template <class Managed>
   Out operator()(std::unique_ptr<Managed, DLPackDeleter> managed, Optional<bool> copy = none,
@@ -240,7 +240,9 @@ struct FromDLPack {
   }
 };
 
-inline constexpr FromDLPack<TensorPtr> from_dlpack{"from_dlpack"};
-inline constexpr FromDLPack<Result<TensorPtr>> try_from_dlpack{"try_from_dlpack"};
+}  // namespace detail
+
+inline constexpr detail::FromDLPack<TensorPtr> from_dlpack{"from_dlpack"};
+inline constexpr detail::FromDLPack<Result<TensorPtr>> try_from_dlpack{"try_from_dlpack"};
 
 TENON_END_NAMESPACE

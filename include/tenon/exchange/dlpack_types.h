@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // DLPack's structs, with the layout of dlpack.h 1.3; their rules, and check_dlpack().
 //
-// The structs are tenon's types; dlpack.h may be included too, before or after. With `using
-// namespace tenon`, names in both, such as DLTensor, are then ambiguous; write tenon::DLTensor.
+// The structs are tenon's types; dlpack.h may be included too, before or after.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +18,9 @@
 #include "tenon/core/layout.h"
 
 TENON_BEGIN_NAMESPACE
+
+/// DLPack's structs and constants, under their own names.
+namespace dlpack {
 
 struct DLPackVersion {
   uint32_t major;
@@ -113,7 +115,11 @@ static_assert(sizeof(void*) != 8 ||
                offsetof(DLManagedTensorVersioned, dl_tensor) == 32));
 static_assert(sizeof(void*) != 8 || sizeof(DLPackExchangeAPI) == 56);
 
+}  // namespace dlpack
+
 namespace detail {
+
+using namespace dlpack;
 
 template <class M, class = void>
 inline constexpr bool is_managed_tensor_v = false;
@@ -154,8 +160,8 @@ struct DLPackDeleter {
   }
 };
 /// Owns a struct: `DLPackPtr p(to_dlpack(t))`; p.release() passes it on.
-using DLPackPtr = std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter>;
-using DLPackLegacyPtr = std::unique_ptr<DLManagedTensor, DLPackDeleter>;
+using DLPackPtr = std::unique_ptr<dlpack::DLManagedTensorVersioned, DLPackDeleter>;
+using DLPackLegacyPtr = std::unique_ptr<dlpack::DLManagedTensor, DLPackDeleter>;
 
 /// A broken rule.
 struct DLPackViolation {

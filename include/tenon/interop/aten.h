@@ -195,6 +195,8 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct ToAten {
   const char* function;
@@ -206,7 +208,7 @@ struct ToAten {
   /// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
   /// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
   /// memory is the caller's to keep. Writes show on both sides.
-  /// Devices: detail::to_c10(); a Meta tensor stays one. Nothing is synchronised.
+  /// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
   /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
   /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
   /// libtorch become one of these.
@@ -215,15 +217,15 @@ struct ToAten {
   /// Source: at::from_blob.
   Out operator()(const TensorArg& tensor) const {
     at::Tensor made;
-    Error error = detail::make_aten(tensor, made);
+    Error error = make_aten(tensor, made);
 #if !TENON_ATEN_MODE
-    if (error == Error::Ok && detail::fields(tensor).readonly) {
-      error = detail::fail(Error::NotSupported,
-                           "the tensor is read-only, and ATen has no read-only tensors; "
-                           "clone_tensor_ptr() makes a writable copy");
+    if (error == Error::Ok && fields(tensor).readonly) {
+      error = fail(Error::NotSupported,
+                   "the tensor is read-only, and ATen has no read-only tensors; "
+                   "clone_tensor_ptr() makes a writable copy");
     }
 #endif
-    return detail::return_to_user<Out>(function, error, std::move(made));
+    return return_to_user<Out>(function, error, std::move(made));
   }
 };
 
@@ -248,14 +250,16 @@ struct FromAten {
   Out operator()(const at::Tensor& tensor,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     Tensor made;
-    const Error error = detail::make_from_aten(tensor, dynamism, made);
-    return detail::return_to_user<Out>(function, error, std::move(made));
+    const Error error = make_from_aten(tensor, dynamism, made);
+    return return_to_user<Out>(function, error, std::move(made));
   }
 };
 
-inline constexpr ToAten<at::Tensor> to_aten{"to_aten"};
-inline constexpr ToAten<Result<at::Tensor>> try_to_aten{"try_to_aten"};
-inline constexpr FromAten<Tensor> from_aten{"from_aten"};
-inline constexpr FromAten<Result<Tensor>> try_from_aten{"try_from_aten"};
+}  // namespace detail
+
+inline constexpr detail::ToAten<at::Tensor> to_aten{"to_aten"};
+inline constexpr detail::ToAten<Result<at::Tensor>> try_to_aten{"try_to_aten"};
+inline constexpr detail::FromAten<Tensor> from_aten{"from_aten"};
+inline constexpr detail::FromAten<Result<Tensor>> try_from_aten{"try_from_aten"};
 
 TENON_END_NAMESPACE

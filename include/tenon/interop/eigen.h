@@ -34,6 +34,8 @@ struct KeepEigen {
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromEigen {
   const char* function;
@@ -48,27 +50,27 @@ struct FromEigen {
   /// borrowed.
   /// Errors: OutOfMemory.
   /// Cost: one allocation; two for a Tensor or a matrix of fixed size that is moved in.
-  template <class E, std::enable_if_t<detail::is_eigen_v<std::remove_const_t<E>>, int> = 0>
+  template <class E, std::enable_if_t<is_eigen_v<std::remove_const_t<E>>, int> = 0>
   Out operator()(E& from TENON_LIFETIMEBOUND) const {
     Deleter nothing;
     return share(from, nothing);
   }
-  template <class E, std::enable_if_t<!std::is_lvalue_reference_v<E> &&
-                                          detail::is_eigen_v<std::remove_const_t<E>>,
-                                      int> = 0>
+  template <class E,
+            std::enable_if_t<!std::is_lvalue_reference_v<E> && is_eigen_v<std::remove_const_t<E>>,
+                             int> = 0>
   Out operator()(E&& from) const {
-    using detail::KeepEigen;
+    using KeepEigen;
     using Kept = std::remove_const_t<E>;
-    if constexpr (detail::is_eigen_const_ref_v<Kept>) {
+    if constexpr (is_eigen_const_ref_v<Kept>) {
       Deleter nothing;
-      detail::NewTensor lent;
+      NewTensor lent;
       const Error error = borrow(from, nothing, lent);
-      if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-      return detail::clone<Out>(function, detail::return_to_user<Tensor>(function, error, lent));
-    } else if constexpr (!detail::owns_elements<Kept>()) {
+      if (error != Error::Ok) return return_to_user<Out>(function, error);
+      return clone<Out>(function, return_to_user<Tensor>(function, error, lent));
+    } else if constexpr (!owns_elements<Kept>()) {
       Deleter nothing;
       return share(from, nothing);
-    } else if constexpr (detail::has_stable_block<Kept>()) {
+    } else if constexpr (has_stable_block<Kept>()) {
       Deleter keep(nullptr, KeepEigen<Kept>{std::move(from)});
       return share(keep.template stored<KeepEigen<Kept>>()->kept, keep);
     } else {
@@ -82,28 +84,29 @@ struct FromEigen {
  private:
   template <class E>
   Out share(E& from, Deleter& keep) const {
-    detail::NewTensor new_tensor;
+    NewTensor new_tensor;
     const Error error = borrow(from, keep, new_tensor);
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
   template <class E>
-  static Error borrow(E& from, Deleter& keep, detail::NewTensor& new_tensor) noexcept {
+  static Error borrow(E& from, Deleter& keep, NewTensor& new_tensor) noexcept {
     using D = std::remove_const_t<E>;
-    if constexpr (detail::is_eigen_dense_v<D>) {
-      static_assert(detail::has_eigen_memory_v<D>,
+    if constexpr (is_eigen_dense_v<D>) {
+      static_assert(has_eigen_memory_v<D>,
                     "this expression has no memory; from_eigen(expression.eval()) computes it");
     }
     constexpr bool kReadOnly = std::is_const_v<std::remove_pointer_t<decltype(from.data())>>;
     void* const data = const_cast<void*>(static_cast<const void*>(from.data()));
-    const detail::CreateOptions opts(detail::eigen_type<typename D::Scalar>());
+    const CreateOptions opts(eigen_type<typename D::Scalar>());
     Dims sizes, strides;
-    detail::describe_eigen(from, sizes, strides);
-    return detail::borrow_checked(DataPtr(data, kReadOnly), sizes, {}, strides, opts, &keep,
-                                  new_tensor);
+    describe_eigen(from, sizes, strides);
+    return borrow_checked(DataPtr(data, kReadOnly), sizes, {}, strides, opts, &keep, new_tensor);
   }
 };
 
-inline constexpr FromEigen<TensorPtr> from_eigen{"from_eigen"};
-inline constexpr FromEigen<Result<TensorPtr>> try_from_eigen{"try_from_eigen"};
+}  // namespace detail
+
+inline constexpr detail::FromEigen<TensorPtr> from_eigen{"from_eigen"};
+inline constexpr detail::FromEigen<Result<TensorPtr>> try_from_eigen{"try_from_eigen"};
 
 TENON_END_NAMESPACE

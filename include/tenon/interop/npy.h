@@ -85,6 +85,8 @@ Out finish_npy(const char* function, Error error, NewTensor& new_tensor, size_t*
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct ReadNpy {
   const char* function;
@@ -103,9 +105,9 @@ struct ReadNpy {
   /// need; an offset at the end of the file or beyond); OutOfMemory.
   /// Cost: O(bytes); the header's length when mapped.
   /// Source: numpy.load; Map is its mmap_mode "c".
-  Out operator()(const detail::FilePath& path, NpyMemory memory = NpyMemory::Copy,
+  Out operator()(const FilePath& path, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
-    return read(path, detail::ScalarType::Undefined, memory, offset);
+    return read(path, ScalarType::Undefined, memory, offset);
   }
   /// As above, for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
@@ -117,30 +119,29 @@ struct ReadNpy {
   /// InvalidArgument (elements that are not a multiple of the type's); NotSupported for object
   /// dtypes, and for long double under the names that depend on the machine (`longdouble`, `g`):
   /// NumPy writes it as <f16, which is read as bytes.
-  Out operator()(const detail::FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
+  Out operator()(const FilePath& path, ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
-    const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-    return read(path, detail::own_type(type), memory, offset);
+    const Error error = check_type(own_type(type));
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+    return read(path, own_type(type), memory, offset);
   }
 
  private:
-  Out read(const detail::FilePath& path, detail::ScalarType type, NpyMemory memory,
-           size_t* offset) const {
-    detail::NewTensor new_tensor;
-    detail::InputFile file;
+  Out read(const FilePath& path, ScalarType type, NpyMemory memory, size_t* offset) const {
+    NewTensor new_tensor;
+    InputFile file;
     size_t end = 0;
     Error error = path.check();
     if (error == Error::Ok) {
       error = file.open(path.c_str());
       if (error == Error::Ok) {
         const size_t begin = offset != nullptr ? *offset : 0;
-        detail::NpyFileSource source(file, begin);
-        error = detail::read_npy(source, memory, type, end, new_tensor);
+        NpyFileSource source(file, begin);
+        error = read_npy(source, memory, type, end, new_tensor);
       }
       if (error != Error::Ok) error = path.add_context(error);
     }
-    return detail::finish_npy<Out>(function, error, new_tensor, offset, end);
+    return finish_npy<Out>(function, error, new_tensor, offset, end);
   }
 };
 
@@ -151,34 +152,35 @@ struct FromNpy {
   /// Reads the content of a .npy file from memory.
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
   Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
-    return read(bytes, nbytes, detail::ScalarType::Undefined, offset);
+    return read(bytes, nbytes, ScalarType::Undefined, offset);
   }
   Out operator()(const void* bytes, size_t nbytes, ScalarType type,
                  size_t* offset = nullptr) const {
-    const Error error = detail::check_type(detail::own_type(type));
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-    return read(bytes, nbytes, detail::own_type(type), offset);
+    const Error error = check_type(own_type(type));
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+    return read(bytes, nbytes, own_type(type), offset);
   }
 
  private:
-  Out read(const void* bytes, size_t nbytes, detail::ScalarType type, size_t* offset) const {
-    detail::NewTensor new_tensor;
+  Out read(const void* bytes, size_t nbytes, ScalarType type, size_t* offset) const {
+    NewTensor new_tensor;
     if (bytes == nullptr && nbytes != 0) {
-      return detail::return_to_user<Out>(
-          function,
-          detail::fail(Error::InvalidArgument, "the pointer to ", nbytes, " bytes is null"));
+      return return_to_user<Out>(
+          function, fail(Error::InvalidArgument, "the pointer to ", nbytes, " bytes is null"));
     }
     size_t end = 0;
-    detail::NpyBytesSource source(bytes, nbytes, offset != nullptr ? *offset : 0);
-    const Error error = detail::read_npy(source, NpyMemory::Copy, type, end, new_tensor);
-    return detail::finish_npy<Out>(function, error, new_tensor, offset, end);
+    NpyBytesSource source(bytes, nbytes, offset != nullptr ? *offset : 0);
+    const Error error = read_npy(source, NpyMemory::Copy, type, end, new_tensor);
+    return finish_npy<Out>(function, error, new_tensor, offset, end);
   }
 };
 
-inline constexpr ReadNpy<TensorPtr> read_npy{"read_npy"};
-inline constexpr FromNpy<TensorPtr> from_npy{"from_npy"};
-inline constexpr ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
-inline constexpr FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
+}  // namespace detail
+
+inline constexpr detail::ReadNpy<TensorPtr> read_npy{"read_npy"};
+inline constexpr detail::FromNpy<TensorPtr> from_npy{"from_npy"};
+inline constexpr detail::ReadNpy<Result<TensorPtr>> try_read_npy{"try_read_npy"};
+inline constexpr detail::FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"};
 
 /// The header of a .npy file.
 /// Threads: as a plain value.

@@ -191,6 +191,8 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromMat {
   const char* function;
@@ -209,16 +211,16 @@ struct FromMat {
   /// Threads: as cv::Mat; the last of all Mats and tensors may be dropped on any thread.
   /// Cost: one allocation. Source: cv2's conversion to NumPy's arrays.
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
-    auto type = detail::ScalarType::Undefined;
+    auto type = ScalarType::Undefined;
     Dims sizes, strides;
-    detail::NewTensor new_tensor;
-    Error error = detail::describe_mat(mat, channels, type, sizes, strides);
+    NewTensor new_tensor;
+    Error error = describe_mat(mat, channels, type, sizes, strides);
     if (error == Error::Ok) {
-      Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, detail::KeepMat(mat));
-      error = detail::borrow_checked(DataPtr(static_cast<void*>(mat.data)), sizes, {}, strides,
-                                     detail::CreateOptions(type), &keep, new_tensor);
+      Deleter keep = mat.u == nullptr ? Deleter() : Deleter(nullptr, KeepMat(mat));
+      error = borrow_checked(DataPtr(static_cast<void*>(mat.data)), sizes, {}, strides,
+                             CreateOptions(type), &keep, new_tensor);
     }
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
   template <class UMatNeedsGetMatOrCopyTo,
             std::enable_if_t<std::is_same_v<UMatNeedsGetMatOrCopyTo, cv::UMat>, int> = 0>
@@ -233,8 +235,10 @@ struct FromMat {
       "which has to outlive the tensor; from_mat(array.getMat().clone()) copies it");
 };
 
-inline constexpr FromMat<TensorPtr> from_mat{"from_mat"};
-inline constexpr FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"};
+}  // namespace detail
+
+inline constexpr detail::FromMat<TensorPtr> from_mat{"from_mat"};
+inline constexpr detail::FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"};
 
 /// A tensor's memory as a Mat of two dimensions or more, besides its channels, which MatChannels
 /// says. One dimension is a column; a tensor of none has one row and column. Padded rows stay.

@@ -289,6 +289,8 @@ inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& new_tensor)
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct ShmCreate {
   const char* function;
@@ -309,11 +311,11 @@ struct ShmCreate {
   /// Threads: any.
   /// Cost: O(bytes): the memory is reserved.
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
-  Out operator()(const detail::ShmName& name, const Dims& sizes, const TypeArg& type,
+  Out operator()(const ShmName& name, const Dims& sizes, const TypeArg& type,
                  const Dims& strides = {}, mode_t mode = 0600) const {
-    detail::NewTensor new_tensor;
-    const Error error = detail::make_shm(&name, sizes, type, strides, mode, new_tensor);
-    return detail::return_to_user<Out>(function, name.add_context_if(error), new_tensor);
+    NewTensor new_tensor;
+    const Error error = make_shm(&name, sizes, type, strides, mode, new_tensor);
+    return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
   /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
@@ -325,9 +327,9 @@ struct ShmCreate {
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
-    detail::NewTensor new_tensor;
-    const Error error = detail::make_shm(nullptr, sizes, type, strides, 0, new_tensor);
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    NewTensor new_tensor;
+    const Error error = make_shm(nullptr, sizes, type, strides, 0, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
 };
 
@@ -347,10 +349,10 @@ struct ShmAttach {
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
-  Out operator()(const detail::ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::NewTensor new_tensor;
-    const Error error = detail::attach_shm(name, access, new_tensor);
-    return detail::return_to_user<Out>(function, name.add_context_if(error), new_tensor);
+  Out operator()(const ShmName& name, ShmAccess access = ShmAccess::ReadOnly) const {
+    NewTensor new_tensor;
+    const Error error = attach_shm(name, access, new_tensor);
+    return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
   /// As above, by a descriptor of memory without a name.
@@ -359,19 +361,21 @@ struct ShmAttach {
   /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
   /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
-    detail::NewTensor new_tensor;
-    Error error = detail::attach_shm(descriptor, access, new_tensor);
+    NewTensor new_tensor;
+    Error error = attach_shm(descriptor, access, new_tensor);
     if (error != Error::Ok) {
-      error = detail::fail(error, "descriptor ", descriptor, ": ", last_error_message());
+      error = fail(error, "descriptor ", descriptor, ": ", last_error_message());
     }
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
 };
 
-inline constexpr ShmCreate<TensorPtr> shm_create{"shm_create"};
-inline constexpr ShmAttach<TensorPtr> shm_attach{"shm_attach"};
-inline constexpr ShmCreate<Result<TensorPtr>> try_shm_create{"try_shm_create"};
-inline constexpr ShmAttach<Result<TensorPtr>> try_shm_attach{"try_shm_attach"};
+}  // namespace detail
+
+inline constexpr detail::ShmCreate<TensorPtr> shm_create{"shm_create"};
+inline constexpr detail::ShmAttach<TensorPtr> shm_attach{"shm_attach"};
+inline constexpr detail::ShmCreate<Result<TensorPtr>> try_shm_create{"try_shm_create"};
+inline constexpr detail::ShmAttach<Result<TensorPtr>> try_shm_attach{"try_shm_attach"};
 
 /// The descriptor of a tensor's shared memory, to pass on to another process.
 /// Ownership: the tensor's; valid as long as its memory.

@@ -96,6 +96,8 @@ auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
                                  xt::dynamic_shape<ptrdiff_t>(rank));
 }
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromXtensor {
   const char* function;
@@ -117,7 +119,7 @@ struct FromXtensor {
                          !std::is_lvalue_reference_v<E> && xt::is_xexpression<E>::value, int> = 0>
   Out operator()(E&& from) const {
     using Kept = std::remove_const_t<E>;
-    detail::KeepXtensor<Kept> kept{std::unique_ptr<Kept>(new Kept(std::move(from)))};
+    KeepXtensor<Kept> kept{std::unique_ptr<Kept>(new Kept(std::move(from)))};
     Kept& moved = *kept.expression;
     Deleter keep(nullptr, std::move(kept));
     return share(moved, keep);
@@ -126,23 +128,24 @@ struct FromXtensor {
  private:
   template <class E>
   Out share(E& from, Deleter& keep) const {
-    static_assert(detail::is_strided_xtensor_v<E>,
+    static_assert(is_strided_xtensor_v<E>,
                   "this expression has no memory; from_xtensor(xt::eval(expression)) computes it");
     using T = std::remove_pointer_t<decltype(from.data())>;
-    static_assert(detail::is_element_v<T>, "tenon has no dtype of such elements");
+    static_assert(is_element_v<T>, "tenon has no dtype of such elements");
     auto* const data = const_cast<std::remove_const_t<T>*>(from.data() + from.data_offset());
-    const detail::CreateOptions opts(detail::scalar_type_of<std::remove_const_t<T>>());
+    const CreateOptions opts(scalar_type_of<std::remove_const_t<T>>());
     const Dims sizes(from.shape().begin(), from.shape().end());
     const Dims strides(from.strides().begin(), from.strides().end());
-    detail::NewTensor new_tensor;
-    const Error error =
-        detail::borrow_checked(DataPtr(static_cast<void*>(data), std::is_const_v<T>), sizes, {},
-                               strides, opts, &keep, new_tensor);
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    NewTensor new_tensor;
+    const Error error = borrow_checked(DataPtr(static_cast<void*>(data), std::is_const_v<T>), sizes,
+                                       {}, strides, opts, &keep, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
 };
 
-inline constexpr FromXtensor<TensorPtr> from_xtensor{"from_xtensor"};
-inline constexpr FromXtensor<Result<TensorPtr>> try_from_xtensor{"try_from_xtensor"};
+}  // namespace detail
+
+inline constexpr detail::FromXtensor<TensorPtr> from_xtensor{"from_xtensor"};
+inline constexpr detail::FromXtensor<Result<TensorPtr>> try_from_xtensor{"try_from_xtensor"};
 
 TENON_END_NAMESPACE

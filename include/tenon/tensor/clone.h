@@ -126,6 +126,8 @@ Out clone(const char* function, const TensorArg& source,
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct CloneTensor {
   const char* function;
@@ -141,23 +143,26 @@ struct CloneTensor {
   /// NotSupported for memory of any device but cpu (pinned and managed too) without a backend;
   /// OutOfMemory. Integers out of the target's range wrap, as in C++.
   /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, Options&&... options) const {
+  template <class... Options, IfOptions<Options...> = 0>
+  Out operator()(ConstTensorArg source, Options&&... options) const {
     static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
                   "a clone has its source's dynamism");
-    detail::Casting casting;
-    if constexpr (detail::has_type_v<Options...>) {
-      casting = {&detail::cast_elements<>, &detail::check_cast<>};
+    Casting casting;
+    if constexpr (has_type_v<Options...>) {
+      casting = {&cast_elements<>, &check_cast<>};
     }
-    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
-    detail::NewTensor tensor;
-    const Error error = detail::make_clone(source, opts, CastMode::Checked, casting, true, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    CreateOptions opts = create_options_of(own::ScalarType::Undefined, options...);
+    NewTensor tensor;
+    const Error error = make_clone(source, opts, CastMode::Checked, casting, true, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
-inline constexpr CloneTensor<TensorPtr> clone_tensor_ptr{"clone_tensor_ptr"};
-inline constexpr CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{"try_clone_tensor_ptr"};
+}  // namespace detail
+
+inline constexpr detail::CloneTensor<TensorPtr> clone_tensor_ptr{"clone_tensor_ptr"};
+inline constexpr detail::CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{
+    "try_clone_tensor_ptr"};
 
 /// The outcome of backend_deallocate().
 enum class Deallocation : uint8_t {
@@ -213,6 +218,8 @@ TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
   return *backend;
 }
 
+namespace detail {  // function objects
+
 template <class Out>
 struct BackendCopy {
   const char* function;
@@ -225,8 +232,8 @@ struct BackendCopy {
   /// gone), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which no
   /// backend is registered), OutOfMemory, and what the backends report.
   /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
-  Out operator()(detail::ConstTensorArg t, Backend& backend) const {
-    return detail::clone<Out>(function, t, detail::options_in(backend));
+  Out operator()(ConstTensorArg t, Backend& backend) const {
+    return clone<Out>(function, t, options_in(backend));
   }
 };
 
@@ -238,13 +245,13 @@ struct CloneTensorTo {
   /// On the source's own device it is a plain copy.
   /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
   /// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
-  Out operator()(detail::ConstTensorArg source, Device target) const {
-    Backend* const backend = target.is_cpu() ? &host_backend() : detail::find_backend(target);
+  Out operator()(ConstTensorArg source, Device target) const {
+    Backend* const backend = target.is_cpu() ? &host_backend() : find_backend(target);
     if (backend == nullptr) {
-      return detail::return_to_user<Out>(
-          function, detail::fail(Error::NotFound, "no backend is registered for ", target));
+      return return_to_user<Out>(function,
+                                 fail(Error::NotFound, "no backend is registered for ", target));
     }
-    return detail::clone<Out>(function, source, detail::options_in(*backend));
+    return clone<Out>(function, source, options_in(*backend));
   }
 };
 
@@ -259,48 +266,51 @@ struct BackendTransfer {
   /// Source: Nx.backend_transfer.
   Out operator()(TensorArg t, Backend& backend) const {
     const auto check_unshared = [](const TensorArg& source) noexcept {
-      return detail::is_shared_memory(source)
-                 ? detail::fail(Error::InUse,
-                                "views or exports of the source tensor are alive, which cannot "
-                                "move along; backend_copy() copies")
+      return is_shared_memory(source)
+                 ? fail(Error::InUse,
+                        "views or exports of the source tensor are alive, which cannot "
+                        "move along; backend_copy() copies")
                  : Error::Ok;
     };
-    Error error = detail::check_defined(t, "the source tensor");
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    Error error = check_defined(t, "the source tensor");
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
     // The backends' code may drop the handle, or make a view.
     const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
     const TensorArg source(held);
-    typename detail::IsResult<Out>::Value handle;
-    if (detail::lives_in(detail::fields(source), backend)) {
-      error = detail::make_handle(Tensor(held), handle, detail::metadata_backend_like(source));
-      return detail::return_to_user<Out>(function, error, std::move(handle));
+    typename IsResult<Out>::Value handle;
+    if (lives_in(fields(source), backend)) {
+      error = make_handle(Tensor(held), handle, metadata_backend_like(source));
+      return return_to_user<Out>(function, error, std::move(handle));
     }
-    detail::CreateOptions opts = detail::options_in(backend);
-    detail::NewTensor tensor;
+    CreateOptions opts = options_in(backend);
+    NewTensor tensor;
     error = check_unshared(source);
     if (error == Error::Ok) {
-      error = detail::make_clone(source, opts, CastMode::Checked, {}, false, tensor);
+      error = make_clone(source, opts, CastMode::Checked, {}, false, tensor);
     }
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-    const detail::TensorFields& made = detail::fields(tensor);  // the handle keeps it
-    error = detail::make_first_handle(tensor, handle);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+    const TensorFields& made = fields(tensor);  // the handle keeps it
+    error = make_first_handle(tensor, handle);
     // Last: nothing can fail after it.
     if (error == Error::Ok) error = check_unshared(source);
-    if (error == Error::Ok) error = detail::drop_memory(source);
+    if (error == Error::Ok) error = drop_memory(source);
     if (error == Error::Ok && opts.backend != nullptr) {
-      detail::notify_created(*opts.backend, made, function);
+      notify_created(*opts.backend, made, function);
     }
-    return detail::return_to_user<Out>(function, error, std::move(handle));
+    return return_to_user<Out>(function, error, std::move(handle));
   }
 };
 
-inline constexpr BackendCopy<TensorPtr> backend_copy{"backend_copy"};
-inline constexpr CloneTensorTo<TensorPtr> clone_tensor_ptr_to{"clone_tensor_ptr_to"};
-inline constexpr BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"};
-inline constexpr BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
-inline constexpr CloneTensorTo<Result<TensorPtr>> try_clone_tensor_ptr_to{
+}  // namespace detail
+
+inline constexpr detail::BackendCopy<TensorPtr> backend_copy{"backend_copy"};
+inline constexpr detail::CloneTensorTo<TensorPtr> clone_tensor_ptr_to{"clone_tensor_ptr_to"};
+inline constexpr detail::BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"};
+inline constexpr detail::BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
+inline constexpr detail::CloneTensorTo<Result<TensorPtr>> try_clone_tensor_ptr_to{
     "try_clone_tensor_ptr_to"};
-inline constexpr BackendTransfer<Result<TensorPtr>> try_backend_transfer{"try_backend_transfer"};
+inline constexpr detail::BackendTransfer<Result<TensorPtr>> try_backend_transfer{
+    "try_backend_transfer"};
 
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
 /// its elements is an error that names it.

@@ -138,20 +138,22 @@ struct AllOf {
 // Float, or the source's in _like; a dynamism, by default DYNAMIC_BOUND; a backend, by default the
 // thread's, or the source's in _like.
 
+namespace detail {  // function objects
+
 /// name(sizes, value)
 template <class Out, class Elements, class... Value>
 struct Creator {
   const char* function;
 
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor tensor;
+    CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
+    NewTensor tensor;
     const Error error =
-        Elements::template make<!detail::has_type_v<Options...>>(sizes, opts, tensor, value...);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+        Elements::template make<!has_type_v<Options...>>(sizes, opts, tensor, value...);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
-  template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
+  template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in ones({3})");
 };
@@ -162,18 +164,17 @@ template <class Out, class Elements, class... Value>
 struct StridedCreator {
   const char* function;
 
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor tensor;
+    CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
+    NewTensor tensor;
     Layout layout;
-    Error error = detail::lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
+    Error error = lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
     if (error == Error::Ok) {
-      error =
-          Elements::template make<!detail::has_type_v<Options...>>(layout, opts, tensor, value...);
+      error = Elements::template make<!has_type_v<Options...>>(layout, opts, tensor, value...);
     }
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -183,23 +184,23 @@ template <class Out, class Elements, class... Value>
 struct LikeCreator {
   const char* function;
 
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, const Value&... value, Options&&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
-    detail::NewTensor tensor;
+  template <class... Options, IfOptions<Options...> = 0>
+  Out operator()(ConstTensorArg source, const Value&... value, Options&&... options) const {
+    CreateOptions opts = create_options_of(own::ScalarType::Undefined, options...);
+    NewTensor tensor;
     Layout layout;
-    Error error = detail::begin_like(source, opts, layout, tensor);
+    Error error = begin_like(source, opts, layout, tensor);
     if (error == Error::Ok && tensor == nullptr) {
       error = Elements::template make<false>(layout, opts, tensor, value...);
     }
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
 template <class Out>
-using Empty = Creator<Out, detail::Uninitialized>;
+using Empty = Creator<Out, Uninitialized>;
 template <class Out, int64_t kValue>
-using Constant = Creator<Out, detail::AllOf<kValue>>;
+using Constant = Creator<Out, AllOf<kValue>>;
 
 template <class Out>
 struct ScalarTensor {
@@ -207,20 +208,21 @@ struct ScalarTensor {
 
   /// A 0-d STATIC tensor of a value, Float unless a type is given.
   /// Source: at::scalar_tensor.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Scalar& value, Options&&... options) const {
-    const detail::CreateOptions opts =
-        detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor tensor;
-    const Error error = detail::of_scalar(value, opts, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    const CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
+    NewTensor tensor;
+    const Error error = of_scalar(value, opts, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
+}  // namespace detail
+
 // A creator and its try_ form, which returns a Result.
-#define TENON_CREATOR(name, Form, ...)                       \
-  inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
-  inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
+#define TENON_CREATOR(name, Form, ...)                               \
+  inline constexpr detail::Form<TensorPtr, __VA_ARGS__> name{#name}; \
+  inline constexpr detail::Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
 /// Uninitialised memory, not touched.
 /// Source: at::empty, at::empty_strided, at::empty_like.
@@ -245,7 +247,7 @@ TENON_CREATOR(ones_strided, StridedCreator, detail::AllOf<1>);
 TENON_CREATOR(ones_like, LikeCreator, detail::AllOf<1>);
 #undef TENON_CREATOR
 
-inline constexpr ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};
-inline constexpr ScalarTensor<Result<TensorPtr>> try_scalar_tensor{"try_scalar_tensor"};
+inline constexpr detail::ScalarTensor<TensorPtr> scalar_tensor{"scalar_tensor"};
+inline constexpr detail::ScalarTensor<Result<TensorPtr>> try_scalar_tensor{"try_scalar_tensor"};
 
 TENON_END_NAMESPACE

@@ -41,6 +41,8 @@ TENON_TEMPLATE_INLINE Error make_template(const Dims& sizes, ScalarType type,
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct MakeTemplate {
   const char* function;
@@ -51,14 +53,16 @@ struct MakeTemplate {
   /// names than dimensions or 0; a name twice), OutOfMemory.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
-    detail::NewTensor new_tensor;
-    const Error error =
-        detail::make_template(sizes, detail::own_type(type), std::move(names), new_tensor);
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    NewTensor new_tensor;
+    const Error error = make_template(sizes, own_type(type), std::move(names), new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
 };
-inline constexpr MakeTemplate<TensorPtr> make_template{"make_template"};
-inline constexpr MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
+
+}  // namespace detail
+
+inline constexpr detail::MakeTemplate<TensorPtr> make_template{"make_template"};
+inline constexpr detail::MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
 
 /// The names given to make_template(); none for all other tensors, views of it included.
 /// Errors: InvalidState for an undefined tensor.

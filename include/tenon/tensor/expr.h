@@ -19,11 +19,6 @@
 
 TENON_BEGIN_NAMESPACE
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"  // Empty beside tenon::Empty
-#endif
-
 /// The creator that made the elements.
 enum class ExpressionKind : uint8_t {
   Empty,     ///< never written; reads as zeros
@@ -34,10 +29,6 @@ enum class ExpressionKind : uint8_t {
   Normal,
   Data,  ///< bytes, written by the host or computed before a partial write
 };
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 
 /// "Uniform".
 constexpr const char* toString(ExpressionKind kind) noexcept {

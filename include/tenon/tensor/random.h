@@ -190,61 +190,64 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 /// The function objects below: Out is TensorPtr or, of the try_ twins, Result<TensorPtr>; Arguments
 /// are those of the distribution.
 template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
-  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
+  template <class... Options, IfOptionsOrGenerator<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
-    constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !detail::has_type_v<Options...>;
+    constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !has_type_v<Options...>;
     using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
-    detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
-    return detail::make_random<Out, Planned>(function, sizes, false, opts, arguments...);
+    CreateOptions opts = create_options_of(Kind::kType, options...);
+    return make_random<Out, Planned>(function, sizes, false, opts, arguments...);
   }
-  template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
+  template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in rand({3})");
 };
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
-  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
+  template <class... Options, IfOptionsOrGenerator<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(Kind::kType, options...);
+    CreateOptions opts = create_options_of(Kind::kType, options...);
     // Gaps are zeros on the host's heap.
     Layout layout;
-    const Error error = detail::lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
-    return detail::make_random<Out, Kind>(function, layout, !strides.empty(), opts, arguments...);
+    const Error error = lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+    return make_random<Out, Kind>(function, layout, !strides.empty(), opts, arguments...);
   }
 };
 template <class Out, class Kind, class... Arguments>
 struct RandomLike {
   const char* function;
-  template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
-  Out operator()(detail::ConstTensorArg source, Arguments... arguments,
-                 Options&&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Undefined, options...);
-    detail::NewTensor placeholder;
+  template <class... Options, IfOptionsOrGenerator<Options...> = 0>
+  Out operator()(ConstTensorArg source, Arguments... arguments, Options&&... options) const {
+    CreateOptions opts = create_options_of(own::ScalarType::Undefined, options...);
+    NewTensor placeholder;
     Layout layout;
-    const Error error = detail::begin_like(source, opts, layout, placeholder);
+    const Error error = begin_like(source, opts, layout, placeholder);
     if (error != Error::Ok || placeholder != nullptr) {
-      return detail::return_to_user<Out>(function, error, placeholder);
+      return return_to_user<Out>(function, error, placeholder);
     }
-    return detail::make_random<Out, Kind>(function, layout, false, opts, arguments...);
+    return make_random<Out, Kind>(function, layout, false, opts, arguments...);
   }
 };
+
+}  // namespace detail
 
 // Options may follow: a type, by default Float, Int for randint, the source's for _like; a
 // dynamism, by default DYNAMIC_BOUND; a generator (a temporary too), by default the thread's; a
 // backend, by default the thread's, the source's for _like. All backends give the same numbers.
 
 // A creator and its try_ twin, which returns a Result.
-#define TENON_RANDOM(name, Form, ...)                        \
-  inline constexpr Form<TensorPtr, __VA_ARGS__> name{#name}; \
-  inline constexpr Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
+#define TENON_RANDOM(name, Form, ...)                                \
+  inline constexpr detail::Form<TensorPtr, __VA_ARGS__> name{#name}; \
+  inline constexpr detail::Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
 /// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
@@ -256,11 +259,11 @@ struct RandomLike {
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
 template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
-  return Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
+  return detail::Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
 template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
 TensorPtr rand(NumberNeedsBraces, More&&...) TENON_MISTAKE("sizes need braces, as in rand({3})");
-inline constexpr Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
+inline constexpr detail::Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
 TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 

@@ -221,6 +221,8 @@ TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opt
 
 // Each may end in options, as in creators.h.
 
+namespace detail {  // function objects
+
 template <class Out>
 struct Arange {
   const char* function;
@@ -229,23 +231,23 @@ struct Arange {
   /// integral, else Float, unless a type is given. Rounding may add or drop the last one.
   /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
   /// Source: at::arange.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Scalar& end, Options&&... options) const {
     return (*this)(0, end, 1, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, Options&&... options) const {
     return (*this)(start, end, 1, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Scalar& start, const Scalar& end, const Scalar& step,
                  Options&&... options) const {
-    const auto otherwise = detail::is_integral_range(start, end, step) ? own::ScalarType::Long
-                                                                       : own::ScalarType::Float;
-    const detail::CreateOptions opts = detail::create_options_of(otherwise, options...);
-    detail::NewTensor tensor;
-    const Error error = detail::make_arange(start, end, step, opts, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    const auto otherwise =
+        is_integral_range(start, end, step) ? own::ScalarType::Long : own::ScalarType::Float;
+    const CreateOptions opts = create_options_of(otherwise, options...);
+    NewTensor tensor;
+    const Error error = make_arange(start, end, step, opts, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -258,16 +260,16 @@ struct Iota {
   /// Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value does not fit
   /// the type.
   /// Source: Nx.iota.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
     return (*this)(sizes, none, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, OptionalIndex axis, Options&&... options) const {
-    const detail::CreateOptions opts = detail::create_options_of(own::ScalarType::Long, options...);
-    detail::NewTensor tensor;
-    const Error error = detail::make_iota(sizes, axis, opts, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    const CreateOptions opts = create_options_of(own::ScalarType::Long, options...);
+    NewTensor tensor;
+    const Error error = make_iota(sizes, axis, opts, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
@@ -277,30 +279,31 @@ struct Eye {
 
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
   /// at::eye, Nx.eye.
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::DimArg n, Options&&... options) const {
+  template <class... Options, IfOptions<Options...> = 0>
+  Out operator()(DimArg n, Options&&... options) const {
     return (*this)(n, n, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::DimArg n, None, Options&&... options) const {
+  template <class... Options, IfOptions<Options...> = 0>
+  Out operator()(DimArg n, None, Options&&... options) const {
     return (*this)(n, n, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
-  Out operator()(detail::DimArg n, detail::DimArg m, Options&&... options) const {
-    const detail::CreateOptions opts =
-        detail::create_options_of(own::ScalarType::Float, options...);
-    detail::NewTensor tensor;
-    const Error error = detail::make_eye({n, m}, opts, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+  template <class... Options, IfOptions<Options...> = 0>
+  Out operator()(DimArg n, DimArg m, Options&&... options) const {
+    const CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
+    NewTensor tensor;
+    const Error error = make_eye({n, m}, opts, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 };
 
-inline constexpr Arange<TensorPtr> arange{"arange"};
-inline constexpr Iota<TensorPtr> iota{"iota"};
-inline constexpr Eye<TensorPtr> eye{"eye"};
+}  // namespace detail
 
-inline constexpr Arange<Result<TensorPtr>> try_arange{"try_arange"};
-inline constexpr Iota<Result<TensorPtr>> try_iota{"try_iota"};
-inline constexpr Eye<Result<TensorPtr>> try_eye{"try_eye"};
+inline constexpr detail::Arange<TensorPtr> arange{"arange"};
+inline constexpr detail::Iota<TensorPtr> iota{"iota"};
+inline constexpr detail::Eye<TensorPtr> eye{"eye"};
+
+inline constexpr detail::Arange<Result<TensorPtr>> try_arange{"try_arange"};
+inline constexpr detail::Iota<Result<TensorPtr>> try_iota{"try_iota"};
+inline constexpr detail::Eye<Result<TensorPtr>> try_eye{"try_eye"};
 
 TENON_END_NAMESPACE

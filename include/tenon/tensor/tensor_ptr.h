@@ -12,6 +12,8 @@
 
 TENON_BEGIN_NAMESPACE
 
+namespace detail {  // function objects
+
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
 /// Options, which may follow the other arguments: a type, by default the data's; a dynamism, by
@@ -29,27 +31,27 @@ struct MakeTensor {
   const char* function;
 
   /// A 0-d tensor of one value.
-  template <class T, class... Options, std::enable_if_t<detail::is_element_v<T>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+  template <class T, class... Options, std::enable_if_t<is_element_v<T>, int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(T value, Options&&... options) const {
-    constexpr auto type = detail::scalar_type_of<T>();
-    const detail::CreateOptions opts = detail::create_options_of(type, options...);
-    detail::NewTensor tensor;
+    constexpr auto type = scalar_type_of<T>();
+    const CreateOptions opts = create_options_of(type, options...);
+    NewTensor tensor;
     Error error = Error::Ok;
-    if constexpr (detail::has_type_v<Options...>) {
-      error = detail::check_cast(type, opts.type);
-      if (error == Error::Ok) error = detail::of_scalar(value, opts, tensor);
+    if constexpr (has_type_v<Options...>) {
+      error = check_cast(type, opts.type);
+      if (error == Error::Ok) error = of_scalar(value, opts, tensor);
     } else {
       alignas(16) unsigned char element[16] = {};
       std::memcpy(element, &value, sizeof value);
-      error = detail::of_element(element, opts, tensor);
+      error = of_element(element, opts, tensor);
     }
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 
   /// A 1-d tensor of a list or container. All are values, uint8_t too.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
     return make_of_values(values, Dims{values.count()}, true, options...);
@@ -60,14 +62,13 @@ struct MakeTensor {
   /// containers' elements; then an array is a pointer to the caller's memory, as everywhere.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
-  template <class Rows, class... Options, detail::IfNested<Rows> = 0,
-            detail::IfOptions<Options...> = 0>
+  template <class Rows, class... Options, IfNested<Rows> = 0, IfOptions<Options...> = 0>
   Out operator()(const Rows& rows, Options&&... options) const {
     return make_nested(rows, nullptr, options...);
   }
-  template <class Rows, class... Options, detail::IfNested<Rows> = 0,
+  template <class Rows, class... Options, IfNested<Rows> = 0,
             std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // which is a pointer to memory here
-            detail::IfOptions<Options...> = 0>
+            IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, const Rows& rows, Options&&... options) const {
     return make_nested(rows, &sizes, options...);
   }
@@ -76,99 +77,94 @@ struct MakeTensor {
   /// many as they reach. With a type, a container of uint8_t, char (a std::string) or std::byte is
   /// memory that holds elements of that type; a list {…} of uint8_t is values.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
     values.take();
     return make_of_values(values, sizes, false, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
     values.take();
     Layout layout;
-    const Error error = detail::lay_out_new(sizes, {&dim_order}, values.type(), layout);
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    const Error error = lay_out_new(sizes, {&dim_order}, values.type(), layout);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
     return make_of_values(values, layout, false, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
     values.take();
     Layout layout;
-    const Error error = detail::lay_out_new(sizes, {&dim_order, &strides}, values.type(), layout);
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    const Error error = lay_out_new(sizes, {&dim_order, &strides}, values.type(), layout);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
     return make_of_values(values, layout, false, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
   /// Ownership: borrows `data`; with a deleter, takes it: `deleter(data)` runs once, when the
   /// tensor lets go of the memory, or before this returns when it fails.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
+    return make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
   }
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+  template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, {}, &release, type, dynamism,
-                                      options...);
+    return make_borrowed<Out>(function, data, sizes, {}, &release, type, dynamism, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order}, nullptr, options...);
+    return make_borrowed<Out>(function, data, sizes, {&dim_order}, nullptr, options...);
   }
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, nullptr,
-                                      options...);
+    return make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, nullptr, options...);
   }
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+  template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, &release, type,
-                                      dynamism, options...);
+    return make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, &release, type,
+                              dynamism, options...);
   }
 
-  template <class... DeleterTakesVoidPointer,
-            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(const Dims&, DataPtr, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  template <class... DeleterTakesVoidPointer,
-            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(const Dims&, DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
 
   template <class... DynamismComesBeforeDeleter,
-            detail::IfMisplacedDeleter<detail::Option::Dynamism, DynamismComesBeforeDeleter...> = 0>
+            IfMisplacedDeleter<Option::Dynamism, DynamismComesBeforeDeleter...> = 0>
   Out operator()(const Dims&, DataPtr, DynamismComesBeforeDeleter&&...) const TENON_MISTAKE(
       "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
-  template <class SmartPointerNeedsGet, class... More,
-            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  template <class SmartPointerNeedsGet, class... More, IfSmartPointer<SmartPointerNeedsGet> = 0>
   Out operator()(const Dims&, const SmartPointerNeedsGet&, const More&...) const
       TENON_MISTAKE("give data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
   template <class VoidPointerAndTypeNeeded, class... More,
-            detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
+            IfNoElement<VoidPointerAndTypeNeeded> = 0>
   Out operator()(const Dims&, const VoidPointerAndTypeNeeded*, const More&...) const TENON_MISTAKE(
       "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
-  template <class SizesNeedBraces, class... More, detail::IfInteger<SizesNeedBraces> = 0,
-            detail::IfNotOptions<More...> = 0>
+  template <class SizesNeedBraces, class... More, IfInteger<SizesNeedBraces> = 0,
+            IfNotOptions<More...> = 0>
   Out operator()(SizesNeedBraces, More&&...) const
       TENON_MISTAKE("sizes need braces: make_tensor_ptr({2, 3}, data)");
-  template <class SizesComeBeforeData, class... Options, detail::IfData<SizesComeBeforeData> = 0>
+  template <class SizesComeBeforeData, class... Options, IfData<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
   template <class SizesComeBeforeData,
             std::enable_if_t<std::is_pointer_v<SizesComeBeforeData>, int> = 0>
   Out operator()(const SizesComeBeforeData&) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
-  template <class SizesComeBeforeData, detail::IfSmartPointer<SizesComeBeforeData> = 0>
+  template <class SizesComeBeforeData, IfSmartPointer<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data.get())");
 
@@ -177,13 +173,12 @@ struct MakeTensor {
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
-    const Error error =
-        impl != nullptr ? Error::Ok : detail::fail(Error::InvalidState, "the impl is null");
+    const Error error = impl != nullptr ? Error::Ok : fail(Error::InvalidState, "the impl is null");
     return share(Tensor(std::move(impl)), error);
   }
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
-    const Error error = detail::check_defined(tensor, "the tensor");
+    const Error error = check_defined(tensor, "the tensor");
     return share(error == Error::Ok ? *tensor : Tensor(), error);
   }
 
@@ -196,10 +191,9 @@ struct MakeTensor {
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
   Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
                  const Dims& strides = {}, int64_t storage_offset = 0) const {
-    detail::NewView tensor;
-    const Error error =
-        detail::make_view(source, sizes, dim_order, strides, storage_offset, tensor);
-    return detail::return_to_user<Out>(function, error, tensor);
+    NewView tensor;
+    const Error error = make_view(source, sizes, dim_order, strides, storage_offset, tensor);
+    return return_to_user<Out>(function, error, tensor);
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
@@ -209,45 +203,48 @@ struct MakeTensor {
  private:
   template <class Shape, class... Options>
   Out make_of_values(Values& values, const Shape& shape, bool is_flat, Options&... options) const {
-    detail::CreateOptions opts = detail::create_options_of(values.type(), options...);
-    detail::NewTensor tensor;
-    const Error error = detail::make_of_values(values, shape, is_flat,
-                                               detail::value_cast<Options...>(), opts, tensor);
-    return detail::return_to_user<Out>(function, error, tensor, opts.backend);
+    CreateOptions opts = create_options_of(values.type(), options...);
+    NewTensor tensor;
+    const Error error =
+        detail::make_of_values(values, shape, is_flat, value_cast<Options...>(), opts, tensor);
+    return return_to_user<Out>(function, error, tensor, opts.backend);
   }
   template <class Rows, class... Options>
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
-    detail::NestedValues<detail::InnermostElement<Rows>> nested;
+    NestedValues<InnermostElement<Rows>> nested;
     const Error error = nested.gather(rows);
-    if (error != Error::Ok) return detail::return_to_user<Out>(function, error);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
     Values values(nested.values);
     values.take();
     return make_of_values(values, sizes == nullptr ? nested.sizes : *sizes, sizes == nullptr,
                           options...);
   }
   Out share(Tensor shared, Error error) const {
-    typename detail::IsResult<Out>::Value handle;
+    typename IsResult<Out>::Value handle;
     if (error == Error::Ok) {
-      detail::BackendState* const metadata_backend =
-          detail::metadata_backend_like(detail::ConstTensorArg(shared));
-      error = detail::make_handle(std::move(shared), handle, metadata_backend);
+      BackendState* const metadata_backend = metadata_backend_like(ConstTensorArg(shared));
+      error = make_handle(std::move(shared), handle, metadata_backend);
     }
-    return detail::return_to_user<Out>(function, error, std::move(handle));
+    return return_to_user<Out>(function, error, std::move(handle));
   }
 };
 
+}  // namespace detail
+
 /// Returns TensorPtr; one allocation holds the handle, the metadata and small data.
-inline constexpr MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
+inline constexpr detail::MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
 /// Returns the impl, to be shared by several handles.
-inline constexpr MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
+inline constexpr detail::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
 /// Returns Tensor by value: its handle may lie on the stack, or in another object.
-inline constexpr MakeTensor<Tensor> make_tensor{"make_tensor"};
+inline constexpr detail::MakeTensor<Tensor> make_tensor{"make_tensor"};
 
 /// Do not throw: they return a Result with the error and its message.
-inline constexpr MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
-inline constexpr MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
+inline constexpr detail::MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
+inline constexpr detail::MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
     "try_make_tensor_impl_ptr"};
-inline constexpr MakeTensor<Result<Tensor>> try_make_tensor{"try_make_tensor"};
+inline constexpr detail::MakeTensor<Result<Tensor>> try_make_tensor{"try_make_tensor"};
+
+namespace detail {  // function objects
 
 /// The overloads of from_bytes.
 template <class Out>
@@ -260,15 +257,17 @@ struct FromBytes {
   /// Ownership: adopts a moved container that keeps its bytes where they are; copies any other.
   /// Byte order is the host's.
   template <class Bytes = std::vector<uint8_t>, class... Options,
-            std::enable_if_t<detail::is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
-            detail::IfOptions<Options...> = 0>
+            std::enable_if_t<is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Bytes&& bytes, ScalarType type, Options&&... options) const {
     return MakeTensor<Out>{function}(sizes, std::forward<Bytes>(bytes), type, options...);
   }
 };
 
+}  // namespace detail
+
 /// make_tensor_ptr of a container of bytes, saying aloud that the bytes are reinterpreted.
-inline constexpr FromBytes<TensorPtr> from_bytes{"from_bytes"};
-inline constexpr FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
+inline constexpr detail::FromBytes<TensorPtr> from_bytes{"from_bytes"};
+inline constexpr detail::FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
 
 TENON_END_NAMESPACE

@@ -7,6 +7,9 @@
 TENON_BEGIN_NAMESPACE
 
 struct Blob;  // exchange/blob.h
+namespace detail {
+struct ForBlob;
+}
 
 /// A builder for a tensor over existing memory: `for_blob(data, {2, 3}).strides({3,
 /// 1}).make_tensor_ptr()`.
@@ -97,7 +100,7 @@ class TensorPtrMaker {
   }
 
  private:
-  friend struct ForBlob;
+  friend struct detail::ForBlob;
 
   TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
       : data_(data), opts_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
@@ -144,6 +147,8 @@ class TensorPtrMaker {
   Deleter release_;
 };
 
+namespace detail {  // function objects
+
 struct ForBlob {
   /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default that of
   /// the pointer.
@@ -152,12 +157,16 @@ struct ForBlob {
   TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
     return TensorPtrMaker(data, std::move(sizes), type);
   }
-  template <class SmartPointerNeedsGet, class... More,
-            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  template <class SmartPointerNeedsGet, class... More, IfSmartPointer<SmartPointerNeedsGet> = 0>
   TensorPtrMaker operator()(const SmartPointerNeedsGet&, const Dims&, const More&...) const
       TENON_MISTAKE("for_blob(data.get(), sizes).owner(data) keeps data alive");
 };
-inline constexpr ForBlob for_blob{};
+
+}  // namespace detail
+
+inline constexpr detail::ForBlob for_blob{};
+
+namespace detail {  // function objects
 
 /// The overloads of from_blob.
 ///
@@ -175,63 +184,58 @@ template <class Out>
 struct FromBlob {
   const char* function;
 
-  template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
+  template <class... Options, IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
+    return make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
   }
-  template <class... Options, detail::IfOptionsOrDevice<Options...> = 0>
+  template <class... Options, IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return detail::make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, nullptr,
-                                      options...);
+    return make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, nullptr, options...);
   }
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptionsOrDevice<Options...> = 0>
+  template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
+            IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, {}, &release, type, options...);
+    return make_borrowed<Out>(function, data, sizes, {}, &release, type, options...);
   }
-  template <class F, class... Options, std::enable_if_t<detail::is_deleter_v<F>, int> = 0,
-            detail::IfOptionsOrDevice<Options...> = 0>
+  template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
+            IfOptionsOrDevice<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return detail::make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, &release, type,
-                                      options...);
+    return make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, &release, type,
+                              options...);
   }
 
-  template <class... DeleterTakesVoidPointer,
-            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(DataPtr, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  template <class... DeleterTakesVoidPointer,
-            detail::IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
+  template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
   template <class... TypeComesBeforeDeleter,
-            detail::IfMisplacedDeleter<detail::Option::Type, TypeComesBeforeDeleter...> = 0>
+            IfMisplacedDeleter<Option::Type, TypeComesBeforeDeleter...> = 0>
   Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter&&...) const
       TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
   template <class... TypeComesBeforeDeleter,
-            detail::IfMisplacedDeleter<detail::Option::Type, TypeComesBeforeDeleter...> = 0>
+            IfMisplacedDeleter<Option::Type, TypeComesBeforeDeleter...> = 0>
   Out operator()(DataPtr, const Dims&, const Dims&, TypeComesBeforeDeleter&&...) const
       TENON_MISTAKE(
           "the type comes before the deleter: from_blob(data, sizes, strides, type, deleter)");
-  template <class SmartPointerNeedsGet, class... More,
-            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  template <class SmartPointerNeedsGet, class... More, IfSmartPointer<SmartPointerNeedsGet> = 0>
   Out operator()(const SmartPointerNeedsGet&, const Dims&, const More&...) const TENON_MISTAKE(
       "from_blob takes data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
   template <class VoidPointerAndTypeNeeded, class... More,
-            detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
+            IfNoElement<VoidPointerAndTypeNeeded> = 0>
   Out operator()(const VoidPointerAndTypeNeeded*, const Dims&, const More&...) const
       TENON_MISTAKE("no dtype has such elements: from_blob(static_cast<void*>(data), sizes, type)");
-  template <class DataComesBeforeSizes, class... Options, detail::IfData<DataComesBeforeSizes> = 0>
+  template <class DataComesBeforeSizes, class... Options, IfData<DataComesBeforeSizes> = 0>
   Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const
       TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
   template <class ContainerNeedsData, class... Options,
-            std::enable_if_t<detail::is_container_v<std::remove_reference_t<ContainerNeedsData>>,
-                             int> = 0>
+            std::enable_if_t<is_container_v<std::remove_reference_t<ContainerNeedsData>>, int> = 0>
   Out operator()(ContainerNeedsData&&, const Dims&, Options&&...) const TENON_MISTAKE(
       "from_blob takes a pointer, container.data(); make_tensor_ptr takes containers");
   template <class... StridesComeBeforeType>
@@ -247,26 +251,27 @@ struct FromBlob {
   /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
   /// as above. A null pointer does not make a placeholder: it needs zero elements, or a Meta
   /// device.
-  template <class... Options, detail::IfOptions<Options...> = 0>
+  template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
   /// Also keeps a movable value, such as the memory's owner. It is dropped before blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
   /// all owners are dropped.
-  template <
-      class Owner, class... Options,
-      std::enable_if_t<!detail::is_only_deleter_v<Owner> && !detail::is_option_v<Owner>, int> = 0,
-      detail::IfOptions<Options...> = 0>
+  template <class Owner, class... Options,
+            std::enable_if_t<!is_only_deleter_v<Owner> && !is_option_v<Owner>, int> = 0,
+            IfOptions<Options...> = 0>
   Out operator()(Blob blob, Owner owner, Options&&... options) const;
   // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
-  template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
+  template <class F, std::enable_if_t<is_only_deleter_v<F>, int> = 0>
   Out operator()(Blob blob, F deleter,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
 };
 
-inline constexpr FromBlob<TensorPtr> from_blob{"from_blob"};
-inline constexpr FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
+}  // namespace detail
+
+inline constexpr detail::FromBlob<TensorPtr> from_blob{"from_blob"};
+inline constexpr detail::FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
 /// from_blob() of a Tensor by value.
-inline constexpr FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
-inline constexpr FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
+inline constexpr detail::FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
+inline constexpr detail::FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 
 TENON_END_NAMESPACE

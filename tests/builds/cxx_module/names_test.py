@@ -31,9 +31,9 @@ def declared(xml, reference):
         if compound is None:
             continue
         kind, scope = compound.get("kind"), reference.text_of(compound, "compoundname")
-        if kind in ("class", "struct") and re.fullmatch(r"tenon::\w+", scope):
+        if kind in ("class", "struct") and re.fullmatch(r"tenon::(dlpack::)?\w+", scope):
             add(compound, scope)
-        elif kind == "namespace" and re.match(r"tenon(?!::(detail|own)\b)", scope):
+        elif kind == "namespace" and re.match(r"tenon(?!::(detail|functions|own)\b)", scope):
             for node in compound.iterfind("sectiondef/memberdef"):
                 add(node, f"{scope}::{reference.text_of(node, 'name')}")
                 if node.get("kind") == "enum" and node.get("strong") != "yes":
@@ -44,7 +44,10 @@ def declared(xml, reference):
 
 def exported(text):
     lists = re.findall(r"^// (\S+\.h)\n((?:using [^;]+;\n|#.*\n)+)", text, re.MULTILINE)
-    return {header: re.findall(r"tenon::[^\s,;]+", names) for header, names in lists}
+    found = {}
+    for header, names in lists:
+        found.setdefault(header, []).extend(re.findall(r"tenon::[^\s,;]+", names))
+    return found
 
 
 def faults(headers, module):

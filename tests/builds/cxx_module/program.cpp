@@ -89,7 +89,7 @@ void fail() {
 void exchange() {
   const TensorPtr source = arange(3);
   DLPackPtr exported(to_dlpack(source));
-  std::cout << exported->dl_tensor.ndim << (exported->dl_tensor.dtype.code == kDLInt)
+  std::cout << exported->dl_tensor.ndim << (exported->dl_tensor.dtype.code == dlpack::kDLInt)
             << check_dlpack(exported.get()).size();
   const TensorPtr imported = from_dlpack(std::move(exported));
   data<int64_t>(source)[1] = 11;

@@ -114,7 +114,7 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(try_to_dlpack(t));
   FAIL_EACH(try_to_dlpack_legacy(t));
   FAIL_EACH([&]() -> Result<TensorPtr> {
-    const Result<DLManagedTensorVersioned*> own = try_to_dlpack(t);
+    const Result<dlpack::DLManagedTensorVersioned*> own = try_to_dlpack(t);
     if (!own.ok()) return own.error();  // whose text is there
     return try_from_dlpack(*own);
   }());

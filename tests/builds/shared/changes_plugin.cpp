@@ -97,7 +97,7 @@ const TensorChange tensor_changes[] = {
      }},
     {"DLPack",
      [](const TensorPtr& t, auto&) {
-       const Result<DLManagedTensorVersioned*> managed = try_to_dlpack(t);
+       const Result<dlpack::DLManagedTensorVersioned*> managed = try_to_dlpack(t);
        if (managed.ok()) ignore{try_from_dlpack(*managed)};
      }},
     {"clones, texts, values",

@@ -228,14 +228,14 @@ TEST_CASE("out of memory, deep: Blobs and DLPack structs, of any strides") {
   FAIL_EACH(
       check_sizes(for_blob(blob, kDeepSizes).strides(kTurned).try_make_tensor_ptr(), kDeepSizes));
   FAIL_EACH([&] {
-    const Result<DLManagedTensorVersioned*> made = try_to_dlpack(t);
+    const Result<dlpack::DLManagedTensorVersioned*> made = try_to_dlpack(t);
     TENON_TRY(made.error());
     const Result<TensorPtr> same = try_from_dlpack(*made);
     TENON_TRY(check_sizes(same, kDeepSizes));
     return same->get()->impl() == t->impl() ? Error::Ok : Error::Internal;
   }());
   FAIL_EACH([&] {
-    const Result<DLManagedTensorVersioned*> made = try_to_dlpack(t);
+    const Result<dlpack::DLManagedTensorVersioned*> made = try_to_dlpack(t);
     TENON_TRY(made.error());
     return check_sizes(try_from_dlpack(*made, true), kDeepSizes);
   }());

@@ -67,19 +67,20 @@ TEST_CASE("out of memory: from_dlpack runs the deleter once") {
   int64_t numbers[2][8] = {{1, 1, 1, 1, 1, 1, 2, 3}, {99, 99, 99, 99, 99, 99, 1, 2}};
   for (const int rank : {2, 8}) {
     for (const int offset : {0, 1}) {
-      DLManagedTensorVersioned lent{{1, 3},
-                                    &calls,
-                                    [](DLManagedTensorVersioned* self) {
-                                      static_cast<Calls*>(self->manager_ctx)->deleter()(nullptr);
-                                    },
-                                    0,
-                                    {memory + offset,
-                                     {1, 0},
-                                     rank,
-                                     {0, 32, 1},
-                                     numbers[0] + 8 - rank,
-                                     numbers[1] + 8 - rank,
-                                     0}};
+      dlpack::DLManagedTensorVersioned lent{
+          {1, 3},
+          &calls,
+          [](dlpack::DLManagedTensorVersioned* self) {
+            static_cast<Calls*>(self->manager_ctx)->deleter()(nullptr);
+          },
+          0,
+          {memory + offset,
+           {1, 0},
+           rank,
+           {0, 32, 1},
+           numbers[0] + 8 - rank,
+           numbers[1] + 8 - rank,
+           0}};
       FAIL_EACH_WITH(Expected(calls, 1), from_dlpack(&lent));
       FAIL_EACH_WITH(Expected(calls, 1), from_dlpack(&lent, true));
     }

@@ -51,7 +51,7 @@ constexpr struct {
               {11, 8, ScalarType::Float8_e4m3fnuz},
               {12, 8, ScalarType::Float8_e5m2},
               {13, 8, ScalarType::Float8_e5m2fnuz}};
-const fuzz::NaiveType* find_type(const tenon::DLDataType& dtype) {
+const fuzz::NaiveType* find_type(const tenon::dlpack::DLDataType& dtype) {
   for (const auto& row : kCodes) {
     if (dtype.lanes == 1 && row.code == dtype.code && row.bits == dtype.bits) {
       return fuzz::find_type(row.type);
@@ -106,11 +106,11 @@ std::unique_ptr<int64_t[]> array_of(const Numbers& values) {
 
 template <class Managed>
 Made<Managed> make(fuzz::Input& in) {
-  constexpr bool kVersioned = std::is_same_v<Managed, tenon::DLManagedTensorVersioned>;
+  constexpr bool kVersioned = std::is_same_v<Managed, tenon::dlpack::DLManagedTensorVersioned>;
   Made<Managed> made{};
   auto producer = std::make_unique<Producer>();
   auto managed = std::make_unique<Managed>();
-  DLTensor& t = managed->dl_tensor;
+  dlpack::DLTensor& t = managed->dl_tensor;
 
   const uint8_t odd = in.take<uint8_t>();  // each bit lets one kind of thing go wrong
   const auto& row = kCodes[in.choose(std::size(kCodes))];
@@ -217,7 +217,7 @@ Bytes elements_of(const Tensor& t) { return to_binary(t); }
 
 template <class Managed>
 Managed* export_as(const Tensor& t) {
-  if constexpr (std::is_same_v<Managed, tenon::DLManagedTensorVersioned>) {
+  if constexpr (std::is_same_v<Managed, tenon::dlpack::DLManagedTensorVersioned>) {
     return to_dlpack(t);
   } else {
     return to_dlpack_legacy(t, LegacyReadOnly::Drop);
@@ -229,7 +229,7 @@ template <class Managed>
 void go_round(const Tensor& t, const Bytes* elements) {
   Managed* const out = export_as<Managed>(t);
   FUZZ_CHECK(check_dlpack(out).empty());
-  const DLTensor& d = out->dl_tensor;
+  const dlpack::DLTensor& d = out->dl_tensor;
   const Numbers sizes(d.shape, d.shape + d.ndim);
   const Numbers strides(d.strides, d.strides + d.ndim);
   FUZZ_CHECK(sizes == t.sizes().vec() && strides == t.strides().vec());
@@ -238,8 +238,9 @@ void go_round(const Tensor& t, const Bytes* elements) {
   if (t.numel() != 0) {
     FUZZ_CHECK(static_cast<const char*>(d.data) + d.byte_offset == const_data_ptr(t));
   }
-  if constexpr (std::is_same_v<Managed, tenon::DLManagedTensorVersioned>) {
-    FUZZ_CHECK(out->version.major == 1 && (out->flags & kDLPackReadOnly) == t.is_readonly());
+  if constexpr (std::is_same_v<Managed, tenon::dlpack::DLManagedTensorVersioned>) {
+    FUZZ_CHECK(out->version.major == 1 &&
+               (out->flags & dlpack::kDLPackReadOnly) == t.is_readonly());
   }
   const TensorPtr again = from_dlpack(out, false);
   FUZZ_CHECK(again->sizes() == t.sizes() && again->strides() == t.strides());
@@ -253,10 +254,10 @@ void run(fuzz::Input& in) {
   Managed* const managed = made.managed;
   const int due = managed->deleter != nullptr ? 1 : 0;
   bool readonly = false;
-  if constexpr (std::is_same_v<Managed, tenon::DLManagedTensorVersioned>) {
+  if constexpr (std::is_same_v<Managed, tenon::dlpack::DLManagedTensorVersioned>) {
     readonly = (managed->flags & 1) != 0;
   }
-  const DLTensor t = managed->dl_tensor;
+  const dlpack::DLTensor t = managed->dl_tensor;
 
   unsigned char before[sizeof(Managed)];
   std::memcpy(before, managed, sizeof before);
@@ -326,15 +327,15 @@ void run(fuzz::Input& in) {
   }
   const Bytes* const known = can_copy ? &elements : nullptr;
   FUZZ_CHECK(known == nullptr || elements_of(tensor) == *known);
-  go_round<tenon::DLManagedTensorVersioned>(tensor, known);
-  go_round<tenon::DLManagedTensor>(tensor, known);
+  go_round<tenon::dlpack::DLManagedTensorVersioned>(tensor, known);
+  go_round<tenon::dlpack::DLManagedTensor>(tensor, known);
   // Before 1.0 a struct could not say that it is read-only.
-  const Result<tenon::DLManagedTensor*> legacy = try_to_dlpack_legacy(tensor);
+  const Result<tenon::dlpack::DLManagedTensor*> legacy = try_to_dlpack_legacy(tensor);
   FUZZ_CHECK(legacy.ok() == !tensor.is_readonly());
   if (legacy.ok()) DLPackLegacyPtr(*legacy).reset();
   if (known != nullptr && (is_host(kind) && (kind == 1 || must_copy))) {
     DLPackPtr copied(to_dlpack(tensor, true));
-    FUZZ_CHECK(copied->flags == kDLPackIsCopied &&
+    FUZZ_CHECK(copied->flags == dlpack::kDLPackIsCopied &&
                elements_of(*from_dlpack(std::move(copied))) == *known);
   }
   if (!must_copy && made.memory != nullptr) {
@@ -376,9 +377,9 @@ void run(fuzz::Input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   if (in.flip()) {
-    run<tenon::DLManagedTensor>(in);
+    run<tenon::dlpack::DLManagedTensor>(in);
   } else {
-    run<tenon::DLManagedTensorVersioned>(in);
+    run<tenon::dlpack::DLManagedTensorVersioned>(in);
   }
   return 0;
 }

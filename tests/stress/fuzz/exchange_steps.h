@@ -199,7 +199,7 @@ inline void assign_step(Program& p) {
 }
 
 /// Checks a struct against the model.
-inline void check_dlpack(const tenon::DLTensor& t, const Impl& impl) {
+inline void check_dlpack(const tenon::dlpack::DLTensor& t, const Impl& impl) {
   const auto rank = static_cast<size_t>(t.ndim);
   const Vector sizes(t.shape, t.shape + rank);
   FUZZ_CHECK(sizes == impl.shape.sizes);
@@ -243,13 +243,14 @@ inline void to_dlpack_step(Program& p) {
     lent.managed = *made;
     lent.impl->memory->real = static_cast<const char*>(lent.managed->dl_tensor.data);
     lent.impl = view_of(lent.impl, lent.impl->shape);  // the struct borrows the copy
-    FUZZ_CHECK((lent.managed->flags & tenon::kDLPackIsCopied) != 0);
+    FUZZ_CHECK((lent.managed->flags & tenon::dlpack::kDLPackIsCopied) != 0);
   } else if (which < 2) {
     auto made = tenon::try_to_dlpack(source.tensor);
     if (!p.settle(expected, made.error())) return;
     lent.managed = *made;
     lent.impl = view_of(source.impl, source.impl->shape);
-    FUZZ_CHECK(((lent.managed->flags & tenon::kDLPackReadOnly) != 0) == lent.impl->readonly);
+    FUZZ_CHECK(((lent.managed->flags & tenon::dlpack::kDLPackReadOnly) != 0) ==
+               lent.impl->readonly);
   } else {
     auto made = tenon::try_to_dlpack_legacy(source.tensor);
     if (!p.settle(expected, made.error())) return;

@@ -26,8 +26,8 @@ struct Slot {
 struct Export {
   std::shared_ptr<Impl> impl;  // as of a view; the hold that the owner is
   tenon::Blob blob;
-  tenon::DLManagedTensorVersioned* managed = nullptr;
-  tenon::DLManagedTensor* legacy = nullptr;
+  tenon::dlpack::DLManagedTensorVersioned* managed = nullptr;
+  tenon::dlpack::DLManagedTensor* legacy = nullptr;
 };
 
 /// Whether each stride, from the smallest on, is larger than the reach of all smaller ones.

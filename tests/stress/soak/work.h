@@ -115,7 +115,7 @@ struct Shared {
 
 /// A DLPack struct as another library gives it out, with its memory.
 struct ForeignStruct {
-  DLManagedTensorVersioned managed{};
+  dlpack::DLManagedTensorVersioned managed{};
   int64_t shape[2];
   Lending& lending;
 
@@ -123,13 +123,13 @@ struct ForeignStruct {
       : shape{rows, columns}, lending(lending_) {
     managed.version = {1, 3};
     managed.manager_ctx = this;
-    managed.deleter = [](DLManagedTensorVersioned* self) {
+    managed.deleter = [](dlpack::DLManagedTensorVersioned* self) {
       auto* const owner = static_cast<ForeignStruct*>(self->manager_ctx);
       owner->lending.release(self->dl_tensor.data);
       delete owner;
     };
     managed.dl_tensor.data = lending.lend(rows * columns, value);
-    managed.dl_tensor.device.device_type = static_cast<decltype(DLDevice::device_type)>(1);
+    managed.dl_tensor.device.device_type = static_cast<decltype(dlpack::DLDevice::device_type)>(1);
     managed.dl_tensor.ndim = 2;
     managed.dl_tensor.dtype.code = 0;
     managed.dl_tensor.dtype.bits = 32;
@@ -349,7 +349,7 @@ class Worker {
   void foreign() {
     const int32_t value = number();
     auto* const from = new ForeignStruct(shared_.lending, side(), side(), value);
-    DLTensor& t = from->managed.dl_tensor;
+    dlpack::DLTensor& t = from->managed.dl_tensor;
     switch (below(8)) {
       case 0: from->managed.version.major = 2; break;
       case 1: t.ndim = -1; break;

@@ -26,7 +26,7 @@ const Ints kRight(kThreads, kRounds);
 // A promise of docs/guarantees.md.
 TEST_CASE("a tensor that nobody changes is read, viewed, cloned and exported by all at once",
           "[threads][TensorImpl][TensorMetadata][sizes][const_data_ptr][select][clone_tensor_ptr]"
-          "[to_blob][to_dlpack][MakeTensor]") {
+          "[to_blob][to_dlpack][DLPackDeleter]") {
   const TensorPtr t =
       make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
   const TensorImpl& impl = *t->unsafeGetTensorImpl();

@@ -271,7 +271,7 @@ TEST_CASE("from_dlpack: the producer's deleter runs once, after all threads that
     Memory memory;
     Lent<> lent(memory.elements, kInt32, {4}, {1});
     lent.managed.manager_ctx = &memory;
-    lent.managed.deleter = [](DLManagedTensorVersioned* self) {
+    lent.managed.deleter = [](dlpack::DLManagedTensorVersioned* self) {
       static_cast<Memory*>(self->manager_ctx)->release();
     };
     std::vector<Tensor> tensors;

@@ -310,7 +310,7 @@ TEST_CASE("metadata: what is exported is where the tensor's is, never in the sco
   const Tensor on_heap = tensor_from_blob(data, {6});
   const auto lend = [&](const Tensor& t) {
     const Blob blob = to_blob(t);
-    const std::unique_ptr<DLManagedTensorVersioned, DLPackDeleter> managed(to_dlpack(t));
+    const std::unique_ptr<dlpack::DLManagedTensorVersioned, DLPackDeleter> managed(to_dlpack(t));
     return arena->live_blocks();
   };
   const BackendScope scope(*arena);

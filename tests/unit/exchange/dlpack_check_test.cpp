@@ -62,7 +62,7 @@ TEST_CASE(
     const TensorPtr t = zeros({2}, row.type);
     const DLPackLegacyPtr old(to_dlpack_legacy(t));
     DLPackPtr made(to_dlpack(t));
-    for (const DLDataType type : {made->dl_tensor.dtype, old->dl_tensor.dtype}) {
+    for (const dlpack::DLDataType type : {made->dl_tensor.dtype, old->dl_tensor.dtype}) {
       CHECK(int{type.code} == int{row.code});
       CHECK(int{type.bits} == int{row.bits});
       CHECK(type.lanes == 1);
@@ -96,8 +96,8 @@ TEST_CASE("check_dlpack: devices are DLPack's numbers") {
 
 TEST_CASE("check_dlpack: says nothing of a struct that is right, and leaves it as it is") {
   Lent<> lent(memory, kFloat32, {2, 3}, {3, 1});
-  Lent<DLManagedTensor> legacy(memory, kFloat32, {2, 3});
-  const DLManagedTensorVersioned* constant = lent.get();
+  Lent<dlpack::DLManagedTensor> legacy(memory, kFloat32, {2, 3});
+  const dlpack::DLManagedTensorVersioned* constant = lent.get();
   CHECK(check_dlpack(constant).empty());
   CHECK(check_dlpack(legacy.get()).empty());
   CHECK(lent.released + legacy.released == 0);
@@ -125,13 +125,14 @@ TEST_CASE("check_dlpack: says nothing of a struct that is right, and leaves it a
 }
 
 TEST_CASE("check_dlpack: one violation is named with its values") {
-  const auto check = [](const char* expected, DLDataType type, void (*change)(DLTensor&)) {
+  const auto check = [](const char* expected, dlpack::DLDataType type,
+                        void (*change)(dlpack::DLTensor&)) {
     CAPTURE(expected);
     Lent<> lent(memory, type, {2});
     change(lent.tensor());
     CHECK(found(lent.get()) == Texts{expected});
   };
-  const auto as_is = [](DLTensor&) {};
+  const auto as_is = [](dlpack::DLTensor&) {};
   check("NotSupported: there is no element type for DLPack's code 3 with 64 bits and 1 lane",
         {3, 64, 1}, as_is);
   check(
@@ -142,35 +143,35 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
         {2, 32, 4}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 0 lanes",
         {2, 32, 0}, as_is);
-  check("InvalidArgument: the device index is -1", kFloat32, [](DLTensor& t) {
+  check("InvalidArgument: the device index is -1", kFloat32, [](dlpack::DLTensor& t) {
     t.device = {2, -1};
   });
   check("InvalidArgument: ndim is -1, expected 0 to 64", kFloat32,
-        [](DLTensor& t) { t.ndim = -1; });
+        [](dlpack::DLTensor& t) { t.ndim = -1; });
   check("InvalidArgument: ndim is 65, expected 0 to 64", kFloat32,
-        [](DLTensor& t) { t.ndim = 65; });
+        [](dlpack::DLTensor& t) { t.ndim = 65; });
   check("InvalidArgument: ndim is -2147483648, expected 0 to 64", kFloat32,
-        [](DLTensor& t) { t.ndim = INT32_MIN; });
+        [](dlpack::DLTensor& t) { t.ndim = INT32_MIN; });
   check("InvalidArgument: the shape is null, ndim is 1", kFloat32,
-        [](DLTensor& t) { t.shape = nullptr; });
+        [](dlpack::DLTensor& t) { t.shape = nullptr; });
   check("InvalidArgument: the data is null, sizes are {2}", kFloat32,
-        [](DLTensor& t) { t.data = nullptr; });
-  check("InvalidArgument: the data is null, sizes are {2}", kFloat32, [](DLTensor& t) {
+        [](dlpack::DLTensor& t) { t.data = nullptr; });
+  check("InvalidArgument: the data is null, sizes are {2}", kFloat32, [](dlpack::DLTensor& t) {
     t.data = nullptr;
     t.byte_offset = 64;
   });
-  check("InvalidArgument: the data is null, sizes are {}", kFloat32, [](DLTensor& t) {
+  check("InvalidArgument: the data is null, sizes are {}", kFloat32, [](dlpack::DLTensor& t) {
     t.data = nullptr;
     t.ndim = 0;
   });
   check("InvalidArgument: the byte offset 18446744073709551615 leads out of the address space",
-        kFloat32, [](DLTensor& t) { t.byte_offset = UINT64_MAX; });
+        kFloat32, [](dlpack::DLTensor& t) { t.byte_offset = UINT64_MAX; });
   check("InvalidArgument: the byte offset 32 leads out of the address space", kFloat32,
-        [](DLTensor& t) {
+        [](dlpack::DLTensor& t) {
           t.data = reinterpret_cast<void*>(UINTPTR_MAX - 15);
           t.byte_offset = 32;
         });
-  const DLManagedTensorVersioned* nothing = nullptr;
+  const dlpack::DLManagedTensorVersioned* nothing = nullptr;
   CHECK(found(nothing) == Texts{"InvalidArgument: the pointer is null"});
 }
 
@@ -178,7 +179,8 @@ TEST_CASE("check_dlpack: of another major version it reads nothing but that") {
   Lent<> lent(memory, kFloat32, {2});
   lent.tensor().ndim = 64;
   lent.tensor().shape = lent.tensor().strides = reinterpret_cast<int64_t*>(uintptr_t{8});
-  for (const DLPackVersion version : {DLPackVersion{2, 7}, DLPackVersion{0, 8}}) {
+  for (const dlpack::DLPackVersion version :
+       {dlpack::DLPackVersion{2, 7}, dlpack::DLPackVersion{0, 8}}) {
     lent.managed.version = version;
     const std::string text = std::to_string(version.major) + "." + std::to_string(version.minor);
     CHECK(found(lent.get()) ==

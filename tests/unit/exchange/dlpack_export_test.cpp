@@ -16,8 +16,8 @@ using namespace tests;
 
 namespace {
 
-using Versioned = DLManagedTensorVersioned;
-using Legacy = DLManagedTensor;
+using Versioned = dlpack::DLManagedTensorVersioned;
+using Legacy = dlpack::DLManagedTensor;
 
 static_assert(std::is_same_v<decltype(to_dlpack(Tensor())), Versioned*>);
 static_assert(std::is_same_v<decltype(try_to_dlpack(Tensor())), Result<Versioned*>>);
@@ -36,7 +36,7 @@ TensorPtr six() { return make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}); }
 
 // Sizes and strides that both forms state, and where their element 0 is.
 void check_shape(const TensorArg& t, const Vector& sizes, const Vector& strides, const void* data) {
-  const auto check = [&](const DLTensor& made) {
+  const auto check = [&](const dlpack::DLTensor& made) {
     CAPTURE(sizes, strides);
     CHECK(made.ndim == static_cast<int32_t>(sizes.size()));
     CHECK(shape_of(made) == sizes);

@@ -94,7 +94,7 @@ void check_header() {
   CHECK(int{made->dl_tensor.dtype.code} == 0);
   CHECK(made->dl_tensor.data == tenon::const_data_ptr(t));
   CHECK(shape_of(made->dl_tensor) == Vector{2, 3});
-  CHECK(Owned<New>(to_dlpack<New>(t, true))->flags == tenon::kDLPackIsCopied);
+  CHECK(Owned<New>(to_dlpack<New>(t, true))->flags == tenon::dlpack::kDLPackIsCopied);
   const Owned<Old> old(to_dlpack_legacy<Old>(t));
   CHECK(int{old->dl_tensor.dtype.bits} == 32);
   CHECK(strides_of(old->dl_tensor) == Vector{3, 1});

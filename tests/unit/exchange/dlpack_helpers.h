@@ -12,19 +12,19 @@
 
 namespace tests {
 
-inline constexpr tenon::DLDataType kFloat32{2, 32, 1};
-inline constexpr tenon::DLDataType kFloat64{2, 64, 1};
-inline constexpr tenon::DLDataType kInt32{0, 32, 1};
-inline constexpr tenon::DLDataType kUInt8{1, 8, 1};
-inline constexpr tenon::DLDataType kBool8{6, 8, 1};
+inline constexpr tenon::dlpack::DLDataType kFloat32{2, 32, 1};
+inline constexpr tenon::dlpack::DLDataType kFloat64{2, 64, 1};
+inline constexpr tenon::dlpack::DLDataType kInt32{0, 32, 1};
+inline constexpr tenon::dlpack::DLDataType kUInt8{1, 8, 1};
+inline constexpr tenon::dlpack::DLDataType kBool8{6, 8, 1};
 
 /// A struct with its shape, of anybody's type, that counts how often it is released. It outlives its
 /// release, which spoils what it points to: who still reads that is found out.
-template <class Managed = tenon::DLManagedTensorVersioned>
+template <class Managed = tenon::dlpack::DLManagedTensorVersioned>
 class Lent {
  public:
   /// Without `steps` the strides are null.
-  Lent(void* data, tenon::DLDataType type, Vector sizes, Vector steps = {})
+  Lent(void* data, tenon::dlpack::DLDataType type, Vector sizes, Vector steps = {})
       : shape(std::move(sizes)), strides(std::move(steps)) {
     auto& t = managed.dl_tensor;
     t.data = data;
@@ -35,7 +35,7 @@ class Lent {
     t.dtype.lanes = type.lanes;
     t.shape = shape.empty() ? nullptr : shape.data();
     t.strides = strides.empty() ? nullptr : strides.data();
-    if constexpr (std::is_same_v<Managed, tenon::DLManagedTensorVersioned>)
+    if constexpr (std::is_same_v<Managed, tenon::dlpack::DLManagedTensorVersioned>)
       managed.version = {1, 3};
     managed.manager_ctx = this;
     managed.deleter = &Lent::release;

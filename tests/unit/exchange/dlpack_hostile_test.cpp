@@ -14,8 +14,8 @@ using namespace tests;
 
 namespace {
 
-using Legacy = tenon::DLManagedTensor;
-using Versioned = tenon::DLManagedTensorVersioned;
+using Legacy = tenon::dlpack::DLManagedTensor;
+using Versioned = tenon::dlpack::DLManagedTensorVersioned;
 
 alignas(64) unsigned char memory[4096];
 

@@ -22,15 +22,15 @@ using namespace tests;
 
 namespace {
 
-using Legacy = DLManagedTensor;
-using Versioned = DLManagedTensorVersioned;
+using Legacy = dlpack::DLManagedTensor;
+using Versioned = dlpack::DLManagedTensorVersioned;
 using FromDLPack = decltype(from_dlpack);
 
 static_assert(std::is_same_v<decltype(from_dlpack(std::declval<Versioned*>())), TensorPtr>);
 static_assert(
     std::is_same_v<decltype(try_from_dlpack(std::declval<Legacy*>())), Result<TensorPtr>>);
 static_assert(!std::is_invocable_v<FromDLPack, void*>);
-static_assert(!std::is_invocable_v<FromDLPack, DLTensor*>);
+static_assert(!std::is_invocable_v<FromDLPack, dlpack::DLTensor*>);
 static_assert(!std::is_invocable_v<FromDLPack, Versioned*, int>, "copy takes only a bool");
 
 void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
@@ -202,7 +202,7 @@ TEST_CASE(
   const struct {
     size_t data;
     uint64_t offset;
-    DLDataType type;
+    dlpack::DLDataType type;
     Vector shape;
     bool is_aligned;
   } rows[] = {

@@ -29,7 +29,7 @@ using namespace tests;
 
 namespace {
 
-using Managed = tenon::DLManagedTensorVersioned;
+using Managed = tenon::dlpack::DLManagedTensorVersioned;
 
 constexpr int kTrips = 100000;  // 2,000 would do to overflow that stack
 
@@ -201,7 +201,7 @@ TEST_CASE("round trip: an edited struct is checked as any other, and released on
       {"no element type", [](Managed& m) { m.dl_tensor.dtype.lanes = 2; }, Error::NotSupported,
        false},
       {"no element type", [](Managed& m) { m.dl_tensor.dtype = {}; }, Error::NotSupported, false},
-      {"", [](Managed& m) { m.flags = kDLPackReadOnly; }, Error::Ok, false},
+      {"", [](Managed& m) { m.flags = dlpack::kDLPackReadOnly; }, Error::Ok, false},
       {"DLPack 2.", [](Managed& m) { m.version.major = 2; }, Error::NotSupported, false},
   };
   for (const Edited& row : rows) {

@@ -16,8 +16,8 @@ using namespace tests;
 
 namespace {
 
-using Legacy = DLManagedTensor;
-using Versioned = DLManagedTensorVersioned;
+using Legacy = dlpack::DLManagedTensor;
+using Versioned = dlpack::DLManagedTensorVersioned;
 
 static_assert(sizeof(DLPackPtr) == sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<DLPackPtr>);

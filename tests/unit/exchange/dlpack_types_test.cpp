@@ -15,9 +15,9 @@ namespace dlpack_types_test {
 namespace {
 
 // A dlpack.h has the same names.
-using Exchange = tenon::DLPackExchangeAPI;
-using Versioned = tenon::DLManagedTensorVersioned;
-using Legacy = tenon::DLManagedTensor;
+using Exchange = tenon::dlpack::DLPackExchangeAPI;
+using Versioned = tenon::dlpack::DLManagedTensorVersioned;
+using Legacy = tenon::dlpack::DLManagedTensor;
 
 // A struct's size, and its members' offsets in the order of dlpack.h.
 using Offsets = std::vector<size_t>;
@@ -48,20 +48,20 @@ Offsets exchange_offsets() {
 
 // Structs that look like it and are not.
 struct Swapped {
-  tenon::DLTensor dl_tensor;
+  tenon::dlpack::DLTensor dl_tensor;
   void (*deleter)(Swapped*);
   void* manager_ctx;
 };
 struct Longer {
-  tenon::DLPackVersion version;
+  tenon::dlpack::DLPackVersion version;
   void* manager_ctx;
   void (*deleter)(Longer*);
   uint64_t flags;
   uint64_t more;
-  tenon::DLTensor dl_tensor;
+  tenon::dlpack::DLTensor dl_tensor;
 };
 struct NoDeleter {
-  tenon::DLTensor dl_tensor;
+  tenon::dlpack::DLTensor dl_tensor;
   void* manager_ctx;
 };
 
@@ -72,7 +72,7 @@ static_assert(is_c_struct<Versioned> && is_c_struct<Legacy> && is_c_struct<Excha
 using namespace tenon::detail;
 static_assert(is_managed_tensor_v<Versioned> && is_managed_tensor_v<Legacy>);
 static_assert(is_versioned_v<Versioned> && !is_versioned_v<Legacy>);
-static_assert(!is_managed_tensor_v<tenon::DLTensor> && !is_managed_tensor_v<NoDeleter>);
+static_assert(!is_managed_tensor_v<tenon::dlpack::DLTensor> && !is_managed_tensor_v<NoDeleter>);
 static_assert(!is_managed_tensor_v<int> && !is_managed_tensor_v<void>);
 static_assert(is_same_layout_v<Versioned> && is_same_layout_v<Legacy>);
 static_assert(is_managed_tensor_v<Swapped> && !is_same_layout_v<Swapped>);
@@ -81,56 +81,56 @@ static_assert(is_versioned_v<Longer> && !is_same_layout_v<Longer>);
 }  // namespace
 
 TEST_CASE("dlpack types: structs, version and flags are dlpack.h's") {
-  CHECK(sizeof(tenon::DLDevice) == 8);
-  CHECK(offsetof(tenon::DLDevice, device_id) == 4);
-  CHECK(sizeof(tenon::DLDataType) == 4);
-  CHECK(offsetof(tenon::DLDataType, bits) == 1);
-  CHECK(offsetof(tenon::DLDataType, lanes) == 2);
-  CHECK(offsetof(tenon::DLPackExchangeAPIHeader, prev_api) == 8);
+  CHECK(sizeof(tenon::dlpack::DLDevice) == 8);
+  CHECK(offsetof(tenon::dlpack::DLDevice, device_id) == 4);
+  CHECK(sizeof(tenon::dlpack::DLDataType) == 4);
+  CHECK(offsetof(tenon::dlpack::DLDataType, bits) == 1);
+  CHECK(offsetof(tenon::dlpack::DLDataType, lanes) == 2);
+  CHECK(offsetof(tenon::dlpack::DLPackExchangeAPIHeader, prev_api) == 8);
 #if UINTPTR_MAX == UINT64_MAX
-  CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{48, 0, 8, 16, 20, 24, 32, 40});
+  CHECK(tensor_offsets<tenon::dlpack::DLTensor>() == Offsets{48, 0, 8, 16, 20, 24, 32, 40});
   CHECK(legacy_offsets<Legacy>() == Offsets{64, 0, 48, 56});
   CHECK(versioned_offsets<Versioned>() == Offsets{80, 0, 8, 16, 24, 32});
-  CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 16);
+  CHECK(sizeof(tenon::dlpack::DLPackExchangeAPIHeader) == 16);
   CHECK(exchange_offsets<Exchange>() == Offsets{56, 16, 24, 32, 40, 48});
 #elif defined(__i386__)  // int64_t is aligned to 4 bytes
-  CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{36, 0, 4, 12, 16, 20, 24, 28});
+  CHECK(tensor_offsets<tenon::dlpack::DLTensor>() == Offsets{36, 0, 4, 12, 16, 20, 24, 28});
   CHECK(legacy_offsets<Legacy>() == Offsets{44, 0, 36, 40});
   CHECK(versioned_offsets<Versioned>() == Offsets{60, 0, 8, 12, 16, 24});
-  CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 12);
+  CHECK(sizeof(tenon::dlpack::DLPackExchangeAPIHeader) == 12);
   CHECK(exchange_offsets<Exchange>() == Offsets{32, 12, 16, 20, 24, 28});
 #else                    // 32 bits, where int64_t is aligned to 8 bytes, as on ARM
-  CHECK(tensor_offsets<tenon::DLTensor>() == Offsets{40, 0, 4, 12, 16, 20, 24, 32});
+  CHECK(tensor_offsets<tenon::dlpack::DLTensor>() == Offsets{40, 0, 4, 12, 16, 20, 24, 32});
   CHECK(legacy_offsets<Legacy>() == Offsets{48, 0, 40, 44});
   CHECK(versioned_offsets<Versioned>() == Offsets{64, 0, 8, 12, 16, 24});
-  CHECK(sizeof(tenon::DLPackExchangeAPIHeader) == 12);
+  CHECK(sizeof(tenon::dlpack::DLPackExchangeAPIHeader) == 12);
   CHECK(exchange_offsets<Exchange>() == Offsets{32, 12, 16, 20, 24, 28});
 #endif
-  CHECK(tenon::kDLPackVersion.major == 1);
-  CHECK(tenon::kDLPackVersion.minor == 3);
-  CHECK(tenon::kDLPackReadOnly == 1);
-  CHECK(tenon::kDLPackIsCopied == 2);
+  CHECK(tenon::dlpack::kDLPackVersion.major == 1);
+  CHECK(tenon::dlpack::kDLPackVersion.minor == 3);
+  CHECK(tenon::dlpack::kDLPackReadOnly == 1);
+  CHECK(tenon::dlpack::kDLPackIsCopied == 2);
 }
 
 #if defined(DLPACK_MAJOR_VERSION)
 TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
   CHECK(DLPACK_MAJOR_VERSION == 1);
-  CHECK(tensor_offsets<::DLTensor>() == tensor_offsets<tenon::DLTensor>());
+  CHECK(tensor_offsets<::DLTensor>() == tensor_offsets<tenon::dlpack::DLTensor>());
   CHECK(legacy_offsets<::DLManagedTensor>() == legacy_offsets<Legacy>());
   CHECK(versioned_offsets<::DLManagedTensorVersioned>() == versioned_offsets<Versioned>());
-  CHECK(DLPACK_FLAG_BITMASK_READ_ONLY == tenon::kDLPackReadOnly);
-  CHECK(DLPACK_FLAG_BITMASK_IS_COPIED == tenon::kDLPackIsCopied);
+  CHECK(DLPACK_FLAG_BITMASK_READ_ONLY == tenon::dlpack::kDLPackReadOnly);
+  CHECK(DLPACK_FLAG_BITMASK_IS_COPIED == tenon::dlpack::kDLPackIsCopied);
   CHECK(tests::Longs{::kDLInt, ::kDLUInt, ::kDLFloat, ::kDLBfloat, ::kDLComplex, ::kDLBool} ==
-        tests::Longs{tenon::kDLInt, tenon::kDLUInt, tenon::kDLFloat, tenon::kDLBfloat,
-                     tenon::kDLComplex, tenon::kDLBool});
+        tests::Longs{tenon::dlpack::kDLInt, tenon::dlpack::kDLUInt, tenon::dlpack::kDLFloat,
+                     tenon::dlpack::kDLBfloat, tenon::dlpack::kDLComplex, tenon::dlpack::kDLBool});
 #if DLPACK_MINOR_VERSION >= 1
   CHECK(tests::Longs{::kDLFloat8_e4m3fn, ::kDLFloat8_e4m3fnuz, ::kDLFloat8_e5m2,
                      ::kDLFloat8_e5m2fnuz} ==
-        tests::Longs{tenon::kDLFloat8_e4m3fn, tenon::kDLFloat8_e4m3fnuz, tenon::kDLFloat8_e5m2,
-                     tenon::kDLFloat8_e5m2fnuz});
+        tests::Longs{tenon::dlpack::kDLFloat8_e4m3fn, tenon::dlpack::kDLFloat8_e4m3fnuz,
+                     tenon::dlpack::kDLFloat8_e5m2, tenon::dlpack::kDLFloat8_e5m2fnuz});
 #endif
 #if DLPACK_MINOR_VERSION >= 3
-  CHECK(int{::kDLFloat8_e8m0fnu} == int{tenon::kDLFloat8_e8m0fnu});
+  CHECK(int{::kDLFloat8_e8m0fnu} == int{tenon::dlpack::kDLFloat8_e8m0fnu});
   CHECK(exchange_offsets<::DLPackExchangeAPI>() == exchange_offsets<Exchange>());
 #endif
 }

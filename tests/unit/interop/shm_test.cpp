@@ -748,7 +748,7 @@ TEST_CASE("shm_fd: is of the tensors of this header alone") {
   CHECK(shm_fd(make_tensor_ptr(t)) == shm_fd(t));
 }
 
-TEST_CASE("shm: by any kind of text, and by the name of each function", "[threads][ShmCreate]") {
+TEST_CASE("shm: by any kind of text, and by the name of each function") {
   const Name name;
   const std::string text = name;
   TensorPtr t = shm_create(text, {3}, ScalarType::Int);

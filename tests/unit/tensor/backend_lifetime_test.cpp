@@ -119,7 +119,8 @@ void check_no_way_to_elements(const TensorPtr& t, const std::string& words) {
   RAISES(InvalidState, "mutable_data: the tensor" + words, t->impl()->mutable_data<float>());
 }
 /// Blobs and structs that were made before.
-void check_no_way_through_exports(const Blob& blob, tenon::DLManagedTensorVersioned* managed,
+void check_no_way_through_exports(const Blob& blob,
+                                  tenon::dlpack::DLManagedTensorVersioned* managed,
                                   const std::string& words) {
   const TensorPtr host = zeros({400});
   RAISES(InvalidState, "as_view: the blob" + words, blob.as_view());
@@ -159,7 +160,7 @@ TEST_CASE("lifetime: no pointer, view, Blob or struct leads to memory whose back
   rows.push_back({zeros({400}, pool), " is in memory of backend pool" + wrapped});
   rows.push_back({zeros({400}, tracking), " is in memory of backend tracking" + wrapped});
   std::vector<Blob> blobs;
-  std::vector<tenon::DLManagedTensorVersioned*> structs;
+  std::vector<tenon::dlpack::DLManagedTensorVersioned*> structs;
   for (const Row& row : rows) {
     blobs.push_back(to_blob(row.tensor));
     structs.push_back(to_dlpack(row.tensor));

@@ -195,6 +195,8 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct FromArrow {
   const char* function;
@@ -217,22 +219,24 @@ struct FromArrow {
   /// Source: arrow::ImportArray.
   Out operator()(ArrowArray* array, ArrowSchema* schema,
                  ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {
-    detail::ArrowHold<ArrowArray> values(array);
-    const detail::ArrowHold<ArrowSchema> type(schema);
-    detail::NewTensor new_tensor;
+    ArrowHold<ArrowArray> values(array);
+    const ArrowHold<ArrowSchema> type(schema);
+    NewTensor new_tensor;
     Error error = Error::Ok;
     if (array == nullptr || schema == nullptr) {
-      error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
+      error = fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
     } else if (values.value.release == nullptr || type.value.release == nullptr) {
-      error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
+      error = fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
     } else {
-      error = detail::make_from_arrow(type.value, values, meaning, new_tensor);
+      error = make_from_arrow(type.value, values, meaning, new_tensor);
     }
-    return detail::return_to_user<Out>(function, error, new_tensor);
+    return return_to_user<Out>(function, error, new_tensor);
   }
 };
 
-inline constexpr FromArrow<TensorPtr> from_arrow{"from_arrow"};
-inline constexpr FromArrow<Result<TensorPtr>> try_from_arrow{"try_from_arrow"};
+}  // namespace detail
+
+inline constexpr detail::FromArrow<TensorPtr> from_arrow{"from_arrow"};
+inline constexpr detail::FromArrow<Result<TensorPtr>> try_from_arrow{"try_from_arrow"};
 
 TENON_END_NAMESPACE

@@ -300,6 +300,8 @@ inline Error read_value(const TheirValue& from, const std::shared_ptr<const void
 
 }  // namespace detail
 
+namespace detail {  // function objects
+
 template <class Out>
 struct ToExecutorch {
   const char* function;
@@ -319,9 +321,9 @@ struct ToExecutorch {
   /// Threads: like std::shared_ptr. Nothing is synchronised. Cost: one allocation.
   /// Source: executorch::extension::from_blob.
   Out operator()(const TensorArg& tensor) const {
-    detail::ExecutorchTensorPtr made;
-    const Error error = detail::make_executorch(tensor, made);
-    return detail::return_to_user<Out>(function, error, std::move(made));
+    ExecutorchTensorPtr made;
+    const Error error = make_executorch(tensor, made);
+    return return_to_user<Out>(function, error, std::move(made));
   }
 };
 
@@ -339,53 +341,55 @@ struct ToExecutorch {
 /// Threads: like std::shared_ptr. Nothing is synchronised.
 template <class Out>
 struct FromExecutorch {
-  using Value = std::conditional_t<detail::IsResult<Out>::value, Result<EValue>, EValue>;
+  using Value = std::conditional_t<IsResult<Out>::value, Result<EValue>, EValue>;
 
   const char* function;
 
   /// Ownership: keeps the TensorPtr, and so its deleter's duty, as long as the memory is in use.
-  Out operator()(detail::ExecutorchTensorPtr tensor) const {
-    const detail::TheirTensor* const source = tensor.get();
+  Out operator()(ExecutorchTensorPtr tensor) const {
+    const TheirTensor* const source = tensor.get();
     return make(source, [kept = std::move(tensor)](void*) noexcept {});
   }
   /// Ownership: borrows. An executorch::aten::Tensor owns nothing: the owner of its memory must
   /// keep it.
-  Out operator()(const detail::TheirTensor& tensor) const { return make(&tensor, nullptr); }
+  Out operator()(const TheirTensor& tensor) const { return make(&tensor, nullptr); }
   /// Ownership: keeps any movable value alive with the tensor: the owner of the memory, such as a
   /// std::shared_ptr to a runtime's Module.
   /// Errors: also what moving the value throws.
-  template <class Owner, std::enable_if_t<!detail::is_only_deleter_v<Owner>, int> = 0>
-  Out operator()(const detail::TheirTensor& tensor, Owner owner) const {
+  template <class Owner, std::enable_if_t<!is_only_deleter_v<Owner>, int> = 0>
+  Out operator()(const TheirTensor& tensor, Owner owner) const {
     return make(&tensor, [kept = std::move(owner)](void*) noexcept {});
   }
   // An owner is kept, never called.
-  template <class F, std::enable_if_t<detail::is_only_deleter_v<F>, int> = 0>
-  Out operator()(const detail::TheirTensor& tensor, F deleter) const = delete;
+  template <class F, std::enable_if_t<is_only_deleter_v<F>, int> = 0>
+  Out operator()(const TheirTensor& tensor, F deleter) const = delete;
 
   /// Ownership: copies texts and lists. Each tensor keeps the owner of the method's memory, or
   /// borrows if none is given.
   /// Errors: also for a list whose elements changed their types.
   /// Threads: reading a list writes to the runtime's memory.
-  Value operator()(const detail::TheirValue& value,
+  Value operator()(const TheirValue& value,
                    const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;
-    const Error error = detail::read_value(value, owner, made);
-    return detail::return_to_user<Value>(function, error, std::move(made));
+    const Error error = read_value(value, owner, made);
+    return return_to_user<Value>(function, error, std::move(made));
   }
 
  private:
   template <class Release>
-  Out make(const detail::TheirTensor* source, Release release) const {
+  Out make(const TheirTensor* source, Release release) const {
     Tensor made;
-    const Error error = detail::make_from_executorch(source, std::move(release), made);
-    return detail::return_to_user<Out>(function, error, std::move(made));
+    const Error error = make_from_executorch(source, std::move(release), made);
+    return return_to_user<Out>(function, error, std::move(made));
   }
 };
 
-inline constexpr ToExecutorch<detail::ExecutorchTensorPtr> to_executorch{"to_executorch"};
-inline constexpr ToExecutorch<Result<detail::ExecutorchTensorPtr>> try_to_executorch{
+}  // namespace detail
+
+inline constexpr detail::ToExecutorch<detail::ExecutorchTensorPtr> to_executorch{"to_executorch"};
+inline constexpr detail::ToExecutorch<Result<detail::ExecutorchTensorPtr>> try_to_executorch{
     "try_to_executorch"};
-inline constexpr FromExecutorch<Tensor> from_executorch{"from_executorch"};
-inline constexpr FromExecutorch<Result<Tensor>> try_from_executorch{"try_from_executorch"};
+inline constexpr detail::FromExecutorch<Tensor> from_executorch{"from_executorch"};
+inline constexpr detail::FromExecutorch<Result<Tensor>> try_from_executorch{"try_from_executorch"};
 
 TENON_END_NAMESPACE

@@ -11,7 +11,7 @@ int main() {
   tenon::ArenaBackend arena(arena_memory, sizeof arena_memory);
   const tenon::BackendScope scope(arena);
   const auto tensor = tenon::from_blob(data, {2, 3});
-  tenon::DLManagedTensorVersioned* const managed = tenon::to_dlpack(tensor);
+  tenon::dlpack::DLManagedTensorVersioned* const managed = tenon::to_dlpack(tensor);
   sink = static_cast<float*>(managed->dl_tensor.data)[5];
   managed->deleter(managed);
   return 0;

@@ -404,19 +404,19 @@ PyObject* lender(PyObject*, PyObject* object) {
 
 // A struct that a hostile producer makes, in a capsule; its deleter is counted.
 struct Hostile {
-  DLManagedTensorVersioned managed;
+  dlpack::DLManagedTensorVersioned managed;
   int64_t shape[2];
   float data[6];
 };
 
 // A struct that breaks one rule, or is otherwise out of the ordinary.
-DLManagedTensorVersioned* make_hostile(const char* what) {
+dlpack::DLManagedTensorVersioned* make_hostile(const char* what) {
   const auto is = [what](const char* other) { return std::strcmp(what, other) == 0; };
   auto* const made = new Hostile{{{1, 3}, nullptr, nullptr, 0, {}}, {2, 3}, {1, 2, 3, 4, 5, 6}};
   ++live_memories;
-  DLManagedTensorVersioned& managed = made->managed;
+  dlpack::DLManagedTensorVersioned& managed = made->managed;
   managed.manager_ctx = made;
-  managed.deleter = [](DLManagedTensorVersioned* self) {
+  managed.deleter = [](dlpack::DLManagedTensorVersioned* self) {
     delete static_cast<Hostile*>(self->manager_ctx);
     --live_memories;
     ++deleter_calls;
@@ -432,7 +432,7 @@ DLManagedTensorVersioned* make_hostile(const char* what) {
   if (is("shape")) managed.dl_tensor.shape = nullptr;
   if (is("size")) made->shape[0] = -2;
   if (is("data")) managed.dl_tensor.data = nullptr;
-  if (is("readonly")) managed.flags = kDLPackReadOnly;
+  if (is("readonly")) managed.flags = dlpack::kDLPackReadOnly;
   if (is("misaligned")) {
     managed.dl_tensor.byte_offset = 2;
     made->shape[1] = 2;
@@ -452,8 +452,8 @@ PyObject* named_capsule(PyObject*, PyObject* text) {
   return PyCapsule_New(&something, PyUnicode_AsUTF8(text), nullptr);
 }
 
-DLManagedTensorVersioned* in_capsule(PyObject* capsule) {
-  return static_cast<DLManagedTensorVersioned*>(
+dlpack::DLManagedTensorVersioned* in_capsule(PyObject* capsule) {
+  return static_cast<dlpack::DLManagedTensorVersioned*>(
       PyCapsule_GetPointer(capsule, "dltensor_versioned"));
 }
 
@@ -470,22 +470,23 @@ PyObject* capsule_name(PyObject*, PyObject* object) {
 }
 
 // The exchange API of an object's type, as a consumer finds it.
-const DLPackExchangeAPI* api_of(PyObject* object) {
+const dlpack::DLPackExchangeAPI* api_of(PyObject* object) {
   const detail::PyRef found(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)),
                                                    "__dlpack_c_exchange_api__"));
   if (!found) return nullptr;
-  return static_cast<const DLPackExchangeAPI*>(
+  return static_cast<const dlpack::DLPackExchangeAPI*>(
       PyCapsule_GetPointer(found.get(), "dlpack_exchange_api"));
 }
 
 // api_version(object)
 PyObject* api_version(PyObject*, PyObject* object) {
-  const DLPackExchangeAPI* const api = api_of(object);
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
   return Py_BuildValue("(II)", api->header.version.major, api->header.version.minor);
 }
 
-PyObject* api_import(const DLPackExchangeAPI& api, DLManagedTensorVersioned* managed) {
+PyObject* api_import(const dlpack::DLPackExchangeAPI& api,
+                     dlpack::DLManagedTensorVersioned* managed) {
   void* made = nullptr;
   if (api.managed_tensor_to_py_object_no_sync(managed, &made) != 0) return nullptr;
   return static_cast<PyObject*>(made);
@@ -493,8 +494,8 @@ PyObject* api_import(const DLPackExchangeAPI& api, DLManagedTensorVersioned* man
 
 // api_round_trip(object): out of the object and into another one of its type.
 PyObject* api_round_trip(PyObject*, PyObject* object) {
-  const DLPackExchangeAPI* const api = api_of(object);
-  DLManagedTensorVersioned* managed = nullptr;
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
+  dlpack::DLManagedTensorVersioned* managed = nullptr;
   if (api == nullptr || api->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
     return nullptr;
   }
@@ -507,9 +508,9 @@ PyObject* api_from_hostile(PyObject*, PyObject* args) {
   PyObject* object = nullptr;
   const char* what = nullptr;
   if (PyArg_ParseTuple(args, "Os", &object, &what) == 0) return nullptr;
-  const DLPackExchangeAPI* const api = api_of(object);
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr) return nullptr;
-  DLManagedTensorVersioned* const managed = make_hostile(what);
+  dlpack::DLManagedTensorVersioned* const managed = make_hostile(what);
   const auto deleter = managed->deleter;
   PyObject* const made = api_import(*api, managed);
   if (made != nullptr) return made;
@@ -521,8 +522,8 @@ PyObject* api_from_hostile(PyObject*, PyObject* args) {
 
 // api_describe(object): address, device, ndim, dtype, shape and strides.
 PyObject* api_describe(PyObject*, PyObject* object) {
-  const DLPackExchangeAPI* const api = api_of(object);
-  DLTensor t;
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
+  dlpack::DLTensor t;
   if (api == nullptr || api->dltensor_from_py_object_no_sync(object, &t) != 0) return nullptr;
   void* stream = &t;
   if (api->current_work_stream(t.device.device_type, t.device.device_id, &stream) != 0) {
@@ -541,20 +542,20 @@ PyObject* api_allocate(PyObject*, PyObject* args) {
   PyObject* shape = nullptr;
   unsigned char code = 0;
   unsigned char bits = 0;
-  DLDevice device{1, 0};
+  dlpack::DLDevice device{1, 0};
   if (PyArg_ParseTuple(args, "OObb|(ii)", &object, &shape, &code, &bits, &device.device_type,
                        &device.device_id) == 0) {
     return nullptr;
   }
   Dims sizes;
-  const DLPackExchangeAPI* const api = api_of(object);
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
   if (api == nullptr || !read_dims(shape, sizes)) return nullptr;
-  DLTensor prototype{};
+  dlpack::DLTensor prototype{};
   prototype.device = device;
   prototype.ndim = static_cast<int32_t>(sizes.size());
   prototype.dtype = {code, bits, 1};
   prototype.shape = sizes.data();
-  DLManagedTensorVersioned* managed = nullptr;
+  dlpack::DLManagedTensorVersioned* managed = nullptr;
   const auto set_error = [](void*, const char* kind, const char* message) {
     PyErr_Format(PyExc_RuntimeError, "%s: %s", kind, message);
   };
@@ -658,7 +659,7 @@ PyObject* api_stream(PyObject*, PyObject* args) {
   int type = 0;
   int index = 0;
   if (PyArg_ParseTuple(args, "Oii", &object, &type, &index) == 0) return nullptr;
-  const DLPackExchangeAPI* const api = api_of(object);
+  const dlpack::DLPackExchangeAPI* const api = api_of(object);
   void* stream = &type;
   if (api == nullptr || api->current_work_stream(type, index, &stream) != 0) return nullptr;
   return PyLong_FromVoidPtr(stream);
