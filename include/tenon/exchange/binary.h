@@ -132,7 +132,7 @@ struct FromBinary {
   /// sizes that make_layout() refuses), InvalidType (Undefined), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(Span<const uint8_t> bytes, const Dims& sizes, ScalarType type,
+  Out operator()(Span<const uint8_t> bytes, const Dims& sizes, tenon::ScalarType type,
                  Options&&... options) const {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
@@ -141,12 +141,12 @@ struct FromBinary {
                 is_char_or_byte_v<std::remove_cv_t<typename ContiguousElement<const Bytes>::type>>,
                 int> = 0,
             IfOptions<Options...> = 0>
-  Out operator()(const Bytes& bytes, const Dims& sizes, ScalarType type,
+  Out operator()(const Bytes& bytes, const Dims& sizes, tenon::ScalarType type,
                  Options&&... options) const {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, ScalarType type,
+  Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, tenon::ScalarType type,
                  Options&&... options) const {
     const CreateOptions opts = create_options_of(own::ScalarType::Undefined, type, options...);
     NewTensor new_tensor;

@@ -209,7 +209,7 @@ struct ScalarTensor {
   /// A 0-d STATIC tensor of a value, Float unless a type is given.
   /// Source: at::scalar_tensor.
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const Scalar& value, Options&&... options) const {
+  Out operator()(const tenon::Scalar& value, Options&&... options) const {
     const CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
     NewTensor tensor;
     const Error error = of_scalar(value, opts, tensor);

@@ -52,7 +52,8 @@ struct MakeTemplate {
   /// Errors: those of make_layout(), InvalidType (Undefined), InvalidArgument (another number of
   /// names than dimensions or 0; a name twice), OutOfMemory.
   /// Source: Nx.template.
-  Out operator()(const Dims& sizes, ScalarType type, std::vector<std::string> names = {}) const {
+  Out operator()(const Dims& sizes, tenon::ScalarType type,
+                 std::vector<std::string> names = {}) const {
     NewTensor new_tensor;
     const Error error = make_template(sizes, own_type(type), std::move(names), new_tensor);
     return return_to_user<Out>(function, error, new_tensor);

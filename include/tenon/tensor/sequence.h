@@ -232,15 +232,15 @@ struct Arange {
   /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
   /// Source: at::arange.
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const Scalar& end, Options&&... options) const {
+  Out operator()(const tenon::Scalar& end, Options&&... options) const {
     return (*this)(0, end, 1, options...);
   }
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const Scalar& start, const Scalar& end, Options&&... options) const {
+  Out operator()(const tenon::Scalar& start, const tenon::Scalar& end, Options&&... options) const {
     return (*this)(start, end, 1, options...);
   }
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const Scalar& start, const Scalar& end, const Scalar& step,
+  Out operator()(const tenon::Scalar& start, const tenon::Scalar& end, const tenon::Scalar& step,
                  Options&&... options) const {
     const auto otherwise =
         is_integral_range(start, end, step) ? own::ScalarType::Long : own::ScalarType::Float;

@@ -259,7 +259,8 @@ struct FromBytes {
   template <class Bytes = std::vector<uint8_t>, class... Options,
             std::enable_if_t<is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
             IfOptions<Options...> = 0>
-  Out operator()(const Dims& sizes, Bytes&& bytes, ScalarType type, Options&&... options) const {
+  Out operator()(const Dims& sizes, Bytes&& bytes, tenon::ScalarType type,
+                 Options&&... options) const {
     return MakeTensor<Out>{function}(sizes, std::forward<Bytes>(bytes), type, options...);
   }
 };
