@@ -107,7 +107,7 @@ struct ReadNpy {
   /// Source: numpy.load; Map is its mmap_mode "c".
   Out operator()(const FilePath& path, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
-    return read(path, tenon::ScalarType::Undefined, memory, offset);
+    return read(path, ScalarType::Undefined, memory, offset);
   }
   /// As above, for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
@@ -127,7 +127,7 @@ struct ReadNpy {
   }
 
  private:
-  Out read(const FilePath& path, tenon::ScalarType type, NpyMemory memory, size_t* offset) const {
+  Out read(const FilePath& path, ScalarType type, NpyMemory memory, size_t* offset) const {
     NewTensor new_tensor;
     InputFile file;
     size_t end = 0;
@@ -152,7 +152,7 @@ struct FromNpy {
   /// Reads the content of a .npy file from memory.
   /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
   Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
-    return read(bytes, nbytes, tenon::ScalarType::Undefined, offset);
+    return read(bytes, nbytes, ScalarType::Undefined, offset);
   }
   Out operator()(const void* bytes, size_t nbytes, tenon::ScalarType type,
                  size_t* offset = nullptr) const {
@@ -162,7 +162,7 @@ struct FromNpy {
   }
 
  private:
-  Out read(const void* bytes, size_t nbytes, tenon::ScalarType type, size_t* offset) const {
+  Out read(const void* bytes, size_t nbytes, ScalarType type, size_t* offset) const {
     NewTensor new_tensor;
     if (bytes == nullptr && nbytes != 0) {
       return return_to_user<Out>(
