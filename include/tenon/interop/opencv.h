@@ -211,7 +211,7 @@ struct FromMat {
   /// Threads: as cv::Mat; the last of all Mats and tensors may be dropped on any thread.
   /// Cost: one allocation. Source: cv2's conversion to NumPy's arrays.
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
-    auto type = tenon::ScalarType::Undefined;
+    auto type = ScalarType::Undefined;
     Dims sizes, strides;
     NewTensor new_tensor;
     Error error = describe_mat(mat, channels, type, sizes, strides);
