@@ -59,7 +59,6 @@ struct FromEigen {
             std::enable_if_t<!std::is_lvalue_reference_v<E> && is_eigen_v<std::remove_const_t<E>>,
                              int> = 0>
   Out operator()(E&& from) const {
-    using KeepEigen;
     using Kept = std::remove_const_t<E>;
     if constexpr (is_eigen_const_ref_v<Kept>) {
       Deleter nothing;

@@ -171,7 +171,7 @@ struct MakeTensor {
   /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
   /// them.
   /// Errors: InvalidState for a null one.
-  template <class P, std::enable_if_t<std::is_same_v<P, TensorImplPtr>, int> = 0>
+  template <class P, std::enable_if_t<std::is_same_v<P, tenon::TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     const Error error = impl != nullptr ? Error::Ok : fail(Error::InvalidState, "the impl is null");
     return share(Tensor(std::move(impl)), error);
