@@ -152,7 +152,7 @@ using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_tensor,
 // tensor/sequence.h
 using tenon::arange, tenon::iota, tenon::eye, tenon::try_arange, tenon::try_iota, tenon::try_eye;
 // tensor/tensor.h
-using tenon::Tensor, tenon::TensorPtr, tenon::TensorArg;
+using tenon::Tensor, tenon::TensorPtr, tenon::TensorArg, tenon::ConstTensorArg;
 // tensor/tensor_impl.h
 using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
 // tensor/tensor_ptr.h

@@ -195,7 +195,6 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
 }
 
 struct ArgAccess;
-class ConstTensorArg;
 
 }  // namespace detail
 
@@ -214,7 +213,7 @@ class TensorArg {
 
  private:
   friend struct detail::ArgAccess;
-  friend class detail::ConstTensorArg;
+  friend class ConstTensorArg;
 
   TensorArg(const Tensor* tensor, bool writes) noexcept : tensor_(tensor) {
     if (defined()) refusal_ = detail::describe(*tensor_, writes, fields_);
@@ -225,9 +224,8 @@ class TensorArg {
   detail::Refusal refusal_;
 };
 
-namespace detail {
-
-/// A TensorArg for reading, which leaves a lazy clone lazy.
+/// A tensor that a function reads: converts from a Tensor, from a TensorPtr, which may be null, and
+/// from a TensorArg. Reading leaves a lazy clone lazy.
 class ConstTensorArg : public TensorArg {
  public:
   ConstTensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, false) {}
@@ -235,6 +233,8 @@ class ConstTensorArg : public TensorArg {
       : TensorArg(tensor.get(), false) {}
   ConstTensorArg(const TensorArg& tensor) noexcept : TensorArg(tensor) {}
 };
+
+namespace detail {
 
 struct ArgAccess {
   static const Refusal& refusal(const TensorArg& tensor) noexcept { return tensor.refusal_; }

@@ -109,7 +109,7 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
 /// more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
-TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const detail::ConstTensorArg& tensor,
+TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const ConstTensorArg& tensor,
                                                      int64_t limit = kAllElements) {
   std::vector<uint8_t> bytes;
   const Error error = detail::write_binary(tensor, limit, bytes);

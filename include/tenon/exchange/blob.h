@@ -293,11 +293,11 @@ inline constexpr detail::ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
 /// backend is gone; NotSupported for memory that nothing reaches; OutOfMemory, and what the backend
 /// reports.
 template <class = void>
-Blob to_owned_blob(detail::ConstTensorArg source) {
+Blob to_owned_blob(ConstTensorArg source) {
   return detail::make_owned_blob("to_owned_blob", source).value();
 }
 template <class = void>
-Result<Blob> try_to_owned_blob(detail::ConstTensorArg source) noexcept {
+Result<Blob> try_to_owned_blob(ConstTensorArg source) noexcept {
   return detail::make_owned_blob("try_to_owned_blob", source);
 }
 

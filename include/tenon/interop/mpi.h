@@ -85,7 +85,7 @@ class Communicator {
   /// Sends the elements. Returns when the tensor may be changed: when MPI has copied them, or the
   /// receiver takes them. To MPI_PROC_NULL it does nothing.
   /// Source: MPI_Send.
-  Error send(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
+  Error send(ConstTensorArg t, int destination, int tag = 0) const noexcept {
     return detail::add_context_if("send", detail::send_message(ranks_, t, destination, tag));
   }
   /// Receives a message of exactly the tensor's element count. `source` may be MPI_ANY_SOURCE, or
@@ -97,7 +97,7 @@ class Communicator {
   }
   /// Begins to send. The tensor must not be changed until the Request is done.
   /// Source: MPI_Isend.
-  Result<Request> isend(detail::ConstTensorArg t, int destination, int tag = 0) const noexcept {
+  Result<Request> isend(ConstTensorArg t, int destination, int tag = 0) const noexcept {
     Request made;
     const Error error = made.begin(ranks_, t, destination, tag, false);
     if (error != Error::Ok) return detail::add_context("isend", error);
@@ -122,21 +122,19 @@ class Communicator {
   }
   /// Scatters the root's `source`: each rank's `t` gets its part() of `dim`.
   /// Source: MPI_Scatterv.
-  Error scatter(detail::ConstTensorArg source, TensorArg t, int root = 0,
-                int64_t dim = 0) const noexcept {
+  Error scatter(ConstTensorArg source, TensorArg t, int root = 0, int64_t dim = 0) const noexcept {
     return detail::add_context_if(
         "scatter", detail::cut_or_join(ranks_, detail::MpiCall::Scatter, source, t, root, dim));
   }
   /// Gathers all ranks' `t`, each the rank's part() of `dim`, in the root's `out`.
   /// Source: MPI_Gatherv.
-  Error gather(detail::ConstTensorArg t, TensorArg out, int root = 0,
-               int64_t dim = 0) const noexcept {
+  Error gather(ConstTensorArg t, TensorArg out, int root = 0, int64_t dim = 0) const noexcept {
     return detail::add_context_if(
         "gather", detail::cut_or_join(ranks_, detail::MpiCall::Gather, out, t, root, dim));
   }
   /// As gather(), in every rank's `out`.
   /// Source: MPI_Allgatherv.
-  Error allgather(detail::ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
+  Error allgather(ConstTensorArg t, TensorArg out, int64_t dim = 0) const noexcept {
     return detail::add_context_if("allgather",
                                   detail::cut_or_join(ranks_, detail::MpiCall::Allgather, out, t,
                                                       detail::MpiRecord::kNone, dim));
@@ -151,7 +149,7 @@ class Communicator {
   /// `out`.
   /// Errors: as allreduce().
   /// Source: MPI_Reduce_scatter.
-  Error reduce_scatter(detail::ConstTensorArg source, TensorArg out, Op op = Op::Sum,
+  Error reduce_scatter(ConstTensorArg source, TensorArg out, Op op = Op::Sum,
                        int64_t dim = 0) const noexcept {
     return detail::add_context_if("reduce_scatter",
                                   detail::reduce_parts(ranks_, source, out, op, dim));

@@ -231,7 +231,7 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
 /// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
 /// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
 /// placeholder), AccessFailed (with the system's text), OutOfMemory.
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path, detail::ConstTensorArg tensor,
+[[nodiscard]] inline Error write_npy(const detail::FilePath& path, ConstTensorArg tensor,
                                      FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;
   Error error = path.check();
@@ -248,7 +248,7 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
 
 /// The bytes of the file that write_npy() writes.
 /// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
+inline std::vector<uint8_t> to_npy(ConstTensorArg tensor) {
   detail::NpyImage image;
   detail::raise_if("to_npy", detail::make_npy_image(tensor, image));
   const detail::HostBytes& elements = image.elements;

@@ -380,7 +380,7 @@ inline constexpr detail::ShmAttach<Result<TensorPtr>> try_shm_attach{"try_shm_at
 /// The descriptor of a tensor's shared memory, to pass on to another process.
 /// Ownership: the tensor's; valid as long as its memory.
 /// Errors: InvalidArgument for other tensors, and for views; InvalidState for an undefined one.
-inline int shm_fd(detail::ConstTensorArg t) {
+inline int shm_fd(ConstTensorArg t) {
   detail::raise_if("shm_fd", detail::check_metadata(t, "the tensor"));
   Deleter* const kept = detail::deleter_of(t);
   auto* const segment = kept == nullptr ? nullptr : kept->target<detail::ShmSegment>();

@@ -28,28 +28,26 @@ inline const TensorFields& defined_fields(const char* function, const TensorArg&
 
 }  // namespace detail
 
-inline TensorShapeDynamism shape_dynamism(const detail::ConstTensorArg& t) {
+inline TensorShapeDynamism shape_dynamism(const ConstTensorArg& t) {
   return detail::defined_fields("shape_dynamism", t).dynamism;
 }
 /// The memory's ownership; Adopted for at::Tensors that tenon did not make.
-inline Ownership ownership(const detail::ConstTensorArg& t) {
+inline Ownership ownership(const ConstTensorArg& t) {
   return detail::defined_fields("ownership", t).ownership;
 }
-inline bool is_readonly(const detail::ConstTensorArg& t) {
+inline bool is_readonly(const ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
 /// Dimension numbers, outermost in memory first; for an at::Tensor, by its strides.
 /// Errors: OutOfMemory (more dimensions than TENON_INLINE_DIMS).
-inline DimOrder dim_order(const detail::ConstTensorArg& t) {
+inline DimOrder dim_order(const ConstTensorArg& t) {
   DimOrder order(detail::defined_fields("dim_order", t).layout.dim_order());
   if (order.error() != Error::Ok) {
     detail::raise_if("dim_order", detail::fail_shape_memory());
   }
   return order;
 }
-inline Device device(const detail::ConstTensorArg& t) {
-  return detail::defined_fields("device", t).device;
-}
+inline Device device(const ConstTensorArg& t) { return detail::defined_fields("device", t).device; }
 /// A view of the memory and the lists, valid while the tensor lives and keeps its shape.
 /// Errors: InvalidState when the backend is gone.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
@@ -61,14 +59,14 @@ inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
 }
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.
-inline bool is_aligned(const detail::ConstTensorArg& t, size_t n) {
+inline bool is_aligned(const ConstTensorArg& t, size_t n) {
   return detail::is_aligned("is_aligned", detail::defined_fields("is_aligned", t), n);
 }
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
 /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
 /// meta tensor; so for all pointers.
-inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
+inline const void* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
@@ -76,7 +74,7 @@ inline const void* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) 
 /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
 /// NotSupported for memory that the host cannot read.
 template <class T>
-const T* const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) {
+const T* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::pointer_to<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 /// For writing.
@@ -113,7 +111,7 @@ TensorAccessor<NeedsTypeAndRank, 1> accessor(const TensorPtr&)
 /// Errors: InvalidArgument for any other element count or when T cannot keep the value, see
 /// Scalar::to(); InvalidState for a placeholder; NotSupported for memory that the host cannot read.
 template <class T>
-T item(const detail::ConstTensorArg& t) {
+T item(const ConstTensorArg& t) {
   return detail::item_of<T>("item", detail::defined_fields("item", t));
 }
 

@@ -50,7 +50,7 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 /// length if it has random access. Allocates nothing.
 class TensorArgs {
  public:
-  using Function = detail::FunctionRef<Error(size_t i, const detail::ConstTensorArg& tensor)>;
+  using Function = detail::FunctionRef<Error(size_t i, const ConstTensorArg& tensor)>;
 
   TensorArgs(const TensorArgs&) = delete;
   TensorArgs& operator=(const TensorArgs&) = delete;
@@ -65,7 +65,7 @@ class TensorArgs {
 
   size_t size() const noexcept { return size_; }
   /// O(i) in a std::list.
-  detail::ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
+  ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
   /// Calls f(i, tensor) for each tensor, until f fails. O(1) a step in any range.
   Error for_each(Function f) const noexcept { return for_each_(*this, f); }
 
@@ -74,7 +74,7 @@ class TensorArgs {
   void refer(const Range& range) noexcept {
     range_ = std::addressof(range);
     size_ = static_cast<size_t>(std::distance(std::begin(range), std::end(range)));
-    at_ = [](const void* r, size_t i) noexcept -> detail::ConstTensorArg {
+    at_ = [](const void* r, size_t i) noexcept -> ConstTensorArg {
       const auto begin = std::begin(*static_cast<const Range*>(r));
       const auto at = static_cast<ptrdiff_t>(i);
       // A backend's code may have shortened it.
@@ -101,7 +101,7 @@ class TensorArgs {
 
   const void* range_ = nullptr;
   size_t size_ = 0;
-  detail::ConstTensorArg (*at_)(const void* range, size_t i) noexcept = nullptr;
+  ConstTensorArg (*at_)(const void* range, size_t i) noexcept = nullptr;
   Error (*for_each_)(const TensorArgs& args, Function f) noexcept = nullptr;
 };
 

@@ -388,11 +388,11 @@ template <class = void>
 /// reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
 template <class = void>
-Tensor contiguous(detail::ConstTensorArg tensor) {
+Tensor contiguous(ConstTensorArg tensor) {
   return detail::contiguous<Tensor>("contiguous", tensor);
 }
 template <class = void>
-Result<Tensor> try_contiguous(detail::ConstTensorArg tensor) {
+Result<Tensor> try_contiguous(ConstTensorArg tensor) {
   return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
 }
 
@@ -402,12 +402,11 @@ Result<Tensor> try_contiguous(detail::ConstTensorArg tensor) {
 /// cpu.
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
-Tensor to(detail::ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+Tensor to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
   return detail::to_type<Tensor>("to", tensor, type, mode);
 }
 template <class = void>
-Result<Tensor> try_to(detail::ConstTensorArg tensor, ScalarType type,
-                      CastMode mode = CastMode::Checked) {
+Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
   return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 

@@ -68,7 +68,7 @@ inline constexpr detail::MakeTemplate<Result<TensorPtr>> try_make_template{"try_
 /// The names given to make_template(); none for all other tensors, views of it included.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
-TENON_TEMPLATE_INLINE std::vector<std::string> dim_names(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE std::vector<std::string> dim_names(ConstTensorArg t) {
   detail::raise_if("dim_names", detail::check_metadata(t, "the tensor"));
   Deleter* const kept = detail::deleter_of(t);
   detail::DimNames* const names = kept == nullptr ? nullptr : kept->target<detail::DimNames>();

@@ -252,8 +252,7 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 /// Independent of the C locale.
 /// Source: numpy.array2string, of 2.3 and later. Difference: with 0 edge items a shortened
 /// dimension shows none, where NumPy shows the last.
-TENON_TEMPLATE_INLINE std::string to_string(detail::ConstTensorArg t,
-                                            const FormatOptions& options = {}) {
+TENON_TEMPLATE_INLINE std::string to_string(ConstTensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
   if (detail::check_metadata(t, "the tensor") != Error::Ok) {
     return std::string("not shown: ") + last_error_message();

@@ -252,10 +252,11 @@ class TensorArg {
   const Tensor* tensor_;
 };
 
-namespace detail {
-
-/// A TensorArg for reading: a different type in ATen mode, which keeps a lazy clone lazy.
+/// A tensor that a function reads: converts from a Tensor, from a TensorPtr, which may be null, and
+/// from a TensorArg. Another type in ATen mode, where reading leaves a lazy clone lazy.
 using ConstTensorArg = TensorArg;
+
+namespace detail {
 
 /// The internals of a defined tensor.
 inline ImplFields& fields(const TensorArg& tensor) noexcept {

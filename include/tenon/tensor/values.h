@@ -184,13 +184,12 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
 /// that nobody can reach), OutOfMemory (for a copy of fetched elements), and the backend's.
 /// Source: torch.equal.
-TENON_TEMPLATE_INLINE bool equal(detail::ConstTensorArg a, detail::ConstTensorArg b) {
+TENON_TEMPLATE_INLINE bool equal(ConstTensorArg a, ConstTensorArg b) {
   bool result = false;
   detail::raise_if("equal", detail::compare(a, b, nullptr, result));
   return result;
 }
-TENON_TEMPLATE_INLINE Result<bool> try_equal(detail::ConstTensorArg a,
-                                             detail::ConstTensorArg b) noexcept {
+TENON_TEMPLATE_INLINE Result<bool> try_equal(ConstTensorArg a, ConstTensorArg b) noexcept {
   bool result = false;
   const Error error = detail::compare(a, b, nullptr, result);
   return detail::return_to_user<Result<bool>>("try_equal", error, std::move(result));
@@ -203,14 +202,13 @@ TENON_TEMPLATE_INLINE Result<bool> try_equal(detail::ConstTensorArg a,
 ///
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
 /// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
-TENON_TEMPLATE_INLINE bool allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
-                                    double rtol = 1e-5, double atol = 1e-8,
-                                    bool equal_nan = false) {
+TENON_TEMPLATE_INLINE bool allclose(ConstTensorArg a, ConstTensorArg b, double rtol = 1e-5,
+                                    double atol = 1e-8, bool equal_nan = false) {
   bool result = false;
   detail::raise_if("allclose", detail::compare_closely(a, b, {rtol, atol, equal_nan}, result));
   return result;
 }
-TENON_TEMPLATE_INLINE Result<bool> try_allclose(detail::ConstTensorArg a, detail::ConstTensorArg b,
+TENON_TEMPLATE_INLINE Result<bool> try_allclose(ConstTensorArg a, ConstTensorArg b,
                                                 double rtol = 1e-5, double atol = 1e-8,
                                                 bool equal_nan = false) noexcept {
   bool result = false;
@@ -247,7 +245,7 @@ class Summary {
   /// reach is fetched through its backend.
   /// Errors: those of equal(); InvalidType for complex numbers, whose parts can be added by
   /// themselves, and for another dtype than before. Afterwards the summary is as it was.
-  [[nodiscard]] Error add(detail::ConstTensorArg t) noexcept {
+  [[nodiscard]] Error add(ConstTensorArg t) noexcept {
     return detail::add_context_if("Summary::add", detail::sum_up(t, found_));
   }
 
@@ -315,12 +313,12 @@ TENON_TEMPLATE_INLINE Error find_mean_std(const TensorArg& t, MeanStd& result) n
 ///
 /// Errors: those of Summary::add(); InvalidArgument without elements.
 /// Source: numpy.min and numpy.max, torch.aminmax.
-TENON_TEMPLATE_INLINE MinMax min_max(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE MinMax min_max(ConstTensorArg t) {
   MinMax result;
   detail::raise_if("min_max", detail::find_min_max(t, result));
   return result;
 }
-TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(detail::ConstTensorArg t) noexcept {
+TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(ConstTensorArg t) noexcept {
   MinMax result;
   const Error error = detail::find_min_max(t, result);
   return detail::return_to_user<Result<MinMax>>("try_min_max", error, std::move(result));
@@ -332,12 +330,12 @@ TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(detail::ConstTensorArg t) noexc
 ///
 /// Errors: those of Summary::add().
 /// Source: numpy.mean and numpy.std with dtype=float64; torch.std(correction=0).
-TENON_TEMPLATE_INLINE MeanStd mean_std(detail::ConstTensorArg t) {
+TENON_TEMPLATE_INLINE MeanStd mean_std(ConstTensorArg t) {
   MeanStd result{};
   detail::raise_if("mean_std", detail::find_mean_std(t, result));
   return result;
 }
-TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noexcept {
+TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(ConstTensorArg t) noexcept {
   MeanStd result{};
   const Error error = detail::find_mean_std(t, result);
   return detail::return_to_user<Result<MeanStd>>("try_mean_std", error, std::move(result));
@@ -351,7 +349,7 @@ TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(detail::ConstTensorArg t) noe
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.
 template <class T>
-std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Checked) {
+std::vector<T> to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) {
   static_assert(detail::is_element_v<T>, "to_vector<T>() needs an element type, such as float");
   constexpr bool is_bool = std::is_same_v<T, bool>;
   constexpr auto kType = detail::scalar_type_of<T>();

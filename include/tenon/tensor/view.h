@@ -65,16 +65,16 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
 /// size), NotSupported when the elements would have to be copied, because they do not lie evenly.
 /// Source: at::Tensor::view.
-TENON_VIEW(view, (detail::ConstTensorArg t, const Dims& sizes), view(sizes))
+TENON_VIEW(view, (ConstTensorArg t, const Dims& sizes), view(sizes))
 /// view(). It never copies.
 /// Source: at::reshape, which copies where it must; here contiguous() does that, visibly.
-TENON_VIEW(reshape, (detail::ConstTensorArg t, const Dims& sizes), view(sizes))
+TENON_VIEW(reshape, (ConstTensorArg t, const Dims& sizes), view(sizes))
 
 /// The dimensions from start_dim to end_dim, both included, as one. Rank 0 becomes 1.
 ///
 /// Errors: InvalidArgument when start_dim comes after end_dim; NotSupported as in view().
 /// Source: at::flatten, which copies where it must.
-TENON_VIEW(flatten, (detail::ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
+TENON_VIEW(flatten, (ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
            flatten(start_dim, end_dim))
 
 /// The elements at `index` of a dimension, without that dimension. A negative index counts from the
@@ -82,46 +82,45 @@ TENON_VIEW(flatten, (detail::ConstTensorArg t, int64_t start_dim = 0, int64_t en
 ///
 /// Errors: OutOfBounds for the index too.
 /// Source: at::select.
-TENON_VIEW(select, (detail::ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
+TENON_VIEW(select, (ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
 /// Every step-th element of a dimension, from `start` on and before `end`. Negative ones count from
 /// the end; a range beyond the size is clamped, so INT64_MAX is an end for any size.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
-TENON_VIEW(slice,
-           (detail::ConstTensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
+TENON_VIEW(slice, (ConstTensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
            slice(dim, start, end, step))
 
 /// `length` elements of a dimension, from `start` on, which counts from the end when negative.
 ///
 /// Errors: OutOfBounds unless all of them are there, InvalidArgument for a negative length.
 /// Source: at::narrow.
-TENON_VIEW(narrow, (detail::ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
+TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
 /// Two dimensions exchanged. As in ATen, rank 0 passes for rank 1 here, in squeeze(), flatten() and
 /// flip().
 ///
 /// Source: at::transpose.
-TENON_VIEW(transpose, (detail::ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
+TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 
 /// Dimension i of the view is dimension dims[i] of the tensor.
 ///
 /// Errors: InvalidArgument unless each dimension is in `dims` once.
 /// Source: at::permute.
-TENON_VIEW(permute, (detail::ConstTensorArg t, const Dims& dims), permute(dims))
+TENON_VIEW(permute, (ConstTensorArg t, const Dims& dims), permute(dims))
 
 /// Removes the dimensions of size 1; with `dim`, only that dimension, if its size is 1.
 ///
 /// Source: at::squeeze.
-TENON_VIEW(squeeze, (detail::ConstTensorArg t), squeeze())
-TENON_VIEW(squeeze, (detail::ConstTensorArg t, int64_t dim), squeeze(dim))
+TENON_VIEW(squeeze, (ConstTensorArg t), squeeze())
+TENON_VIEW(squeeze, (ConstTensorArg t, int64_t dim), squeeze(dim))
 
 /// One more dimension, of size 1: the view's dimension `dim`.
 ///
 /// Source: at::unsqueeze.
-TENON_VIEW(unsqueeze, (detail::ConstTensorArg t, int64_t dim), unsqueeze(dim))
+TENON_VIEW(unsqueeze, (ConstTensorArg t, int64_t dim), unsqueeze(dim))
 
 /// Repeats dimensions of size 1 to the given sizes without copying: their stride becomes 0. A -1
 /// keeps a size. New dimensions may be added on the left.
@@ -129,13 +128,13 @@ TENON_VIEW(unsqueeze, (detail::ConstTensorArg t, int64_t dim), unsqueeze(dim))
 /// Errors: InvalidArgument (fewer dimensions; another size for a dimension that is not of size 1; a
 /// negative size, -1 to the left included).
 /// Source: at::Tensor::expand.
-TENON_VIEW(expand, (detail::ConstTensorArg t, const Dims& sizes), expand(sizes))
+TENON_VIEW(expand, (ConstTensorArg t, const Dims& sizes), expand(sizes))
 
 /// The order along the dimensions reversed, by negative strides: element 0 becomes the last.
 ///
 /// Errors: InvalidArgument for a dimension that is given twice.
 /// Source: at::flip, which copies since ATen's strides cannot be negative; numpy.flip.
-TENON_VIEW(flip, (detail::ConstTensorArg t, const Dims& dims), flip(dims))
+TENON_VIEW(flip, (ConstTensorArg t, const Dims& dims), flip(dims))
 
 /// Any sizes and strides, zero and negative ones too, from `storage_offset` elements after the
 /// tensor's element 0 on. All lists empty make a view of rank 0.
@@ -144,8 +143,7 @@ TENON_VIEW(flip, (detail::ConstTensorArg t, const Dims& dims), flip(dims))
 /// of different length; a negative size; an overflow).
 /// Source: at::as_strided, whose offset counts from the start of the storage, which also bounds it.
 TENON_VIEW(as_strided,
-           (detail::ConstTensorArg t, const Dims& sizes, const Dims& strides,
-            int64_t storage_offset = 0),
+           (ConstTensorArg t, const Dims& sizes, const Dims& strides, int64_t storage_offset = 0),
            as_strided(sizes, strides, storage_offset))
 
 /// The bytes of the elements taken as elements of `type`.
@@ -156,8 +154,7 @@ TENON_VIEW(as_strided,
 /// last dimension of another stride than 1; a last dimension or a stride that is not a multiple of
 /// the larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
-TENON_VIEW(view_as_type, (detail::ConstTensorArg t, ScalarType type),
-           view_as_type(detail::own_type(type)))
+TENON_VIEW(view_as_type, (ConstTensorArg t, ScalarType type), view_as_type(detail::own_type(type)))
 
 #undef TENON_VIEW
 
@@ -239,11 +236,10 @@ Out split_views(const char* function, const TensorArg& source, int64_t dim, CutF
 ///
 /// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
 /// Source: at::split.
-TENON_TEMPLATE_INLINE std::vector<Tensor> split(detail::ConstTensorArg t, int64_t size,
-                                                int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> split(ConstTensorArg t, int64_t size, int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);
 }
-TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_split(detail::ConstTensorArg t, int64_t size,
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_split(ConstTensorArg t, int64_t size,
                                                             int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_split", t, dim,
                                                           &detail::cut_by_length<>, size);
@@ -254,12 +250,11 @@ TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_split(detail::ConstTensorA
 ///
 /// Errors: InvalidArgument unless chunks >= 1.
 /// Source: at::chunk.
-TENON_TEMPLATE_INLINE std::vector<Tensor> chunk(detail::ConstTensorArg t, int64_t chunks,
-                                                int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> chunk(ConstTensorArg t, int64_t chunks, int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("chunk", t, dim, &detail::cut_by_count<>, chunks);
 }
-TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(detail::ConstTensorArg t,
-                                                            int64_t chunks, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(ConstTensorArg t, int64_t chunks,
+                                                            int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_chunk", t, dim,
                                                           &detail::cut_by_count<>, chunks);
 }
@@ -267,11 +262,10 @@ TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(detail::ConstTensorA
 /// select() for each index of a dimension.
 ///
 /// Source: at::unbind.
-TENON_TEMPLATE_INLINE std::vector<Tensor> unbind(detail::ConstTensorArg t, int64_t dim = 0) {
+TENON_TEMPLATE_INLINE std::vector<Tensor> unbind(ConstTensorArg t, int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("unbind", t, dim, &detail::cut_by_index<>, 0);
 }
-TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_unbind(detail::ConstTensorArg t,
-                                                             int64_t dim = 0) {
+TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_unbind(ConstTensorArg t, int64_t dim = 0) {
   return detail::split_views<Result<std::vector<Tensor>>>("try_unbind", t, dim,
                                                           &detail::cut_by_index<>, 0);
 }

@@ -187,7 +187,7 @@ std::string joined(const Parts&... parts) {
 /// All that a failed call must leave as it was, as a text.
 inline std::string picture_of(const tenon::Tensor& t, bool has_contents) {
   if (!t.defined()) return "undefined";
-  const auto& fields = tenon::detail::fields(tenon::detail::ConstTensorArg(t));
+  const auto& fields = tenon::detail::fields(tenon::ConstTensorArg(t));
   std::string text = joined(reinterpret_cast<uintptr_t>(fields.data), fields.deallocated,
                             t.use_count(), fields.borrows.any(), static_cast<int>(t.scalar_type()),
                             static_cast<int>(tenon::ownership(t)),

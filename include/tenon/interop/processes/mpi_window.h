@@ -71,7 +71,7 @@ class Window {
 
   /// Writes the tensor's elements to the target's memory.
   /// Source: MPI_Put.
-  Error put(detail::ConstTensorArg t, int target, int64_t displacement = 0) noexcept {
+  Error put(ConstTensorArg t, int target, int64_t displacement = 0) noexcept {
     return detail::add_context_if("put", access(Kind::Put, t, target, displacement));
   }
   /// Reads the tensor's elements from the target's memory.
@@ -84,7 +84,7 @@ class Window {
   /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
   /// operations; InvalidType for Min and Max of complex elements.
   /// Source: MPI_Accumulate.
-  Error accumulate(detail::ConstTensorArg t, int target, int64_t displacement = 0,
+  Error accumulate(ConstTensorArg t, int target, int64_t displacement = 0,
                    Op op = Op::Sum) noexcept {
     return detail::add_context_if("accumulate",
                                   access(Kind::Accumulate, t, target, displacement, op));
