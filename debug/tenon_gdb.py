@@ -766,7 +766,7 @@ for pattern, printer, *arguments in (
         ("Span<.*>", span_printer),
         ("Result<.*>", ResultPrinter),
         ("Dims|detail::InlineArray<.*>", TextPrinter, dims_text),
-        ("Layout", TextPrinter, layout_text),
+        ("detail::Layout", TextPrinter, layout_text),
         ("Scalar", TextPrinter, scalar_text),
         ("detail::SmallFloat<.*>", TextPrinter, lambda value: text_of(small_float(value))),
         ("complex<.*>", TextPrinter, complex_number),

@@ -51,13 +51,11 @@ using tenon::Exception;
 using tenon::last_error_message, tenon::set_error, tenon::check, tenon::set_failure_handler;
 // core/generator.h
 using tenon::Generator, tenon::default_generator, tenon::manual_seed;
-// core/layout.h
-using tenon::LayoutArgs, tenon::Layout, tenon::make_layout;
 // core/numbers.h
 using tenon::Half, tenon::BFloat16, tenon::Float8_e5m2, tenon::Float8_e4m3fn,
     tenon::Float8_e5m2fnuz, tenon::Float8_e4m3fnuz, tenon::complex;
 // core/result.h
-using tenon::None, tenon::none, tenon::Optional, tenon::OptionalIndex, tenon::Result;
+using tenon::None, tenon::none, tenon::OptionalIndex, tenon::Result;
 // core/scalar.h
 using tenon::Scalar;
 // core/scalar_type.h
@@ -123,8 +121,6 @@ using tenon::empty, tenon::try_empty, tenon::empty_strided, tenon::try_empty_str
     tenon::zeros_strided, tenon::try_zeros_strided, tenon::zeros_like, tenon::try_zeros_like,
     tenon::ones, tenon::try_ones, tenon::ones_strided, tenon::try_ones_strided, tenon::ones_like,
     tenon::try_ones_like, tenon::scalar_tensor, tenon::try_scalar_tensor;
-// tensor/data.h
-using tenon::TypeArg, tenon::DataPtr, tenon::Values;
 // tensor/deleter.h
 using tenon::Deleter;
 // tensor/dim_names.h
@@ -193,8 +189,6 @@ using tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLP
 using tenon::EValue;
 // module/function_module.h
 using tenon::FunctionModule;
-// module/lists.h
-using tenon::Text, tenon::NameList, tenon::ListArg;
 // module/module.h
 using tenon::Module;
 // module/outputs.h

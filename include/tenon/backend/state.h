@@ -13,9 +13,10 @@
 TENON_BEGIN_NAMESPACE
 
 class Backend;
-class Layout;
 
 namespace detail {
+
+class Layout;
 
 /// Calls kFunction, to which `stored` points. On bare metal through the pointer, so that a program
 /// that never sets it does not link the function. Elsewhere directly: the pointer may be into a

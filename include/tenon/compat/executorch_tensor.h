@@ -36,8 +36,8 @@ class AnyPtr {
   template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
   AnyPtr(N) noexcept {}
 
-  tenon::DataPtr data() const noexcept {
-    return pointer_ != nullptr ? tenon::DataPtr(pointer_) : tenon::DataPtr(nullptr);
+  tenon::detail::DataPtr data() const noexcept {
+    return pointer_ != nullptr ? tenon::detail::DataPtr(pointer_) : tenon::detail::DataPtr(nullptr);
   }
   void* get() const noexcept { return pointer_; }
   ScalarType type() const noexcept { return type_; }
@@ -84,10 +84,10 @@ struct Options {
 /// stride, whatever was given.
 inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
                          Options& options) {
-  tenon::Layout layout;
+  tenon::detail::Layout layout;
   if (!strides.empty() &&
-      tenon::make_layout(sizes, dim_order, strides, tenon::elementSize(options.opts.type),
-                         layout) == tenon::Error::Ok &&
+      tenon::detail::make_layout(sizes, dim_order, strides, tenon::elementSize(options.opts.type),
+                                 layout) == tenon::Error::Ok &&
       layout.is_dense()) {
     dim_order = Dims(layout.dim_order());
     strides = Dims();
@@ -116,7 +116,7 @@ inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 
 /// Values as an argument.
 struct Data {
-  tenon::Values values;
+  tenon::detail::Values values;
   bool is_memory = false;  // if sizes are given; then Float unless a type is
   bool is_typed = false;   // then the values are never memory
 };
@@ -125,7 +125,7 @@ struct AnyData : Data {
   AnyData() noexcept = default;
   template <class T, std::enable_if_t<tenon::detail::is_element_v<T>, int> = 0>
   AnyData(std::initializer_list<T> list) : Data{list} {}
-  template <class C, std::enable_if_t<std::is_convertible_v<C&&, tenon::Values>, int> = 0>
+  template <class C, std::enable_if_t<std::is_convertible_v<C&&, tenon::detail::Values>, int> = 0>
   AnyData(C&& container)
       : Data{std::forward<C>(container), std::is_same_v<std::decay_t<C>, std::vector<uint8_t>>} {}
 };
@@ -144,8 +144,9 @@ template <class T>
 inline constexpr ScalarType kTypeOf = tenon::CppTypeToScalarType<T>::value;
 template <>
 inline constexpr ScalarType kTypeOf<void> = ScalarType::Undefined;
-constexpr tenon::TypeArg type_or_deduced(ScalarType type) noexcept {
-  return type == ScalarType::Undefined ? tenon::TypeArg::deduced() : tenon::TypeArg(type);
+constexpr tenon::detail::TypeArg type_or_deduced(ScalarType type) noexcept {
+  return type == ScalarType::Undefined ? tenon::detail::TypeArg::deduced()
+                                       : tenon::detail::TypeArg(type);
 }
 
 /// Casts that only ExecuTorch allows: it does not count UInt16, UInt32 and UInt64 as integral.
@@ -168,7 +169,7 @@ inline aten::Tensor cast(const char* function, const aten::Tensor& source, Scala
 
 /// Makes all tensors of values here; 1-d without sizes.
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
-                         const Dims& dim_order, const Dims& strides, tenon::TypeArg type,
+                         const Dims& dim_order, const Dims& strides, tenon::detail::TypeArg type,
                          TensorShapeDynamism dynamism) {
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
@@ -179,15 +180,15 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   if (cast_after) type = from;
   data.values.take();
   const Dims flat{data.values.count()};
-  tenon::Layout layout;
+  tenon::detail::Layout layout;
   tenon::detail::CreateOptions opts = tenon::detail::create_options_of(from, type, dynamism);
   tenon::detail::NewTensor tensor;
   tenon::Error error = tenon::detail::lay_out_new(sizes == nullptr ? flat : *sizes,
                                                   {&dim_order, &strides}, from, layout);
   if (error == tenon::Error::Ok) {
-    error =
-        tenon::detail::make_of_values(data.values, layout, sizes == nullptr,
-                                      tenon::detail::value_cast<tenon::TypeArg>(), opts, tensor);
+    error = tenon::detail::make_of_values(data.values, layout, sizes == nullptr,
+                                          tenon::detail::value_cast<tenon::detail::TypeArg>(), opts,
+                                          tensor);
   }
   const auto made =
       tenon::detail::return_to_user<aten::Tensor>(function, error, tensor, opts.backend);
@@ -196,7 +197,7 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
 
 /// A 0-d tensor of a value, converted to T unless T is void.
 template <class T, class V>
-aten::Tensor make_scalar(const char* function, V value, tenon::TypeArg type) {
+aten::Tensor make_scalar(const char* function, V value, tenon::detail::TypeArg type) {
   const auto element = static_cast<std::conditional_t<std::is_void_v<T>, V, T>>(value);
   return tenon::detail::MakeTensor<aten::Tensor>{function}(element, type);
 }
@@ -231,7 +232,7 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 /// 2})`. Else they are the values'.
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
-                          tenon::TypeArg type = internal::type_or_deduced(kType),
+                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(
       internal::make("make_tensor_ptr", &sizes, std::move(values), {}, {}, type, dynamism));
@@ -239,21 +240,22 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                           const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                          tenon::TypeArg type = internal::type_or_deduced(kType),
+                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(internal::make("make_tensor_ptr", &sizes, std::move(values), dim_order,
                                         strides, type, dynamism));
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(internal::DataArg<T> values,
-                          tenon::TypeArg type = internal::type_or_deduced(kType),
+                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(
       internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
 /// V is deduced even with an explicit T, so that braces are a list.
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
-TensorPtr make_tensor_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
+TensorPtr make_tensor_ptr(V value,
+                          tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
   return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));
 }
 
@@ -273,7 +275,7 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr da
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
-                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), {}, {}, type, dynamism)
       .impl();
@@ -281,7 +283,7 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                                    const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), dim_order, strides, type,
                         dynamism)
@@ -289,13 +291,14 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(internal::DataArg<T> values,
-                                   tenon::TypeArg type = internal::type_or_deduced(kType),
+                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", nullptr, std::move(values), {}, {}, type, dynamism)
       .impl();
 }
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
-TensorImplPtr make_tensor_impl_ptr(V value, tenon::TypeArg type = tenon::TypeArg::deduced()) {
+TensorImplPtr make_tensor_impl_ptr(
+    V value, tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
   return internal::make_scalar<T>("make_tensor_impl_ptr", value, type).impl();
 }
 
@@ -362,7 +365,7 @@ inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Devic
 class TensorPtrMaker {
  public:
   /// For for_blob().
-  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::TypeArg type)
+  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::detail::TypeArg type)
       : options_(data), sizes_(std::move(sizes)) {
     options_.opts.take(type);
   }
@@ -409,7 +412,7 @@ class TensorPtrMaker {
 
 template <class List = tenon::Dims>
 TensorPtrMaker for_blob(internal::AnyPtr data, List sizes,
-                        tenon::TypeArg type = tenon::TypeArg::deduced()) {
+                        tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
   return TensorPtrMaker(data, sizes, type);
 }
 

@@ -9,6 +9,7 @@
 #include "tenon/core/strides.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
 
 /// Arguments of make_layout(). An empty dim_order follows from the strides, or is row-major; empty
 /// strides are dense in the dim order.
@@ -47,13 +48,13 @@ class Layout {
   Layout& operator=(const Layout& other) noexcept { return *this = Layout(other); }
   Layout& operator=(Layout&& other) noexcept {
     if (this == &other) return *this;
-    if (is_on_heap()) detail::heap_release(block_);
+    if (is_on_heap()) heap_release(block_);
     copy_bytes(other);
     other.rank_ = 0;
     return *this;
   }
   ~Layout() {
-    if (is_on_heap()) detail::heap_release(block_);
+    if (is_on_heap()) heap_release(block_);
   }
 
   size_t rank() const noexcept { return rank_; }
@@ -79,7 +80,7 @@ class Layout {
   ptrdiff_t required_span_size() const noexcept { return offsets.max + 1; }
   /// Checks that a copy's lists were allocated.
   /// Errors: OutOfMemory.
-  Error check() const noexcept { return has_lists_ ? Error::Ok : detail::fail_shape_memory(); }
+  Error check() const noexcept { return has_lists_ ? Error::Ok : fail_shape_memory(); }
 
   /// The common resize, in one pass: sets other sizes of the same rank, row-major, of 1 to `most`
   /// elements. Otherwise returns false and changes nothing.
@@ -87,10 +88,10 @@ class Layout {
     if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
     int64_t count = 1;
     for (const int64_t size : sizes) {
-      if (size < 1 || !detail::multiply(count, size, count)) return false;
+      if (size < 1 || !multiply(count, size, count)) return false;
     }
     if (count > most) return false;  // room for the elements implies that their bytes fit
-    const int64_t counted = count;   // see detail::multiply_offset()
+    const int64_t counted = count;   // see multiply_offset()
     int64_t stride = 1;
     for (size_t d = rank_; d-- > 0;) {
       lists_.sizes[d] = sizes[d];
@@ -106,8 +107,8 @@ class Layout {
   // TensorImpl is 3.1 KB smaller, -Os.
   TENON_ALWAYS_INLINE Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
     TENON_TRY(set_rank(sizes.size()));
-    detail::ShapeProduct pass = write(sizes.data());
-    if (!pass.valid(element_size)) return detail::fail_shape(sizes, element_size);
+    ShapeProduct pass = write(sizes.data());
+    if (!pass.valid(element_size)) return fail_shape(sizes, element_size);
     set_count(pass.numel());
     return Error::Ok;
   }
@@ -161,19 +162,19 @@ class Layout {
   }
   TENON_COLD Error change_block(size_t rank) noexcept {
     if (rank == rank_) return Error::Ok;
-    if (rank > kMaxDims) return detail::fail_dims("sizes", Error::InvalidArgument);
+    if (rank > kMaxDims) return fail_dims("sizes", Error::InvalidArgument);
     void* block = nullptr;
     if (rank > TENON_INLINE_DIMS) {
-      block = detail::heap_allocate(block_nbytes(rank));
-      if (block == nullptr) return detail::fail_shape_memory();
+      block = heap_allocate(block_nbytes(rank));
+      if (block == nullptr) return fail_shape_memory();
     }
-    if (is_on_heap()) detail::heap_release(block_);
+    if (is_on_heap()) heap_release(block_);
     if (block != nullptr) block_ = static_cast<int64_t*>(block);
     rank_ = static_cast<uint8_t>(rank);
     return Error::Ok;
   }
   TENON_COLD void copy_heap_lists(const Layout& other) noexcept {
-    void* const block = detail::heap_allocate(block_nbytes(rank_));
+    void* const block = heap_allocate(block_nbytes(rank_));
     has_lists_ = block != nullptr;
     if (has_lists_) {
       std::memcpy(block, other.block_, block_nbytes(rank_));
@@ -190,9 +191,9 @@ class Layout {
 
   /// Writes the row-major layout of sizes of this rank, in one pass. The product tells whether they
   /// are valid.
-  TENON_ALWAYS_INLINE detail::ShapeProduct write(const int64_t* sizes) noexcept {
+  TENON_ALWAYS_INLINE ShapeProduct write(const int64_t* sizes) noexcept {
     const Pointers to = lists();
-    detail::ShapeProduct pass;
+    ShapeProduct pass;
     for (size_t d = rank_; d-- > 0;) {
       to.sizes[d] = sizes[d];
       to.strides[d] = pass.product;
@@ -223,19 +224,19 @@ class Layout {
   Error make_strided(const LayoutArgs& args, size_t element_size) noexcept {
     const size_t rank = args.sizes.size();
     if (!args.strides.empty() && args.strides.size() != rank) {
-      return detail::fail(Error::InvalidArgument, "strides ", args.strides, " and sizes ",
-                          args.sizes, " differ in length");
+      return fail(Error::InvalidArgument, "strides ", args.strides, " and sizes ", args.sizes,
+                  " differ in length");
     }
     if (!args.dim_order.empty() && args.dim_order.size() != rank) {
-      return detail::fail(Error::InvalidArgument, "dim_order ", args.dim_order, " and sizes ",
-                          args.sizes, " differ in length");
+      return fail(Error::InvalidArgument, "dim_order ", args.dim_order, " and sizes ", args.sizes,
+                  " differ in length");
     }
     TENON_TRY(set_rank(rank));
     TENON_TRY(set_order(args.dim_order));
     const Pointers to = lists();
     const int64_t* const sizes = args.sizes.data();
     const int64_t* const strides = args.strides.empty() ? nullptr : args.strides.data();
-    detail::ShapeProduct pass;
+    ShapeProduct pass;
     bool is_dense_in_order = true;
     bool is_sorted = true;
     for (size_t i = rank; i-- > 0;) {
@@ -247,7 +248,7 @@ class Layout {
       to.strides[d] = stride;
       pass.multiply_by(sizes[d]);
     }
-    if (!pass.valid(element_size)) return detail::fail_shape(args.sizes, element_size);
+    if (!pass.valid(element_size)) return fail_shape(args.sizes, element_size);
     set_count(pass.numel());
     row_major = is_dense_in_order && is_sorted;
     has_lists_ = true;
@@ -261,19 +262,19 @@ class Layout {
     for (size_t i = 0; i < rank_; ++i) {
       const size_t d = to.order[i];
       if (to.sizes[d] == 1) continue;
-      nests &= detail::magnitude(to.strides[d]) <= outer;
-      outer = detail::magnitude(to.strides[d]);
+      nests &= magnitude(to.strides[d]) <= outer;
+      outer = magnitude(to.strides[d]);
     }
     if (!nests && args.dim_order.empty()) {
       dim_order_from_strides(args.sizes, args.strides, {to.order, rank_});
     } else if (!nests && numel != 0) {
       if (args.may_reorder) return make_strided({args.sizes, args.strides}, element_size);
-      return detail::fail(Error::InvalidArgument, "strides ", args.strides,
-                          " do not nest in the order of dim_order ", args.dim_order, " for sizes ",
-                          args.sizes);
+      return fail(Error::InvalidArgument, "strides ", args.strides,
+                  " do not nest in the order of dim_order ", args.dim_order, " for sizes ",
+                  args.sizes);
     }
     TENON_TRY(compute_offset_range(args.sizes, args.strides, offsets));
-    return detail::check_nbytes(offsets, element_size);
+    return check_nbytes(offsets, element_size);
   }
   /// Sets the dim order; an empty one is row-major. By reference: a copy of a list that was just
   /// put together waits for the store buffer, some 5 ns.
@@ -287,8 +288,8 @@ class Layout {
     DimOrderType* order = to.order;
     for (const int64_t d : dim_order) {
       if (d < 0 || d >= int64_t{rank_} || (seen >> d & 1) != 0) {
-        return detail::fail(Error::InvalidArgument, "dim_order ", dim_order,
-                            " is not a permutation of the ", size_t{rank_}, " dimensions");
+        return fail(Error::InvalidArgument, "dim_order ", dim_order,
+                    " is not a permutation of the ", size_t{rank_}, " dimensions");
       }
       seen |= uint64_t{1} << d;
       *order++ = static_cast<DimOrderType>(d);
@@ -322,10 +323,11 @@ TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_siz
 /// make_layout() of lists that may be in error.
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
-  TENON_TRY(detail::check_dims("sizes", sizes));
-  TENON_TRY(detail::check_dims("dim_order", dim_order));
-  TENON_TRY(detail::check_dims("strides", strides));
+  TENON_TRY(check_dims("sizes", sizes));
+  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dims("strides", strides));
   return make_layout({sizes, strides, dim_order}, element_size, layout);
 }
 
+}  // namespace detail
 TENON_END_NAMESPACE

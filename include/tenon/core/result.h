@@ -17,10 +17,12 @@ TENON_BEGIN_NAMESPACE
 struct None {};
 inline constexpr None none{};
 
+namespace detail {
+
 /// A T or `none`. Unlike std::optional, a flag takes only a bool and a number only an integer.
 template <class T>
 class Optional {
-  using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, detail::DimArg, T>;
+  using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, DimArg, T>;
 
  public:
   constexpr Optional(None) noexcept {}
@@ -37,8 +39,10 @@ class Optional {
   bool given_ = false;
 };
 
+}  // namespace detail
+
 /// An axis or a size.
-using OptionalIndex = Optional<int64_t>;
+using OptionalIndex = detail::Optional<int64_t>;
 
 namespace detail {
 

@@ -214,7 +214,7 @@ struct KeepBoth {
 
 inline ViewWithLists Blob::as_view() const {
   TensorView view;
-  Layout layout;
+  detail::Layout layout;
   ViewWithLists copy;
   Error error = detail::make_blob_view(*this, layout, view);
   if (error == Error::Ok) error = detail::copy_lists(view, copy);
@@ -224,7 +224,7 @@ inline ViewWithLists Blob::as_view() const {
 
 inline Dims Blob::byte_strides() const {
   TensorView view;
-  Layout layout;
+  detail::Layout layout;
   Error error = detail::make_blob_view(*this, layout, view);
   Dims byte_strides(view.strides);
   if (error == Error::Ok) error = detail::check_dims("strides", byte_strides);
@@ -238,7 +238,7 @@ inline Dims Blob::byte_strides() const {
 }
 
 inline size_t Blob::nbytes() const {
-  Layout layout;
+  detail::Layout layout;
   detail::raise_if("nbytes", detail::make_blob_layout(*this, layout));
   // Unsigned: the sum of two signed numbers may overflow.
   return (static_cast<size_t>(layout.offsets.max + 1) - static_cast<size_t>(layout.offsets.min)) *
@@ -250,7 +250,7 @@ Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byt
                                      ScalarType dtype, Device device) noexcept {
   auto* const memory = const_cast<std::remove_const_t<T>*>(data);
   Blob blob{memory, sizes, byte_strides, dtype, device, 0, std::is_const_v<T>};
-  Error error = detail::check_pointer_type(DataPtr(memory), detail::own_type(dtype));
+  Error error = detail::check_pointer_type(detail::DataPtr(memory), detail::own_type(dtype));
   if (error == Error::Ok) error = detail::divide_strides(blob);
   return detail::return_to_user<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
@@ -343,7 +343,7 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
   TensorView view;
-  Layout layout;
+  detail::Layout layout;
   Error error = detail::make_blob_view(blob, layout, view);
   if (error == Error::Ok) {
     error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);

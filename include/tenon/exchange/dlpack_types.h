@@ -352,7 +352,7 @@ std::vector<DLPackViolation> check_dlpack(const Managed* managed) {
   if (managed == nullptr) return {{Error::InvalidArgument, "the pointer is null"}};
   std::vector<DLPackViolation> all;
   auto type = own::ScalarType::Undefined;
-  Layout layout;
+  detail::Layout layout;
   detail::find_violations(detail::read_dlpack(*managed), type, layout, [&all](Error error) {
     all.push_back({error, last_error_message()});
     return true;

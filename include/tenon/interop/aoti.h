@@ -59,7 +59,7 @@ class TENON_EXPORT AotiModule final : public Module {
     return model_;
   }
   /// AotiModel::set_constants(), of all modules that share the model.
-  [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
+  [[nodiscard]] Error set_constants(detail::ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {
                                     TENON_TRY(load());
                                     return model_.set_all(values);
@@ -162,7 +162,7 @@ class TENON_EXPORT AotiModule final : public Module {
   /// in earlier inputs.
   static Error check_names(ArrayRef<ValueSpec> specs, Span<const EValue> inputs,
                            size_t i) noexcept {
-    const NameList& names = specs[i].tensor.names;
+    const detail::NameList& names = specs[i].tensor.names;
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();
     for (size_t d = 0; d < names.size(); ++d) {
       if (*names[d] == '\0') continue;
@@ -171,7 +171,7 @@ class TENON_EXPORT AotiModule final : public Module {
                             " is 0, expected at least 1");
       }
       for (size_t k = 0; k <= i; ++k) {
-        const NameList& others = specs[k].tensor.names;
+        const detail::NameList& others = specs[k].tensor.names;
         for (size_t e = 0; e < others.size() && (k < i || e < d); ++e) {
           const int64_t size = inputs[k].toTensor().sizes()[e];
           if (!detail::is_name(others[e], names[d]) || size == sizes[d]) continue;

@@ -160,7 +160,7 @@ M as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) {
   using T = typename M::element_type;
   Dims strides;
   detail::raise_if("as_mdspan", detail::check_mdspan<M>(tensor, strides));
-  const Layout& layout = detail::fields(tensor).layout;
+  const detail::Layout& layout = detail::fields(tensor).layout;
   const auto mapping =
       detail::make_mapping<Mapping>(layout.sizes(), strides, std::make_index_sequence<M::rank()>());
   if constexpr (!detail::TakesStrides<Mapping>::value) {

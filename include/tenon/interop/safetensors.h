@@ -172,7 +172,7 @@ class SafeTensors {
       error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
     } else if (!info.is_copied) {
       Deleter release(nullptr, [file](void*) noexcept {});
-      const DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
+      const detail::DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
       error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, new_tensor);
     } else {
       error = detail::make_owned_row_major(info.sizes, opts, false, new_tensor);

@@ -283,7 +283,7 @@ class TENON_EXPORT FunctionModule final : public Module {
     TENON_TRY(detail::store_specs("input", inputs, function.specs.inputs));
     return detail::store_specs("output", outputs, function.specs.outputs);
   }
-  Error check_name(const Text& text) const noexcept {
+  Error check_name(const detail::Text& text) const noexcept {
     const char* const name = text.c_str();
     if (!detail::is_name(text, name)) {
       return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");

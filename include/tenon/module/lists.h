@@ -20,8 +20,6 @@ inline bool is_name(std::string_view text, const char* name) noexcept {
   return i == text.size() && name[i] == '\0';
 }
 
-}  // namespace detail
-
 /// A name: up to 47 characters inline, longer ones in a heap block. Unlike std::string never
 /// throws: out of memory it is empty, and error() says so.
 class Text {
@@ -52,10 +50,10 @@ class Text {
   friend bool operator!=(const Text& a, const S& b) noexcept {
     return !(a == b);
   }
-  friend void append(detail::Message& out, const Text& text) noexcept { out.put(text.c_str()); }
+  friend void append(Message& out, const Text& text) noexcept { out.put(text.c_str()); }
 
  private:
-  detail::InlineArray<char, 48, detail::kAnyLength> chars_;  // with a zero at the end
+  InlineArray<char, 48, kAnyLength> chars_;  // with a zero at the end
 };
 
 /// The names of a tensor's dimensions, "" for none. A name ends at its first null character. Up to
@@ -79,7 +77,7 @@ class NameList {
   Error error() const noexcept { return chars_.error(); }
   /// The i-th name; "" if out of range.
   const char* operator[](size_t i) const noexcept TENON_LIFETIMEBOUND {
-    return i < count_ && !chars_.empty() ? detail::name_at(chars_.data(), i) : "";
+    return i < count_ && !chars_.empty() ? name_at(chars_.data(), i) : "";
   }
 
  private:
@@ -97,7 +95,7 @@ class NameList {
     static_cast<void>(chars_.resize_for_overwrite(static_cast<size_t>(to - chars_.data())));
   }
 
-  detail::InlineArray<char, 48, detail::kAnyLength> chars_;  // of all names
+  InlineArray<char, 48, kAnyLength> chars_;  // of all names
   size_t count_ = 0;
 };
 
@@ -119,9 +117,9 @@ class ListArg {
   }
   ListArg(const T& value TENON_LIFETIMEBOUND) noexcept : values_(&value), size_(1) {}
   /// Any contiguous container of T.
-  template <class C, std::enable_if_t<
-                         std::is_same_v<typename detail::ContiguousElement<const C>::type, const T>,
-                         int> = 0>
+  template <
+      class C,
+      std::enable_if_t<std::is_same_v<typename ContiguousElement<const C>::type, const T>, int> = 0>
   ListArg(const C& values TENON_LIFETIMEBOUND) noexcept
       : values_(values.data()), size_(values.size()) {}
   /// One value that converts to T.
@@ -147,8 +145,6 @@ class ListArg {
   size_t size_ = 0;
   bool is_given_ = true;
 };
-
-namespace detail {
 
 struct DropStored {
   template <class T>

@@ -259,7 +259,7 @@ class Outputs {
     }
     if (own_.size() <= i) TENON_TRY(own_.resize(values_.size()));
     TENON_TRY(add_context_if(i, spec.name(), detail::check_type(opts.type)));
-    Layout layout;
+    detail::Layout layout;
     TENON_TRY(add_context_if(i, spec.name(),
                              detail::lay_out_new(sizes, {&order, nullptr}, opts.type, layout)));
     TENON_TRY(add_context_if(i, spec.name(), detail::renew(own_[i], layout, opts)));

@@ -8,7 +8,7 @@
 
 TENON_BEGIN_NAMESPACE
 /// The inputs of a call.
-using EValues = ListArg<EValue>;
+using EValues = detail::ListArg<EValue>;
 
 /// Requirements on a tensor.
 ///
@@ -19,11 +19,11 @@ struct TensorSpec {
   /// Undefined: any dtype.
   ScalarType type = ScalarType::Float;
   /// The dimensions' names, for messages; as many as sizes, or none.
-  NameList names = {};
+  detail::NameList names = {};
   /// CPU: any host-accessible memory.
   Device device = {};
   /// The tensor's name, "image".
-  Text name = {};
+  detail::Text name = {};
   /// The maximum for each size that is -1; -1 for no maximum; empty for none at all.
   Dims max_sizes = {};
   /// The strides, -1 for any; empty for any strides. Strides of dimensions of size 1 are ignored.
@@ -53,12 +53,14 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept;
 struct ValueSpec {
   ValueSpec() noexcept = default;
   ValueSpec(TensorSpec spec) noexcept : tensor(std::move(spec)), is_described(true) {}
-  ValueSpec(Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
+  ValueSpec(detail::Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
   }
   /// Any value of a kind.
   ValueSpec(ValueKind kind_) noexcept : kind(kind_) {}
-  ValueSpec(Text name, ValueKind kind_) noexcept : kind(kind_) { tensor.name = std::move(name); }
+  ValueSpec(detail::Text name, ValueKind kind_) noexcept : kind(kind_) {
+    tensor.name = std::move(name);
+  }
 
   ValueKind kind = ValueKind::Tensor;
   /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds.
@@ -87,7 +89,7 @@ struct ValueSpec {
   Error (*check_)(const ValueSpec&, const EValue&) noexcept = &detail::check_supported<>;
 };
 
-using ValueSpecs = ListArg<ValueSpec>;
+using ValueSpecs = detail::ListArg<ValueSpec>;
 
 /// A method's description: refers to the module's lists, valid while the module lives; `inputs`
 /// until describe_inputs() changes them.

@@ -10,13 +10,14 @@
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
 
 /// An optional dtype argument, by default the data's. Converts only from ScalarType and is not
 /// default-constructible, so that `{}` in its place means an empty list of strides, never Byte.
 class TypeArg {
  public:
-  template <class T, std::enable_if_t<std::is_same_v<T, ScalarType>, int> = 0>
-  constexpr TypeArg(T type) noexcept : type_(detail::own_type(type)), given_(true) {}
+  template <class T, std::enable_if_t<std::is_same_v<T, tenon::ScalarType>, int> = 0>
+  constexpr TypeArg(T type) noexcept : type_(own_type(type)), given_(true) {}
   /// The type of the data.
   static constexpr TypeArg deduced() noexcept { return TypeArg(Deduced()); }
 
@@ -32,8 +33,6 @@ class TypeArg {
   bool given_ = false;
 };
 
-namespace detail {
-
 /// The default dtype of elements, characters and std::bytes.
 template <class T>
 constexpr own::ScalarType value_type_of() noexcept {
@@ -41,8 +40,6 @@ constexpr own::ScalarType value_type_of() noexcept {
   if (std::is_same_v<T, std::byte>) return own::ScalarType::Byte;
   return scalar_type_of<T>();
 }
-
-}  // namespace detail
 
 /// A pointer to elements that the caller owns.
 ///
@@ -52,10 +49,10 @@ constexpr own::ScalarType value_type_of() noexcept {
 /// write copies the memory. The literal nullptr makes a placeholder.
 class DataPtr {
  public:
-  template <class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
-            std::enable_if_t<std::is_void_v<Element> || detail::is_element_v<Element> ||
-                                 detail::is_char_or_byte_v<Element>,
-                             int> = 0>
+  template <
+      class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
+      std::enable_if_t<
+          std::is_void_v<Element> || is_element_v<Element> || is_char_or_byte_v<Element>, int> = 0>
   constexpr DataPtr(T* pointer TENON_LIFETIMEBOUND) noexcept
       : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
         type_(kType<Element>),
@@ -78,10 +75,10 @@ class DataPtr {
  private:
   template <class T>
   static constexpr bool is_bytes =
-      std::is_void_v<T> || std::is_same_v<T, unsigned char> || detail::is_char_or_byte_v<T>;
+      std::is_void_v<T> || std::is_same_v<T, unsigned char> || is_char_or_byte_v<T>;
   template <class T>
   static constexpr own::ScalarType kType = std::is_void_v<T> ? own::ScalarType::Float
-                                                             : detail::value_type_of<T>();
+                                                             : value_type_of<T>();
 
   void* pointer_ = nullptr;
   own::ScalarType type_ = own::ScalarType::Float;
@@ -89,8 +86,6 @@ class DataPtr {
   bool readonly_ = false;
   bool placeholder_ = false;
 };
-
-namespace detail {
 
 // begin() and end() as range-based for finds them: members, else free functions. Ranges may be
 // non-const.
@@ -179,8 +174,6 @@ struct ValuesNeedOneType {
   ValuesNeedOneType(T);
 };
 
-}  // namespace detail
-
 /// Elements for a creator: a brace list, or any range of elements, char or std::byte (a std::string
 /// too).
 ///
@@ -195,25 +188,22 @@ class Values {
  public:
   Values() noexcept = default;
   Values& operator=(Values&&) = delete;
-  template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
+  template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
   Values(std::initializer_list<T> list TENON_LIFETIMEBOUND) noexcept
-      : data_(list.begin()),
-        count_(list.size()),
-        type_(detail::scalar_type_of<T>()),
-        checked_(true) {}
+      : data_(list.begin()), count_(list.size()), type_(scalar_type_of<T>()), checked_(true) {}
   template <class SizesThenOneList>
   Values(std::initializer_list<std::initializer_list<SizesThenOneList>>)
       TENON_MISTAKE("nested lists need sizes and one list: make_tensor_ptr({2, 2}, {1, 2, 3, 4})");
-  Values(std::initializer_list<detail::ValuesNeedOneType>)  // NAN and INFINITY are float
+  Values(std::initializer_list<ValuesNeedOneType>)  // NAN and INFINITY are float
       TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}; NAN is a float");
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
-            std::enable_if_t<detail::is_container_v<std::remove_reference_t<C>> &&
+            std::enable_if_t<is_container_v<std::remove_reference_t<C>> &&
                                  !std::is_same_v<Container, Values>,
                              int> = 0>
   Values(C&& container TENON_LIFETIMEBOUND) noexcept
-      : type_(detail::value_type_of<detail::RangeElementOf<C>>()),
-        bytes_(detail::is_byte_container_v<std::remove_reference_t<C>>),
+      : type_(value_type_of<RangeElementOf<C>>()),
+        bytes_(is_byte_container_v<std::remove_reference_t<C>>),
         container_(const_cast<Container*>(std::addressof(container))),
         take_([](Values& self, void* source) {
           self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(source)));
@@ -248,7 +238,7 @@ class Values {
   template <class C>
   void take_from(C&& container) {
     using Container = std::remove_cv_t<std::remove_reference_t<C>>;
-    if constexpr (std::is_void_v<typename detail::ContiguousElement<Container>::type>) {
+    if constexpr (std::is_void_v<typename ContiguousElement<Container>::type>) {
       gather(container);
     } else {
       data_ = container.data();
@@ -257,8 +247,7 @@ class Values {
         gather(container);
         return;
       }
-      if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> &&
-                    detail::owns_elements_v<Container> &&
+      if constexpr (!std::is_reference_v<C> && !std::is_const_v<C> && owns_elements_v<Container> &&
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
@@ -292,12 +281,12 @@ class Values {
   /// matrix's rows may have gaps, so all addresses are compared, unless the type guarantees it.
   template <class C>
   bool is_row([[maybe_unused]] C& container) const noexcept {
-    namespace access = detail::range_access;
+    namespace access = range_access;
     using T = std::remove_pointer_t<decltype(container.data())>;
     if constexpr (!std::is_lvalue_reference_v<decltype(*access::first(container))> ||
-                  !std::is_same_v<std::remove_cv_t<T>, detail::RangeElementOf<C>>) {
+                  !std::is_same_v<std::remove_cv_t<T>, RangeElementOf<C>>) {
       return false;
-    } else if constexpr (detail::is_contiguous_v<std::remove_cv_t<C>>) {
+    } else if constexpr (is_contiguous_v<std::remove_cv_t<C>>) {
       return count_ == 0 || std::addressof(*access::first(container)) == container.data();
     } else {
       const T* expected = container.data();
@@ -310,9 +299,9 @@ class Values {
 
   template <class C>
   void gather(C& range) {
-    namespace access = detail::range_access;
-    using T = detail::RangeElementOf<C>;
-    constexpr bool kIsCounted = detail::IsMultiPass<decltype(access::first(range))>::value;
+    namespace access = range_access;
+    using T = RangeElementOf<C>;
+    constexpr bool kIsCounted = IsMultiPass<decltype(access::first(range))>::value;
     count_ = 0;
     size_t room = 0;
     if constexpr (kIsCounted) {
@@ -333,7 +322,7 @@ class Values {
   bool make_room(size_t room) noexcept {
     // A computed range may have more elements than memory can hold.
     const bool fits = room < PTRDIFF_MAX / sizeof(T);
-    void* const buffer = fits ? detail::heap_allocate(room * sizeof(T) + 1) : nullptr;
+    void* const buffer = fits ? heap_allocate(room * sizeof(T) + 1) : nullptr;
     if (buffer == nullptr) {
       count_ = room;
       error_ = Error::OutOfMemory;
@@ -357,4 +346,5 @@ class Values {
   Deleter deleter_;
 };
 
+}  // namespace detail
 TENON_END_NAMESPACE

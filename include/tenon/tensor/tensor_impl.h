@@ -155,9 +155,9 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
              const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
-    detail::raise_if("TensorImpl",
-                     make_layout(shape, list(dim_order, shape.size()), list(strides, shape.size()),
-                                 elementSize(type), fields_.layout));
+    detail::raise_if("TensorImpl", detail::make_layout(shape, list(dim_order, shape.size()),
+                                                       list(strides, shape.size()),
+                                                       elementSize(type), fields_.layout));
     fields_.finalize(dynamism);
   }
   /// A read-only tensor, for example over constants in flash. A template, so that nullptr is not

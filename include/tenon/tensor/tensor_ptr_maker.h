@@ -25,7 +25,7 @@ class TensorPtrMaker {
 
   /// The dtype; by default that of the pointer.
   TensorPtrMaker&& type(ScalarType type) {
-    opts_.take(TypeArg(type));
+    opts_.take(detail::TypeArg(type));
     return std::move(*this);
   }
   /// In elements; any values. By default dense.
@@ -102,7 +102,7 @@ class TensorPtrMaker {
  private:
   friend struct detail::ForBlob;
 
-  TensorPtrMaker(const DataPtr& data, Dims&& sizes, const TypeArg& type) noexcept
+  TensorPtrMaker(const detail::DataPtr& data, Dims&& sizes, const detail::TypeArg& type) noexcept
       : data_(data), opts_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
 
   /// Takes the deleter and the owners. The deleter runs first, since an owner may hold what it
@@ -135,7 +135,7 @@ class TensorPtrMaker {
                                                                     tensor);
   }
 
-  DataPtr data_;
+  detail::DataPtr data_;
   detail::CreateOptions opts_;
   Dims sizes_;
   Dims strides_;

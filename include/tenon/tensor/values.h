@@ -354,7 +354,7 @@ std::vector<T> to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) {
   constexpr bool is_bool = std::is_same_v<T, bool>;
   constexpr auto kType = detail::scalar_type_of<T>();
   detail::HeldLocation from;
-  Layout dense;
+  detail::Layout dense;
   detail::raise_if("to_vector", detail::find_values(t, kType, from, dense));
   std::vector<std::conditional_t<is_bool, unsigned char, T>> out(static_cast<size_t>(dense.numel));
   detail::MemoryLocation to;

@@ -10,6 +10,8 @@
 #include <tenon/tenon.h>
 
 using namespace tenon;
+using tenon::detail::NameList;
+using tenon::detail::Text;
 
 int64_t sum;
 Tensor make();

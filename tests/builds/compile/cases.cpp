@@ -120,15 +120,15 @@ BAD(auto tensor = tenon::zeros({2.5, 3.0});)
 // `{}` is a list; it does not mean the dtype whose number is 0.
 // type_from_braces: could not convert.*TypeArg|no matching constructor.*TypeArg
 #if defined(type_from_braces)
-GOOD(tenon::TypeArg type = tenon::ScalarType::Byte;)
-BAD(tenon::TypeArg type = {};)
+GOOD(tenon::detail::TypeArg type = tenon::ScalarType::Byte;)
+BAD(tenon::detail::TypeArg type = {};)
 #endif
 
 // A dtype is named, not numbered.
 // type_from_number: conversion from 'int' to .*TypeArg
 #if defined(type_from_number)
-GOOD(tenon::TypeArg type = tenon::ScalarType::Float;)
-BAD(tenon::TypeArg type = 6;)
+GOOD(tenon::detail::TypeArg type = tenon::ScalarType::Float;)
+BAD(tenon::detail::TypeArg type = 6;)
 #endif
 
 // TENON_CHECK is one statement and steals no else.
@@ -434,7 +434,8 @@ BAD(int64_t n = sum({0, 2});)
 #if defined(named_values)
 tenon::TensorPtr f() {
   GOOD(return tenon::make_tensor_ptr({1.0f, 2.0f});)
-  BAD(tenon::Values values = {1.0f, 2.0f}; return tenon::make_tensor_ptr(std::move(values));)
+  BAD(tenon::detail::Values values = {1.0f, 2.0f};
+      return tenon::make_tensor_ptr(std::move(values));)
 }
 #endif
 

@@ -8,6 +8,10 @@
 namespace make_failure_test {
 
 using namespace tenon;
+using tenon::detail::Layout;
+using tenon::detail::make_layout;
+using tenon::detail::NameList;
+using tenon::detail::Values;
 using namespace tests;
 
 TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and scalars") {

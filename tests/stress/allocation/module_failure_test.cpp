@@ -6,6 +6,9 @@
 namespace module_failure_test {
 
 using namespace tenon;
+using tenon::detail::ListArg;
+using tenon::detail::NameList;
+using tenon::detail::Text;
 using namespace tests;
 
 namespace {

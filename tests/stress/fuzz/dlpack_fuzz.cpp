@@ -19,6 +19,7 @@
 using namespace tenon;
 using fuzz::Bytes;
 using fuzz::Numbers;
+using tenon::detail::Optional;
 
 namespace {
 

@@ -267,7 +267,8 @@ inline void from_dlpack_step(Program& p) {
   if (source.managed == nullptr && source.legacy == nullptr) return;
   const TensorShapeDynamism dynamism = p.any_dynamism();
   const bool copies = p.in.choose(4) == 0;
-  const tenon::Optional<bool> copy = copies ? tenon::Optional<bool>(true) : tenon::none;
+  const tenon::detail::Optional<bool> copy =
+      copies ? tenon::detail::Optional<bool>(true) : tenon::none;
   const Export lent = std::exchange(source, Export());  // taken, also on failure
   Error expected = Error::Ok;
   Backend* owner = nullptr;

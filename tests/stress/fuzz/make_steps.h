@@ -93,7 +93,7 @@ void make_values(Program& p) {
   }
   if (moves && impl->owner == nullptr && type == from) impl->ownership = Ownership::Adopted;
   auto made = with_backend(given, [&](auto&... backend) {
-    const tenon::TypeArg asked(type);
+    const tenon::detail::TypeArg asked(type);
     if (has_type) {
       return moves ? tenon::try_make_tensor_ptr(sizes, std::move(values), order, strides, asked,
                                                 dynamism, backend...)
@@ -349,7 +349,7 @@ inline void make_over(Program& p) {
   impl->readonly = p.in.choose(4) == 0;
   impl->ownership = which < 2 ? Ownership::Borrowed : Ownership::Adopted;
   void* const start = bytes.data() + impl->shape.start;
-  const tenon::DataPtr data(start, impl->readonly);
+  const tenon::detail::DataPtr data(start, impl->readonly);
   if (which >= 2) {
     p.releases.emplace_back();
     impl->duty = std::make_shared<Duty>(p.releases.back());

@@ -67,17 +67,14 @@ NOT_FAILING = {
         EValue::tryToTensor EValue::tryToTensorList Exception::error ExprBackend::device
         ExprBackend::is_opaque ExprBackend::name ExprBackend::synchronize Expression::numel
         Expression::value HostMemoryBackend::device HostMemoryBackend::is_opaque
-        HostMemoryBackend::synchronize Layout::check Layout::dim_order
-        Layout::is_contiguous Layout::is_dense Layout::may_overlap Layout::rank
-        Layout::required_span_size Layout::sizes Layout::strides ListArg::begin ListArg::data ListArg::end
-        ListArg::is_given ListArg::operator[] ListArg::size NameList::empty NameList::error
-        NameList::operator[] NameList::size Outputs::is_set Outputs::size Outputs::target
+        HostMemoryBackend::synchronize
+        Outputs::is_set Outputs::size Outputs::target
         Outputs::values PmrBackend::name PmrBackend::resource PoolBackend::cached_bytes
         PoolBackend::metadata_backend PoolBackend::name PoolBackend::statistics
         Deleter::operator_bool Result::error Result::operator_Error Result::ok
         Result::operator_bool
-        Result::operator_UseValueOrCheckOk Text::operator!= Text::operator==
-        Text::operator_std::string_view ViewWithLists::operator_TensorView Tensor::as_view as_view
+        Result::operator_UseValueOrCheckOk
+        ViewWithLists::operator_TensorView Tensor::as_view as_view
         Result::operator*
         Result::operator-> Result::value Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
@@ -89,27 +86,26 @@ NOT_FAILING = {
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::data TensorAccessor::operator() TensorAccessor::operator[]
         TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
-         TensorArg::defined TensorArg::tensor TensorArgs::for_each
-         TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
-         TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
-         TensorMetadata::device_type TensorMetadata::dim TensorMetadata::dim_order
-         TensorMetadata::dtype
+        TensorArg::defined TensorArg::tensor TensorArgs::for_each
+        TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
+        TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
+        TensorMetadata::device_type TensorMetadata::dim TensorMetadata::dim_order
+        TensorMetadata::dtype
         TensorMetadata::element_size TensorMetadata::is_contiguous TensorMetadata::is_readonly
         TensorMetadata::nbytes TensorMetadata::numel TensorMetadata::ownership
         TensorMetadata::scalar_type TensorMetadata::shape_dynamism TensorMetadata::size
-        TensorMetadata::sizes TensorMetadata::stride TensorMetadata::strides Text::c_str
-        Text::empty Text::size TrackingBackend::dropped_events TrackingBackend::live_bytes
+        TensorMetadata::sizes TensorMetadata::stride TensorMetadata::strides
+        TrackingBackend::dropped_events TrackingBackend::live_bytes
         TrackingBackend::live_count TrackingBackend::name TrackingBackend::peak_bytes
         TrackingBackend::refused_count TrackingBackend::total_bytes TrackingBackend::total_count
-        TrackingBackend::untracked_count ValueSpec::name Values::count Values::data Values::error
-        Values::is_adoptable Values::is_bytes Values::is_checked Values::deleter Values::type
+        TrackingBackend::untracked_count ValueSpec::name
         WrapperBackend::as_device WrapperBackend::base WrapperBackend::device
         WrapperBackend::inner WrapperBackend::is_opaque WrapperBackend::metadata_backend
         as_mdspan backend_for can_assign check_dlpack const_data_ptr data default_backend
         default_generator device is_aligned is_python_tensor is_readonly item
         last_error_message mutable_data_ptr ownership shape_dynamism""",
     "computes with numbers and lists that it is given": """
-        Layout::resize_in_place compute_offset_range compute_nbytes compute_numel
+        compute_offset_range compute_nbytes compute_numel
         dim_order_from_strides is_contiguous is_dense may_overlap strided_copy""",
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
@@ -119,21 +115,20 @@ NOT_FAILING = {
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
         TensorAccessor::TensorAccessor TensorArg::TensorArg TensorArgs::TensorArgs
-         Tensor::set_data TensorImpl::set_data TrackingBackend::init
-         TrackingScope::~TrackingScope Values::Values manual_seed register_backend
-         set_data set_error set_failure_handler unregister_backend""",
+        Tensor::set_data TensorImpl::set_data TrackingBackend::init
+        TrackingScope::~TrackingScope manual_seed register_backend
+        set_data set_error set_failure_handler unregister_backend""",
     "releases": """
         ArenaBackend::~ArenaBackend Backend::~Backend CpuBackend::deallocate
         DLPackDeleter::operator() Deleter::operator= Deleter::reset Deleter::~Deleter
-        EValue::~EValue ExprBackend::deallocate Layout::~Layout PmrBackend::deallocate PoolBackend::trim
+        EValue::~EValue ExprBackend::deallocate PmrBackend::deallocate PoolBackend::trim
         PoolBackend::~PoolBackend Result::~Result TensorImpl::~TensorImpl
         std::default_delete::default_delete std::default_delete::operator()
         MetaBackend::deallocate WrapperBackend::deallocate""",
     "writes to memory that it is given": """
         ArenaBackend::ArenaBackend ArenaBackend::allocate ArenaBackend::deallocate
         ArenaBackend::reset Device::append EValue::append HostMemoryBackend::copy_from_host
-        HostMemoryBackend::copy_to_host HostMemoryBackend::copy_within Scalar::store_exact
-        Text::append""",
+        HostMemoryBackend::copy_to_host HostMemoryBackend::copy_within Scalar::store_exact""",
     "only says that it does nothing of the kind": """
         Backend::constant Backend::copy Backend::eye Backend::from_binary Backend::init
         Backend::inspect Backend::iota Backend::on_made Backend::random_integers

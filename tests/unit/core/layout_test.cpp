@@ -7,6 +7,8 @@
 namespace layout_test {
 
 using namespace tenon;
+using tenon::detail::Layout;
+using tenon::detail::make_layout;
 using namespace tests;
 
 namespace {

@@ -7,6 +7,7 @@
 namespace optional_test {
 
 using namespace tenon;
+using tenon::detail::Optional;
 
 TEST_CASE("OptionalIndex: none has no value, any integer is one, 0 and negative ones too") {
   constexpr OptionalIndex index = none;

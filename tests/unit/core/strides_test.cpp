@@ -9,6 +9,8 @@
 namespace strides_test {
 
 using namespace tenon;
+using tenon::detail::Layout;
+using tenon::detail::make_layout;
 using namespace tests;
 
 namespace {

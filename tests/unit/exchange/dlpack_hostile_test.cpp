@@ -10,6 +10,7 @@
 namespace dlpack_hostile_test {
 
 using namespace tenon;
+using tenon::detail::Optional;
 using namespace tests;
 
 namespace {

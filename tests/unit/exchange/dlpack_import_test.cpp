@@ -18,6 +18,7 @@
 namespace dlpack_import_test {
 
 using namespace tenon;
+using tenon::detail::Optional;
 using namespace tests;
 
 namespace {

@@ -11,8 +11,11 @@
 namespace lists_test {
 
 using namespace tenon;
+using tenon::detail::ListArg;
 using tenon::detail::metadata_backend_for;
+using tenon::detail::NameList;
 using tenon::detail::StoredArray;
+using tenon::detail::Text;
 
 namespace {
 

@@ -17,6 +17,9 @@
 namespace data_test {
 
 using namespace tenon;
+using tenon::detail::DataPtr;
+using tenon::detail::TypeArg;
+using tenon::detail::Values;
 using namespace tests;
 
 // `{}` is never a type, and no number is one.

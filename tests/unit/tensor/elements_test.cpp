@@ -8,6 +8,7 @@
 namespace elements_test {
 
 using namespace tenon;
+using tenon::detail::make_layout;
 using tenon::detail::TensorFields;
 
 TEST_CASE("elements: errors name the function that was called") {

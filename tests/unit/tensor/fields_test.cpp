@@ -6,6 +6,7 @@
 namespace fields_test {
 
 using namespace tenon;
+using tenon::detail::make_layout;
 
 TEST_CASE("fields: the capacity is what lies from element 0 upward, at most one place an element") {
   const struct {

@@ -8,6 +8,7 @@
 namespace view_shape_test {
 
 using namespace tenon;
+using tenon::detail::make_layout;
 using tenon::detail::ViewShape;
 using namespace tests;
 

@@ -329,7 +329,7 @@ inline constexpr detail::FromObject<Result<TensorPtr>> try_from_capsule{"try_fro
 /// from_capsule() in the form of CPython's functions: null, with Python's error set, when it fails:
 /// ValueError for a capsule that was consumed before, else the exception of set_python_error().
 inline TensorPtr from_capsule_or_set_error(
-    PyObject* capsule, Optional<bool> copy = none, Optional<Device> device = none,
+    PyObject* capsule, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
   return detail::finish_with_python_error(
       detail::import_capsule(capsule, {detail::kForPython, copy, device, dynamism}));

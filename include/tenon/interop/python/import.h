@@ -311,7 +311,7 @@ inline constexpr detail::FromObject<Result<TensorPtr>> try_from_python{"try_from
 /// the exception that Python raised, such as an interrupt, ImportError in a sub-interpreter, else
 /// the exception of set_python_error().
 inline TensorPtr from_python_or_set_error(
-    PyObject* object, Optional<bool> copy = none, Optional<Device> device = none,
+    PyObject* object, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
   return detail::finish_with_python_error(
       detail::import_python(object, {detail::kForPython, copy, device, dynamism}));

@@ -111,7 +111,7 @@ class AotiModel {
   /// are those that the model reads it by, or where nothing tells these; InvalidState for a
   /// placeholder and for an empty handle; OutOfMemory.
   /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
-  [[nodiscard]] Error set_constants(ListArg<AotiConstant> values) noexcept {
+  [[nodiscard]] Error set_constants(detail::ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {
                                     TENON_TRY(check_loaded());
                                     return set_all(values);
@@ -130,7 +130,7 @@ class AotiModel {
     bool is_written = false;  // by the model
 
     void describe(const Tensor& value) noexcept {
-      const Layout& layout = detail::fields(TensorArg(value)).layout;
+      const detail::Layout& layout = detail::fields(TensorArg(value)).layout;
       spec.tensor.sizes = layout.sizes();
       strides = layout.strides();
       spec.is_described = has_value = true;
@@ -232,7 +232,7 @@ class AotiModel {
       for (size_t i = 0; i < count; ++i) {
         const char* name = nullptr;
         TENON_TRY(library.get(name, name_one, i));
-        specs.emplace_back(Text(std::string_view(name)), ValueKind::Tensor);
+        specs.emplace_back(detail::Text(std::string_view(name)), ValueKind::Tensor);
       }
       return Error::Ok;
     };
@@ -294,7 +294,7 @@ class AotiModel {
       TENON_TRY(library.get(constant.nbytes, f.constant_nbytes, i));
       constant.name = name;
       constant.is_written = detail::is_source_tensor_written(source, constant.name);
-      constant.spec = ValueSpec(Text(std::string_view(original)), ValueKind::Tensor);
+      constant.spec = ValueSpec(detail::Text(std::string_view(original)), ValueKind::Tensor);
       constant.spec.tensor.type = detail::type_of_torch_number(type);
       constant.spec.is_described =
           detail::read_source_constant(source, i, constant.spec.tensor.sizes, constant.strides);
@@ -336,7 +336,7 @@ class AotiModel {
     }
     return Error::Ok;
   }
-  Error set_all(const ListArg<AotiConstant>& values) {
+  Error set_all(const detail::ListArg<AotiConstant>& values) {
     std::vector<Constant*> targets;
     std::vector<std::string> names;
     std::vector<Tensor> tensors;

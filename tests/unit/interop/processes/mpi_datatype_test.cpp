@@ -9,6 +9,8 @@ namespace mpi_datatype_test {
 using namespace tenon;
 using detail::MpiElements;
 using mpi::Op;
+using tenon::detail::Layout;
+using tenon::detail::make_layout;
 using tests::Longs;
 
 namespace {

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace tenon;
+using tenon::detail::Optional;
 
 std::atomic<long> live_memories{0};
 std::atomic<long> deleter_calls{0};
