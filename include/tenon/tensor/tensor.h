@@ -9,6 +9,7 @@
 #else
 
 #include <cstddef>
+#include <iosfwd>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -221,6 +222,14 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept
 
 /// How programs hold a tensor that they own. Never null when a creator returned it.
 using TensorPtr = std::unique_ptr<Tensor>;
+
+/// <tenon/ostream.h> prints the tensor. C++20's operator for any unique_ptr, less specialised than
+/// this one, would print the address. For wide streams too.
+template <class Char,
+          class NeedsTenonOstreamHeader>  // the stream's traits, named for GCC's message
+std::basic_ostream<Char, NeedsTenonOstreamHeader>& operator<<(
+    std::basic_ostream<Char, NeedsTenonOstreamHeader>&, const TensorPtr&)
+    TENON_MISTAKE("include <tenon/ostream.h>, or print to_string(tensor)");
 
 static_assert(sizeof(Tensor) == 2 * sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<Tensor>);
