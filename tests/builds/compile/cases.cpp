@@ -531,6 +531,37 @@ BAD(tenon::TensorPtr tensor = tenon::try_zeros({3});)
 void f(tenon::TensorPtr& t) { std::cout << *t; }
 #endif
 
+// From C++20 on the standard's operator for any unique_ptr would print the address.
+// print_tensor_ptr: NeedsTenonOstreamHeader|include <tenon/ostream.h>, or print to_string
+#if defined(print_tensor_ptr)
+#include <iostream>
+#if defined(CONTROL)
+#include <tenon/ostream.h>
+#endif
+void f(tenon::TensorPtr& t) { std::cout << t; }
+#endif
+
+// To a wide stream too, for which <tenon/ostream.h> has no operator.
+// print_wide: NeedsTenonOstreamHeader|include <tenon/ostream.h>, or print to_string
+#if defined(print_wide)
+#include <iostream>
+void f(tenon::TensorPtr& t) {
+  GOOD(std::wcout << tenon::to_string(t).c_str();)
+  BAD(std::wcout << t;)
+}
+#endif
+
+// A Result is read first.
+// print_result: UseValueOrCheckOk|a Result is not a value|no match for
+#if defined(print_result)
+#include <tenon/ostream.h>
+#include <iostream>
+void f() {
+  GOOD(std::cout << tenon::try_zeros({3}).value();)
+  BAD(std::cout << tenon::try_zeros({3});)
+}
+#endif
+
 // For what describes a tensor too.
 // print_sizes: NeedsTenonOstreamHeader|include <tenon/ostream.h>, or print to_string
 #if defined(print_sizes)

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: MIT
-# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DHEADERS=<file> [-DCASE=<name>] -P run.cmake
-# Without a case it precompiles the headers.
+# cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DHEADERS=<file> [-DCASE=<name> [-DSTANDARD=20]]
+#   -P run.cmake
+# Without a case it precompiles the headers, for C++17.
 
 separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
 set(ENV{LC_ALL} C) # the words are English
-set(compile "${CXX}" ${flags} -std=c++17 -Wall -Wextra -Werror -Wno-unused -Wunused-result "-I${INCLUDE_DIR}")
+if(NOT STANDARD)
+  set(STANDARD 17)
+endif()
+set(compile "${CXX}" ${flags} "-std=c++${STANDARD}" -Wall -Wextra -Werror -Wno-unused -Wunused-result "-I${INCLUDE_DIR}")
 if(NOT CASE)
   execute_process(COMMAND ${compile} -x c++-header "${HEADERS}" -o "${HEADERS}.gch" COMMAND_ERROR_IS_FATAL ANY)
   return()
 endif()
-list(APPEND compile -fsyntax-only -Winvalid-pch -include "${HEADERS}" "-D${CASE}")
+list(APPEND compile -fsyntax-only -include "${HEADERS}" "-D${CASE}")
+if(STANDARD EQUAL 17)
+  list(APPEND compile -Winvalid-pch)
+endif()
 
 set(file "${CMAKE_CURRENT_LIST_DIR}/cases.cpp")
 file(STRINGS "${file}" expected REGEX "^// ${CASE}: ." LIMIT_COUNT 1)
