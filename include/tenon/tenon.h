@@ -28,6 +28,7 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/cat.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/contiguous.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/data.h"

@@ -16,6 +16,7 @@
 #include "tenon/tensor/access.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/contiguous.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/resize.h"

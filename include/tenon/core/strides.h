@@ -265,6 +265,59 @@ inline Error check_nbytes(const OffsetRange& offsets, size_t element_size) noexc
   return compute_nbytes(offsets.max + 1, element_size, nbytes);
 }
 
+/// `dim` as an index; negative counts from the end. `kind` names what has `rank` dimensions.
+TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
+                                     const char* kind = "tensor") noexcept {
+  const auto n = static_cast<int64_t>(rank);
+  if (dim < -n || dim >= n) {
+    return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", kind, " of ",
+                rank, " dimensions");
+  }
+  d = static_cast<size_t>(dim < 0 ? dim + n : dim);
+  return Error::Ok;
+}
+
+/// wrap_dim(), with rank 0 taken as rank 1, as in ATen.
+TENON_TEMPLATE_INLINE Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
+  const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
+  return wrap_dim(dim, is_scalar ? 1 : rank, d);
+}
+
+/// Replaces a -1 in `sizes` by the size for `numel` elements in total.
+/// Errors: InvalidArgument if no size or several fit, or the element count differs.
+TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
+  int64_t* inferred = nullptr;
+  bool is_unclear = false;
+  for (int64_t& size : sizes) {
+    if (size != -1) continue;
+    is_unclear = inferred != nullptr;
+    inferred = &size;
+  }
+  ptrdiff_t count = 0;
+  if (inferred == nullptr) {
+    TENON_TRY(compute_numel(sizes, element_size, count));
+    if (count != numel) {
+      return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
+                  " elements, the tensor has ", numel);
+    }
+    return Error::Ok;
+  }
+  if (is_unclear) {
+    return fail(Error::InvalidArgument, "sizes ", sizes,
+                " have more than one dimension to be inferred");
+  }
+  *inferred = 1;
+  TENON_TRY(compute_numel(sizes, element_size, count));
+  if (count == 0 || numel % count != 0) {
+    *inferred = -1;
+    return fail(Error::InvalidArgument, count == 0 && numel == 0 ? "any size" : "no size",
+                " for the -1 in sizes ", sizes, " makes them hold the ", numel,
+                " elements of the tensor");
+  }
+  *inferred = numel / count;
+  return Error::Ok;
+}
+
 }  // namespace detail
 
 TENON_END_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies that own their memory: clone_tensor_ptr, and from one backend to another; moving to a
+// Copies that own their memory: clone, clone_tensor_ptr, and from one backend to another; moving to a
 // backend, and letting memory go.
 #pragma once
 
@@ -62,6 +62,13 @@ TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& fr
 /// The options of a clone in a backend's memory, or on the heap for host memory.
 inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
+}
+
+/// The backend that is registered for a device; the host's heap for the CPU.
+TENON_TEMPLATE_INLINE Error find_backend_of(Device device, Backend*& backend) noexcept {
+  backend = device.is_cpu() ? &host_backend() : find_backend(device);
+  return backend != nullptr ? Error::Ok
+                            : fail(Error::NotFound, "no backend is registered for ", device);
 }
 
 /// The functions for clones to another type. Null in other clones, which do not link them.
@@ -164,6 +171,17 @@ inline constexpr detail::CloneTensor<TensorPtr> clone_tensor_ptr{"clone_tensor_p
 inline constexpr detail::CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{
     "try_clone_tensor_ptr"};
 
+/// clone_tensor_ptr() by ATen's name. A function, which is found by its argument: Linux has a
+/// clone() too.
+template <class... Options, detail::IfOptions<Options...> = 0>
+TensorPtr clone(ConstTensorArg source, Options&&... options) {
+  return detail::CloneTensor<TensorPtr>{"clone"}(source, options...);
+}
+template <class... Options, detail::IfOptions<Options...> = 0>
+Result<TensorPtr> try_clone(ConstTensorArg source, Options&&... options) {
+  return detail::CloneTensor<Result<TensorPtr>>{"try_clone"}(source, options...);
+}
+
 /// The outcome of backend_deallocate().
 enum class Deallocation : uint8_t {
   Ok,                  ///< the memory is released
@@ -191,11 +209,7 @@ TENON_TEMPLATE_INLINE Error find_memory_backend(const TensorArg& tensor,
     backend = &host_backend();
     return Error::Ok;
   }
-  backend = find_backend(t.device);
-  if (backend == nullptr) {
-    return fail(Error::NotFound, "no backend is registered for ", t.device);
-  }
-  return Error::Ok;
+  return find_backend_of(t.device, backend);
 }
 
 /// Whether a tensor lives in `backend`'s memory.
@@ -246,11 +260,9 @@ struct CloneTensorTo {
   /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
   /// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
   Out operator()(ConstTensorArg source, Device target) const {
-    Backend* const backend = target.is_cpu() ? &host_backend() : find_backend(target);
-    if (backend == nullptr) {
-      return return_to_user<Out>(function,
-                                 fail(Error::NotFound, "no backend is registered for ", target));
-    }
+    Backend* backend = nullptr;
+    const Error error = find_backend_of(target, backend);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
     return clone<Out>(function, source, options_in(*backend));
   }
 };

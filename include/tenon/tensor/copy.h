@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// copy_, fill_, zero_, contiguous, to, and plan_copy, which tells how copy_ would copy.
+// copy_, fill_, zero_, and plan_copy, which tells how copy_ would copy.
 #pragma once
 
 #include <string>
@@ -269,46 +269,6 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
   return fill_constant(fields(tensor), out, kZeroElement);
 }
 
-/// Makes a row-major copy by the source's backend, whose code may drop the handle or change the
-/// tensor.
-TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const CreateOptions& opts,
-                                            NewTensor& new_tensor) noexcept {
-  HeldLocation from;
-  TENON_TRY(find_location(fields(source), "the source tensor", from));
-  TENON_TRY(from.keep(source));
-  TENON_TRY(make_owned_row_major(from.lists.sizes, opts, false, new_tensor));
-  return copy(locate_new(fields(new_tensor)), from);
-}
-
-template <class Out>
-Out contiguous(const char* function, const TensorArg& tensor) {
-  if (check_defined(tensor, "the tensor") == Error::Ok && fields(tensor).layout.is_contiguous()) {
-    return tensor.tensor();
-  }
-  const Tensor handle = tensor.defined() ? tensor.tensor() : Tensor();  // the caller's may go
-  const TensorArg source(handle);
-  CreateOptions opts(ScalarType::Undefined);
-  NewTensor new_tensor;
-  bool is_placeholder = false;
-  Error error = complete_like(source, opts, is_placeholder);
-  if (error == Error::Ok) {
-    opts.dynamism = fields(source).dynamism;
-    error = is_placeholder ? make_placeholder(fields(source), opts, new_tensor)
-                           : make_contiguous(source, opts, new_tensor);
-  }
-  return return_to_user<Out>(function, error, new_tensor, opts.backend);
-}
-
-template <class Out>
-Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMode mode) {
-  if (check_defined(tensor, "the tensor") == Error::Ok &&
-      fields(tensor).type == type.value_or(ScalarType::Undefined)) {
-    return tensor.tensor();
-  }
-  return clone<Out>(function, tensor, create_options_of(ScalarType::Undefined, type), mode,
-                    {&cast_elements<>, &check_cast<>});
-}
-
 }  // namespace detail
 
 /// Copies the elements of `src` to `dst`, both with any strides. Broadcasts `src` to the sizes of
@@ -380,34 +340,6 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error zero_(TensorArg tensor) noexcept {
   return detail::add_context_if("zero_", detail::zero(tensor));
-}
-
-/// The tensor itself if it is contiguous, else a row-major copy that owns its memory, in the same
-/// backend; on cpu for pinned and managed memory without a backend. The try_ form returns a Result.
-/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
-/// reach), OutOfMemory.
-/// Source: at::Tensor::contiguous.
-template <class = void>
-Tensor contiguous(ConstTensorArg tensor) {
-  return detail::contiguous<Tensor>("contiguous", tensor);
-}
-template <class = void>
-Result<Tensor> try_contiguous(ConstTensorArg tensor) {
-  return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
-}
-
-/// The tensor itself if it has the type, else a converted copy that owns its memory, with strides
-/// as clone_tensor_ptr()'s. The try_ form returns a Result.
-/// Errors: as clone_tensor_ptr(), but the copy of pinned or managed memory without a backend is on
-/// cpu.
-/// Source: at::Tensor::to; CastMode is tenon's.
-template <class = void>
-Tensor to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  return detail::to_type<Tensor>("to", tensor, type, mode);
-}
-template <class = void>
-Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
 /// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".

@@ -168,27 +168,33 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 /// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
 /// doubling.
-/// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow; at::Tensor::resize_.
+/// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow, and resize_tensor;
+/// at::Tensor::resize_.
 template <class = void>
-[[nodiscard]] Error resize_tensor(Tensor& tensor, const Dims& sizes) noexcept {
+[[nodiscard]] Error resize_tensor(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor", detail::resize_to(tensor, sizes));
 }
 template <class = void>
-[[nodiscard]] Error resize_tensor_ptr(const TensorPtr& tensor, const Dims& sizes) noexcept {
+[[nodiscard]] Error resize_tensor_ptr(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
 }
 
 /// Reserves `nbytes` bytes for elements, so that later resizes within them move no memory. Keeps
-/// the sizes; never shrinks.
+/// the sizes; never shrinks. reserve_tensor() and reserve_tensor_ptr() are aliases, by the names
+/// that resize has.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.
 template <class = void>
-[[nodiscard]] Error reserve_tensor(Tensor& tensor, size_t nbytes) noexcept {
+[[nodiscard]] Error reserve_nbytes(TensorArg tensor, size_t nbytes) noexcept {
+  return detail::add_context_if("reserve_nbytes", detail::reserve(tensor, nbytes));
+}
+template <class = void>
+[[nodiscard]] Error reserve_tensor(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
 template <class = void>
-[[nodiscard]] Error reserve_tensor_ptr(const TensorPtr& tensor, size_t nbytes) noexcept {
+[[nodiscard]] Error reserve_tensor_ptr(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));
 }
 

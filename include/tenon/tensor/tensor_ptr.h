@@ -12,6 +12,25 @@
 
 TENON_BEGIN_NAMESPACE
 
+namespace detail {
+
+/// Returns another handle to a tensor's impl, unless there is an error. `inline`: GCC calls
+/// templates else, make_tensor_ptr(t) takes 222 instructions so, 250 else.
+template <class Out>
+inline Out share(const char* function, Error error, const ConstTensorArg& tensor) {
+  typename IsResult<Out>::Value handle;
+  if (error == Error::Ok) {
+    error = make_handle(Tensor(tensor.tensor()), handle, metadata_backend_like(tensor));
+  }
+  return return_to_user<Out>(function, error, std::move(handle));
+}
+template <class Out>
+inline Out share(const char* function, const ConstTensorArg& tensor) {
+  return share<Out>(function, check_defined(tensor, "the tensor"), tensor);
+}
+
+}  // namespace detail
+
 namespace detail {  // function objects
 
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
@@ -168,23 +187,23 @@ struct MakeTensor {
   Out operator()(const SizesComeBeforeData&) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data.get())");
 
-  /// A handle to an impl, or to the impl of `tensor`: data and every later resize show in all of
-  /// them.
+  /// A handle to an impl.
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, tenon::TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     const Error error = impl != nullptr ? Error::Ok : fail(Error::InvalidState, "the impl is null");
-    return share(Tensor(std::move(impl)), error);
+    return share<Out>(function, error, Tensor(std::move(impl)));
   }
+  /// ExecuTorch's form of share(tensor).
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
-    const Error error = check_defined(tensor, "the tensor");
-    return share(error == Error::Ok ? *tensor : Tensor(), error);
+    return share<Out>(function, tensor);
   }
 
-  /// A view: new metadata over the memory of `source`, which it keeps alive. Empty lists stand for
-  /// the source's; `storage_offset` is in elements, from the source's element 0. The view has the
-  /// source's dynamism, but cannot grow, and while it lives the source cannot either.
+  /// A view, ExecuTorch's form of view(source) and as_strided(source, …): new metadata over the
+  /// memory of `source`, which it keeps alive. Empty lists stand for the source's; `storage_offset`
+  /// is in elements, from the source's element 0. The view has the source's dynamism, but cannot
+  /// grow, and while it lives the source cannot either.
   /// Errors: OutOfBounds when it would reach beyond the source's elements, InvalidState for an
   /// undefined source.
   template <class S,
@@ -219,14 +238,6 @@ struct MakeTensor {
     return make_of_values(values, sizes == nullptr ? nested.sizes : *sizes, sizes == nullptr,
                           options...);
   }
-  Out share(Tensor shared, Error error) const {
-    typename IsResult<Out>::Value handle;
-    if (error == Error::Ok) {
-      BackendState* const metadata_backend = metadata_backend_like(ConstTensorArg(shared));
-      error = make_handle(std::move(shared), handle, metadata_backend);
-    }
-    return return_to_user<Out>(function, error, std::move(handle));
-  }
 };
 
 }  // namespace detail
@@ -243,6 +254,20 @@ inline constexpr detail::MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_
 inline constexpr detail::MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
     "try_make_tensor_impl_ptr"};
 inline constexpr detail::MakeTensor<Result<Tensor>> try_make_tensor{"try_make_tensor"};
+
+/// Another handle to the tensor's impl: data and every later resize show in all handles. view(t)
+/// shares the data alone.
+///
+/// Ownership: the handles own the impl together. Up to one allocation.
+/// Errors: InvalidState for an undefined tensor.
+template <class = void>
+TensorPtr share(ConstTensorArg t) {
+  return detail::share<TensorPtr>("share", t);
+}
+template <class = void>
+Result<TensorPtr> try_share(ConstTensorArg t) {
+  return detail::share<Result<TensorPtr>>("try_share", t);
+}
 
 namespace detail {  // function objects
 

@@ -62,20 +62,14 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
 
 /// The elements, in the same order, in other sizes; one size may be -1, which is then computed.
 ///
+/// It never copies. Without sizes: all of the tensor, so that only the elements are shared; share()
+/// shares the shape too.
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
-/// size), NotSupported when the elements would have to be copied, because they do not lie evenly.
-/// Source: at::Tensor::view.
+/// size), NotSupported when the elements would have to be copied, because they do not lie evenly:
+/// reshape() copies them.
+/// Source: at::Tensor::view, at::alias.
 TENON_VIEW(view, (ConstTensorArg t, const Dims& sizes), view(sizes))
-/// view(). It never copies.
-/// Source: at::reshape, which copies where it must; here contiguous() does that, visibly.
-TENON_VIEW(reshape, (ConstTensorArg t, const Dims& sizes), view(sizes))
-
-/// The dimensions from start_dim to end_dim, both included, as one. Rank 0 becomes 1.
-///
-/// Errors: InvalidArgument when start_dim comes after end_dim; NotSupported as in view().
-/// Source: at::flatten, which copies where it must.
-TENON_VIEW(flatten, (ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1),
-           flatten(start_dim, end_dim))
+TENON_VIEW(view, (ConstTensorArg t), view())
 
 /// The elements at `index` of a dimension, without that dimension. A negative index counts from the
 /// end.
@@ -84,13 +78,15 @@ TENON_VIEW(flatten, (ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = 
 /// Source: at::select.
 TENON_VIEW(select, (ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
-/// Every step-th element of a dimension, from `start` on and before `end`. Negative ones count from
-/// the end; a range beyond the size is clamped, so INT64_MAX is an end for any size.
+/// Every step-th element of a dimension, from `start` on and before `end`; `none` is the first and
+/// after the last. Negative ones count from the end; a range beyond the size is clamped.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
-TENON_VIEW(slice, (ConstTensorArg t, int64_t dim, int64_t start, int64_t end, int64_t step = 1),
-           slice(dim, start, end, step))
+TENON_VIEW(slice,
+           (ConstTensorArg t, int64_t dim, OptionalIndex start = none, OptionalIndex end = none,
+            int64_t step = 1),
+           slice(dim, start.value_or(0), end.value_or(INT64_MAX), step))
 
 /// `length` elements of a dimension, from `start` on, which counts from the end when negative.
 ///
@@ -99,17 +95,38 @@ TENON_VIEW(slice, (ConstTensorArg t, int64_t dim, int64_t start, int64_t end, in
 TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
-/// Two dimensions exchanged. As in ATen, rank 0 passes for rank 1 here, in squeeze(), flatten() and
-/// flip().
+/// Two dimensions exchanged, a matrix's unless given. As in ATen, rank 0 passes for rank 1 here, in
+/// movedim(), squeeze(), flatten() and flip().
 ///
-/// Source: at::transpose.
+/// Without dimensions, a tensor of rank 0 or 1 stays as it is.
+/// Errors: InvalidArgument for more than two dimensions of which none is given.
+/// Source: at::transpose; at::t, whose name would hide, or be hidden by, many a variable `t`.
 TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
+TENON_VIEW(transpose, (ConstTensorArg t), transpose())
 
 /// Dimension i of the view is dimension dims[i] of the tensor.
 ///
 /// Errors: InvalidArgument unless each dimension is in `dims` once.
 /// Source: at::permute.
 TENON_VIEW(permute, (ConstTensorArg t, const Dims& dims), permute(dims))
+
+/// Dimension source[i] of the tensor becomes dimension destination[i] of the view. The others keep
+/// their order.
+///
+/// Errors: InvalidArgument for lists of different length, and a dimension that is twice in one.
+/// Source: at::movedim, numpy.moveaxis.
+TENON_VIEW(movedim, (ConstTensorArg t, const Dims& source, const Dims& destination),
+           movedim(source, destination))
+TENON_VIEW(movedim, (ConstTensorArg t, int64_t source, int64_t destination),
+           movedim({source}, {destination}))
+
+/// The elements whose index in dim2 is that in dim1 plus `offset`: instead of these two dimensions
+/// there is one, the last. It is empty where no elements are.
+///
+/// Errors: InvalidArgument if dim1 and dim2 are one dimension.
+/// Source: at::diagonal; numpy.diagonal, whose result is read-only.
+TENON_VIEW(diagonal, (ConstTensorArg t, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1),
+           diagonal(offset, dim1, dim2))
 
 /// Removes the dimensions of size 1; with `dim`, only that dimension, if its size is 1.
 ///

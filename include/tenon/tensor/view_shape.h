@@ -7,61 +7,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// `dim` as an index; negative counts from the end. `kind` names what has `rank` dimensions.
-TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
-                                     const char* kind = "tensor") noexcept {
-  const auto n = static_cast<int64_t>(rank);
-  if (dim < -n || dim >= n) {
-    return fail(Error::OutOfBounds, "dimension ", dim, " is out of range for a ", kind, " of ",
-                rank, " dimensions");
-  }
-  d = static_cast<size_t>(dim < 0 ? dim + n : dim);
-  return Error::Ok;
-}
-
-/// wrap_dim(), with rank 0 taken as rank 1, as in ATen.
-TENON_TEMPLATE_INLINE Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
-  const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
-  return wrap_dim(dim, is_scalar ? 1 : rank, d);
-}
-
-/// Replaces a -1 in `sizes` by the size for `numel` elements in total.
-/// Errors: InvalidArgument if no size or several fit, or the element count differs.
-TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
-  int64_t* inferred = nullptr;
-  bool is_unclear = false;
-  for (int64_t& size : sizes) {
-    if (size != -1) continue;
-    is_unclear = inferred != nullptr;
-    inferred = &size;
-  }
-  ptrdiff_t count = 0;
-  if (inferred == nullptr) {
-    TENON_TRY(compute_numel(sizes, element_size, count));
-    if (count != numel) {
-      return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", count,
-                  " elements, the tensor has ", numel);
-    }
-    return Error::Ok;
-  }
-  if (is_unclear) {
-    return fail(Error::InvalidArgument, "sizes ", sizes,
-                " have more than one dimension to be inferred");
-  }
-  *inferred = 1;
-  TENON_TRY(compute_numel(sizes, element_size, count));
-  if (count == 0 || numel % count != 0) {
-    *inferred = -1;
-    return fail(Error::InvalidArgument, count == 0 && numel == 0 ? "any size" : "no size",
-                " for the -1 in sizes ", sizes, " makes them hold the ", numel,
-                " elements of the tensor");
-  }
-  *inferred = numel / count;
-  return Error::Ok;
-}
-
 /// A view's shape, computed from the source's: each member function edits it as the function of
-/// that name in view.h; call view(), flatten() and as_strided() last. Unusable after an error.
+/// that name in view.h; call view(), reshape(), flatten() and as_strided() last. Unusable after an
+/// error.
 ///
 /// The source's extent is checked, so offsets between its elements do not overflow. Strides of
 /// dimensions of size <= 1 are unspecified, and may be wrapped values; the offset of a view without
@@ -74,6 +22,7 @@ class ViewShape {
   List order;          // the dim order; empty for the one that the strides imply
   int64_t offset = 0;  // from the source's element 0, in elements of `type`
   ScalarType type = ScalarType::Undefined;
+  bool needs_copy = false;  // reshape(), flatten(): the sizes are those of a row-major copy
   Error error = Error::Ok;  // the first
 
   explicit ViewShape(const TensorArg& source) noexcept
@@ -133,6 +82,12 @@ class ViewShape {
     return Error::Ok;
   }
 
+  Error transpose() noexcept {
+    if (rank() < 2) return Error::Ok;
+    if (rank() == 2) return transpose(0, 1);
+    return fail(Error::InvalidArgument, "of the ", rank(),
+                " dimensions of the tensor two have to be named: transpose(t, dim0, dim1)");
+  }
   Error transpose(int64_t dim0, int64_t dim1) noexcept {
     size_t a = 0;
     size_t b = 0;
@@ -164,13 +119,66 @@ class ViewShape {
     uint64_t seen = 0;
     for (size_t i = 0; i < rank(); ++i) {
       size_t d = 0;
-      TENON_TRY(wrap_once(dims, i, seen, d));
+      TENON_TRY(wrap_once("dims", dims, i, seen, d));
       sizes[i] = old_sizes[d];
       strides[i] = old_strides[d];
       places[d] = static_cast<int64_t>(i);
     }
     for (int64_t& d : order) d = places[static_cast<size_t>(d)];
     return Error::Ok;
+  }
+
+  Error movedim(const Dims& source, const Dims& destination) noexcept {
+    TENON_TRY(check_dims("source", source));
+    TENON_TRY(check_dims("destination", destination));
+    if (source.size() != destination.size()) {
+      return fail(Error::InvalidArgument, "source ", source, " and destination ", destination,
+                  " differ in length");
+    }
+    Dims dims;
+    if (!dims.resize_for_overwrite(rank())) return fail_shape_memory();
+    uint64_t moved = 0;
+    uint64_t taken = 0;  // of the places in the view
+    for (size_t i = 0; i < source.size(); ++i) {
+      size_t from = 0;
+      size_t to = 0;
+      TENON_TRY(wrap_once("source", source, i, moved, from));
+      TENON_TRY(wrap_once("destination", destination, i, taken, to));
+      if (rank() != 0) dims[to] = static_cast<int64_t>(from);
+    }
+    size_t next = 0;  // of the dimensions that keep their order
+    for (size_t d = 0; d < rank(); ++d) {
+      if ((taken >> d & 1) != 0) continue;
+      while ((moved >> next & 1) != 0) ++next;
+      dims[d] = static_cast<int64_t>(next++);
+    }
+    return permute(dims);
+  }
+
+  Error diagonal(int64_t shift, int64_t dim1, int64_t dim2) noexcept {
+    size_t row = 0;
+    size_t column = 0;
+    TENON_TRY(wrap_dim_or_scalar(dim1, rank(), row));
+    TENON_TRY(wrap_dim_or_scalar(dim2, rank(), column));
+    if (row == column) {
+      return fail(Error::InvalidArgument, "dim1 ", dim1, " and dim2 ", dim2,
+                  " are one dimension, a diagonal has two");
+    }
+    const bool is_above = shift >= 0;
+    const int64_t height = is_above ? sizes[row] : sizes[row] + shift;
+    const int64_t width = is_above ? sizes[column] - shift : sizes[column];
+    const int64_t shorter = height < width ? height : width;
+    const int64_t length = shorter < 0 ? 0 : shorter;
+    if (length != 0 && numel_ != 0) {
+      offset += is_above ? shift * strides[column] : -shift * strides[row];
+    }
+    int64_t stride = 0;
+    static_cast<void>(add(strides[row], strides[column], stride));
+    remove(row < column ? column : row);
+    remove(row < column ? row : column);
+    const bool is_made = sizes.insert(rank(), length) && strides.insert(strides.size(), stride) &&
+                         order.resize_for_overwrite(0);
+    return is_made ? Error::Ok : fail_shape_memory();
   }
 
   Error squeeze() noexcept {
@@ -222,7 +230,7 @@ class ViewShape {
     uint64_t seen = 0;
     for (size_t i = 0; i < flipped.size(); ++i) {
       size_t d = 0;
-      TENON_TRY(wrap_once(flipped, i, seen, d));
+      TENON_TRY(wrap_once("dims", flipped, i, seen, d));
       if (numel_ == 0 || rank() == 0 || sizes[d] == 1) continue;
       offset += (sizes[d] - 1) * strides[d];
       strides[d] = -strides[d];
@@ -230,15 +238,17 @@ class ViewShape {
     return Error::Ok;
   }
 
-  Error view(const Dims& wanted) noexcept {
+  Error view() const noexcept { return error; }
+  Error view(const Dims& wanted, bool may_copy = false) noexcept {
     Dims made = wanted;
     TENON_TRY(check_dims("sizes", made));
     TENON_TRY(infer_size(made, numel_, elementSize(type)));
     if (ArrayRef<int64_t>(made) == ArrayRef<int64_t>(sizes)) return Error::Ok;
     List steps;
-    if (numel_ != 0) TENON_TRY(restride(made, steps));
+    if (numel_ != 0) TENON_TRY(restride(made, may_copy, steps));
     return set(made, steps);
   }
+  Error reshape(const Dims& wanted) noexcept { return view(wanted, true); }
 
   Error flatten(int64_t start_dim, int64_t end_dim) noexcept {
     size_t first = 0;
@@ -259,7 +269,7 @@ class ViewShape {
         flat[d <= first ? d : d - (last - first)] = sizes[d];
       }
     }
-    return view(flat);
+    return reshape(flat);
   }
 
   Error as_strided(const Dims& new_sizes, const Dims& new_strides,
@@ -343,10 +353,11 @@ class ViewShape {
   }
 
   /// list[i] as an index that must not occur twice; `seen` starts as 0.
-  Error wrap_once(const Dims& list, size_t i, uint64_t& seen, size_t& d) const noexcept {
+  Error wrap_once(const char* name, const Dims& list, size_t i, uint64_t& seen,
+                  size_t& d) const noexcept {
     TENON_TRY(wrap_dim_or_scalar(list[i], rank(), d));
     if ((seen >> d & 1) != 0) {
-      return fail(Error::InvalidArgument, "dimension ", list[i], " is twice in dims ", list);
+      return fail(Error::InvalidArgument, "dimension ", list[i], " is twice in ", name, ' ', list);
     }
     seen |= uint64_t{1} << d;
     return Error::Ok;
@@ -357,10 +368,10 @@ class ViewShape {
   /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
   /// wanted dimension may divide a run but not span two, so with the longest possible runs there
   /// are such strides exactly when each wanted dimension, from the innermost on, divides what is
-  /// left.
-  /// Errors: NotSupported when there are none.
+  /// left. If there are none and a copy is allowed, `made` is empty, which stands for row-major.
+  /// Errors: NotSupported when there are none and no copy is allowed.
   /// Source: at::detail::computeStride.
-  Error restride(const Dims& wanted, List& made) const noexcept {
+  Error restride(const Dims& wanted, bool may_copy, List& made) noexcept {
     if (!made.resize_for_overwrite(wanted.size())) return fail_shape_memory();
     size_t left = rank();  // dimensions not in a run yet
     int64_t room = 1;      // elements of the run not covered by wanted dimensions
@@ -381,8 +392,10 @@ class ViewShape {
     for (size_t d = wanted.size(); d-- > 0;) {
       if (room == 1 && wanted[d] != 1) next_run();
       if (room % wanted[d] != 0) {
+        needs_copy = may_copy;
+        if (may_copy) return made.resize_for_overwrite(0), Error::Ok;
         return fail(Error::NotSupported, "sizes ", wanted, " of a tensor of sizes ", sizes,
-                    " and strides ", strides, " need a copy; contiguous() makes one");
+                    " and strides ", strides, " need a copy; reshape() makes one");
       }
       made[d] = stride;
       room /= wanted[d];

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "support/shapes.h"
 #include "tenon/core/error.h"
@@ -164,6 +165,53 @@ inline Expected transposed(const Model& old, int64_t dim0, int64_t dim1) {
   if (!dims.empty()) std::swap(dims[static_cast<size_t>(dim0)], dims[static_cast<size_t>(dim1)]);
   return permuted(old, dims);
 }
+inline Expected moved(const Model& old, const Vector& source, const Vector& destination) {
+  if (source.size() != destination.size()) return refused(Error::InvalidArgument);
+  const auto n = static_cast<size_t>(old.rank() == 0 ? 1 : old.rank());
+  Vector from_of(n, -1);
+  std::vector<bool> is_moved(n, false);
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t from = source[i];
+    int64_t to = destination[i];
+    if (!wraps_or_scalar(from, old.rank())) return refused(Error::OutOfBounds);
+    if (is_moved[static_cast<size_t>(from)]) return refused(Error::InvalidArgument);
+    if (!wraps_or_scalar(to, old.rank())) return refused(Error::OutOfBounds);
+    if (from_of[static_cast<size_t>(to)] != -1) return refused(Error::InvalidArgument);
+    is_moved[static_cast<size_t>(from)] = true;
+    from_of[static_cast<size_t>(to)] = from;
+  }
+  if (old.rank() == 0) return {Error::Ok, old};
+  for (size_t d = 0; d < n; ++d) {
+    if (is_moved[d]) continue;
+    *std::find(from_of.begin(), from_of.end(), -1) = static_cast<int64_t>(d);
+  }
+  return permuted(old, from_of);
+}
+inline Expected diagonal_of(const Model& old, int64_t offset, int64_t dim1, int64_t dim2) {
+  if (!wraps_or_scalar(dim1, old.rank()) || !wraps_or_scalar(dim2, old.rank())) {
+    return refused(Error::OutOfBounds);
+  }
+  if (dim1 == dim2) return refused(Error::InvalidArgument);
+  Vector rows;  // with an element of the diagonal
+  Vector sizes;
+  for (int64_t d = 0; d < old.rank(); ++d) {
+    const int64_t size = old.sizes[static_cast<size_t>(d)];
+    if (d != dim1 && d != dim2) sizes.push_back(size);
+    for (int64_t i = 0; d == dim1 && i < size; ++i) {
+      if (i + offset >= 0 && i + offset < old.sizes[static_cast<size_t>(dim2)]) rows.push_back(i);
+    }
+  }
+  sizes.push_back(static_cast<int64_t>(rows.size()));
+  return {Error::Ok, mapped(old, sizes, [&](const Vector& index) {
+            const int64_t row = rows[static_cast<size_t>(index.back())];
+            Vector from;
+            size_t next = 0;
+            for (int64_t d = 0; d < old.rank(); ++d) {
+              from.push_back(d == dim1 ? row : d == dim2 ? row + offset : index[next++]);
+            }
+            return from;
+          })};
+}
 inline Expected flipped(const Model& old, Vector dims) {
   const Error error = wrap_all(dims, old.rank());
   if (error != Error::Ok) return refused(error);
@@ -209,6 +257,7 @@ inline Expected expanded(const Model& old, const Vector& sizes) {
   return {Error::Ok, model};
 }
 
+// Without strides for the sizes NotSupported, and the model of a copy all the same.
 inline Expected viewed(const Model& old, Vector sizes) {
   int64_t others = 1;
   int inferred = 0;
@@ -226,7 +275,7 @@ inline Expected viewed(const Model& old, Vector sizes) {
     return refused(Error::InvalidArgument);
   }
   const Model model = resized(old, sizes);
-  return has_strides(model) ? Expected{Error::Ok, model} : refused(Error::NotSupported);
+  return {has_strides(model) ? Error::Ok : Error::NotSupported, model};
 }
 inline Expected flattened(const Model& old, int64_t start, int64_t end) {
   if (!wraps_or_scalar(start, old.rank()) || !wraps_or_scalar(end, old.rank())) {

@@ -5,6 +5,7 @@
 
 #include "tenon/interop/runtimes/aoti_shim_functions.h"
 #include "tenon/interop/runtimes/torch_stable_operators.h"
+#include "tenon/tensor/contiguous.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 
@@ -166,12 +167,7 @@ inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
     return give(self);
   }
   if (name == "aten::view") return give(try_view(self, take_stable_dims(stack[1])));
-  if (name == "aten::reshape") {
-    const Dims sizes = take_stable_dims(stack[1]);
-    const Result<Tensor> rows = try_contiguous(self);
-    TENON_TRY(rows.error());
-    return give(try_view(*rows, sizes));
-  }
+  if (name == "aten::reshape") return give(try_reshape(self, take_stable_dims(stack[1])));
   if (name == "aten::permute") return give(try_permute(self, take_stable_dims(stack[1])));
   if (name == "aten::flatten.using_ints") return give(try_flatten(self, int_at(1), int_at(2)));
   if (name == "aten::transpose.int") return give(try_transpose(self, int_at(1), int_at(2)));

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Functions that copy only where they have to: contiguous, to, reshape, flatten.
+//
+// contiguous() and to() else return another handle to the tensor itself, reshape() and flatten() a
+// view. A copy owns its memory, is never read-only and has the source's dtype, unless another is
+// asked for, and its dynamism. Each has a try_ form, which returns a Result.
+#pragma once
+
+#include "tenon/kernels/copy_elements.h"
+#include "tenon/tensor/clone.h"
+#include "tenon/tensor/location.h"
+#include "tenon/tensor/view.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Makes a row-major copy by the source's backend, whose code may drop the handle or change the
+/// tensor.
+TENON_TEMPLATE_INLINE Error copy_row_major(const TensorArg& source, const CreateOptions& opts,
+                                           NewTensor& new_tensor) noexcept {
+  HeldLocation from;
+  TENON_TRY(find_location(fields(source), "the source tensor", from));
+  TENON_TRY(from.keep(source));
+  TENON_TRY(make_owned_row_major(from.lists.sizes, opts, false, new_tensor));
+  return copy(locate_new(fields(new_tensor)), from);
+}
+
+/// Makes a row-major copy, with other sizes of as many elements unless null.
+TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const DimArray<int64_t>* sizes,
+                                            CreateOptions& opts, NewTensor& new_tensor) noexcept {
+  bool is_placeholder = false;
+  TENON_TRY(complete_like(source, opts, is_placeholder));
+  opts.dynamism = fields(source).dynamism;
+  TENON_TRY(is_placeholder ? make_placeholder(fields(source), opts, new_tensor)
+                           : copy_row_major(source, opts, new_tensor));
+  if (sizes == nullptr) return Error::Ok;
+  ImplFields& made = fields(new_tensor);
+  TENON_TRY(made.layout.set_sizes(*sizes, made.layout.numel));
+  made.finalize(opts.dynamism);
+  return Error::Ok;
+}
+
+/// The row-major copy.
+template <class Out>
+Out return_contiguous(const char* function, const TensorArg& source,
+                      const DimArray<int64_t>* sizes) {
+  // The caller's handle may go.
+  const Tensor handle = source.defined() ? source.tensor() : Tensor();
+  CreateOptions opts(ScalarType::Undefined);
+  NewTensor new_tensor;
+  const Error error = make_contiguous(ConstTensorArg(handle), sizes, opts, new_tensor);
+  return return_to_user<Out>(function, error, new_tensor, opts.backend);
+}
+
+template <class Out>
+Out contiguous(const char* function, const TensorArg& tensor) {
+  if (check_defined(tensor, "the tensor") == Error::Ok && fields(tensor).layout.is_contiguous()) {
+    return tensor.tensor();
+  }
+  return return_contiguous<Out>(function, tensor, nullptr);
+}
+
+/// The tensor itself if it has the type, if one is given, and is on the device, unless null; else a
+/// copy.
+template <class Out>
+Out convert(const char* function, const TensorArg& tensor, const Device* device, CreateOptions opts,
+            CastMode mode, const Casting& casting) {
+  Error error = check_defined(tensor, "the source tensor");
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
+  const TensorFields& from = fields(tensor);
+  const bool is_there = device == nullptr || from.device == *device;
+  if (is_there && (!opts.has_type || from.type == opts.type)) return tensor.tensor();
+  if (!is_there) {
+    error = find_backend_of(*device, opts.requested);
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+  }
+  return clone<Out>(function, tensor, opts, mode, casting, device != nullptr);
+}
+
+template <class Out>
+Out to_device(const char* function, const TensorArg& tensor, Device device) {
+  return convert<Out>(function, tensor, &device, CreateOptions(ScalarType::Undefined),
+                      CastMode::Checked, {});
+}
+template <class Out>
+Out to_type(const char* function, const TensorArg& tensor, const Device* device, TypeArg type,
+            CastMode mode) {
+  return convert<Out>(function, tensor, device, create_options_of(ScalarType::Undefined, type),
+                      mode, {&cast_elements<>, &check_cast<>});
+}
+
+/// The view of a shape, or the copy that it needs.
+template <class Out>
+Out view_or_copy(const char* function, const TensorArg& source, const ViewShape& shape) {
+  return shape.needs_copy ? return_contiguous<Out>(function, source, &shape.sizes)
+                          : view_of_shape<Out>(function, source, shape);
+}
+template <class Out>
+Out reshape(const char* function, const TensorArg& source, const Dims& sizes) {
+  ViewShape shape(source);
+  if (shape.error == Error::Ok) shape.error = shape.reshape(sizes);
+  return view_or_copy<Out>(function, source, shape);
+}
+template <class Out>
+Out flatten(const char* function, const TensorArg& source, int64_t start_dim, int64_t end_dim) {
+  ViewShape shape(source);
+  if (shape.error == Error::Ok) shape.error = shape.flatten(start_dim, end_dim);
+  return view_or_copy<Out>(function, source, shape);
+}
+
+}  // namespace detail
+
+/// The tensor itself if it is contiguous, else a row-major copy in the same backend; on cpu for
+/// pinned and managed memory without a backend.
+///
+/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
+/// reach), OutOfMemory.
+/// Source: at::Tensor::contiguous.
+template <class = void>
+Tensor contiguous(ConstTensorArg tensor) {
+  return detail::contiguous<Tensor>("contiguous", tensor);
+}
+template <class = void>
+Result<Tensor> try_contiguous(ConstTensorArg tensor) {
+  return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
+}
+
+/// The tensor itself if it has the type, else a converted copy, with strides as
+/// clone_tensor_ptr()'s.
+///
+/// Errors: as clone_tensor_ptr(), but the copy of pinned or managed memory without a backend is on
+/// cpu.
+/// Source: at::Tensor::to; CastMode is tenon's.
+template <class = void>
+Tensor to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+  return detail::to_type<Tensor>("to", tensor, nullptr, type, mode);
+}
+template <class = void>
+Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
+  return detail::to_type<Result<Tensor>>("try_to", tensor, nullptr, type, mode);
+}
+
+/// The tensor itself if it is on the device, else a copy by the backend that is registered for the
+/// device, for the CPU on the host's heap; with a type, as to(tensor, type) besides.
+///
+/// Errors: as clone_tensor_ptr_to(), and with a type as to(tensor, type).
+/// Source: at::Tensor::to(device), at::Tensor::to(device, dtype).
+template <class = void>
+Tensor to(ConstTensorArg tensor, Device device) {
+  return detail::to_device<Tensor>("to", tensor, device);
+}
+template <class = void>
+Result<Tensor> try_to(ConstTensorArg tensor, Device device) {
+  return detail::to_device<Result<Tensor>>("try_to", tensor, device);
+}
+template <class = void>
+Tensor to(ConstTensorArg tensor, Device device, ScalarType type,
+          CastMode mode = CastMode::Checked) {
+  return detail::to_type<Tensor>("to", tensor, &device, type, mode);
+}
+template <class = void>
+Result<Tensor> try_to(ConstTensorArg tensor, Device device, ScalarType type,
+                      CastMode mode = CastMode::Checked) {
+  return detail::to_type<Result<Tensor>>("try_to", tensor, &device, type, mode);
+}
+
+/// view() where the elements lie evenly enough for the sizes, else a row-major copy with these
+/// sizes: view() itself never copies. is_alias_of() tells which it is.
+///
+/// Errors: view()'s, but for NotSupported; for a copy contiguous()'s.
+/// Source: at::reshape, numpy.reshape.
+template <class = void>
+Tensor reshape(ConstTensorArg t, const Dims& sizes) {
+  return detail::reshape<Tensor>("reshape", t, sizes);
+}
+template <class = void>
+Result<Tensor> try_reshape(ConstTensorArg t, const Dims& sizes) {
+  return detail::reshape<Result<Tensor>>("try_reshape", t, sizes);
+}
+
+/// The dimensions from start_dim to end_dim, both included, as one; a view or a copy, as reshape().
+/// Rank 0 becomes 1.
+///
+/// Errors: OutOfBounds for a dimension that the tensor does not have, InvalidArgument when
+/// start_dim comes after end_dim; reshape()'s.
+/// Source: at::flatten. numpy.ndarray.flatten copies always, numpy.ravel is this.
+template <class = void>
+Tensor flatten(ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1) {
+  return detail::flatten<Tensor>("flatten", t, start_dim, end_dim);
+}
+template <class = void>
+Result<Tensor> try_flatten(ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1) {
+  return detail::flatten<Result<Tensor>>("try_flatten", t, start_dim, end_dim);
+}
+
+TENON_END_NAMESPACE
