@@ -85,8 +85,8 @@ class ViewShape {
   Error transpose() noexcept {
     if (rank() < 2) return Error::Ok;
     if (rank() == 2) return transpose(0, 1);
-    return fail(Error::InvalidArgument, "of the ", rank(),
-                " dimensions of the tensor two have to be named: transpose(t, dim0, dim1)");
+    return fail(Error::InvalidArgument, "the tensor has ", rank(),
+                " dimensions; two have to be named: transpose(t, dim0, dim1)");
   }
   Error transpose(int64_t dim0, int64_t dim1) noexcept {
     size_t a = 0;

@@ -179,6 +179,11 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
     RAISES(InvalidState, "narrow: " + source, narrow(t, 0, 0, 1));
     RAISES(InvalidState, "transpose: " + source, transpose(t, 0, 1));
     RAISES(InvalidState, "permute: " + source, permute(t, {1, 0}));
+    RAISES(InvalidState, "transpose: " + source, transpose(t));
+    RAISES(InvalidState, "movedim: " + source, movedim(t, 0, 1));
+    RAISES(InvalidState, "diagonal: " + source, diagonal(t));
+    RAISES(InvalidState, "view: " + source, view(t));
+    RAISES(InvalidState, "share: " + gone, share(t));
     RAISES(InvalidState, "squeeze: " + source, squeeze(t));
     RAISES(InvalidState, "squeeze: " + source, squeeze(t, 0));
     RAISES(InvalidState, "unsqueeze: " + source, unsqueeze(t, 0));
@@ -200,6 +205,8 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
     RAISES(InvalidState, words, contiguous(t));
     RAISES(InvalidState, "to: " + source, to(t, ScalarType::Int));
     RAISES(InvalidState, "to: " + source, to(t, ScalarType::Float));
+    RAISES(InvalidState, "to: " + source, to(t, "cpu"));
+    RAISES(InvalidState, "clone: " + source, clone(t));
     RAISES(InvalidState, "clone_tensor_ptr: " + source, clone_tensor_ptr(t));
     RAISES(InvalidState, "backend_copy: " + source, backend_copy(t, host_backend()));
     RAISES(InvalidState, "zeros_like: " + source, zeros_like(t));
@@ -209,7 +216,7 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
     // Its shape, and bytes.
     RETURNS(InvalidState, "resize_tensor_ptr: " + gone, resize_tensor_ptr(t, {1}));
     RETURNS(InvalidState, "resize_tensor_ptr: " + gone, resize_tensor_ptr(t, {0, 3}));
-    RETURNS(InvalidState, "reserve_tensor_ptr: " + gone, reserve_tensor_ptr(t, 0));
+    RETURNS(InvalidState, "reserve_nbytes: " + gone, reserve_nbytes(t, 0));
     RAISES(InvalidState, "to_blob: " + source, to_blob(t));
     RAISES(InvalidState, "to_binary: " + gone, to_binary(t));
     RAISES(InvalidState, "to_binary: " + gone, to_binary(t, 0));

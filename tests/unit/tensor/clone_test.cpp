@@ -23,6 +23,24 @@ TEST_CASE("clone: is owned, equal and independent of its source") {
   CHECK(values<int32_t>(source) == Ints{1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("clone: by ATen's name, with the options of clone_tensor_ptr") {
+  const TensorPtr source = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
+  CpuBackend backend;
+  const TensorPtr copies[] = {clone(source), clone(*source), *try_clone(transpose(source)),
+                              clone(source, backend)};
+  for (const TensorPtr& copy : copies) {
+    CHECK(ownership(copy) == Ownership::Owned);
+    CHECK_FALSE(copy->is_alias_of(*source));
+  }
+  CHECK(values<int32_t>(copies[0]) == Ints{1, 2, 3, 4});
+  CHECK(values<int32_t>(copies[2]) == Ints{1, 3, 2, 4});
+  CHECK(values<float>(clone(source, ScalarType::Float, backend)) == Floats{1, 2, 3, 4});
+  RAISES(InvalidType, "clone: values of Float cannot be cast to Int",
+         clone(make_tensor({1.0f}), ScalarType::Int));
+  RETURNS(InvalidState, "try_clone: the source tensor is undefined",
+          try_clone(Tensor(), ScalarType::Int).error());
+}
+
 TEST_CASE("clone: keeps dtype, dynamism, dim order and dense strides") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}, {}, ScalarType::Short,
                                 TensorShapeDynamism::DYNAMIC);

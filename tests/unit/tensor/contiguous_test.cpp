@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// contiguous and to.
+// contiguous and to; reshape_test.cpp has reshape and flatten.
+#include "tenon/tensor/contiguous.h"
+
 #include "backend/calling_backend.h"
+#include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tensor/access.h"
-#include "tenon/tensor/copy.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
-namespace copy_contiguous_test {
+namespace contiguous_test {
 
 using namespace tenon;
 using namespace tests;
@@ -153,6 +155,70 @@ TEST_CASE("to: of a placeholder it is one of the type") {
   CHECK(const_data_ptr(t) == nullptr);
 }
 
+TEST_CASE("to: a tensor on the device, and of the type, is given back itself") {
+  MinimalBackend backend;
+  const TensorPtr there = backend_copy(make_tensor_ptr({1.0f, 2.0f}), backend);
+  check_same(to(there, backend.device()), *there);  // though no backend is registered
+  check_same(to(there, backend.device(), ScalarType::Float), *there);
+  const TensorPtr here = make_tensor_ptr({1.0f, 2.0f});
+  check_same(to(here, "cpu"), *here);
+  check_same(*try_to(*here, DeviceType::CPU), *here);
+  check_same(*try_to(here, "cpu", ScalarType::Float, CastMode::Saturate), *here);
+  const Tensor far = on_device({2}, {});
+  check_same(to(far, "cuda:0"), far);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("to: another device's tensor is a copy by the backend registered for it, cast or not") {
+  MinimalBackend backend;
+  const TensorPtr source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}, {}, ScalarType::Int,
+                                           TensorShapeDynamism::DYNAMIC);
+  const std::string missing = "no backend is registered for " + backend.device().to_string();
+  RAISES(NotFound, "to: " + missing, to(source, backend.device()));
+  RETURNS(NotFound, "try_to: " + missing,
+          try_to(source, backend.device(), ScalarType::Half).error());
+  register_backend(backend);
+  const Tensor there = to(source, backend.device());
+  CHECK(&backend_of(there) == &backend);
+  CHECK(ownership(there) == Ownership::Owned);
+  CHECK(shape_dynamism(there) == TensorShapeDynamism::DYNAMIC);
+  CHECK(there.scalar_type() == ScalarType::Int);
+  CHECK(dim_order(there) == Vector{1, 0});
+  const Tensor back = to(there, "cpu");
+  CHECK(back.device() == Device());
+  CHECK(values<int32_t>(back) == values<int32_t>(source));
+  const Tensor cast = to(source, backend.device(), ScalarType::Short);
+  CHECK(&backend_of(cast) == &backend);
+  CHECK(cast.scalar_type() == ScalarType::Short);
+  CHECK(values<float>(to(cast, "cpu", ScalarType::Float)) == Floats{1, 3, 5, 2, 4, 6});
+  const Tensor here = *try_to(there, backend.device(), ScalarType::Double);
+  CHECK(&backend_of(here) == &backend);
+  CHECK(values<double>(to(here, "cpu")) == std::vector<double>{1, 3, 5, 2, 4, 6});
+}
+
+TEST_CASE("to: a device does not loosen the rules of casts and sources") {
+  RAISES(InvalidType, "to: values of Float cannot be cast to Byte here",
+         to(make_tensor({1.5f}), "cpu", ScalarType::Byte));
+  CHECK(item<uint8_t>(to(make_tensor({1.5f}), "cpu", ScalarType::Byte, CastMode::Truncate)) == 1);
+  RAISES(InvalidState, "to: the source tensor is undefined", to(Tensor(), "cpu"));
+  RETURNS(InvalidState, "try_to: the source tensor is undefined",
+          try_to(TensorPtr(), "cuda:7").error());
+  RAISES(NotSupported, "to: the source tensor is on cuda:0, which the host cannot reach",
+         to(on_device({2}, {}), "cpu"));
+}
+
+TEST_CASE("to: of pinned memory without a backend, to cpu; a cast on its device is refused",
+          "[plain]") {
+  int32_t data[2] = {1, 2};
+  const TensorPtr pinned = for_blob(data, {2}).device(DeviceType::CUDAHost).make_tensor_ptr();
+  const Tensor here = to(pinned, "cpu");
+  CHECK(here.device() == Device());
+  CHECK_FALSE(here.is_alias_of(*pinned));
+  CHECK(values<int32_t>(here) == Ints{1, 2});
+  RAISES(NotSupported, "to: the source tensor is on cuda_host:0, which has no backend",
+         to(pinned, DeviceType::CUDAHost, ScalarType::Half));
+}
+
 TEST_CASE("contiguous: a backend may drop the source while it allocates") {
   CallingBackend backend;
   Ints elements = {1, 2, 3, 4};
@@ -164,4 +230,4 @@ TEST_CASE("contiguous: a backend may drop the source while it allocates") {
   CHECK(elements == Ints(4, -1));
 }
 
-}  // namespace copy_contiguous_test
+}  // namespace contiguous_test

@@ -175,9 +175,13 @@ TEST_CASE("resize: bad sizes are refused, whatever the dynamism, and nothing cha
 TEST_CASE("resize: a null or undefined tensor is InvalidState") {
   TensorPtr null;
   RETURNS(InvalidState, "resize_tensor_ptr: ", resize_tensor_ptr(null, {1}));
+  RETURNS(InvalidState, "resize_tensor: ", resize_tensor(null, {1}));
+  RETURNS(InvalidState, "reserve_nbytes: ", reserve_nbytes(null, 1));
   RETURNS(InvalidState, "reserve_tensor_ptr: ", reserve_tensor_ptr(null, 1));
   Tensor undefined;
   RETURNS(InvalidState, "resize_tensor: ", resize_tensor(undefined, {1}));
+  RETURNS(InvalidState, "resize_tensor_ptr: ", resize_tensor_ptr(undefined, {1}));
+  RETURNS(InvalidState, "reserve_nbytes: ", reserve_nbytes(undefined, 1));
   RETURNS(InvalidState, "reserve_tensor: ", reserve_tensor(undefined, 1));
 }
 
@@ -321,6 +325,26 @@ TEST_CASE("resize: to its own sizes a strided tensor stays as it is, to others i
   CHECK(strides(t) == Vector{2, 1});
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
   check_refused(t, {7}, Error::InvalidArgument, "room for 6");
+}
+
+TEST_CASE("resize, reserve: each name takes a Tensor, a TensorPtr and a const handle") {
+  const TensorPtr t = counting(4, kDynamic);
+  const Tensor handle = *t;
+  CHECK(resize_tensor(t, {2}) == Error::Ok);
+  CHECK(sizes(handle) == Vector{2});
+  CHECK(resize_tensor(handle, {4}) == Error::Ok);
+  CHECK(resize_tensor_ptr(handle, {2, 2}) == Error::Ok);
+  CHECK(sizes(t) == Vector{2, 2});
+  CHECK(resize_tensor_ptr(t, {4}) == Error::Ok);
+  REQUIRE(reserve_nbytes(t, 400) == Error::Ok);
+  const void* const data = const_data_ptr(t);
+  CHECK(reserve_nbytes(handle, 300) == Error::Ok);
+  CHECK(reserve_tensor(t, 300) == Error::Ok);
+  CHECK(reserve_tensor_ptr(handle, 300) == Error::Ok);
+  CHECK(resize_tensor(t, {100}) == Error::Ok);
+  CHECK(const_data_ptr(t) == data);
+  CHECK(memory(t, 4) == Ints{0, 1, 2, 3});
+  RETURNS(NotSupported, "reserve_nbytes: ", reserve_nbytes(counting(4, kBound), 17));
 }
 
 // A promise of docs/guarantees.md.

@@ -21,6 +21,60 @@ TEST_CASE("view: of a Tensor it has its own shape over the same memory") {
   check_tensor(*source, {2, 3}, {3, 1}, {1, 2, 3, 4, 5, 9});
 }
 
+TEST_CASE("share: a handle to the same impl, so a resize shows; make_tensor_ptr(t) is the same") {
+  const TensorPtr t =
+      make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
+  const Tensor handle = *t;
+  const TensorPtr all[] = {share(t), share(handle), *try_share(t), make_tensor_ptr(t)};
+  for (const TensorPtr& shared : all) {
+    CHECK(shared->unsafeGetTensorImpl() == t->unsafeGetTensorImpl());
+    CHECK(shared.get() != t.get());
+  }
+  CHECK(resize_tensor(t, {40}) == Error::Ok);  // shared handles do not hinder growth
+  for (const TensorPtr& shared : all) CHECK(sizes(shared) == Vector{40});
+  RAISES(InvalidState, "share: the tensor is undefined", share(TensorPtr()));
+  RAISES(InvalidState, "share: the tensor is undefined", share(Tensor()));
+  RETURNS(InvalidState, "try_share: the tensor is undefined", try_share(Tensor()).error());
+}
+
+TEST_CASE("share: the memory lives as long as a handle; an arena's holds the handle too") {
+  Calls calls;
+  float data[2] = {};
+  TensorPtr shared;
+  {
+    const TensorPtr t = from_blob(data, {2}, ScalarType::Float, calls.deleter());
+    shared = share(t);
+  }
+  CHECK(calls.count == 0);
+  CHECK(ownership(shared) == Ownership::Adopted);
+  shared.reset();
+  CHECK(calls.count == 1);
+#if !TENON_ATEN_MODE
+  alignas(64) char memory[1024];
+  ArenaBackend arena(memory, sizeof memory);
+  const TensorPtr t = zeros({2}, arena);
+  const size_t before = arena.used();
+  const TensorPtr second = share(t);
+  CHECK(arena.used() > before);
+#endif
+}
+
+TEST_CASE("view: of all of a tensor, as make_tensor_ptr(*t): its shape is its own") {
+  const TensorPtr t =
+      make_tensor_ptr({2, 1}, {1, 2}, {1, 0}, {}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
+  for (const Tensor& same : {view(t), view(*t), *try_view(t), *make_tensor_ptr(*t)}) {
+    CHECK(ownership(same) == Ownership::View);
+    CHECK(const_data_ptr(same) == const_data_ptr(t));
+    check_tensor(same, {2, 1}, strides(t), {1, 2});
+    CHECK(dim_order(same) == dim_order(t));
+    CHECK(resize_tensor(same, {1, 2}) == Error::Ok);
+    CHECK(sizes(t) == Vector{2, 1});
+    RETURNS(InUse, "a view or blob of the tensor is alive", resize_tensor(t, {40}));
+  }
+  CHECK(resize_tensor(t, {40}) == Error::Ok);
+  RAISES(InvalidState, "view: the source tensor is undefined", view(TensorPtr()));
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("view: of a view keeps the first owner, not the view in between") {
   Calls calls;

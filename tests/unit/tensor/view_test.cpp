@@ -26,6 +26,7 @@ struct Function {
 // elements.
 const Function kFunctions[] = {
     FUNCTION(view, (t, {3, 2})),
+    FUNCTION(view, (t)),
     FUNCTION(reshape, (t, {-1})),
     FUNCTION(flatten, (t)),
     FUNCTION(select, (t, 0, 1)),
@@ -33,6 +34,9 @@ const Function kFunctions[] = {
     FUNCTION(narrow, (t, 2, 1, 2)),
     FUNCTION(transpose, (t, 0, 2)),
     FUNCTION(permute, (t, {2, 0, 1})),
+    FUNCTION(movedim, (t, 0, 2)),
+    FUNCTION(movedim, (t, {2, 0}, {0, 1})),
+    FUNCTION(diagonal, (t, 1, 0, 2)),
     FUNCTION(squeeze, (t)),
     FUNCTION(squeeze, (t, 1)),
     FUNCTION(unsqueeze, (t, 0)),
