@@ -107,13 +107,17 @@ using tenon::TensorAccessor, tenon::accessor;
 using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_stack, tenon::cat_out,
     tenon::stack_out;
 // tensor/clone.h
-using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::Deallocation, tenon::toString,
-    tenon::backend_of, tenon::backend_copy, tenon::clone_tensor_ptr_to, tenon::backend_transfer,
-    tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer,
-    tenon::backend_deallocate, tenon::synchronize;
+using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::clone, tenon::try_clone,
+    tenon::Deallocation, tenon::toString, tenon::backend_of, tenon::backend_copy,
+    tenon::clone_tensor_ptr_to, tenon::backend_transfer, tenon::try_backend_copy,
+    tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer, tenon::backend_deallocate,
+    tenon::synchronize;
+// tensor/contiguous.h
+using tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::reshape,
+    tenon::try_reshape, tenon::flatten, tenon::try_flatten;
 // tensor/copy.h
 using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::fill_, tenon::zero_,
-    tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::to_string;
+    tenon::to_string;
 // tensor/creators.h
 using tenon::empty, tenon::try_empty, tenon::empty_strided, tenon::try_empty_strided,
     tenon::empty_like, tenon::try_empty_like, tenon::full, tenon::try_full, tenon::full_strided,
@@ -143,7 +147,7 @@ using tenon::rand, tenon::try_rand, tenon::rand_like, tenon::try_rand_like, teno
     tenon::try_normal, tenon::normal_like, tenon::try_normal_like, tenon::normal_strided,
     tenon::try_normal_strided, tenon::uniform_, tenon::normal_, tenon::random_;
 // tensor/resize.h
-using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_tensor,
+using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_nbytes, tenon::reserve_tensor,
     tenon::reserve_tensor_ptr;
 // tensor/sequence.h
 using tenon::arange, tenon::iota, tenon::eye, tenon::try_arange, tenon::try_iota, tenon::try_eye;
@@ -154,7 +158,7 @@ using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
 // tensor/tensor_ptr.h
 using tenon::make_tensor_ptr, tenon::make_tensor_impl_ptr, tenon::make_tensor,
     tenon::try_make_tensor_ptr, tenon::try_make_tensor_impl_ptr, tenon::try_make_tensor,
-    tenon::from_bytes, tenon::try_from_bytes;
+    tenon::share, tenon::try_share, tenon::from_bytes, tenon::try_from_bytes;
 // tensor/tensor_ptr_maker.h
 using tenon::TensorPtrMaker, tenon::for_blob, tenon::from_blob, tenon::try_from_blob,
     tenon::tensor_from_blob, tenon::try_tensor_from_blob;
@@ -163,10 +167,10 @@ using tenon::equal, tenon::try_equal, tenon::allclose, tenon::try_allclose, teno
     tenon::MeanStd, tenon::Summary, tenon::min_max, tenon::try_min_max, tenon::mean_std,
     tenon::try_mean_std, tenon::to_vector;
 // tensor/view.h
-using tenon::view, tenon::try_view, tenon::reshape, tenon::try_reshape, tenon::flatten,
-    tenon::try_flatten, tenon::select, tenon::try_select, tenon::slice, tenon::try_slice,
-    tenon::narrow, tenon::try_narrow, tenon::transpose, tenon::try_transpose, tenon::permute,
-    tenon::try_permute, tenon::squeeze, tenon::try_squeeze, tenon::unsqueeze, tenon::try_unsqueeze,
+using tenon::view, tenon::try_view, tenon::select, tenon::try_select, tenon::slice,
+    tenon::try_slice, tenon::narrow, tenon::try_narrow, tenon::transpose, tenon::try_transpose,
+    tenon::permute, tenon::try_permute, tenon::movedim, tenon::try_movedim, tenon::diagonal,
+    tenon::try_diagonal, tenon::squeeze, tenon::try_squeeze, tenon::unsqueeze, tenon::try_unsqueeze,
     tenon::expand, tenon::try_expand, tenon::flip, tenon::try_flip, tenon::as_strided,
     tenon::try_as_strided, tenon::view_as_type, tenon::try_view_as_type, tenon::split,
     tenon::try_split, tenon::chunk, tenon::try_chunk, tenon::unbind, tenon::try_unbind;

@@ -33,7 +33,7 @@ PICTURES = {
               "memory": ("memory", 244, 44, 96, 46, "memory")},
              [("row", "own", True), ("own", "impl", True), ("own", "memory", False), ("impl", "memory", True)],
              "A view has its own shape. What owns the\nmemory stays while a view is there."),
-    "sharing": ("Views and clones", "b = make_tensor_ptr(*a); c = clone_tensor_ptr(a)",
+    "sharing": ("Views and clones", "b = view(a); c = clone(a)",
                 {"a": ("handle", 12, 44, 76, 28, "a"), "b": ("handle", 12, 83, 76, 28, "b, a view"),
                  "c": ("handle", 12, 122, 76, 28, "c, a clone"),
                  "impl": ("impl", 120, 44, 92, 28, "impl of a"), "of_b": ("impl", 120, 83, 92, 28, "impl of b"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies that own their memory: clone, clone_tensor_ptr, and from one backend to another; moving to a
-// backend, and letting memory go.
+// Copies that own their memory: clone, clone_tensor_ptr, and from one backend to another; moving to
+// a backend, and letting memory go.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"

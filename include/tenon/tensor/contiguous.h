@@ -15,9 +15,12 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Makes a row-major copy by the source's backend, whose code may drop the handle or change the
-/// tensor.
+/// tensor. A meta tensor has no elements to copy.
 TENON_TEMPLATE_INLINE Error copy_row_major(const TensorArg& source, const CreateOptions& opts,
                                            NewTensor& new_tensor) noexcept {
+  if (fields(source).is_meta()) {
+    return make_owned_row_major(fields(source).layout.sizes(), opts, false, new_tensor);
+  }
   HeldLocation from;
   TENON_TRY(find_location(fields(source), "the source tensor", from));
   TENON_TRY(from.keep(source));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// copy_, fill_, zero_, and plan_copy, which tells how copy_ would copy.
+// copy_, fill_, zero_, and plan_copy, which tells how copy_ would copy; with contiguous and to.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/normalize.h"
 #include "tenon/tensor/clone.h"
+#include "tenon/tensor/contiguous.h"
 #include "tenon/tensor/location.h"
 #include "tenon/tensor/view_shape.h"
 

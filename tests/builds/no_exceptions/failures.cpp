@@ -80,12 +80,15 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(kept(try_uniform_like(t, 0, 1, g)));
   FAIL_EACH(kept(try_normal_like(t, 0, 1, g)));
   FAIL_EACH(try_clone_tensor_ptr(turned));
+  FAIL_EACH(try_clone(turned));
+  FAIL_EACH(try_share(t));
   FAIL_EACH(try_contiguous(turned));
   FAIL_EACH(try_equal(turned, turned));
   FAIL_EACH(try_allclose(turned, turned));
   FAIL_EACH(try_min_max(turned));
   FAIL_EACH(try_mean_std(turned));
   FAIL_EACH(try_to(t, ScalarType::Double));
+  FAIL_EACH(try_to(t, "cpu", ScalarType::Double));
   FAIL_EACH(try_backend_copy(t, other));
   FAIL_EACH(try_clone_tensor_ptr_to(t, other.device()));
   // Nothing that a call makes for itself may raise an error.
@@ -95,7 +98,10 @@ void check_sources(const TensorPtr& t, Backend& other) {
   }());
   FAIL_EACH(try_view(t, {6}));
   FAIL_EACH(try_reshape(t, {-1}));
+  FAIL_EACH(try_reshape(turned, {6}));
   FAIL_EACH(try_flatten(t));
+  FAIL_EACH(try_movedim(t, 0, 1));
+  FAIL_EACH(try_diagonal(t));
   FAIL_EACH(try_select(t, 0, 1));
   FAIL_EACH(try_slice(t, 0, 0, 1));
   FAIL_EACH(try_narrow(t, 0, 1, 1));
@@ -167,7 +173,7 @@ void check_growth(Backend& backend) {
   fail_each("resize", recovers(),
             [&] { return grow([](Tensor& t) { return resize_tensor(t, {5000}); }); });
   fail_each("reserve", recovers(),
-            [&] { return grow([](Tensor& t) { return reserve_tensor(t, 20000); }); });
+            [&] { return grow([](Tensor& t) { return reserve_nbytes(t, 20000); }); });
   fail_each("resize", recovers(),
             [&] { return grow_ptr([](TensorPtr& t) { return resize_tensor_ptr(t, {5000}); }); });
   fail_each("reserve", recovers(),

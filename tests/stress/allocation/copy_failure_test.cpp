@@ -85,12 +85,20 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
     FAIL_EACH(to(t, ScalarType::Half));
     FAIL_EACH(to(flip(t, {0}), ScalarType::Half));
     FAIL_EACH(view(t, {1, 1, 1, 1, 1, 1, 6}));
+    FAIL_EACH(view(t));
+    FAIL_EACH(share(t));
+    FAIL_EACH(clone(turned));
+    FAIL_EACH(to(t, "cpu", ScalarType::Half));
     FAIL_EACH(reshape(t, {-1}));
+    FAIL_EACH(reshape(turned, {6}));
     FAIL_EACH(flatten(t, 0, 1));
+    FAIL_EACH(flatten(turned));
     FAIL_EACH(tenon::select(t, 0, 1));
     FAIL_EACH(slice(t, 0, 0, 1));
     FAIL_EACH(narrow(t, 0, 1, 1));
     FAIL_EACH(transpose(t, 0, 1));
+    FAIL_EACH(movedim(t, 0, 1));
+    FAIL_EACH(diagonal(t));
     FAIL_EACH(flip(t, {0, 1}));
     FAIL_EACH(squeeze(t));
     FAIL_EACH(unsqueeze(t, 0));
@@ -103,6 +111,7 @@ TEST_CASE("out of memory: contiguous, to and the views leave their source as it 
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
   FAIL_EACH(permute(deep, {7, 6, 5, 4, 3, 2, 1, 0}));
+  FAIL_EACH(movedim(deep, {0, 1}, {7, 6}));
   FAIL_EACH(flatten(deep, 6, 7));
 }
 
@@ -144,6 +153,7 @@ TEST_CASE("out of memory: growth leaves the tensor as it was, and it can grow af
       return is_same && resize_tensor(t, {5000}) == Error::Ok ? error : Error::Internal;
     };
   };
+  fail_each("reserve", recovers(), grow(4, [](Tensor& t) { return reserve_nbytes(t, 20000); }));
   fail_each("reserve", recovers(), grow(4, [](Tensor& t) { return reserve_tensor(t, 20000); }));
   for (const Vector& shape : {Vector{5000}, Vector{2, 1, 1, 1, 1, 1, 1, 2500}}) {
     fail_each("resize", recovers(), grow(5000, [&](Tensor& t) { return resize_tensor(t, shape); }));

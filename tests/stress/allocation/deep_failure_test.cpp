@@ -135,6 +135,8 @@ TEST_CASE("out of memory, deep: views, in a backend's memory and on a device") {
     FAIL_EACH(check_sizes(try_make_tensor(*t, {}, kReversed), kDeepSizes));
     FAIL_EACH(check_sizes(try_view(t, {1, 1, 1, 1, 1, 1, -1}), {1, 1, 1, 1, 1, 1, 6}));
     FAIL_EACH(check_sizes(try_reshape(t, {1, 1, 1, 1, 1, 1, 6}), {1, 1, 1, 1, 1, 1, 6}));
+    FAIL_EACH(check_sizes(try_reshape(transpose(t, 0, 7), {2, 3, 1, 1, 1, 1, 1, 1}),
+                          {2, 3, 1, 1, 1, 1, 1, 1}));
     FAIL_EACH(check_sizes(try_flatten(t, 0, 0), kDeepSizes));
     FAIL_EACH(check_sizes(try_flatten(t, 1, 2), {2, 1, 1, 1, 1, 1, 3}));
     FAIL_EACH(check_sizes(try_select(t, 1, 0), {2, 1, 1, 1, 1, 1, 3}));
@@ -142,6 +144,8 @@ TEST_CASE("out of memory, deep: views, in a backend's memory and on a device") {
     FAIL_EACH(check_sizes(try_narrow(t, 7, 0, 2), {2, 1, 1, 1, 1, 1, 1, 2}));
     FAIL_EACH(check_sizes(try_transpose(t, 0, 7), {3, 1, 1, 1, 1, 1, 1, 2}));
     FAIL_EACH(check_sizes(try_permute(t, kReversed), {3, 1, 1, 1, 1, 1, 1, 2}));
+    FAIL_EACH(check_sizes(try_movedim(t, 0, 7), {1, 1, 1, 1, 1, 1, 3, 2}));
+    FAIL_EACH(check_sizes(try_diagonal(t, 0, 0, 7), {1, 1, 1, 1, 1, 1, 2}));
     FAIL_EACH(check_sizes(try_squeeze(t, 1), {2, 1, 1, 1, 1, 1, 3}));
     FAIL_EACH(check_sizes(try_squeeze(t), {2, 3}));
     FAIL_EACH(check_sizes(try_unsqueeze(t, 3), {2, 1, 1, 1, 1, 1, 1, 1, 3}));

@@ -189,19 +189,10 @@ inline void clone_step(Program& p) {
         return p.add(Error::Ok, tenon::try_contiguous(t), source.impl);
       }
       std::shared_ptr<Impl> impl;
-      if (expected == Error::Ok) expected = p.check_source(source);
       if (expected == Error::Ok) {
-        const Impl& from = *source.impl;
-        owner = from.owner;
-        if (owner == nullptr && !from.device.is_cpu()) owner = p.registered(from.device);
-        impl = p.make_owned(dense_shape(from.shape.type, from.shape.sizes), from.dynamism, owner);
-        write(*impl, read(from));
+        impl = p.row_major_copy(source, source.impl->shape.sizes, expected);
       }
-      auto made = tenon::try_contiguous(t);
-      if (source.impl != nullptr && source.impl->is_meta() && !made.ok()) {
-        expected = made.error();
-      }
-      return p.add(expected, std::move(made), impl);
+      return p.add(expected, tenon::try_contiguous(t), impl);
     }
     case 4: {
       if (given == nullptr) {

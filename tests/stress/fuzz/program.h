@@ -188,6 +188,19 @@ class Program {
     is_unsure = is_unsure || !nests(slot.impl->shape.sizes, list(slot.tensor->strides()));
     return Error::Ok;
   }
+  /// The row-major copy of a tensor in other sizes, or null and the error.
+  std::shared_ptr<Impl> row_major_copy(const Slot& source, const Vector& sizes,
+                                       Error& expected) const {
+    const bool is_meta = check_defined(source) == Error::Ok && source.impl->is_meta();
+    expected = is_meta ? Error::Ok : check_source(source);
+    if (expected != Error::Ok) return nullptr;
+    const Impl& from = *source.impl;
+    Backend* owner = from.owner;
+    if (owner == nullptr && !from.device.is_cpu()) owner = registered(from.device);
+    auto impl = make_owned(dense_shape(from.shape.type, sizes), from.dynamism, owner);
+    if (!is_meta) write(*impl, read(from));
+    return impl;
+  }
   Backend* registered(tenon::Device device) const {
     const bool is_there = is_registered && device == backends.device.device();
     return is_there ? const_cast<FuzzBackend*>(&backends.device) : nullptr;

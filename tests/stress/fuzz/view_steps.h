@@ -69,13 +69,20 @@ inline void view_step(Program& p) {
     p.add(expected.error, std::move(made),
           expected.error == Error::Ok ? view_of(source.impl, expected.model) : nullptr);
   };
+  // A row-major copy where there are no strides for the sizes.
+  const auto finish_or_copy = [&](const auto& call) {
+    if (!is_there || expected.error != Error::NotSupported) return finish(call());
+    auto impl = p.row_major_copy(source, expected.model.sizes, expected.error);
+    p.add(expected.error, call(), impl);
+  };
   const TensorPtr& t = source.tensor;
   switch (which) {
     case 0:
     case 1: {
       const Vector sizes = any_refactoring(p, is_there ? source.impl->numel() : 1);
       expected = viewed(old, sizes);
-      return finish(which == 0 ? tenon::try_view(t, sizes) : tenon::try_reshape(t, sizes));
+      if (which == 0) return finish(tenon::try_view(t, sizes));
+      return finish_or_copy([&] { return tenon::try_reshape(t, sizes); });
     }
     case 2: {
       const int64_t first = any_dim(p);
@@ -84,7 +91,7 @@ inline void view_step(Program& p) {
       const bool fits = first >= -n && first < n && last >= -n && last < n;
       expected = fits ? flattened(old, first < 0 ? first + n : first, last < 0 ? last + n : last)
                       : refused(Error::OutOfBounds);
-      return finish(tenon::try_flatten(t, first, last));
+      return finish_or_copy([&] { return tenon::try_flatten(t, first, last); });
     }
     case 3: {
       const int64_t dim = any_dim(p);

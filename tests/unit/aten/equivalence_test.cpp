@@ -310,12 +310,48 @@ TEST_CASE("equivalence: view, reshape and flatten") {
   check_view(tenon::view(t.slice(1, 1, 2).slice(2, 3, 4), {2}), t.select(1, 1).select(1, 3));
 }
 
-TEST_CASE("equivalence: reshape and flatten refuse what at:: copies") {
+TEST_CASE("equivalence: reshape and flatten copy what at:: copies, view refuses it") {
   const at::Tensor t = numbered({2, 3}).t();
-  RAISES(NotSupported, "reshape", tenon::reshape(t, {6}));
-  RAISES(NotSupported, "flatten", tenon::flatten(t));
-  check_same(tenon::view(tenon::contiguous(t), {6}), t.reshape({6}));
-  check_same(tenon::flatten(tenon::contiguous(t)), t.flatten());
+  RAISES(NotSupported, "view", tenon::view(t, {6}));
+  const at::Tensor copies[] = {tenon::reshape(t, {6}), tenon::reshape(t, {2, -1}),
+                               tenon::flatten(t), tenon::flatten(numbered({2, 3, 4}).mT(), 1)};
+  const at::Tensor expected[] = {t.reshape({6}), t.reshape({2, -1}), t.flatten(),
+                                 numbered({2, 3, 4}).mT().flatten(1)};
+  for (size_t i = 0; i < 4; ++i) {
+    check_same(copies[i], expected[i]);
+    CHECK_FALSE(copies[i].is_alias_of(t));
+    CHECK(copies[i].storage_offset() == 0);
+  }
+  check_view(tenon::reshape(t, {3, 1, 2}), t.reshape({3, 1, 2}));
+}
+
+TEST_CASE("equivalence: movedim, diagonal and the transposed matrix") {
+  const at::Tensor t = numbered({3, 4, 5});
+  check_view(tenon::movedim(t, 0, 2), t.movedim(0, 2));
+  check_view(tenon::movedim(t, -1, 0), t.movedim(-1, 0));
+  check_view(tenon::movedim(t, {0, 1}, {-1, 0}), at::movedim(t, {0, 1}, {-1, 0}));
+  check_view(tenon::movedim(numbered({}), 0, -1), numbered({}).movedim(0, -1));
+  for (const int64_t offset : {0, 1, 3, 4, 9, -1, -2, -3}) {
+    INFO(offset);
+    check_view(tenon::diagonal(t, offset), t.diagonal(offset));
+    check_view(tenon::diagonal(t, offset, 2, 0), t.diagonal(offset, 2, 0));
+    check_view(tenon::diagonal(t, offset, -2, -1), t.diagonal(offset, -2, -1));
+  }
+  check_view(tenon::transpose(t[0]), t[0].t());
+  check_view(tenon::transpose(t[0][0]), t[0][0].t());
+  check_view(tenon::transpose(numbered({})), numbered({}).t());
+}
+
+TEST_CASE("equivalence: share, view of all, clone and to(device)") {
+  const at::Tensor t = numbered({3, 4}).t();
+  CHECK(tenon::share(t)->is_same(t));
+  check_view(tenon::view(t), at::alias(t));
+  check_same(*tenon::clone(t), t.clone());
+  check_same(*tenon::clone(t, ScalarType::Double), t.to(at::kDouble));
+  CHECK(tenon::to(t, "cpu").is_same(t));
+  check_same(tenon::to(t, tenon::DeviceType::CPU, ScalarType::Double), t.to(at::kCPU, at::kDouble));
+  check_view(tenon::slice(t, 0, 1), t.slice(0, 1));
+  check_view(tenon::slice(t, 0, tenon::none, 2), t.slice(0, std::nullopt, 2));
 }
 
 TEST_CASE("equivalence: select, slice and narrow") {

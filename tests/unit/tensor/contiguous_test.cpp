@@ -168,7 +168,6 @@ TEST_CASE("to: a tensor on the device, and of the type, is given back itself") {
   check_same(to(far, "cuda:0"), far);
 }
 
-// A promise of docs/guarantees.md.
 TEST_CASE("to: another device's tensor is a copy by the backend registered for it, cast or not") {
   MinimalBackend backend;
   const TensorPtr source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0}, {}, ScalarType::Int,

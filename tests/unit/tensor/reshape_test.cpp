@@ -235,6 +235,14 @@ TEST_CASE("reshape: of a Meta tensor it is one, of a placeholder where a copy is
   const Tensor wide =
       reshape(expand(for_blob(nullptr, {2, 1}).device("meta").make_tensor(), {2, 3}), {6});
   CHECK(resize_tensor(wide, {3, 2}) == Error::Ok);
+  MetaBackend backend;
+  const Tensor turned = transpose(zeros({2, 3}, backend));
+  for (const Tensor& made : {reshape(turned, {6}), contiguous(turned)}) {
+    CHECK(&backend_of(made) == &backend);
+    CHECK(ownership(made) == Ownership::Owned);
+    CHECK(made.is_contiguous());
+    CHECK(made.numel() == 6);
+  }
   const Tensor placeholder = make_tensor({2, 3}, nullptr);
   CHECK(const_data_ptr(reshape(placeholder, {6})) == nullptr);
   RAISES(InvalidState, "reshape: the source tensor is a placeholder without data",

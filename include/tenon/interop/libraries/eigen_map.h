@@ -261,7 +261,7 @@ Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
   const size_t rank = from.layout.rank();
   if (rank != 1 && rank != 2) {
     return fail(Error::InvalidArgument, "the tensor has ", rank,
-                " dimensions, a matrix two and a column one; reshape(t, {rows, columns}) may view "
+                " dimensions, a matrix two and a column one; view(t, {rows, columns}) may show "
                 "it so, as_eigen<Eigen::TensorMap<...>>() takes any number");
   }
   TENON_TRY(check_for_eigen<Scalar>(tensor, rank, 0));

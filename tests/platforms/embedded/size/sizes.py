@@ -42,7 +42,7 @@ PROGRAMS = {
     "resize": Row("`from_blob` on the heap, `resize_tensor_ptr`, accessor", 21, 352, 5100, 9100),
     "zeros": Row("`zeros` in an arena", 0, 432),
     "list": Row("a list of values in an arena, accessor", 21, 512, 6600, 10700),
-    "views": Row("`slice`, `transpose`, `reshape`", 6, 1064),
+    "views": Row("`slice`, `transpose`, `view`", 6, 1064),
     "cast_known": Row("a cast of known types, by a loop of yours", 6, 496),
     "fill": Row("`fill_`", 2, 1648),
     "copy_same": Row("`copy_`, one type, transposed", 6, 1944),

@@ -12,7 +12,7 @@ int main() {
   const auto tensor = tenon::from_blob(data, {2, 3});
   const tenon::Tensor rows = tenon::slice(tensor, 0, 1, 2);
   const tenon::Tensor turned = tenon::transpose(rows, 0, 1);
-  const tenon::Tensor flat = tenon::reshape(turned, {3});
+  const tenon::Tensor flat = tenon::view(turned, {3});
   sink = flat.const_data_ptr<float>()[2];
   return 0;
 }

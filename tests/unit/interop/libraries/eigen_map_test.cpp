@@ -117,11 +117,10 @@ TEST_CASE("as_eigen_map: one dimension is a column, of any stride") {
       as_eigen_map<const float>(w) * as_eigen_map<const float>(x).transpose() +
       as_eigen_map<const float>(b);
   CHECK((y(0) == 13 && y(1) == 27));
-  RAISES(
-      InvalidArgument,
-      "as_eigen_map: the tensor has 3 dimensions, a matrix two and a column one; reshape(t, {rows,"
-      " columns}) may view it so, as_eigen<Eigen::TensorMap<...>>() takes any number",
-      as_eigen_map<float>(from_blob(data, {1, 2, 3})));
+  RAISES(InvalidArgument,
+         "as_eigen_map: the tensor has 3 dimensions, a matrix two and a column one; view(t, {rows, "
+         "columns}) may show it so, as_eigen<Eigen::TensorMap<...>>() takes any number",
+         as_eigen_map<float>(from_blob(data, {1, 2, 3})));
   RAISES(InvalidArgument, "the tensor has 0 dimensions",
          as_eigen_map<float>(make_tensor_ptr(1.0f)));
 }
