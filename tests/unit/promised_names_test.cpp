@@ -93,6 +93,33 @@ TEST_CASE("names: the older ones are still accepted") {
   CHECK(t->device() == Device(DeviceType::Template));
 }
 
+TEST_CASE("names: to_string names a value of each enumeration, as toString does") {
+  const auto names = [](auto value, const std::string& name) {
+    CHECK(to_string(value) == name);
+    CHECK(toString(value) == name);
+  };
+  names(Error::InUse, "InUse");
+  names(ScalarType::Half, "Half");
+  names(DeviceType::CUDA, "cuda");
+  names(CastMode::Saturate, "Saturate");
+  names(CopyKind::Staged, "staged");
+  names(Deallocation::InUse, "InUse");
+  names(ValueKind::IntList, "IntList");
+  names(ExpressionKind::Iota, "Iota");
+  CHECK(EValue("text").toString() == "text");  // its text, not a name
+}
+
+TEST_CASE("names: dtype and scalar_type ask a tensor, a view, a blob and a spec") {
+  const TensorPtr t = make_tensor_ptr({1, 2});
+  const TensorSpec spec{{2}, ScalarType::Int};
+  for (const ScalarType type :
+       {t->dtype(), t->scalar_type(), t->as_view().dtype(), t->as_view().scalar_type(),
+        to_blob(t).dtype, to_blob(t).scalar_type(), to_blob(t).as_view().dtype(),
+        to_blob(t).as_view().scalar_type(), spec.dtype(), spec.scalar_type()}) {
+    CHECK(type == ScalarType::Int);
+  }
+}
+
 TEST_CASE("names: a Tensor has ATen's, a TensorImpl ExecuTorch's and c10's") {
   TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5});
   CHECK(t->sizes().size() == 2);

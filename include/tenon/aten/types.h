@@ -30,6 +30,7 @@ using c10::Float8_e4m3fn, c10::Float8_e4m3fnuz, c10::Float8_e5m2, c10::Float8_e5
 #endif
 using c10::canCast, c10::elementSize, c10::isComplexType, c10::isFloatingType, c10::isIntegralType,
     c10::promoteTypes, c10::toString;
+inline std::string to_string(ScalarType type) { return toString(type); }
 
 namespace detail {
 

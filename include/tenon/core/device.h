@@ -63,6 +63,7 @@ constexpr const char* toString(DeviceType type) noexcept {
   const char* const name = detail::name_of(type);
   return *name == '\0' ? "unknown" : name;
 }
+inline std::string to_string(DeviceType type) { return toString(type); }
 
 /// A kind of memory and an index. The index −1, "the current one", becomes 0 at construction; the
 /// CPU has only index 0.

@@ -14,6 +14,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "tenon/config.h"
@@ -45,7 +46,8 @@ enum class [[nodiscard]] Error : uint8_t{
     Internal,         ///< a bug in tenon
 };
 
-/// The enumerator's name, "InvalidArgument".
+/// The enumerator's name, "InvalidArgument", without memory; to_string() as a std::string. So for
+/// every enumeration: to_string is tenon's name, toString c10's.
 constexpr const char* toString(Error error) noexcept {
   const auto n = static_cast<size_t>(error);
   return detail::name_at(
@@ -53,6 +55,7 @@ constexpr const char* toString(Error error) noexcept {
       "InUse\0NotFound\0AccessFailed\0Internal\0unknown error",
       error <= Error::Internal ? n : 11);
 }
+inline std::string to_string(Error error) { return toString(error); }
 
 /// Without exceptions, called with the error and its message before the program ends. It ends by
 /// abort(); on bare metal by __builtin_trap(), unless TENON_PORTABLE is set. In every build it is

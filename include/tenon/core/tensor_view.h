@@ -21,6 +21,10 @@ struct TensorView {
   Device device;
   ArrayRef<int64_t> sizes;
   ArrayRef<int64_t> strides;
+
+  /// `type`, in a Tensor's words.
+  ScalarType dtype() const noexcept { return type; }
+  ScalarType scalar_type() const noexcept { return type; }
 };
 
 /// A TensorView and its lists: for memory that no tensor describes, and where a tensor's lists may
@@ -35,6 +39,9 @@ struct ViewWithLists {
   Dims sizes;
   Dims strides;
 
+  /// `type`, in a Tensor's words.
+  ScalarType dtype() const noexcept { return type; }
+  ScalarType scalar_type() const noexcept { return type; }
   operator TensorView() const& noexcept TENON_LIFETIMEBOUND {
     return {data, type, device, sizes, strides};
   }

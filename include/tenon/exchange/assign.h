@@ -130,8 +130,8 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
 /// Ownership: borrows both for the length of the call. Touches only their elements. A blob that
 /// overlaps the tensor's memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
-/// (other sizes; an element_size that is not the dtype's; null data; a shape that make_layout()
-/// refuses; a tensor whose elements may share memory; memory that is not on the blob's device, by
+/// (other sizes; an element_size that is not the dtype's; null data; an invalid shape;
+/// a tensor whose elements may share memory; memory that is not on the blob's device, by
 /// DeviceBackend::check_memory()), InvalidType (a cast that canCast() refuses, with
 /// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
 /// registered for its device), OutOfMemory. Nothing is changed then.

@@ -129,7 +129,7 @@ struct FromBinary {
   /// Ownership: copies; the bytes need no alignment. from_bytes() adopts a vector in the host's
   /// byte order.
   /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
-  /// sizes that make_layout() refuses), InvalidType (Undefined), OutOfMemory.
+  /// invalid sizes), InvalidType (Undefined), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, tenon::ScalarType type,

@@ -32,6 +32,9 @@ struct Blob {
   bool readonly = false;
   std::shared_ptr<const void> owner = nullptr;
 
+  /// `dtype`, in ATen's word.
+  ScalarType scalar_type() const noexcept { return dtype; }
+
   /// A blob of memory whose strides are in bytes: NumPy's strides, OpenCV's step, a camera's pitch.
   /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
   /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
@@ -45,7 +48,7 @@ struct Blob {
   /// The memory as a view, without `owner` and `readonly`; empty strides become dense ones.
   /// `data` may be null.
   /// Ownership: the view owns its lists, not the memory, which must outlive it.
-  /// Errors: InvalidArgument for sizes and strides that make_layout() refuses, and for an
+  /// Errors: InvalidArgument for sizes and strides that no tensor can have, and for an
   /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
   /// InvalidState when to_blob() made the blob and the tensor's backend is gone (needs RTTI);
   /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.

@@ -305,7 +305,7 @@ struct ShmCreate {
   /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
   /// one goes, and the name removed when the last goes. See above for killed processes and fork().
   /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument
-  /// (the name; sizes and strides as of make_layout(); strides that overlap or are negative);
+  /// (the name; invalid sizes or strides; strides that overlap or are negative);
   /// InvalidType (Undefined); OutOfMemory (/dev/shm is full, too); AccessFailed; NotSupported (in
   /// ATen mode, for a dtype that it lacks). Nothing is left then.
   /// Threads: any.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -37,6 +38,7 @@ constexpr const char* toString(CastMode mode) noexcept {
          : mode == CastMode::Truncate ? "Truncate"
                                       : "Saturate";
 }
+inline std::string to_string(CastMode mode) { return toString(mode); }
 
 struct CopyPlan;
 

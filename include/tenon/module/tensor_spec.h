@@ -32,6 +32,10 @@ struct TensorSpec {
   /// {0, 2, 3, 1} is channels last.
   Dims dim_order = {};
 
+  /// `type`, in a Tensor's words.
+  ScalarType dtype() const noexcept { return type; }
+  ScalarType scalar_type() const noexcept { return type; }
+
   /// Checks a tensor.
   /// Errors: InvalidType (another dtype); InvalidArgument (another rank or size, "check: dimension
   /// 1 (rows) is 9, expected 8"; other strides; another device; a spec that no tensor can meet:

@@ -3,6 +3,8 @@
 // a backend, and letting memory go.
 #pragma once
 
+#include <string>
+
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make.h"
@@ -194,6 +196,7 @@ constexpr const char* toString(Deallocation outcome) noexcept {
          : outcome == Deallocation::AlreadyDeallocated ? "AlreadyDeallocated"
                                                        : "InUse";
 }
+inline std::string to_string(Deallocation outcome) { return toString(outcome); }
 
 namespace detail {
 
@@ -255,7 +258,8 @@ template <class Out>
 struct CloneTensorTo {
   const char* function;
 
-  /// backend_copy() to the backend that is registered for a device, for the CPU to the host's heap.
+  /// ExecuTorch's name for backend_copy() to the backend that is registered for a device, for the
+  /// CPU to the host's heap.
   /// On the source's own device it is a plain copy.
   /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
   /// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.

@@ -2,8 +2,8 @@
 // empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
 // Each is a function object; its try_ form returns a Result. The tensors own their memory, host or
-// a backend's, aligned to TENON_DATA_ALIGNMENT. Errors of all: InvalidArgument (a shape that
-// make_layout() refuses, overlapping or negative strides, a value that does not fit the type),
+// a backend's, aligned to TENON_DATA_ALIGNMENT. Errors of all: InvalidArgument (an invalid shape,
+// see make_tensor_ptr(), overlapping or negative strides, a value that does not fit the type),
 // InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
 // OutOfMemory.
 #pragma once

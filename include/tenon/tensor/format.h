@@ -293,8 +293,17 @@ TENON_TEMPLATE_INLINE std::string to_string(ConstTensorArg t, const FormatOption
   return out;
 }
 
-/// The error's name, "InvalidArgument", as toString(error) has it without memory.
-inline std::string to_string(Error error) { return toString(error); }
+/// The value in the words of error messages, as <tenon/ostream.h> prints it: "cuda:1", "1 + 2i",
+/// "{2, 3}". A template, since many types convert to these.
+template <class T,
+          std::enable_if_t<std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar> ||
+                               std::is_same_v<T, Dims> || std::is_same_v<T, ArrayRef<int64_t>>,
+                           int> = 0>
+std::string to_string(const T& value) {
+  std::string out;
+  detail::append_text(out, value);
+  return out;
+}
 
 namespace detail {
 

@@ -88,11 +88,11 @@ class Tensor : public TensorMetadata<Tensor> {
   T* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<T>("mutable_data_ptr", get("mutable_data_ptr"));
   }
-  /// As mutable_data_ptr().
+  /// ATen's older name for mutable_data_ptr().
   void* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("data_ptr", get("data_ptr"));
   }
-  /// For a const T const_data_ptr<T>(), else mutable_data_ptr<T>().
+  /// ATen's older name: for a const T const_data_ptr<T>(), else mutable_data_ptr<T>().
   template <class T>
   T* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<T>("data_ptr", get("data_ptr"));
@@ -151,6 +151,7 @@ class Tensor : public TensorMetadata<Tensor> {
   }
 
   const TensorImplPtr& impl() const noexcept TENON_LIFETIMEBOUND { return impl_; }
+  /// ATen's name for impl().get().
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
   /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }

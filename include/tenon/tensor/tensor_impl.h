@@ -103,8 +103,9 @@ class TensorMetadata {
   /// numel() * element_size(): the bytes of the elements, not of gaps between them.
   size_t nbytes() const { return get("nbytes").nbytes(); }
   size_t element_size() const { return elementSize(get("element_size").type); }
-  ScalarType scalar_type() const { return get("scalar_type").type; }
   ScalarType dtype() const { return get("dtype").type; }
+  /// ATen's and ExecuTorch's name for dtype().
+  ScalarType scalar_type() const { return get("scalar_type").type; }
   Device device() const { return get("device").device; }
   DeviceType device_type() const { return get("device_type").device.type(); }
   int32_t device_index() const { return get("device_index").device.index(); }
@@ -142,7 +143,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
   /// dimensions: the form for the stack and for static memory. The lists are copied. A null `data`
   /// makes a placeholder. The shape is STATIC.
-  /// Errors: those of make_layout(), and InvalidType for an Undefined `type`.
+  /// Errors: InvalidArgument for an invalid shape, InvalidType for an Undefined `type`.
   TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
                                  void* data = nullptr) {
     const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);

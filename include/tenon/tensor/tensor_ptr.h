@@ -40,10 +40,12 @@ namespace detail {  // function objects
 /// whose memory the pointer is to. An empty dim_order or empty strides stand for row-major, or for
 /// what the other implies.
 /// Errors, all under the called function's name, as an Exception or in the Result: InvalidArgument
-/// (a shape that make_layout() refuses; data of another length than the shape needs; null data for
-/// a shape with elements; overlapping or negative strides over memory that the tensor will own; a
-/// value in a list, or a single one, that does not fit the type), InvalidType (a type that the
-/// pointer is not to, or to which canCast refuses the values; Undefined), OutOfMemory.
+/// (an invalid shape: more than kMaxDims dimensions, a negative size, a count or an offset that
+/// overflows, a dim_order that is not a permutation, strides that do not nest in it; data of
+/// another length than the shape needs; null data for a shape with elements; overlapping or
+/// negative strides over memory that the tensor will own; a value in a list, or a single one, that
+/// does not fit the type), InvalidType (a type that the pointer is not to, or to which canCast
+/// refuses the values; Undefined), OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {

@@ -51,6 +51,8 @@ OTHER_HEADERS = {
 NOT_FAILING = {
     "reads what the object, or the thread, has": """
         ArenaBackend::capacity ArenaBackend::high_water ArenaBackend::metadata_backend
+        TensorView::dtype TensorView::scalar_type ViewWithLists::dtype ViewWithLists::scalar_type
+        Blob::scalar_type TensorSpec::dtype TensorSpec::scalar_type
         ArenaBackend::name ArenaBackend::used Backend::as_device Backend::base Backend::live_blocks
         Backend::metadata_backend BackendOptions::begin BackendOptions::check_names
         BackendOptions::end BackendOptions::find BackendOptions::read BackendOptions::size CpuBackend::name

@@ -50,6 +50,13 @@ TEST_CASE("to_string: an error's name") {
   CHECK(to_string(Error::InvalidArgument) == "InvalidArgument");
 }
 
+TEST_CASE("to_string: what describes a tensor, in the words of error messages") {
+  CHECK(to_string(Device("cuda:1")) == "cuda:1");
+  CHECK(to_string(own::Scalar(0.5)) == "0.5");
+  CHECK(to_string(Dims{2, 3}) == "{2, 3}");
+  CHECK(to_string(ArrayRef<int64_t>(Dims{2, 3})) == "{2, 3}");
+}
+
 TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.5f, 5.0f, 6.0f});
   CHECK(to_string(*t) == to_string(t));
