@@ -425,3 +425,8 @@
 #define TENON_END_NAMESPACE \
   }                         \
   }
+
+// core/error.h's and fwd.h's: GCC warns of the attribute in a second declaration.
+TENON_BEGIN_NAMESPACE
+enum class [[nodiscard]] Error : uint8_t;
+TENON_END_NAMESPACE

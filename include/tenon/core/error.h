@@ -32,18 +32,18 @@ TENON_BEGIN_NAMESPACE
 
 /// The kind of an error.
 /// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
-enum class [[nodiscard]] Error : uint8_t{
-    Ok = 0,
-    InvalidArgument,  ///< a value that the function cannot accept
-    InvalidType,      ///< a dtype that the function cannot accept, or a cast that canCast forbids
-    InvalidState,     ///< the object is undefined, has no data, or is read-only
-    NotSupported,     ///< a valid request that this tensor, device or build cannot fulfil
-    OutOfMemory,      ///< an allocation failed
-    OutOfBounds,      ///< an index or a region beyond the tensor
-    InUse,            ///< the memory is still borrowed
-    NotFound,         ///< no such file, backend or name
-    AccessFailed,     ///< reading or writing failed
-    Internal,         ///< a bug in tenon
+enum class Error : uint8_t {  // [[nodiscard]] in config.h
+  Ok = 0,
+  InvalidArgument,  ///< a value that the function cannot accept
+  InvalidType,      ///< a dtype that the function cannot accept, or a cast that canCast forbids
+  InvalidState,     ///< the object is undefined, has no data, or is read-only
+  NotSupported,     ///< a valid request that this tensor, device or build cannot fulfil
+  OutOfMemory,      ///< an allocation failed
+  OutOfBounds,      ///< an index or a region beyond the tensor
+  InUse,            ///< the memory is still borrowed
+  NotFound,         ///< no such file, backend or name
+  AccessFailed,     ///< reading or writing failed
+  Internal,         ///< a bug in tenon
 };
 
 /// The enumerator's name, "InvalidArgument", without memory; to_string() as a std::string. So for

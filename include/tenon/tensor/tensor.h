@@ -235,16 +235,6 @@ std::basic_ostream<Char, NeedsTenonOstreamHeader>& operator<<(
 static_assert(sizeof(Tensor) == 2 * sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 
-TENON_END_NAMESPACE
-
-#if !TENON_BARE_METAL
-inline void std::default_delete<tenon::Tensor>::operator()(tenon::Tensor* handle) const noexcept {
-  if (handle != nullptr) tenon::detail::delete_handle(handle);
-}
-#endif
-
-TENON_BEGIN_NAMESPACE
-
 /// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
 /// make the memory const, so functions that write take it too, a temporary view included.
 ///

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenon/backend/metadata.h"
+#include "tenon/fwd.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
@@ -16,27 +17,8 @@
 TENON_BEGIN_NAMESPACE
 TENON_BEGIN_OWN
 
-class Tensor;
 class TensorArg;
 class TensorImpl;
-
-TENON_END_OWN
-TENON_END_NAMESPACE
-
-#if !TENON_BARE_METAL
-// TensorPtr's deleter: `delete`, but faster. Here, where Tensor is declared, so that an earlier
-// unique_ptr<Tensor> has it too.
-template <>
-struct std::default_delete<tenon::own::Tensor> {
-  constexpr default_delete() noexcept = default;
-  template <class T, std::enable_if_t<std::is_convertible_v<T*, tenon::own::Tensor*>, int> = 0>
-  default_delete(const std::default_delete<T>&) noexcept {}
-  void operator()(tenon::own::Tensor* handle) const noexcept;
-};
-#endif
-
-TENON_BEGIN_NAMESPACE
-TENON_BEGIN_OWN
 
 /// Shared metadata and memory.
 using TensorImplPtr = std::shared_ptr<TensorImpl>;

@@ -17,7 +17,7 @@ import sys
 PAGE = "docs/aten.md"
 LIST = "tests/unit/aten/CMakeLists.txt"
 FILES = ("tensor/*_test.cpp", "exchange/*_test.cpp", "module/*_test.cpp", "interop/npy_test.cpp",
-         "compiled_test.cpp")
+         "compiled_test.cpp", "fwd_test.cpp")
 SENTENCE = re.compile(r"leave out\s+(\d+)\s+test\s+cases\s+and\s+(\d+)\s+places\s+in\s+others")
 CASE = re.compile(r"TEST_CASE\((?:[^()]|\([^()]*\))*?\)\s*{")
 REGION = re.compile(r"^#if !TENON_ATEN_MODE\b.*?^#(?:else|endif)", re.MULTILINE | re.DOTALL)

@@ -3,7 +3,7 @@
 """Checks what holds for tenon's headers as a whole.
 
 usage: check_headers.py CHECK REPOSITORY
-  layers  includes point one way, from the right to the left of core, kernels, backend, tensor,
+  layers  includes point one way, from the right to the left of fwd.h, core, kernels, backend, tensor,
           exchange, module, compiled.h, tensor_ptr.h, tenon.h, ostream.h, interop, testing, compat; there are no cycles; all are
           "tenon/..."; a header of aten/ is in the layer that it is ATen mode's part of; nothing below
           interop declares a type that interop defines; the folders of interop in ALONE include nothing else of interop
@@ -14,6 +14,7 @@ usage: check_headers.py CHECK REPOSITORY
           replace those of the same name, and executorch.h; from core to module only MODE_HEADERS ask for ATen mode
   statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
           DUPLICATES, because it may be there once for each shared library
+  forward fwd.h declares each public class, struct and enumeration of core to module, and nothing that is not there
 Prints one line for each fault and exits with 1 if there is one.
 """
 
@@ -21,11 +22,13 @@ import pathlib
 import re
 import sys
 
+from parse_headers import declarator, end_of, tokens_of
+
 INCLUDE_FOLDERS = ("include", "testing/include")
 ALONE = ("files", "libraries", "processes")
 
 # Lowest first. A header may include its own layer and those below it.
-LAYERS = ["config.h", "core", "kernels", "backend", "tensor", "exchange", "module",
+LAYERS = ["config.h", "fwd.h", "core", "kernels", "backend", "tensor", "exchange", "module",
           "compiled.h", "tensor_ptr.h", "tenon.h", "ostream.h", "interop", "testing", "compat"]
 
 ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "random.h": "tensor"}  # the others: core
@@ -34,6 +37,9 @@ ATEN_LAYERS = {"tensor.h": "tensor", "handle.h": "tensor", "random.h": "tensor"}
 MODE_HEADERS = {"tenon/core/mode.h", "tenon/tensor/tensor.h", "tenon/tensor/handle.h"}
 
 MODELESS = tuple(f"tenon/{layer}/" for layer in ("core", "kernels", "backend", "tensor", "exchange", "module"))
+
+# Not in fwd.h: traits, a base, and a constant's type.
+NOT_FORWARD = {"CppTypeToScalarType", "ScalarTypeToCppType", "TensorMetadata", "None"}
 
 # By the header and the variable's name, with what makes several of them right; see config.h.
 DUPLICATES = {
@@ -226,8 +232,48 @@ def check_statics(headers):
         yield f"{header}: there is no {name}, which DUPLICATES lists"
 
 
+def public_types(text):
+    """Yields (keyword, name, whether it is defined) of the classes and enumerations outside of inner namespaces."""
+    tokens = tokens_of(text)
+    depth, head, i = 0, [], 0
+    while i < len(tokens):
+        token = tokens[i]
+        if token == "{" and "namespace" in head[:2]:
+            depth, head, i = depth + 1, [], i + 1
+            continue
+        if token in "{;" and head:
+            name = declarator(head)
+            if name[:2] == ["enum", "class"]:
+                name = ["enum", *name[2:]]
+            if not depth and name[:1] and name[0] in ("class", "struct", "enum") and (
+                    len(name) == 2 or name[2] in (":", "final")):
+                yield name[0], name[1], token == "{"
+        if token in "([{":
+            if token == "(":
+                head = [*head, "(", ")"]  # a macro's may stand before the name
+            elif token == "{" and "=" not in head:
+                head = []
+            i = end_of(tokens, i)
+        elif token in ";}":
+            depth, head, i = depth - (token == "}"), [], i + 1
+        else:
+            head, i = [*head, token], i + 1
+
+
+def check_forward(headers):
+    """Yields what fwd.h lacks, and what it declares that is not there."""
+    declared = {pair[:2] for pair in public_types(headers.get("tenon/fwd.h", ""))}
+    defined = {(kind, name): header for header, text in headers.items()
+               if header.startswith(MODELESS) and not header.startswith("tenon/backend/cuda")
+               for kind, name, is_defined in public_types(text) if is_defined and name not in NOT_FORWARD}
+    for kind, name in sorted(defined.keys() - declared):
+        yield f"{defined[kind, name]}: fwd.h does not declare {kind} {name}"
+    for kind, name in sorted(declared - defined.keys()):
+        yield f"tenon/fwd.h: there is no {kind} {name}"
+
+
 def main(arguments):
-    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics"):
+    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics", "forward"):
         print(__doc__, file=sys.stderr)
         return 2
     check, repository = arguments
@@ -238,7 +284,8 @@ def main(arguments):
     faults = list({"layers": lambda: check_layers(headers),
                    "tests": lambda: check_tests(headers, repository),
                    "form": lambda: check_form(headers),
-                   "statics": lambda: check_statics(headers)}[check]())
+                   "statics": lambda: check_statics(headers),
+                   "forward": lambda: check_forward(headers)}[check]())
     for fault in faults:
         print(fault)
     print(f"{len(headers)} headers, {len(faults)} faults")

@@ -162,5 +162,22 @@ class Statics(unittest.TestCase):
         self.assertEqual(self.faults("", header), [f"{header}: there is no level, which DUPLICATES lists"])
 
 
+class Forward(unittest.TestCase):
+    def faults(self, forward, header):
+        return list(check_headers.check_forward({"tenon/fwd.h": forward, "tenon/core/a.h": header}))
+
+    def test_what_is_the_same_passes(self):
+        self.assertEqual(self.faults(
+            "TENON_BEGIN_NAMESPACE enum class E : int; template <class T> class A; struct S; TENON_END_NAMESPACE",
+            "namespace detail { struct Inner {}; } enum class [[nodiscard]] E : int { a = 0 }; class Other;"
+            "template <class T> class TENON_EXPORT A final : public Inner { struct Part {}; };"
+            "int f(int i = 0) { return i; } template <> struct A<int> {}; struct S { int i = f(); };"), [])
+
+    def test_what_differs_is_a_fault(self):
+        self.assertEqual(self.faults("class S; enum class Gone;", "struct S {};"), [
+            "tenon/core/a.h: fwd.h does not declare struct S", "tenon/fwd.h: there is no class S",
+            "tenon/fwd.h: there is no enum Gone"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Declarations of the public types, for headers that only name them: `void draw(const
+// tenon::Tensor&);`, or a class with a TensorPtr member, whose destructor is defined where
+// <tenon/tensor_ptr.h> is included. A declaration by hand would be ambiguous, because of the inline
+// namespace. Values such as Device and Dims, and results, need their headers: they are small.
+#pragma once
+
+#include <memory>
+
+#include "tenon/config.h"
+
+#if TENON_ATEN_MODE
+#include <c10/core/ScalarType.h>
+#include <c10/util/intrusive_ptr.h>
+
+namespace at {
+class Tensor;
+}
+namespace c10 {
+class Scalar;
+struct TensorImpl;
+}  // namespace c10
+#endif
+
+TENON_BEGIN_NAMESPACE
+
+// core/
+enum class DeviceType : int32_t;
+enum class Error : uint8_t;
+class Device;
+class Dims;
+class Generator;
+class Layout;
+struct LayoutArgs;
+struct OffsetRange;
+struct TensorView;
+struct ViewWithLists;
+template <class T>
+class Span;
+template <class T>
+using ArrayRef = Span<const T>;
+template <class T>
+class Optional;
+template <class T>
+class Result;
+#if TENON_HAS_EXCEPTIONS
+class Exception;
+#endif
+
+// kernels/
+enum class CastMode : uint8_t;
+enum class CopyKind : uint8_t;
+struct CopyPlan;
+struct Normalize;
+
+// backend/
+class Backend;
+class HostMemoryBackend;
+class DeviceBackend;
+class WrapperBackend;
+class ArenaBackend;
+class CpuBackend;
+class MetaBackend;
+class PmrBackend;
+class PoolBackend;
+class TrackingBackend;
+class BackendOptions;
+struct BackendOption;
+class BackendScope;
+class TrackingScope;
+class NoAllocationScope;
+struct MadeTensor;
+struct MemoryLeak;
+struct PoolStatistics;
+struct StridedCopy;
+struct TagCounts;
+
+// tensor/
+enum class CopyPolicy : uint8_t;
+enum class Deallocation : uint8_t;
+enum class ExpressionKind : uint8_t;
+enum class Ownership : uint8_t;
+enum class TensorShapeDynamism : uint8_t;
+#if TENON_ATEN_MODE
+using c10::complex, c10::Scalar, c10::ScalarType;
+using Tensor = at::Tensor;
+using TensorImpl = c10::TensorImpl;
+using TensorImplPtr = c10::intrusive_ptr<TensorImpl>;
+#else
+enum class ScalarType : int8_t;
+template <class T>
+class complex;
+class Scalar;
+class Tensor;
+class TensorImpl;
+using TensorImplPtr = std::shared_ptr<TensorImpl>;
+#endif
+using TensorPtr = std::unique_ptr<Tensor>;
+class TensorArg;
+class TensorArgs;
+class TensorPtrMaker;
+class Deleter;
+class DataPtr;
+class TypeArg;
+class Values;
+class ExprBackend;
+struct Expression;
+struct FormatOptions;
+class Summary;
+struct MinMax;
+struct MeanStd;
+template <class T, size_t N>
+class TensorAccessor;
+
+// exchange/
+enum class LegacyReadOnly : uint8_t;
+struct Blob;
+struct DLPackDeleter;
+struct DLPackViolation;
+
+// module/
+enum class ValueKind : uint8_t;
+class EValue;
+class Module;
+class FunctionModule;
+class NameList;
+class Outputs;
+class Text;
+struct MethodMeta;
+struct TensorSpec;
+struct ValueSpec;
+template <class T>
+class ListArg;
+
+namespace detail {
+template <class>
+void delete_handle(Tensor* handle) noexcept;
+}
+
+TENON_END_NAMESPACE
+
+#if !TENON_ATEN_MODE && !TENON_BARE_METAL
+// TensorPtr's deleter: `delete`, but faster. Here, so that every unique_ptr<Tensor> has it.
+template <>
+struct std::default_delete<tenon::Tensor> {
+  constexpr default_delete() noexcept = default;
+  template <class T, std::enable_if_t<std::is_convertible_v<T*, tenon::Tensor*>, int> = 0>
+  default_delete(const std::default_delete<T>&) noexcept {}
+  // A template, since Tensor is complete only where it is called.
+  template <class Handle = tenon::Tensor>
+  void operator()(std::enable_if_t<true, Handle>* handle) const noexcept {
+    static_assert(sizeof(Handle) > 0, "a TensorPtr is dropped here: include <tenon/tensor_ptr.h>");
+    if (handle != nullptr) tenon::detail::delete_handle<void>(handle);
+  }
+};
+#endif
