@@ -30,8 +30,6 @@ enum class Error : uint8_t;
 class Device;
 class Dims;
 class Generator;
-class Layout;
-struct LayoutArgs;
 struct OffsetRange;
 struct TensorView;
 struct ViewWithLists;
@@ -39,8 +37,6 @@ template <class T>
 class Span;
 template <class T>
 using ArrayRef = Span<const T>;
-template <class T>
-class Optional;
 template <class T>
 class Result;
 #if TENON_HAS_EXCEPTIONS
@@ -86,6 +82,8 @@ using c10::complex, c10::Scalar, c10::ScalarType;
 using Tensor = at::Tensor;
 using TensorImpl = c10::TensorImpl;
 using TensorImplPtr = c10::intrusive_ptr<TensorImpl>;
+class TensorArg;
+class ConstTensorArg;
 #else
 enum class ScalarType : int8_t;
 template <class T>
@@ -94,15 +92,13 @@ class Scalar;
 class Tensor;
 class TensorImpl;
 using TensorImplPtr = std::shared_ptr<TensorImpl>;
+class TensorArg;
+using ConstTensorArg = TensorArg;
 #endif
 using TensorPtr = std::unique_ptr<Tensor>;
-class TensorArg;
 class TensorArgs;
 class TensorPtrMaker;
 class Deleter;
-class DataPtr;
-class TypeArg;
-class Values;
 class ExprBackend;
 struct Expression;
 struct FormatOptions;
@@ -123,14 +119,10 @@ enum class ValueKind : uint8_t;
 class EValue;
 class Module;
 class FunctionModule;
-class NameList;
 class Outputs;
-class Text;
 struct MethodMeta;
 struct TensorSpec;
 struct ValueSpec;
-template <class T>
-class ListArg;
 
 namespace detail {
 template <class>
