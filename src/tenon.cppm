@@ -153,7 +153,7 @@ using tenon::resize_tensor, tenon::resize_tensor_ptr, tenon::reserve_nbytes, ten
 // tensor/sequence.h
 using tenon::arange, tenon::iota, tenon::eye, tenon::try_arange, tenon::try_iota, tenon::try_eye;
 // tensor/tensor.h
-using tenon::Tensor, tenon::TensorPtr, tenon::operator<<, tenon::TensorArg, tenon::ConstTensorArg;
+using tenon::operator<<, tenon::Tensor, tenon::TensorPtr, tenon::TensorArg, tenon::ConstTensorArg;
 // tensor/tensor_impl.h
 using tenon::TensorImplPtr, tenon::TensorMetadata, tenon::TensorImpl;
 // tensor/tensor_ptr.h
