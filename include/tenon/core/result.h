@@ -44,11 +44,24 @@ class Optional {
 /// An axis or a size.
 using OptionalIndex = detail::Optional<int64_t>;
 
+template <class T>
+class Result;
+
 namespace detail {
 
 /// Specialised for types whose moves do not throw, but are not declared noexcept.
 template <class T>
 inline constexpr bool is_nothrow_movable_v = std::is_nothrow_move_constructible_v<T>;
+
+/// Whether Out is a Result, and the type of the value.
+template <class Out>
+struct IsResult : std::false_type {
+  using Value = Out;
+};
+template <class T>
+struct IsResult<Result<T>> : std::true_type {
+  using Value = T;
+};
 
 }  // namespace detail
 
@@ -122,6 +135,41 @@ class [[nodiscard]] Result {
   T& operator*() & TENON_LIFETIMEBOUND { return value(); }
   const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
   T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
+  /// The value, or `other` if there is none, whose type converts to T.
+  template <class U = T>
+  T value_or(U&& other) const& {
+    return ok() ? value_ : static_cast<T>(std::forward<U>(other));
+  }
+  template <class U = T>
+  T value_or(U&& other) && {
+    return ok() ? std::move(value_) : static_cast<T>(std::forward<U>(other));
+  }
+  /// f(value), which returns a Result or an Error; of a failed result, its error and message.
+  template <class F>
+  auto and_then(F&& f) & {
+    return and_then(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto and_then(F&& f) const& {
+    return and_then(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto and_then(F&& f) && {
+    return and_then(std::move(*this), std::forward<F>(f));
+  }
+  /// A Result of f(value), an Error if f returns void; of a failed result, its error and message.
+  template <class F>
+  auto transform(F&& f) & {
+    return transform(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto transform(F&& f) const& {
+    return transform(*this, std::forward<F>(f));
+  }
+  template <class F>
+  auto transform(F&& f) && {
+    return transform(std::move(*this), std::forward<F>(f));
+  }
   // Only for types that cannot be copied, such as TensorPtr: other types may be constructible from
   // a Result.
   template <class UseValueOrCheckOk,
@@ -133,6 +181,27 @@ class [[nodiscard]] Result {
   const T* operator->() const TENON_LIFETIMEBOUND { return &value(); }
 
  private:
+  template <class Self, class F>
+  static auto and_then(Self&& self, F&& f) {
+    using Out = decltype(std::forward<F>(f)(std::forward<Self>(self).value_));
+    static_assert(detail::IsResult<Out>::value || std::is_same_v<Out, Error>,
+                  "and_then(f): f returns a Result or an Error; transform(f) takes any value");
+    if (!self.ok()) return Out(static_cast<Error>(self));
+    return std::forward<F>(f)(std::forward<Self>(self).value_);
+  }
+  template <class Self, class F>
+  static auto transform(Self&& self, F&& f) {
+    using Value = decltype(std::forward<F>(f)(std::forward<Self>(self).value_));
+    if constexpr (std::is_void_v<Value>) {
+      if (!self.ok()) return static_cast<Error>(self);
+      std::forward<F>(f)(std::forward<Self>(self).value_);
+      return Error::Ok;
+    } else {
+      using Out = Result<std::decay_t<Value>>;
+      if (!self.ok()) return Out(static_cast<Error>(self));
+      return Out(std::forward<F>(f)(std::forward<Self>(self).value_));
+    }
+  }
   void check() const {
     if (!ok()) detail::raise_message(error_, message());
   }
@@ -145,17 +214,4 @@ class [[nodiscard]] Result {
   };
 };
 
-namespace detail {
-
-/// Whether Out is a Result, and the type of the value.
-template <class Out>
-struct IsResult : std::false_type {
-  using Value = Out;
-};
-template <class T>
-struct IsResult<Result<T>> : std::true_type {
-  using Value = T;
-};
-
-}  // namespace detail
 TENON_END_NAMESPACE

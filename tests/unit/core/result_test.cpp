@@ -170,4 +170,123 @@ TEST_CASE("result: TENON_TRY takes one, and returns its error with its message")
   CHECK(std::string(last_error_message()) == "half_of: 5 is odd");
 }
 
+TEST_CASE("result: value_or gives the value, or the other, also of what only moves") {
+  const Result<int> four = half_of(8);
+  const Result<int> failed = half_of(7);
+  CHECK(four.value_or(1) == 4);
+  CHECK(failed.value_or(1) == 1);
+  CHECK(half_of(8).value_or(1) == 4);
+  CHECK(half_of(7).value_or(short{1}) == 1);
+  Result<std::string> text = std::string("a text");
+  CHECK(text.value_or("other") == "a text");
+  CHECK(*text == "a text");
+  CHECK(Result<std::string>(fail(Error::NotFound, "none")).value_or("other") == "other");
+  Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
+  CHECK(*std::move(pointer).value_or(nullptr) == 5);
+  Result<std::unique_ptr<int>> none = fail(Error::NotFound, "none");
+  CHECK(std::move(none).value_or(nullptr) == nullptr);
+  CHECK(failed.message() == std::string("half_of: 7 is odd"));
+}
+
+TEST_CASE("result: and_then calls what may fail, and carries an error with its message") {
+  CHECK(half_of(8).and_then(half_of).value() == 2);
+  const Result<int> second = half_of(6).and_then(half_of);
+  CHECK(second.error() == Error::InvalidArgument);
+  CHECK(second.message() == std::string("half_of: 3 is odd"));
+  const Result<int> failed = half_of(7);
+  static_cast<void>(fail(Error::InvalidArgument, "of the same kind"));
+  int calls = 0;
+  const Result<double> carried = failed.and_then([&](int n) -> Result<double> {
+    ++calls;
+    return 0.5 * n;
+  });
+  CHECK(calls == 0);
+  CHECK(carried.error() == Error::InvalidArgument);
+  CHECK(carried.message() == std::string("half_of: 7 is odd"));
+  // What acts gives an Error.
+  const auto act = [&](int n) { return ++calls, n == 4 ? Error::Ok : fail(Error::InUse, "busy"); };
+  CHECK(half_of(8).and_then(act) == Error::Ok);
+  CHECK(half_of(4).and_then(act) == Error::InUse);
+  CHECK(calls == 2);
+  CHECK(failed.and_then(act) == Error::InvalidArgument);
+  CHECK(last_error_message() == std::string("half_of: 7 is odd"));
+  // A named result's value can be changed, a temporary's moved out.
+  Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
+  CHECK(pointer.and_then([](std::unique_ptr<int>& p) { return ++*p, half_of(*p); }).value() == 3);
+  const auto pass = [](std::unique_ptr<int> p) {
+    return Result<std::unique_ptr<int>>(std::move(p));
+  };
+  CHECK(**std::move(pointer).and_then(pass).and_then(pass) == 6);
+  CHECK(*pointer == nullptr);
+}
+
+TEST_CASE("result: transform changes the value, and carries an error with its message") {
+  const auto add = [](int n) { return n + 0.5; };
+  CHECK(half_of(8).transform(add).value() == 4.5);
+  const Result<int> failed = half_of(7);
+  static_cast<void>(fail(Error::InvalidArgument, "of the same kind"));
+  const Result<double> carried = failed.transform(add);
+  STATIC_REQUIRE(std::is_same_v<decltype(failed.transform(add)), Result<double>>);
+  CHECK(carried.error() == Error::InvalidArgument);
+  CHECK(carried.message() == std::string("half_of: 7 is odd"));
+  Result<Counted> counted = Counted(3);
+  CHECK(counted.transform([](const Counted& c) { return c.value; }).value() == 3);
+  CHECK(std::move(counted).transform([](Counted c) { return c; })->value == 3);
+  CHECK(counted->value == -1);
+  int seen = 0;
+  CHECK(half_of(8).transform([&](int n) { seen = n; }) == Error::Ok);
+  CHECK(seen == 4);
+  CHECK(half_of(7).transform([&](int n) { seen = n; }) == Error::InvalidArgument);
+  CHECK(seen == 4);
+}
+
+TEST_CASE("result: TENON_ASSIGN declares or assigns, or returns the error with its message") {
+  int calls = 0;
+  const auto counted_half = [&](int n) { return ++calls, half_of(n); };
+  const auto quarter = [&](int n) -> Result<int> {
+    TENON_ASSIGN(const auto half, counted_half(n));
+    TENON_ASSIGN(auto quarter_of_n, counted_half(half));
+    TENON_ASSIGN(quarter_of_n, Result<int>(quarter_of_n));
+    return quarter_of_n;
+  };
+  CHECK(quarter(8).value() == 2);
+  CHECK(calls == 2);
+  CHECK(quarter(6).message() == std::string("half_of: 3 is odd"));
+  const auto code = [&](int n, int* out) -> Error {
+    TENON_ASSIGN(*out, half_of(n));
+    return Error::Ok;
+  };
+  int found = 0;
+  CHECK(code(8, &found) == Error::Ok);
+  CHECK(found == 4);
+  CHECK(code(7, &found) == Error::InvalidArgument);
+  CHECK(last_error_message() == std::string("half_of: 7 is odd"));
+  CHECK(found == 4);
+}
+
+TEST_CASE("result: TENON_ASSIGN moves out of a temporary, and copies a named result") {
+  using Numbers = std::pair<int, std::unique_ptr<int>>;
+  const auto make = [](int n) -> Result<Numbers> {
+    return std::pair<int, std::unique_ptr<int>>{n, std::make_unique<int>(n)};
+  };
+  const auto sum = [&]() -> Result<int> {
+    TENON_ASSIGN(auto pair, make(1));
+    TENON_ASSIGN(Numbers other, Result<std::pair<int, std::unique_ptr<int>>>(make(2)));
+    const Result<std::string> named = std::string("text");
+    TENON_ASSIGN(std::string copied, named);
+    TENON_ASSIGN(auto& borrowed, named);
+    Result<std::unique_ptr<int>> single = std::make_unique<int>(3);
+    TENON_ASSIGN(pair.second, std::move(single));
+    // A lambda in it may use the macro too.
+    TENON_ASSIGN(const int inner, [&]() -> Result<int> {
+      TENON_ASSIGN(const int half, half_of(8));
+      return half;
+    }());
+    CHECK(named.value() == copied);
+    CHECK(&borrowed == &*named);
+    return pair.first + *pair.second + other.first + *other.second + inner;
+  };
+  CHECK(sum().value() == 1 + 3 + 2 + 2 + 4);
+}
+
 }  // namespace result_test
