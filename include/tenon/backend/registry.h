@@ -6,6 +6,7 @@
 
 #include "tenon/backend/backend.h"
 #include "tenon/backend/cpu.h"
+#include "tenon/core/result.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -39,6 +40,26 @@ inline bool add_to_registry(Backend& backend, Device device) noexcept {
   return true;
 }
 
+TENON_TEMPLATE_INLINE Error check_and_register(Backend& backend) noexcept {
+  const Device device = backend.device();
+  if (!device.is_cpu() && BackendAccess::state(backend) == nullptr) {
+    return fail(Error::OutOfMemory, "backend ", backend.name(), " had no memory for its state");
+  }
+  if (device.is_cpu() || !add_to_registry(backend, device)) {
+    return fail(Error::InvalidState, "a backend is registered for ", device, " already");
+  }
+  return Error::Ok;
+}
+inline Error check_and_unregister(Backend& backend) noexcept {
+  if (remove_from_registry(backend)) return Error::Ok;
+  return fail(Error::NotFound, "backend ", backend.name(), " is not registered");
+}
+inline Error find_registered(Device device, Backend*& found) noexcept {
+  found = device.is_cpu() ? &host_backend() : find_backend(device);
+  if (found != nullptr) return Error::Ok;
+  return fail(Error::NotFound, "no backend is registered for ", device);
+}
+
 /// The backend, or null for the host's heap.
 inline Backend* null_if_heap(Backend* backend) noexcept {
   return backend != nullptr && BackendAccess::is_host_heap(*backend) ? nullptr : backend;
@@ -53,31 +74,36 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 /// cannot be replaced.
 /// Ownership: borrows; a backend that is destroyed is unregistered.
 /// Errors: InvalidState when the device already has a registered backend; OutOfMemory when the
-/// backend cannot make tensors.
+/// backend cannot make tensors. The try_ form returns the Error.
 /// Threads: any.
 TENON_TEMPLATE_INLINE void register_backend(Backend& backend) {
-  const Device device = backend.device();
-  TENON_CHECK(device.is_cpu() || detail::BackendAccess::state(backend) != nullptr,
-              Error::OutOfMemory, "register_backend: backend ", backend.name(),
-              " had no memory for its state");
-  TENON_CHECK(!device.is_cpu() && detail::add_to_registry(backend, device), Error::InvalidState,
-              "register_backend: a backend is registered for ", device, " already");
+  detail::raise_if("register_backend", detail::check_and_register(backend));
+}
+template <class = void>
+[[nodiscard]] Error try_register_backend(Backend& backend) noexcept {
+  return detail::add_context_if("try_register_backend", detail::check_and_register(backend));
 }
 
-/// Errors: NotFound when the backend is not registered.
+/// Errors: NotFound when the backend is not registered. The try_ form returns the Error.
 inline void unregister_backend(Backend& backend) {
-  TENON_CHECK(detail::remove_from_registry(backend), Error::NotFound,
-              "unregister_backend: backend ", backend.name(), " is not registered");
+  detail::raise_if("unregister_backend", detail::check_and_unregister(backend));
+}
+[[nodiscard]] inline Error try_unregister_backend(Backend& backend) noexcept {
+  return detail::add_context_if("try_unregister_backend", detail::check_and_unregister(backend));
 }
 
-/// The backend of a device's memory.
+/// The backend of a device's memory. The try_ form returns a Result of a pointer, never null.
 /// Errors: NotFound when none is registered for it.
 inline Backend& backend_for(Device device) {
-  if (device.is_cpu()) return host_backend();
-  Backend* const found = detail::find_backend(device);
-  TENON_CHECK(found != nullptr, Error::NotFound, "backend_for: no backend is registered for ",
-              device);
+  Backend* found = nullptr;
+  detail::raise_if("backend_for", detail::find_registered(device, found));
   return *found;
+}
+inline Result<Backend*> try_backend_for(Device device) noexcept {
+  Backend* found = nullptr;
+  const Error error = detail::find_registered(device, found);
+  if (error != Error::Ok) return detail::add_context("try_backend_for", error);
+  return found;
 }
 
 /// The backend that the calling thread's creators use by default: the innermost BackendScope's,

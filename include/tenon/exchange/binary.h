@@ -107,6 +107,7 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
 /// Errors: InvalidArgument for a negative limit; InvalidState for an undefined tensor or a
 /// placeholder; NotSupported for memory that the host cannot read; OutOfMemory (a strided tensor of
 /// more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
+/// The try_ form returns a Result.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
 TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const ConstTensorArg& tensor,
@@ -115,6 +116,14 @@ TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const ConstTensorArg& tenso
   const Error error = detail::write_binary(tensor, limit, bytes);
   detail::raise_if("to_binary", error);
   return bytes;
+}
+TENON_TEMPLATE_INLINE Result<std::vector<uint8_t>> try_to_binary(
+    const detail::ConstTensorArg& tensor, int64_t limit = kAllElements) noexcept {
+  std::vector<uint8_t> bytes;
+  const Error error =
+      detail::call_safely([&] { return detail::write_binary(tensor, limit, bytes); });
+  return detail::return_to_user<Result<std::vector<uint8_t>>>("try_to_binary", error,
+                                                              std::move(bytes));
 }
 
 namespace detail {  // function objects

@@ -89,13 +89,21 @@ TENON_TEMPLATE_INLINE Error check_owner(const Blob& blob) noexcept {
   const MemoryHold* const hold = hold_in(blob.owner);
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }
-/// as_view() without its name in errors; `layout` keeps the lists.
+/// The blob as a view whose lists `layout` keeps.
 TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
                                            TensorView& view) noexcept {
   TENON_TRY(check_owner(blob));
   TENON_TRY(make_blob_layout(blob, layout));
   view = {blob.data, blob.dtype, blob.device, layout.sizes(), layout.strides()};
   return Error::Ok;
+}
+
+/// as_view() without its name in errors.
+TENON_TEMPLATE_INLINE Error copy_blob_view(const Blob& blob, ViewWithLists& copy) noexcept {
+  TensorView view;
+  Layout layout;
+  TENON_TRY(make_blob_view(blob, layout, view));
+  return copy_lists(view, copy);
 }
 
 /// Converts a blob's strides from bytes to elements.
@@ -216,12 +224,8 @@ struct KeepBoth {
 }  // namespace detail
 
 inline ViewWithLists Blob::as_view() const {
-  TensorView view;
-  detail::Layout layout;
   ViewWithLists copy;
-  Error error = detail::make_blob_view(*this, layout, view);
-  if (error == Error::Ok) error = detail::copy_lists(view, copy);
-  detail::raise_if("as_view", error);
+  detail::raise_if("as_view", detail::copy_blob_view(*this, copy));
   return copy;
 }
 
@@ -337,8 +341,23 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
 
 }  // namespace detail
 
+namespace detail {
+
+/// `layout` keeps the view's lists.
+template <class T, size_t N>
+Error check_blob_access(const Blob& blob, Layout& layout, TensorView& view) noexcept {
+  TENON_TRY(make_blob_view(blob, layout, view));
+  TENON_TRY((check_access<T, N>("blob", view)));
+  if (blob.readonly && !std::is_const_v<T>) {
+    return fail(Error::InvalidState, "the blob is read-only");
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
 /// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a
-/// read-only one.
+/// read-only one. The try_ form returns a Result.
 ///
 /// Ownership: none; the memory must outlive the accessor; a blob with an owner keeps it alive.
 /// Errors: those of accessor() of a TensorView and of Blob::as_view(), and InvalidState for a
@@ -347,15 +366,24 @@ template <class T, size_t N>
 TensorAccessor<T, N> accessor(const Blob& blob) {
   TensorView view;
   detail::Layout layout;
-  Error error = detail::make_blob_view(blob, layout, view);
-  if (error == Error::Ok) {
-    error = detail::check_access("blob", view, detail::own_type(CppTypeToScalarType<T>::value), N);
-  }
-  if (error == Error::Ok && blob.readonly && !std::is_const_v<T>) {
-    error = detail::fail(Error::InvalidState, "the blob is read-only");
-  }
-  detail::raise_if("accessor", error);
-  return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
+  detail::raise_if("accessor", detail::check_blob_access<T, N>(blob, layout, view));
+  return detail::accessor_of<T, N>(view);
+}
+template <class T, size_t N>
+Result<TensorAccessor<T, N>> try_accessor(const Blob& blob) noexcept {
+  TensorView view;
+  detail::Layout layout;
+  const Error error = detail::check_blob_access<T, N>(blob, layout, view);
+  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  return detail::accessor_of<T, N>(view);
+}
+
+/// Blob::as_view(), or its error.
+inline Result<ViewWithLists> try_as_view(const Blob& blob) noexcept {
+  ViewWithLists copy;
+  const Error error = detail::copy_blob_view(blob, copy);
+  if (error != Error::Ok) return detail::add_context("try_as_view", error);
+  return copy;
 }
 
 TENON_END_NAMESPACE

@@ -246,18 +246,34 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
   return detail::add_context("write_npy", error);
 }
 
-/// The bytes of the file that write_npy() writes.
-/// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(ConstTensorArg tensor) {
-  detail::NpyImage image;
-  detail::raise_if("to_npy", detail::make_npy_image(tensor, image));
-  const detail::HostBytes& elements = image.elements;
-  std::vector<uint8_t> bytes(image.header_size + elements.nbytes);
+namespace detail {
+
+inline Error write_npy_bytes(const TensorArg& tensor, std::vector<uint8_t>& bytes) {
+  NpyImage image;
+  TENON_TRY(make_npy_image(tensor, image));
+  const HostBytes& elements = image.elements;
+  bytes.resize(image.header_size + elements.nbytes);
   std::memcpy(bytes.data(), image.header, image.header_size);
   if (elements.nbytes != 0) {
     std::memcpy(bytes.data() + image.header_size, elements.data, elements.nbytes);
   }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The bytes of the file that write_npy() writes. The try_ form returns a Result.
+/// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
+inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
+  std::vector<uint8_t> bytes;
+  detail::raise_if("to_npy", detail::write_npy_bytes(tensor, bytes));
   return bytes;
+}
+inline Result<std::vector<uint8_t>> try_to_npy(detail::ConstTensorArg tensor) noexcept {
+  std::vector<uint8_t> bytes;
+  const Error error = detail::call_safely([&] { return detail::write_npy_bytes(tensor, bytes); });
+  return detail::return_to_user<Result<std::vector<uint8_t>>>("try_to_npy", error,
+                                                              std::move(bytes));
 }
 
 TENON_END_NAMESPACE

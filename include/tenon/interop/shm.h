@@ -377,16 +377,34 @@ inline constexpr detail::ShmAttach<TensorPtr> shm_attach{"shm_attach"};
 inline constexpr detail::ShmCreate<Result<TensorPtr>> try_shm_create{"try_shm_create"};
 inline constexpr detail::ShmAttach<Result<TensorPtr>> try_shm_attach{"try_shm_attach"};
 
-/// The descriptor of a tensor's shared memory, to pass on to another process.
+namespace detail {
+
+inline Error find_shm_fd(const TensorArg& t, int& fd) noexcept {
+  TENON_TRY(check_metadata(t, "the tensor"));
+  Deleter* const kept = deleter_of(t);
+  const auto* const segment = kept == nullptr ? nullptr : kept->target<ShmSegment>();
+  if (segment == nullptr) {
+    return fail(Error::InvalidArgument, "the tensor is not one of shm_create() or shm_attach()");
+  }
+  fd = segment->fd;
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The descriptor of a tensor's shared memory, to pass on to another process. The try_ form returns
+/// a Result.
 /// Ownership: the tensor's; valid as long as its memory.
 /// Errors: InvalidArgument for other tensors, and for views; InvalidState for an undefined one.
-inline int shm_fd(ConstTensorArg t) {
-  detail::raise_if("shm_fd", detail::check_metadata(t, "the tensor"));
-  Deleter* const kept = detail::deleter_of(t);
-  auto* const segment = kept == nullptr ? nullptr : kept->target<detail::ShmSegment>();
-  TENON_CHECK(segment != nullptr, Error::InvalidArgument,
-              "shm_fd: the tensor is not one of shm_create() or shm_attach()");
-  return segment->fd;
+inline int shm_fd(detail::ConstTensorArg t) {
+  int fd = -1;
+  detail::raise_if("shm_fd", detail::find_shm_fd(t, fd));
+  return fd;
+}
+inline Result<int> try_shm_fd(detail::ConstTensorArg t) noexcept {
+  int fd = -1;
+  const Error error = detail::find_shm_fd(t, fd);
+  return detail::return_to_user<Result<int>>("try_shm_fd", error, std::move(fd));
 }
 
 TENON_END_NAMESPACE

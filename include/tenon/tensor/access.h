@@ -3,9 +3,11 @@
 // both modes.
 //
 // All raise InvalidState for an undefined tensor, and in ATen mode the errors of at::Tensors
-// without strided memory, see docs/aten.md.
+// without strided memory, see docs/aten.md. What reads elements has a try_ form, which returns a
+// Result with the same errors.
 #pragma once
 
+#include "tenon/core/result.h"
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/handle.h"
 
@@ -24,6 +26,15 @@ using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>
 inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
   raise_if(function, check_metadata(tensor, "the tensor"));
   return fields(tensor);
+}
+
+/// Checks a tensor for a try_ form: that it is defined, then by `check_fields(fields)`.
+template <class Check>
+Error check_tensor(const char* function, const TensorArg& tensor,
+                   const Check& check_fields) noexcept {
+  Error error = check_metadata(tensor, "the tensor");
+  if (error == Error::Ok) error = check_fields(fields(tensor));
+  return add_context_if(function, error);
 }
 
 }  // namespace detail
@@ -57,6 +68,15 @@ inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
   view.strides = t.tensor().strides();
   return view;
 }
+inline Result<TensorView> try_as_view(TensorArg t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_as_view", t, [](const detail::TensorFields& fields) {
+    return detail::check_data_backend(fields, "the tensor");
+  }));
+  TensorView view = detail::view_of(detail::fields(t));
+  view.sizes = t.tensor().sizes();
+  view.strides = t.tensor().strides();
+  return view;
+}
 /// Whether element 0 is at a multiple of n bytes.
 /// Errors: InvalidArgument for 0.
 inline bool is_aligned(const ConstTensorArg& t, size_t n) {
@@ -69,6 +89,11 @@ inline bool is_aligned(const ConstTensorArg& t, size_t n) {
 inline const void* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
+inline Result<const void*> try_const_data_ptr(
+    detail::ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_raw_data));
+  return static_cast<const void*>(detail::fields(t).data);
+}
 /// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
 /// types; or std::byte or char, for the bytes of any.
 /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
@@ -77,21 +102,40 @@ template <class T>
 const T* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::pointer_to<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
+template <class T>
+Result<const T*> try_const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_pointer_to<const T>));
+  return static_cast<const T*>(detail::fields(t).data);
+}
 /// For writing.
 /// Errors: InvalidState for a read-only tensor.
 inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
+}
+inline Result<void*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_mutable_data_ptr", t, detail::check_writable_data));
+  return detail::fields(t).data;
 }
 /// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>
 T* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::pointer_to<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
 }
+template <class T>
+Result<T*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_mutable_data_ptr", t, detail::check_pointer_to<T>));
+  return static_cast<T*>(detail::fields(t).data);
+}
 /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
 /// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.
 template <class T>
 Span<T> data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
+}
+template <class T>
+Result<Span<T>> try_data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_data", t, detail::check_span<T>));
+  return detail::span_of<T>(detail::fields(t));
 }
 /// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until
 /// the tensor is resized or dropped.
@@ -100,6 +144,11 @@ Span<T> data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));
+}
+template <class T, size_t N>
+Result<TensorAccessor<T, N>> try_accessor(detail::ArgFor<T> t TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::check_tensor("try_accessor", t, detail::check_accessor<T, N>));
+  return detail::accessor_of<T, N>(detail::fields(t));
 }
 template <class NeedsTypeAndRank>
 TensorAccessor<NeedsTypeAndRank, 1> accessor(const Tensor&)
@@ -113,6 +162,14 @@ TensorAccessor<NeedsTypeAndRank, 1> accessor(const TensorPtr&)
 template <class T>
 T item(const ConstTensorArg& t) {
   return detail::item_of<T>("item", detail::defined_fields("item", t));
+}
+template <class T>
+Result<T> try_item(const detail::ConstTensorArg& t) noexcept {
+  T found{};
+  TENON_TRY(detail::check_tensor("try_item", t, [&](const detail::TensorFields& fields) {
+    return detail::find_item(fields, found);
+  }));
+  return found;
 }
 
 /// Binds memory to a placeholder, or rebinds a borrowed tensor; nullptr makes it a placeholder.

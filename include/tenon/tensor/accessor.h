@@ -4,10 +4,16 @@
 // `function` that was called.
 #pragma once
 
+#include <iterator>
+
+#include "tenon/core/result.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
+
+template <class T, size_t N>
+class AccessorIterator;
 
 /// Indexes N-dimensional memory of elements T through its strides; T is const for read-only
 /// tensors.
@@ -28,7 +34,10 @@ class TensorAccessor {
       : TensorAccessor(data, sizes, strides, std::make_index_sequence<N>()) {}
 
   T* data() const noexcept { return data_; }
+  static constexpr size_t rank() noexcept { return N; }
   int64_t size(size_t d) const { return sizes_[check_dim(d)]; }
+  /// As size(): mdspan's name.
+  int64_t extent(size_t d) const { return size(d); }
   int64_t stride(size_t d) const { return strides_[check_dim(d)]; }
   ArrayRef<int64_t> sizes() const noexcept TENON_LIFETIMEBOUND { return sizes_; }
   ArrayRef<int64_t> strides() const noexcept TENON_LIFETIMEBOUND { return strides_; }
@@ -43,6 +52,11 @@ class TensorAccessor {
       return TensorAccessor<T, N - 1>(at, sizes_ + 1, strides_ + 1);
     }
   }
+
+  /// For `for (auto row : a)`: the accessors of the rows, or the elements if there is one
+  /// dimension. An iterator may outlive the accessor.
+  AccessorIterator<T, N> begin() const noexcept { return {*this, 0}; }
+  AccessorIterator<T, N> end() const noexcept { return {*this, sizes_[0]}; }
 
   /// The element at N indices.
   template <class... Index>
@@ -80,6 +94,35 @@ class TensorAccessor {
   T* data_;
   int64_t sizes_[N];
   int64_t strides_[N];
+};
+
+/// Goes over the first dimension of a TensorAccessor: a forward iterator over elements, an input
+/// iterator over rows, which are made by `*`.
+template <class T, size_t N>
+class AccessorIterator {
+ public:
+  using reference = decltype(std::declval<const TensorAccessor<T, N>&>()[0]);
+  using value_type = std::remove_cv_t<std::remove_reference_t<reference>>;
+  using difference_type = ptrdiff_t;
+  using pointer = std::conditional_t<N == 1, T*, void>;
+  using iterator_category =
+      std::conditional_t<N == 1, std::forward_iterator_tag, std::input_iterator_tag>;
+
+  AccessorIterator() noexcept : AccessorIterator({nullptr, kNone, kNone}, 0) {}
+  AccessorIterator(const TensorAccessor<T, N>& over, int64_t i) noexcept : over_(over), i_(i) {}
+
+  reference operator*() const { return over_[i_]; }
+  AccessorIterator& operator++() noexcept { return ++i_, *this; }
+  AccessorIterator operator++(int) noexcept { return {over_, i_++}; }
+  /// Of iterators over one accessor.
+  bool operator==(const AccessorIterator& other) const noexcept { return i_ == other.i_; }
+  bool operator!=(const AccessorIterator& other) const noexcept { return i_ != other.i_; }
+
+ private:
+  static constexpr int64_t kNone[N] = {};
+
+  TensorAccessor<T, N> over_;
+  int64_t i_;
 };
 
 namespace detail {
@@ -122,6 +165,16 @@ TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& vie
   }
   return empty ? Error::Ok : check_aligned(view.data, asked);
 }
+template <class T, size_t N>
+Error check_access(const char* what, const TensorView& view) noexcept {
+  return check_access(what, view, own_type(CppTypeToScalarType<T>::value), N);
+}
+
+/// The accessor of a view that passed check_access().
+template <class T, size_t N>
+TensorAccessor<T, N> accessor_of(const TensorView& view) noexcept {
+  return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
+}
 
 }  // namespace detail
 
@@ -131,20 +184,31 @@ TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& vie
 /// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the
 /// data is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null
 /// data with elements. A view does not know whether its memory is read-only: the caller chooses
-/// const T.
+/// const T. The try_ form returns a Result.
 /// Source: Tensor::accessor().
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const TensorView& view) {
-  const Error error =
-      detail::check_access("view", view, detail::own_type(CppTypeToScalarType<T>::value), N);
-  detail::raise_if("accessor", error);
-  return TensorAccessor<T, N>(static_cast<T*>(view.data), view.sizes.data(), view.strides.data());
+  detail::raise_if("accessor", detail::check_access<T, N>("view", view));
+  return detail::accessor_of<T, N>(view);
 }
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(const ViewWithLists& view) {
   detail::raise_if("accessor", detail::check_lists(view));
   const TensorView memory = view;
   return accessor<T, N>(memory);
+}
+template <class T, size_t N>
+Result<TensorAccessor<T, N>> try_accessor(const TensorView& view) noexcept {
+  const Error error = detail::check_access<T, N>("view", view);
+  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  return detail::accessor_of<T, N>(view);
+}
+template <class T, size_t N>
+Result<TensorAccessor<T, N>> try_accessor(const ViewWithLists& view) noexcept {
+  const Error error = detail::check_lists(view);
+  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  const TensorView memory = view;
+  return try_accessor<T, N>(memory);
 }
 
 namespace detail {
@@ -156,32 +220,18 @@ TENON_TEMPLATE_INLINE Error check_writable(const TensorFields& tensor) noexcept 
   return Error::Ok;
 }
 
-/// Element 0 on any device; nullptr for a placeholder. An error if the backend is gone, and for a
-/// meta tensor made by a creator; a meta tensor over a null pointer is a placeholder.
-inline void* raw_data(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_not_deallocated(tensor, "the tensor"));
-  raise_if(function, check_data_backend(tensor, "the tensor"));
-  if (tensor.is_meta() && tensor.ownership == Ownership::Owned) {
-    raise_if(function, fail_host_access(tensor));
-  }
-  return tensor.data;
+/// Checks that there is a pointer to element 0, on any device, which is null for a placeholder. An
+/// error if the backend is gone, and for a meta tensor made by a creator; a meta tensor over a null
+/// pointer is a placeholder.
+inline Error check_raw_data(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
+  TENON_TRY(check_data_backend(tensor, "the tensor"));
+  if (tensor.is_meta() && tensor.ownership == Ownership::Owned) return fail_host_access(tensor);
+  return Error::Ok;
 }
-inline void* writable_data(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_writable(tensor));
-  return raw_data(function, tensor);
-}
-
-/// The tensor's view; its data is null for deallocated tensors, meta tensors and placeholders.
-inline TensorView view_of(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_data_backend(tensor, "the tensor"));
-  return view_of(tensor);
-}
-
-/// Element 0 of any type, if the host can access it.
-inline void* host_data(const char* function, const TensorFields& tensor, bool writes) {
-  raise_if(function, check_typed(tensor, tensor.type));
-  if (writes) raise_if(function, check_writable(tensor));
-  return tensor.data;
+inline Error check_writable_data(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_writable(tensor));
+  return check_raw_data(tensor);
 }
 
 /// `type`, if it is Half, BFloat16 or a Float8 type and `asked` the integer type of its bits; else
@@ -190,61 +240,110 @@ TENON_COLD inline ScalarType type_of_bits(ScalarType asked, ScalarType type) noe
   return isFloatingType(type) && elementSize(type) == elementSize(asked) ? type : asked;
 }
 
-/// Element 0 as a T, const T for reading; uint16_t and uint8_t also as bits.
+/// Checks that the host may access elements as T, const T for reading: the dtype's C++ type,
+/// uint16_t and uint8_t also as bits.
 template <class T>
-T* typed_data(const char* function, const TensorFields& tensor) {
+Error check_elements(const TensorFields& tensor) noexcept {
   constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
   ScalarType asked = type;
   if constexpr (type == ScalarType::UInt16 || type == ScalarType::Byte) {
     if (tensor.type != type) asked = type_of_bits(type, tensor.type);
   }
-  raise_if(function, check_typed(tensor, asked));
-  if (tensor.layout.numel != 0) raise_if(function, check_aligned(tensor.data, type));
-  if constexpr (!std::is_const_v<T>) raise_if(function, check_writable(tensor));
-  return static_cast<T*>(tensor.data);
+  TENON_TRY(check_typed(tensor, asked));
+  if (tensor.layout.numel != 0) TENON_TRY(check_aligned(tensor.data, type));
+  return std::is_const_v<T> ? Error::Ok : check_writable(tensor);
 }
-
-/// typed_data(); for std::byte and char the bytes of any type.
+/// check_elements(); for std::byte and char, the bytes of any type.
 template <class T>
-T* pointer_to(const char* function, const TensorFields& tensor) {
+Error check_pointer_to(const TensorFields& tensor) noexcept {
   if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {
-    return static_cast<T*>(host_data(function, tensor, !std::is_const_v<T>));
+    TENON_TRY(check_typed(tensor, tensor.type));
+    return std::is_const_v<T> ? Error::Ok : check_writable(tensor);
   } else {
-    return typed_data<T>(function, tensor);
+    return check_elements<T>(tensor);
   }
 }
-
 template <class T>
-Span<T> span_of(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_has_data(tensor));
-  T* const first = typed_data<T>(function, tensor);
-  TENON_CHECK(tensor.layout.is_contiguous(), Error::InvalidState, function, ": strides ",
-              tensor.layout.strides(), " of sizes ", tensor.layout.sizes(),
-              " are not contiguous; contiguous(t) makes a copy that is");
-  return Span<T>(first, static_cast<size_t>(tensor.layout.numel));
+Error check_span(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  TENON_TRY(check_elements<T>(tensor));
+  if (tensor.layout.is_contiguous()) return Error::Ok;
+  return fail(Error::InvalidState, "strides ", tensor.layout.strides(), " of sizes ",
+              tensor.layout.sizes(), " are not contiguous; contiguous(t) makes a copy that is");
+}
+template <class T, size_t N>
+Error check_accessor(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  if (tensor.layout.rank() != N) {
+    return fail(Error::InvalidArgument, "asked for ", N, " dimensions, the tensor has ",
+                tensor.layout.rank());
+  }
+  return check_elements<T>(tensor);
+}
+template <class T>
+Error find_item(const TensorFields& tensor, T& found) noexcept {
+  TENON_TRY(check_has_data(tensor));
+  if (tensor.layout.numel != 1) {
+    return fail(Error::InvalidArgument, "a tensor of sizes ", tensor.layout.sizes(), " has ",
+                tensor.layout.numel, " elements, expected 1");
+  }
+  if (!tensor.is_host_accessible()) return fail_host_access(tensor);
+  const Scalar value = load_scalar(tensor.type, tensor.data);
+  if (!value.fits<T>()) {
+    return fail(Error::InvalidArgument, value, " does not fit ", CppTypeToScalarType<T>::value);
+  }
+  found = value.to<T>();
+  return Error::Ok;
 }
 
+/// The elements of a tensor that passed check_span().
+template <class T>
+Span<T> span_of(const TensorFields& tensor) noexcept {
+  return Span<T>(static_cast<T*>(tensor.data), static_cast<size_t>(tensor.layout.numel));
+}
+/// The accessor of a tensor that passed check_accessor().
 template <class T, size_t N>
-TensorAccessor<T, N> accessor_of(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_has_data(tensor));
-  TENON_CHECK(tensor.layout.rank() == N, Error::InvalidArgument, function, ": asked for ", N,
-              " dimensions, the tensor has ", tensor.layout.rank());
-  return TensorAccessor<T, N>(typed_data<T>(function, tensor), tensor.layout.sizes().data(),
+TensorAccessor<T, N> accessor_of(const TensorFields& tensor) noexcept {
+  return TensorAccessor<T, N>(static_cast<T*>(tensor.data), tensor.layout.sizes().data(),
                               tensor.layout.strides().data());
 }
 
+// The same for what throws.
+
+inline void* raw_data(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_raw_data(tensor));
+  return tensor.data;
+}
+inline void* writable_data(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_writable_data(tensor));
+  return tensor.data;
+}
+/// The tensor's view; its data is null for deallocated tensors, meta tensors and placeholders.
+inline TensorView view_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_data_backend(tensor, "the tensor"));
+  return view_of(tensor);
+}
+template <class T>
+T* pointer_to(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_pointer_to<T>(tensor));
+  return static_cast<T*>(tensor.data);
+}
+template <class T>
+Span<T> span_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_span<T>(tensor));
+  return span_of<T>(tensor);
+}
+template <class T, size_t N>
+TensorAccessor<T, N> accessor_of(const char* function, const TensorFields& tensor) {
+  raise_if(function, check_accessor<T, N>(tensor));
+  return accessor_of<T, N>(tensor);
+}
 template <class T>
 T item_of(const char* function, const TensorFields& tensor) {
-  raise_if(function, check_has_data(tensor));
-  TENON_CHECK(tensor.layout.numel == 1, Error::InvalidArgument, function, ": a tensor of sizes ",
-              tensor.layout.sizes(), " has ", tensor.layout.numel, " elements, expected 1");
-  if (!tensor.is_host_accessible()) raise_if(function, fail_host_access(tensor));
-  const Scalar value = load_scalar(tensor.type, tensor.data);
-  TENON_CHECK(value.fits<T>(), Error::InvalidArgument, function, ": ", value, " does not fit ",
-              CppTypeToScalarType<T>::value);
-  return value.to<T>();
+  T found{};
+  raise_if(function, find_item(tensor, found));
+  return found;
 }
-
 inline bool is_aligned(const char* function, const TensorFields& tensor, size_t n) {
   TENON_CHECK(n != 0, Error::InvalidArgument, function, ": 0 is not an alignment");
   return reinterpret_cast<uintptr_t>(tensor.data) % n == 0;

@@ -226,13 +226,18 @@ TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend
 }  // namespace detail
 
 /// The backend of a tensor's memory: the one that allocated it, else the one registered for its
-/// device; for the CPU the host's heap.
+/// device; for the CPU the host's heap. The try_ form returns a Result of a pointer, never null.
 /// Errors: InvalidState for an undefined or deallocated tensor, and when the backend is gone;
 /// NotFound when none is registered.
 TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
   Backend* backend = nullptr;
   detail::raise_if("backend_of", detail::find_memory_backend(t, backend));
   return *backend;
+}
+TENON_TEMPLATE_INLINE Result<Backend*> try_backend_of(TensorArg t) noexcept {
+  Backend* backend = nullptr;
+  const Error error = detail::find_memory_backend(t, backend);
+  return detail::return_to_user<Result<Backend*>>("try_backend_of", error, std::move(backend));
 }
 
 namespace detail {  // function objects
@@ -328,8 +333,20 @@ inline constexpr detail::CloneTensorTo<Result<TensorPtr>> try_clone_tensor_ptr_t
 inline constexpr detail::BackendTransfer<Result<TensorPtr>> try_backend_transfer{
     "try_backend_transfer"};
 
+namespace detail {
+
+TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) noexcept {
+  TENON_TRY(check_metadata(t, "the tensor"));
+  done = fields(t).deallocated ? Deallocation::AlreadyDeallocated
+         : is_shared_memory(t) ? Deallocation::InUse
+                               : Deallocation::Ok;
+  return done == Deallocation::Ok ? drop_memory(t) : Error::Ok;
+}
+
+}  // namespace detail
+
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
-/// its elements is an error that names it.
+/// its elements is an error that names it. The try_ form returns a Result.
 ///
 /// InUse, with nothing changed, while others use the memory: views, Blobs and exports; of a view
 /// also its source. Runs the deleter; forgets memory borrowed by a raw pointer. Data up to 1 KiB on
@@ -340,12 +357,16 @@ inline constexpr detail::BackendTransfer<Result<TensorPtr>> try_backend_transfer
 /// Source: Nx.backend_deallocate.
 template <class = void>
 Deallocation backend_deallocate(TensorArg t) {
-  const char* const function = "backend_deallocate";
-  detail::raise_if(function, detail::check_metadata(t, "the tensor"));
-  if (detail::fields(t).deallocated) return Deallocation::AlreadyDeallocated;
-  if (detail::is_shared_memory(t)) return Deallocation::InUse;
-  detail::raise_if(function, detail::drop_memory(t));
-  return Deallocation::Ok;
+  auto done = Deallocation::Ok;
+  detail::raise_if("backend_deallocate", detail::deallocate(t, done));
+  return done;
+}
+template <class = void>
+Result<Deallocation> try_backend_deallocate(TensorArg t) noexcept {
+  auto done = Deallocation::Ok;
+  const Error error = detail::deallocate(t, done);
+  return detail::return_to_user<Result<Deallocation>>("try_backend_deallocate", error,
+                                                      std::move(done));
 }
 
 /// Waits for a backend's work.

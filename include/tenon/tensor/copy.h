@@ -313,17 +313,34 @@ template <class = void>
   return detail::add_context_if("copy_", detail::copy_tensor_normalized(dst, src, normalize, mode));
 }
 
-/// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception.
+namespace detail {
+
+TENON_TEMPLATE_INLINE Error find_copy_plan(const TensorArg& dst, const TensorArg& src,
+                                           CastMode mode, CopyPlan& plan) noexcept {
+  MemoryLocation to;
+  MemoryLocation from;
+  TENON_TRY(find_both(dst, src, to, from));
+  TENON_TRY(check_copy(to, from, mode));
+  plan_locations(to, from, mode, plan);
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception, in the
+/// try_ form as a Result.
 template <class = void>
 CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
   CopyPlan plan;
-  detail::MemoryLocation to;
-  detail::MemoryLocation from;
-  Error error = detail::find_both(dst, src, to, from);
-  if (error == Error::Ok) error = detail::check_copy(to, from, mode);
-  detail::raise_if("plan_copy", error);
-  detail::plan_locations(to, from, mode, plan);
+  detail::raise_if("plan_copy", detail::find_copy_plan(dst, src, mode, plan));
   return plan;
+}
+template <class = void>
+Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src,
+                               CastMode mode = CastMode::Checked) noexcept {
+  CopyPlan plan;
+  const Error error = detail::find_copy_plan(dst, src, mode, plan);
+  return detail::return_to_user<Result<CopyPlan>>("try_plan_copy", error, std::move(plan));
 }
 
 /// Writes a value to all elements. It must fit the dtype.

@@ -437,22 +437,20 @@ TENON_TEMPLATE_INLINE Error find_expression(const TensorArg& tensor,
   });
 }
 
-/// find_expression(), which raises errors under the name of `function` and copies the bytes of
-/// Data.
-TENON_TEMPLATE_INLINE ExpressionPtr get_expression(const char* function, const TensorArg& tensor) {
-  ExpressionPtr found;
-  raise_if(function, find_expression(tensor, found));
-  if (found->kind != ExpressionKind::Data || found->data != nullptr) return found;
-  raise_if(function, call_safely([&]() -> Error {
-             const std::shared_ptr<Tensor> rows = empty(found->sizes, found->type, host_backend());
-             TENON_TRY(copy_(*rows, tensor.tensor()));
-             const auto made = std::make_shared<Expression>(*found);
-             TENON_TRY(check_dims("sizes", made->sizes));
-             made->data = {rows, fields(*rows).data};
-             found = made;
-             return Error::Ok;
-           }));
-  return found;
+/// find_expression(), which copies the bytes of Data.
+TENON_TEMPLATE_INLINE Error get_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
+  TENON_TRY(find_expression(tensor, found));
+  if (found->kind != ExpressionKind::Data || found->data != nullptr) return Error::Ok;
+  return call_safely([&]() -> Error {
+    TENON_ASSIGN(TensorPtr made_rows, try_empty(found->sizes, found->type, host_backend()));
+    const std::shared_ptr<Tensor> rows = std::move(made_rows);
+    TENON_TRY(copy_(*rows, tensor.tensor()));
+    const auto made = std::make_shared<Expression>(*found);
+    TENON_TRY(check_dims("sizes", made->sizes));
+    made->data = {rows, fields(*rows).data};
+    found = made;
+    return Error::Ok;
+  });
 }
 
 /// Repeats the call that an expression records; copies Data.
@@ -487,13 +485,21 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> materialize(const char* function, const 
 
 }  // namespace detail
 
-/// The expression of a tensor of an ExprBackend; of a view, that of the elements it shows.
+/// The expression of a tensor of an ExprBackend; of a view, that of the elements it shows. The try_
+/// form returns a Result.
 ///
 /// Ownership: the expression does not change when the tensor does.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (a tensor
 /// of another backend), OutOfMemory.
 TENON_TEMPLATE_INLINE ExpressionPtr expression(const TensorArg& tensor) {
-  return detail::get_expression("expression", tensor);
+  ExpressionPtr found;
+  detail::raise_if("expression", detail::get_expression(tensor, found));
+  return found;
+}
+TENON_TEMPLATE_INLINE Result<ExpressionPtr> try_expression(const TensorArg& tensor) noexcept {
+  ExpressionPtr found;
+  const Error error = detail::get_expression(tensor, found);
+  return detail::return_to_user<Result<ExpressionPtr>>("try_expression", error, std::move(found));
 }
 
 /// A tensor of an ExprBackend, made in another backend's memory: calls the recorded creator there,
@@ -523,7 +529,8 @@ TENON_TEMPLATE_INLINE std::string to_dot(std::initializer_list<TensorArg> tensor
   std::vector<ExpressionPtr> nodes;
   size_t index = 0;
   for (const TensorArg& tensor : tensors) {
-    ExpressionPtr found = detail::get_expression("to_dot", tensor);
+    ExpressionPtr found;
+    detail::raise_if("to_dot", detail::get_expression(tensor, found));
     size_t number = 0;
     while (number < nodes.size() && nodes[number] != found) ++number;
     if (number == nodes.size()) {

@@ -341,7 +341,33 @@ TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(ConstTensorArg t) noexcept {
   return detail::return_to_user<Result<MeanStd>>("try_mean_std", error, std::move(result));
 }
 
-/// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`.
+namespace detail {
+
+template <class T>
+Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
+  static_assert(is_element_v<T>, "to_vector<T>() needs an element type, such as float");
+  constexpr bool is_bool = std::is_same_v<T, bool>;
+  constexpr auto kType = scalar_type_of<T>();
+  HeldLocation from;
+  Layout dense;
+  TENON_TRY(find_values(t, kType, from, dense));
+  std::vector<std::conditional_t<is_bool, unsigned char, T>> out(static_cast<size_t>(dense.numel));
+  MemoryLocation to;
+  to.view = {out.data(), public_type(kType), Device(), dense.sizes(), dense.strides()};
+  TENON_TRY(check_cast(own_type(from.view.type), kType, mode));
+  TENON_TRY(copy(to, from, mode, &cast_elements<>));
+  if constexpr (is_bool) {
+    values.assign(out.begin(), out.end());  // any byte but 0 is true
+  } else {
+    values = std::move(out);
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`. The
+/// try_ form returns a Result.
 ///
 /// T is the dtype's C++ type, or another element type: values are cast as by copy_().
 /// Ownership: copies.
@@ -349,24 +375,17 @@ TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(ConstTensorArg t) noexcept {
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.
 template <class T>
-std::vector<T> to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) {
-  static_assert(detail::is_element_v<T>, "to_vector<T>() needs an element type, such as float");
-  constexpr bool is_bool = std::is_same_v<T, bool>;
-  constexpr auto kType = detail::scalar_type_of<T>();
-  detail::HeldLocation from;
-  detail::Layout dense;
-  detail::raise_if("to_vector", detail::find_values(t, kType, from, dense));
-  std::vector<std::conditional_t<is_bool, unsigned char, T>> out(static_cast<size_t>(dense.numel));
-  detail::MemoryLocation to;
-  to.view = {out.data(), detail::public_type(kType), Device(), dense.sizes(), dense.strides()};
-  Error error = detail::check_cast(detail::own_type(from.view.type), kType, mode);
-  if (error == Error::Ok) error = detail::copy(to, from, mode, &detail::cast_elements<>);
-  detail::raise_if("to_vector", error);
-  if constexpr (is_bool) {
-    return std::vector<bool>(out.begin(), out.end());  // any byte but 0 is true
-  } else {
-    return out;
-  }
+std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Checked) {
+  std::vector<T> values;
+  detail::raise_if("to_vector", detail::write_vector(t, mode, values));
+  return values;
+}
+template <class T>
+Result<std::vector<T>> try_to_vector(detail::ConstTensorArg t,
+                                     CastMode mode = CastMode::Checked) noexcept {
+  std::vector<T> values;
+  const Error error = detail::call_safely([&] { return detail::write_vector(t, mode, values); });
+  return detail::return_to_user<Result<std::vector<T>>>("try_to_vector", error, std::move(values));
 }
 
 TENON_END_NAMESPACE
