@@ -98,3 +98,11 @@ inline bool contains(const std::string& text, const std::string& part) {
 #define RAISES(error, words, ...) CHECK_ERROR(::tenon::Error::error, words, __VA_ARGS__)
 /// RETURNS(InvalidState, "words", f()): the same for a function that returns its Error.
 #define RETURNS(error, words, ...) CHECK_RETURNS(::tenon::Error::error, words, __VA_ARGS__)
+/// FAILS(InvalidState, "words", try_f()): the same for a function that returns a Result.
+#define FAILS(kind, words, ...)                         \
+  do {                                                  \
+    const auto& failed_ = (__VA_ARGS__);                \
+    CHECK(failed_.error() == ::tenon::Error::kind);     \
+    INFO("message: " << failed_.message());             \
+    CHECK(::tests::contains(failed_.message(), words)); \
+  } while (false)

@@ -78,6 +78,43 @@ TENON_TEMPLATE_INLINE Error check_index_type(ArrayRef<int64_t> sizes, const Dims
   return Error::Ok;
 }
 
+template <class Mapping, size_t... D>
+Mapping make_mapping([[maybe_unused]] ArrayRef<int64_t> sizes, [[maybe_unused]] const Dims& strides,
+                     std::index_sequence<D...>) noexcept {
+  using Extents = typename Mapping::extents_type;
+  using Index = typename Extents::index_type;
+  const Extents extents(static_cast<Index>(sizes[D])...);
+  if constexpr (TakesStrides<Mapping>::value) {
+    StridesArray<Mapping> array{};
+    ((array[D] = static_cast<Index>(strides[D])), ...);
+    return Mapping(extents, array);
+  } else {
+    return Mapping(extents);
+  }
+}
+
+template <class M>
+typename M::mapping_type mapping_of(const Layout& layout, const Dims& strides) noexcept {
+  return make_mapping<typename M::mapping_type>(layout.sizes(), strides,
+                                                std::make_index_sequence<M::rank()>());
+}
+
+/// Checks a mapping's strides against the tensor's.
+template <class Mapping>
+Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
+  if constexpr (Mapping::extents_type::rank() != 0) {
+    for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
+      const auto expected = static_cast<int64_t>(mapping.stride(d));
+      if (layout.sizes()[d] != 1 && layout.strides()[d] != expected) {
+        return fail(Error::NotSupported, "stride ", layout.strides()[d], " of dimension ", d,
+                    " in strides ", layout.strides(), " of sizes ", layout.sizes(),
+                    " is not that of the mdspan's layout, ", expected);
+      }
+    }
+  }
+  return Error::Ok;
+}
+
 /// Checks that M can describe the tensor, and computes the strides for layout_stride.
 template <class M>
 Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
@@ -104,39 +141,20 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
     TENON_TRY(make_mdspan_strides(from.layout, strides));
   }
   const int64_t reach = from.layout.required_span_size();
-  return check_index_type(sizes, strides, reach < from.layout.numel ? from.layout.numel : reach,
-                          static_cast<uint64_t>((std::numeric_limits<Index>::max)()));
-}
-
-template <class Mapping, size_t... D>
-Mapping make_mapping([[maybe_unused]] ArrayRef<int64_t> sizes, [[maybe_unused]] const Dims& strides,
-                     std::index_sequence<D...>) noexcept {
-  using Extents = typename Mapping::extents_type;
-  using Index = typename Extents::index_type;
-  const Extents extents(static_cast<Index>(sizes[D])...);
-  if constexpr (TakesStrides<Mapping>::value) {
-    StridesArray<Mapping> array{};
-    ((array[D] = static_cast<Index>(strides[D])), ...);
-    return Mapping(extents, array);
+  TENON_TRY(check_index_type(sizes, strides, reach < from.layout.numel ? from.layout.numel : reach,
+                             static_cast<uint64_t>((std::numeric_limits<Index>::max)())));
+  if constexpr (TakesStrides<typename M::mapping_type>::value) {
+    return Error::Ok;
   } else {
-    return Mapping(extents);
+    return check_mapping(mapping_of<M>(from.layout, strides), from.layout);
   }
 }
 
-/// Checks a mapping's strides against the tensor's.
-template <class Mapping>
-Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
-  if constexpr (Mapping::extents_type::rank() != 0) {
-    for (size_t d = 0; d < Mapping::extents_type::rank() && layout.numel != 0; ++d) {
-      const auto expected = static_cast<int64_t>(mapping.stride(d));
-      if (layout.sizes()[d] != 1 && layout.strides()[d] != expected) {
-        return fail(Error::NotSupported, "stride ", layout.strides()[d], " of dimension ", d,
-                    " in strides ", layout.strides(), " of sizes ", layout.sizes(),
-                    " is not that of the mdspan's layout, ", expected);
-      }
-    }
-  }
-  return Error::Ok;
+/// The mdspan of a tensor that passed check_mdspan().
+template <class M>
+M make_mdspan(const TensorArg& tensor, const Dims& strides) {
+  const TensorFields& from = fields(tensor);
+  return M(static_cast<typename M::element_type*>(from.data), mapping_of<M>(from.layout, strides));
 }
 
 }  // namespace detail
@@ -148,6 +166,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
 /// take tensors with just their strides. Strides of size 1, and of tensors without elements, may be
 /// anything.
 ///
+/// The try_ form returns a Result.
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const),
 /// InvalidType (another element type), InvalidArgument (another rank or static extent; an
@@ -156,17 +175,15 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
 /// OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
 M as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) {
-  using Mapping = typename M::mapping_type;
-  using T = typename M::element_type;
   Dims strides;
   detail::raise_if("as_mdspan", detail::check_mdspan<M>(tensor, strides));
-  const detail::Layout& layout = detail::fields(tensor).layout;
-  const auto mapping =
-      detail::make_mapping<Mapping>(layout.sizes(), strides, std::make_index_sequence<M::rank()>());
-  if constexpr (!detail::TakesStrides<Mapping>::value) {
-    detail::raise_if("as_mdspan", detail::check_mapping(mapping, layout));
-  }
-  return M(static_cast<T*>(detail::fields(tensor).data), mapping);
+  return detail::make_mdspan<M>(tensor, strides);
+}
+template <class M>
+Result<M> try_as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
+  Dims strides;
+  TENON_TRY(detail::add_context_if("try_as_mdspan", detail::check_mdspan<M>(tensor, strides)));
+  return detail::make_mdspan<M>(tensor, strides);
 }
 
 #if defined(TENON_MDSPAN_NAMESPACE)
@@ -178,6 +195,13 @@ template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_strid
 TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout> as_mdspan(
     TensorArg tensor TENON_LIFETIMEBOUND) {
   return as_mdspan<
+      TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>(
+      tensor);
+}
+template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_stride>
+Result<TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>
+try_as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
+  return try_as_mdspan<
       TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout>>(
       tensor);
 }

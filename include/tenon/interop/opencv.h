@@ -26,6 +26,9 @@ enum class MatChannels : uint8_t {
 
 namespace detail {
 
+template <>
+inline constexpr bool is_nothrow_movable_v<cv::Mat> = true;
+
 inline constexpr int kMatMaxDims = 32;  // OpenCV's CV_MAX_DIM, which is in its C headers
 inline constexpr int kMatDepths = 8;    // OpenCV 4's
 inline constexpr ScalarType kMatTypes[kMatDepths] = {
@@ -189,6 +192,25 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
   return hold.hold(source);
 }
 
+inline Error make_mat(const TensorArg& tensor, MatChannels channels, cv::Mat& made) noexcept {
+  MatHeader h;
+  MemoryHold hold;
+  TENON_TRY(describe_for_mat(tensor, channels, h, hold));
+  const TensorFields& from = fields(tensor);
+  try {
+    made = h.dims == 2 ? cv::Mat(h.sizes[0], h.sizes[1], h.type, from.data, h.steps[0])  // faster
+                       : cv::Mat(h.dims, h.sizes, h.type, from.data, h.steps);
+    if (hold.tensor() != nullptr) {
+      const size_t nbytes =
+          static_cast<size_t>(from.layout.required_span_size()) * elementSize(from.type);
+      made.u = &(new LentMat(from.data, nbytes, std::move(hold)))->record;
+    }
+    return Error::Ok;
+  } catch (const std::exception&) {  // all its checks were done
+    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the cv::Mat");
+  }
+}
+
 }  // namespace detail
 
 namespace detail {  // function objects
@@ -241,7 +263,8 @@ inline constexpr detail::FromMat<TensorPtr> from_mat{"from_mat"};
 inline constexpr detail::FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"};
 
 /// A tensor's memory as a Mat of two dimensions or more, besides its channels, which MatChannels
-/// says. One dimension is a column; a tensor of none has one row and column. Padded rows stay.
+/// says. One dimension is a column; a tensor of none has one row and column. Padded rows stay. The
+/// try_ form returns a Result.
 ///
 /// Ownership: shares the memory, not the shape: the Mats keep it alive, and while there is one the
 /// tensor cannot grow (InUse). Memory that create() needs for another size is OpenCV's own. Over
@@ -254,23 +277,15 @@ inline constexpr detail::FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"}
 /// Threads: as cv::Mat; the last one may be dropped on any thread.
 /// Cost: one allocation, two with more than two dimensions. Source: cv2's conversion of arrays.
 inline cv::Mat to_mat(const TensorArg& tensor, MatChannels channels = MatChannels::Auto) {
-  detail::MatHeader h;
-  detail::MemoryHold hold;
-  detail::raise_if("to_mat", detail::describe_for_mat(tensor, channels, h, hold));
-  const detail::TensorFields& from = detail::fields(tensor);
-  try {
-    cv::Mat made = h.dims == 2
-                       ? cv::Mat(h.sizes[0], h.sizes[1], h.type, from.data, h.steps[0])  // faster
-                       : cv::Mat(h.dims, h.sizes, h.type, from.data, h.steps);
-    if (hold.tensor() != nullptr) {
-      const size_t nbytes =
-          static_cast<size_t>(from.layout.required_span_size()) * elementSize(from.type);
-      made.u = &(new detail::LentMat(from.data, nbytes, std::move(hold)))->record;
-    }
-    return made;
-  } catch (const std::exception&) {  // all its checks were done
-    detail::raise(Error::OutOfMemory, "to_mat: " TENON_OUT_OF_MEMORY " for the cv::Mat");
-  }
+  cv::Mat made;
+  detail::raise_if("to_mat", detail::make_mat(tensor, channels, made));
+  return made;
+}
+inline Result<cv::Mat> try_to_mat(const TensorArg& tensor,
+                                  MatChannels channels = MatChannels::Auto) noexcept {
+  cv::Mat made;
+  TENON_TRY(detail::add_context_if("try_to_mat", detail::make_mat(tensor, channels, made)));
+  return made;
 }
 
 TENON_END_NAMESPACE

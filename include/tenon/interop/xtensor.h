@@ -14,6 +14,7 @@
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xstrided_view.hpp>
 
+#include "tenon/core/result.h"
 #include "tenon/interop/libraries/host_access.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
@@ -28,10 +29,16 @@ inline constexpr bool is_strided_xtensor_v<
     E, std::void_t<decltype(std::declval<E&>().data() + std::declval<E&>().data_offset()),
                    decltype(std::declval<E&>().strides())>> = true;
 
+/// Of a fixed number of dimensions: a move copies arrays.
+template <class E, size_t N, xt::layout_type L, class Storage>
+inline constexpr bool
+    is_nothrow_movable_v<xt::xstrided_view<E, std::array<size_t, N>, L, Storage>> = true;
+
 /// Whether elements of type T, which is const for reading only, may be viewed, and by which sizes
 /// and strides.
 template <class T, class Sizes, class Strides>
 Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strides) noexcept {
+  TENON_TRY(check_host_access(tensor));
   const TensorFields& from = fields(tensor);
   TENON_TRY(
       check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), sizes.size()));
@@ -54,9 +61,7 @@ Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strid
 /// A view rather than an adaptor with strides: what is assigned to such an adaptor, it writes into
 /// its memory as if it had none, and takes the strides of what was assigned.
 template <class T, class Sizes, class Strides>
-auto make_xtensor(const TensorArg& tensor, Sizes&& sizes, Strides&& strides) {
-  raise_if("as_xtensor", describe_for_xtensor<T>(tensor, sizes, strides));
-  const TensorFields& from = fields(tensor);
+auto make_xtensor(const TensorFields& from, Sizes&& sizes, Strides&& strides) {
   const OffsetRange& offsets = from.layout.offsets;  // from element 0; strides may be negative
   const auto span = static_cast<size_t>(offsets.max + 1 - offsets.min);
   T* const lowest = from.data == nullptr ? nullptr : static_cast<T*>(from.data) + offsets.min;
@@ -85,15 +90,30 @@ struct KeepXtensor {
 /// allocates for more than four dimensions that N does not say: std::bad_alloc.
 template <class T, size_t N>
 auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
-  detail::raise_if("as_xtensor", detail::check_host_access(tensor));
-  return detail::make_xtensor<T>(tensor, std::array<size_t, N>(), std::array<ptrdiff_t, N>());
+  std::array<size_t, N> sizes;
+  std::array<ptrdiff_t, N> strides;
+  detail::raise_if("as_xtensor", detail::describe_for_xtensor<T>(tensor, sizes, strides));
+  return detail::make_xtensor<T>(detail::fields(tensor), std::move(sizes), std::move(strides));
 }
 template <class T>
 auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::raise_if("as_xtensor", detail::check_host_access(tensor));
   const size_t rank = detail::fields(tensor).layout.rank();
-  return detail::make_xtensor<T>(tensor, xt::dynamic_shape<size_t>(rank),
-                                 xt::dynamic_shape<ptrdiff_t>(rank));
+  xt::dynamic_shape<size_t> sizes(rank);
+  xt::dynamic_shape<ptrdiff_t> strides(rank);
+  detail::raise_if("as_xtensor", detail::describe_for_xtensor<T>(tensor, sizes, strides));
+  return detail::make_xtensor<T>(detail::fields(tensor), std::move(sizes), std::move(strides));
+}
+/// as_xtensor() of N dimensions, as a Result. (A view of any number of dimensions may allocate when
+/// it is moved, so that there is no Result of one.)
+template <class T, size_t N>
+auto try_as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) noexcept
+    -> Result<decltype(as_xtensor<T, N>(tensor))> {
+  std::array<size_t, N> sizes;
+  std::array<ptrdiff_t, N> strides;
+  TENON_TRY(detail::add_context_if("try_as_xtensor",
+                                   detail::describe_for_xtensor<T>(tensor, sizes, strides)));
+  return detail::make_xtensor<T>(detail::fields(tensor), std::move(sizes), std::move(strides));
 }
 
 namespace detail {  // function objects

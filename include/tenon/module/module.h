@@ -53,6 +53,16 @@ struct Method {
     if (has_run) return Error::Ok;
     return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
   }
+  /// Checks that there is one output, a tensor.
+  Error check_single(size_t count, ValueKind first) const noexcept {
+    if (count != 1) {
+      return fail(Error::InvalidArgument, meta.name, " has ", count,
+                  " outputs, run(tensor) returns one; forward(tensor) returns all");
+    }
+    if (first == ValueKind::Tensor) return Error::Ok;
+    return fail(Error::InvalidType, "the output of ", meta.name, " is ", first,
+                ", run(tensor) returns a tensor; forward(tensor) returns any value");
+  }
   Error check_input(const EValue& value, size_t index) const noexcept {
     if (!meta.knows_inputs) return add_context_if("input", index, "", check_tensors(value));
     const ValueSpec& spec = meta.inputs[index];
@@ -186,6 +196,27 @@ class TENON_EXPORT Module {
   /// Runs a method.
   Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
+  }
+  /// Runs `forward` on a tensor and returns its output, of a model that has one tensor of each:
+  /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set.
+  /// Errors: also InvalidArgument for another number of outputs, InvalidType for one of another
+  /// kind: before the run if the model describes its outputs, else after it.
+  Result<Tensor> run(detail::ConstTensorArg input) {
+    const EValue value(input.defined() ? input.tensor() : Tensor());
+    Tensor output;
+    const Error error = change("run", "forward", [&](Method& m) {
+      const auto specs = m.meta.outputs;
+      if (m.meta.knows_outputs) {
+        TENON_TRY(m.check_single(specs.size(), specs.empty() ? ValueKind::None : specs[0].kind));
+      }
+      TENON_TRY(start(m, value));
+      const Span<EValue> values = m.outputs.values();
+      TENON_TRY(m.check_single(values.size(), values.empty() ? ValueKind::None : values[0].kind()));
+      output = values[0].toTensor();
+      return Error::Ok;
+    });
+    if (error != Error::Ok) return error;
+    return output;
   }
   /// Runs a method; get_output() returns its outputs. Needs no heap if the runtime needs none.
   [[nodiscard]] Error run(std::string_view method = "forward", EValues inputs = {}) {

@@ -37,6 +37,20 @@ TEST_CASE("registry: backend_for finds what is registered, in whichever order ot
   RAISES(NotFound, "unregister_backend: backend b is not registered", (unregister_backend(b), 0));
 }
 
+TEST_CASE("registry: the try_ forms return the error by their own names") {
+  MinimalBackend a("a");
+  CHECK(try_register_backend(a) == Error::Ok);
+  RETURNS(InvalidState, "try_register_backend: a backend is registered for ext_dev:0 already",
+          try_register_backend(a));
+  CHECK(*try_backend_for(device(0)) == &a);
+  CHECK(*try_backend_for(Device()) == &host_backend());
+  CHECK(try_unregister_backend(a) == Error::Ok);
+  RETURNS(NotFound, "try_unregister_backend: backend a is not registered",
+          try_unregister_backend(a));
+  FAILS(NotFound, "try_backend_for: no backend is registered for ext_dev:0",
+        try_backend_for(device(0)));
+}
+
 TEST_CASE("registry: a backend that is named nowhere else fetches what came as a pointer") {
   MinimalBackend b("b", device(7));
   register_backend(b);

@@ -117,6 +117,10 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
          to_binary(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
   RAISES(InvalidArgument, "to_binary: the limit of -1 elements is negative",
          to_binary(make_tensor_ptr(1), -1));
+  FAILS(InvalidArgument, "try_to_binary: the limit of -1 elements is negative",
+        try_to_binary(make_tensor_ptr(1), -1));
+  FAILS(InvalidState, "try_to_binary: the tensor is undefined", try_to_binary(TensorPtr()));
+  CHECK(*try_to_binary(make_tensor_ptr(1)) == to_binary(make_tensor_ptr(1)));
 }
 
 TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {

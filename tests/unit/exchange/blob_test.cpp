@@ -108,8 +108,16 @@ TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type o
     const auto failed = try_from_blob(row.blob);
     CHECK(failed.error() == row.error);
     CHECK(contains(failed.message(), (named ? "try_from_blob" : "") + words));
+    const auto no_accessor = try_accessor<float, 1>(row.blob);
+    CHECK(no_accessor.error() == row.error);
+    CHECK(contains(no_accessor.message(), (named ? "try_accessor" : "") + words));
+    const auto no_view = try_as_view(row.blob);
+    CHECK(no_view.error() == row.error);
+    CHECK(contains(no_view.message(), (named ? "try_as_view" : "") + words));
   }
   CHECK(try_from_blob(Blob{data, {4}}).ok());
+  CHECK((*try_accessor<float, 1>(Blob{data, {4}})).data() == data);
+  CHECK(try_as_view(Blob{data, {4}})->data == data);
   CHECK(try_from_blob(Blob{data, {4}}, 1).ok());
   CHECK(from_blob(Blob{data, {2}, {}, ScalarType::Float, {}, 4})->nbytes() == 8);
 }

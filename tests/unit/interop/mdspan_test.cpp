@@ -16,6 +16,7 @@
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
+#include "tenon/tensor/view.h"
 #include "tensor/helpers.h"
 
 using namespace tenon;
@@ -205,6 +206,22 @@ TEST_CASE("as_mdspan: tensors that M cannot describe are refused") {
   arena.reset();
   RAISES(InvalidState, "as_mdspan: the tensor is in memory of backend arena, which was destroyed",
          (as_mdspan<float, 1>(gone)));
+}
+
+TEST_CASE("try_as_mdspan: the mdspan, or the error by its own name") {
+  auto t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5});
+  const auto made = try_as_mdspan<int32_t, 2>(t);
+  REQUIRE(made.ok());
+  CHECK(at(*made, 1, 2) == 5);
+  FAILS(InvalidType, "try_as_mdspan: asked for Float, but the tensor's dtype is Int",
+        (try_as_mdspan<float, 2>(t)));
+  FAILS(InvalidArgument, "asked for 1 dimensions", (try_as_mdspan<int32_t, 1>(t)));
+  FAILS(NotSupported, "try_as_mdspan: stride -1 of dimension 0",
+        (try_as_mdspan<int32_t, 1>(flip(view(t, {6}), {0}))));
+  FAILS(NotSupported, "is not that of the mdspan's layout",
+        (try_as_mdspan<int32_t, 2, TENON_MDSPAN_NAMESPACE::layout_right>(transpose(t, 0, 1))));
+  FAILS(InvalidState, "try_as_mdspan: the tensor is undefined",
+        (try_as_mdspan<int32_t, 1>(TensorPtr())));
 }
 
 #endif

@@ -365,6 +365,8 @@ TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no 
           write_npy(path, TensorPtr()));
   RETURNS(InvalidState, "undefined", write_npy(path, Tensor()));
   RAISES(InvalidState, "to_npy: the tensor is undefined", to_npy(Tensor()));
+  FAILS(InvalidState, "try_to_npy: the tensor is undefined", try_to_npy(Tensor()));
+  CHECK(*try_to_npy(zeros({2})) == to_npy(zeros({2})));
   RETURNS(InvalidState, "placeholder", write_npy(path, from_blob(nullptr, {2})));
   int value = 0;
   RETURNS(NotSupported, "the tensor is on cuda:0, which the host cannot reach",

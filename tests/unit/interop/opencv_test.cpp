@@ -277,6 +277,16 @@ TEST_CASE("to_mat: tensors that OpenCV cannot use") {
   CHECK(try_from_mat(cv::Mat()).error() == Error::InvalidState);
 }
 
+TEST_CASE("try_to_mat: the Mat, or the error by its own name") {
+  const TensorPtr t = zeros({6}, ScalarType::Float);
+  const Result<cv::Mat> made = try_to_mat(t);
+  REQUIRE(made.ok());
+  CHECK(made->ptr() == const_data_ptr(t));
+  FAILS(InvalidState, "try_to_mat: the tensor is undefined", try_to_mat(TensorPtr()));
+  FAILS(InvalidArgument, "try_to_mat: sizes {} do not end in",
+        try_to_mat(make_tensor_ptr(1.0f), MatChannels::Always));
+}
+
 TEST_CASE("to_mat: empty tensors are empty Mats") {
   const cv::Mat mat = to_mat(zeros({0, 5}, ScalarType::Float));
   CHECK(mat.empty());

@@ -746,6 +746,9 @@ TEST_CASE("shm_fd: is of the tensors of this header alone") {
   const TensorPtr t = shm_create({2, 3}, ScalarType::Int);
   RAISES(InvalidArgument, "shm_fd: ", shm_fd(select(t, 0, 1)));
   CHECK(shm_fd(make_tensor_ptr(t)) == shm_fd(t));
+  CHECK(*try_shm_fd(t) == shm_fd(t));
+  FAILS(InvalidArgument, "try_shm_fd: the tensor is not one of", try_shm_fd(zeros({3})));
+  FAILS(InvalidState, "try_shm_fd: the tensor is undefined", try_shm_fd(Tensor()));
 }
 
 TEST_CASE("shm: by any kind of text, and by the name of each function") {

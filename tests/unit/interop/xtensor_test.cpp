@@ -101,6 +101,28 @@ TEST_CASE("as_xtensor: what an adaptor cannot have") {
          as_xtensor<float>(for_blob(data, {2}).device("cuda").make_tensor_ptr()));
 }
 
+TEST_CASE("try_as_xtensor: the view, or the error by its own name") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr t = from_blob(data, {2, 3});
+  auto made = try_as_xtensor<float, 2>(t);
+  REQUIRE(made.ok());
+  (*made)(1, 2) = 7;
+  CHECK(data[5] == 7);
+  FAILS(InvalidType, "try_as_xtensor: asked for Double, but the tensor's dtype is Float",
+        try_as_xtensor<double, 2>(t));
+  FAILS(InvalidArgument, "asked for 3 dimensions", (try_as_xtensor<float, 3>(t)));
+  FAILS(InvalidState, "try_as_xtensor: the tensor is undefined",
+        try_as_xtensor<float, 1>(TensorPtr()));
+  // Its moves must not throw.
+  const TensorPtr deep = from_blob(data, {1, 1, 1, 1, 2, 3});
+  tests::start_counting();
+  auto view = try_as_xtensor<float, 6>(deep);
+  auto moved = std::move(view);
+  tests::stop_counting();
+  CHECK(tests::allocations() == 0);
+  CHECK((*moved)(0, 0, 0, 0, 1, 1) == 4);
+}
+
 TEST_CASE("from_xtensor: containers and their strides") {
   xt::xarray<double> array = {{1, 2, 3}, {4, 5, 6}};
   const TensorPtr t = from_xtensor(array);

@@ -5,6 +5,7 @@
 
 #include "backend/helpers.h"
 #include "support/catch.h"
+#include "tenon/module/function_module.h"
 #include "tenon/tenon.h"
 
 namespace module_test {
@@ -93,6 +94,45 @@ TEST_CASE("Module: forward takes a tensor as it is, one or in braces, and gives 
   CHECK(module.execute(std::string("forward"), {x}).ok());
   CHECK(module.run("forward", x) == Error::Ok);
   CHECK(x->use_count() == 1);
+}
+
+TEST_CASE("Module: run(tensor) gives the output of a model of one tensor, or says what it has") {
+  using Inputs = Span<const EValue>;
+  FunctionModule fills([](Inputs in) { return full({2}, item<float>(in[0].toTensor()) / 2); });
+  const TensorPtr x = make_tensor_ptr({3.0f});
+  const Result<Tensor> y = fills.run(x);
+  REQUIRE(y.ok());
+  CHECK(data<const float>(*y)[1] == 1.5f);
+  CHECK(fills.run(*x).ok());
+  CHECK(fills.run("forward", x) == Error::Ok);
+  FAILS(InvalidState, "run: input 0: the tensor is undefined", fills.run(TensorPtr()));
+  FAILS(InvalidState, "run: input 0: the tensor is undefined", fills.run(Tensor()));
+  // Another number of outputs, known before the run, or only then.
+  Doubler two;
+  FAILS(InvalidArgument,
+        "run: forward has 2 outputs, run(tensor) returns one; forward(tensor) returns all",
+        two.run(image()));
+  CHECK(two.runs == 0);
+  FunctionModule none([](Inputs) { return std::vector<EValue>(); });
+  FAILS(InvalidArgument, "run: forward has 0 outputs", none.run(x));
+  // Another kind.
+  int calls = 0;
+  const auto count = [&](Inputs in) { return ++calls, in[0].toTensor().numel(); };
+  FunctionModule counts(count);
+  FAILS(InvalidType, "run: the output of forward is an Int, run(tensor) returns a tensor",
+        counts.run(x));
+  FunctionModule described(count, {ValueKind::Tensor}, {ValueKind::Int});
+  FAILS(InvalidType, "run: the output of forward is an Int", described.run(x));
+  CHECK(calls == 1);
+  // Further inputs: missing, or set.
+  FunctionModule sums(
+      [](Inputs in) {
+        return full({1}, item<float>(in[0].toTensor()) + item<float>(in[1].toTensor()));
+      },
+      {ValueKind::Tensor, ValueKind::Tensor});
+  FAILS(InvalidState, "run: input 1: it is not given", sums.run(x));
+  CHECK(sums.set_input(full({1}, 2.0f), 1) == Error::Ok);
+  CHECK(item<float>(sums.run(x).value()) == 5.0f);
 }
 
 TEST_CASE("Module: the model is loaded and a method prepared once, when it is first used") {

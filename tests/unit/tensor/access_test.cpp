@@ -71,6 +71,59 @@ TEST_CASE("access: errors name the function and what is wrong") {
   RAISES(NotSupported, "item: the tensor is on cuda:1", item<int32_t>(device_tensor));
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("access: the try_ forms give the elements, or the error by their own names") {
+  const TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5});
+  CHECK(try_data<int32_t>(t)->data() == const_data_ptr(t));
+  CHECK(try_data<const int32_t>(*t)->size() == 6);
+  CHECK((*try_accessor<int32_t, 2>(t))[1][2] == 5);
+  CHECK(try_item<int64_t>(make_tensor_ptr(7)).value() == 7);
+  CHECK(*try_const_data_ptr(t) == t->const_data_ptr());
+  CHECK(*try_mutable_data_ptr(t) == t->const_data_ptr());
+  CHECK(*try_const_data_ptr<int32_t>(t) == t->const_data_ptr());
+  CHECK(*try_mutable_data_ptr<std::byte>(t) == t->const_data_ptr());
+  CHECK(try_as_view(t)->sizes.data() == t->sizes().data());
+
+  FAILS(InvalidType, "try_data: asked for Float, but the tensor's dtype is Int",
+        try_data<float>(t));
+  FAILS(InvalidState, "try_data: strides {1, 3} of sizes {3, 2} are not contiguous",
+        try_data<int32_t>(transpose(t, 0, 1)));
+  FAILS(InvalidType, "try_accessor: asked for Long", (try_accessor<int64_t, 2>(t)));
+  FAILS(InvalidArgument, "try_accessor: asked for 3 dimensions, the tensor has 2",
+        (try_accessor<int32_t, 3>(t)));
+  FAILS(InvalidArgument, "try_item: a tensor of sizes {2, 3} has 6 elements, expected 1",
+        try_item<int32_t>(t));
+  FAILS(InvalidArgument, "try_item: 300 does not fit Byte",
+        try_item<uint8_t>(make_tensor_ptr(300)));
+  FAILS(InvalidType, "try_const_data_ptr: asked for Double", try_const_data_ptr<double>(t));
+  FAILS(InvalidType, "try_mutable_data_ptr: asked for Double", try_mutable_data_ptr<double>(t));
+
+  const int32_t constant[] = {1};
+  const TensorPtr readonly = from_blob(constant, {1});
+  CHECK(try_data<const int32_t>(readonly).ok());
+  FAILS(InvalidState, "try_data: the tensor is read-only", try_data<int32_t>(readonly));
+  FAILS(InvalidState, "try_accessor: the tensor is read-only",
+        (try_accessor<int32_t, 1>(readonly)));
+  FAILS(InvalidState, "try_mutable_data_ptr: the tensor is read-only",
+        try_mutable_data_ptr(readonly));
+  FAILS(InvalidState, "try_mutable_data_ptr: the tensor is read-only",
+        try_mutable_data_ptr<int32_t>(readonly));
+  const TensorPtr none;
+  FAILS(InvalidState, "try_data: the tensor is undefined", try_data<float>(none));
+  FAILS(InvalidState, "try_accessor: the tensor is undefined", (try_accessor<float, 1>(none)));
+  FAILS(InvalidState, "try_item: the tensor is undefined", try_item<float>(Tensor()));
+  FAILS(InvalidState, "try_const_data_ptr: the tensor is undefined", try_const_data_ptr(none));
+  FAILS(InvalidState, "try_const_data_ptr: the tensor is undefined",
+        try_const_data_ptr<float>(none));
+  FAILS(InvalidState, "try_mutable_data_ptr: the tensor is undefined", try_mutable_data_ptr(none));
+  FAILS(InvalidState, "try_as_view: the tensor is undefined", try_as_view(none));
+  const TensorPtr placeholder = make_tensor_ptr({2}, nullptr);
+  CHECK(*try_const_data_ptr(placeholder) == nullptr);
+  FAILS(InvalidState, "try_data: the tensor is a placeholder without data",
+        try_data<float>(placeholder));
+  FAILS(InvalidState, "try_item: the tensor is a placeholder", try_item<float>(placeholder));
+}
+
 TEST_CASE("access: data that is not aligned for the dtype has no typed pointer") {
   alignas(16) unsigned char memory[40] = {};
   const auto over = [&memory](size_t at, ScalarType type) {

@@ -4,9 +4,11 @@
 #define TENON_CHECKED
 #endif
 #include "tenon/tensor/accessor.h"
-#include "tenon/tensor/access.h"
+
+#include <algorithm>
 
 #include "support/catch.h"
+#include "tenon/tensor/access.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"
@@ -39,6 +41,66 @@ TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for rea
   CHECK(list(a.strides()) == Vector{3, 1});
   RAISES(OutOfBounds, "accessor: dimension 2", a.size(2));
   RAISES(OutOfBounds, "accessor: dimension 7", a.stride(7));
+}
+
+TEST_CASE("accessor: a loop goes over rows, whose loops go over elements, for writing too") {
+  const Tensor t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor turned = transpose(t, 0, 1);
+  Ints seen;
+  for (auto row : accessor<const int32_t, 2>(turned)) {
+    STATIC_REQUIRE(std::is_same_v<decltype(row), TensorAccessor<const int32_t, 1>>);
+    for (const int32_t& x : row) seen.push_back(x);
+  }
+  CHECK(seen == Ints{1, 4, 2, 5, 3, 6});
+  for (auto row : accessor<int32_t, 2>(turned)) {
+    for (auto& x : row) x *= 10;
+  }
+  CHECK(values<int32_t>(t) == Ints{10, 20, 30, 40, 50, 60});
+  for (int32_t& x : accessor<int32_t, 2>(t)[1]) x = 0;  // of a temporary row
+  CHECK(values<int32_t>(t) == Ints{10, 20, 30, 0, 0, 0});
+  const auto first = accessor<int32_t, 2>(turned)[0];
+  CHECK(std::max_element(first.begin(), first.end()) == first.begin());
+  CHECK(Ints(first.begin(), first.end()) == Ints{10, 0});
+  CHECK(std::count(first.begin(), first.end(), 0) == 1);
+  auto i = first.begin();
+  CHECK(*i++ == 10);
+  CHECK(*i == 0);
+  CHECK(++i == first.end());
+  RAISES(OutOfBounds, "accessor: index 2 of dimension 0", *first.end());
+  int rows = 0;
+  for (auto row : accessor<float, 2>(make_tensor({0, 3}, {})))
+    rows += static_cast<int>(row.size(0));
+  for (auto row : accessor<float, 3>(make_tensor({2, 0, 3}, {}))) {
+    for (auto inner : row) rows += static_cast<int>(inner.size(0));
+  }
+  CHECK(rows == 0);
+}
+
+TEST_CASE("accessor: extent and rank are mdspan's names for size and the number of dimensions") {
+  const auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto a = accessor<int32_t, 2>(t);
+  STATIC_REQUIRE(decltype(a)::rank() == 2);
+  CHECK(a.rank() == 2);
+  CHECK(a.extent(0) == 2);
+  CHECK(a.extent(1) == 3);
+  CHECK(a[1].rank() == 1);
+  CHECK(a[1].extent(0) == 3);
+  RAISES(OutOfBounds, "accessor: dimension 2", a.extent(2));
+}
+
+TEST_CASE("try_accessor: of a view, the accessor or the error by its own name") {
+  float numbers[] = {0, 1, 2, 3};
+  const int64_t sizes[] = {2, 2}, strides[] = {2, 1};
+  TensorView memory{numbers, ScalarType::Float, Device(), sizes, strides};
+  CHECK((*try_accessor<float, 2>(memory))[1][0] == 2);
+  FAILS(InvalidType, "try_accessor: asked for Int, but the view's dtype is Float",
+        (try_accessor<int32_t, 2>(memory)));
+  FAILS(InvalidArgument, "try_accessor: asked for 1 dimensions, the view has 2",
+        (try_accessor<float, 1>(memory)));
+  ViewWithLists kept;
+  REQUIRE(detail::copy_lists(memory, kept) == Error::Ok);
+  CHECK((*try_accessor<const float, 2>(kept))[1][1] == 3);
+  FAILS(InvalidType, "try_accessor: asked for Double", (try_accessor<double, 2>(kept)));
 }
 
 // A promise of docs/guarantees.md.

@@ -26,6 +26,17 @@ TEST_CASE("backend_deallocate: the memory goes at once, for all handles, the sec
   RAISES(InvalidState, "backend_deallocate: the tensor is undefined", backend_deallocate(Tensor()));
 }
 
+TEST_CASE("try_backend_deallocate, try_backend_of: the value, or the error by their own names") {
+  MinimalBackend backend;
+  const TensorPtr t = zeros({2}, backend);
+  CHECK(*try_backend_of(t) == &backend);
+  CHECK(*try_backend_deallocate(t) == Deallocation::Ok);
+  CHECK(*try_backend_deallocate(t) == Deallocation::AlreadyDeallocated);
+  FAILS(InvalidState, "try_backend_deallocate: the tensor is undefined",
+        try_backend_deallocate(TensorPtr()));
+  FAILS(InvalidState, "try_backend_of: the tensor is undefined", try_backend_of(TensorPtr()));
+}
+
 TEST_CASE("backend_deallocate: the host's heap, inline or not, placeholders and no elements") {
   for (const TensorPtr& t :
        {zeros({4}), zeros({100000}), zeros({0}), make_tensor_ptr({2}, nullptr)}) {
@@ -168,6 +179,15 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
     RAISES(InvalidState, "data: " + gone, tenon::data<float>(t));
     RAISES(InvalidState, "accessor: " + gone, (accessor<float, 2>(t)));
     RAISES(InvalidState, "item: " + gone, item<float>(t));
+    FAILS(InvalidState, "try_const_data_ptr: " + gone, try_const_data_ptr(t));
+    FAILS(InvalidState, "try_const_data_ptr: " + gone, try_const_data_ptr<float>(t));
+    FAILS(InvalidState, "try_mutable_data_ptr: " + gone, try_mutable_data_ptr(t));
+    FAILS(InvalidState, "try_data: " + gone, try_data<float>(t));
+    FAILS(InvalidState, "try_accessor: " + gone, (try_accessor<float, 2>(t)));
+    FAILS(InvalidState, "try_item: " + gone, try_item<float>(t));
+    FAILS(InvalidState, "try_backend_of: " + gone, try_backend_of(t));
+    FAILS(InvalidState, "try_plan_copy: the source" + words, try_plan_copy(other, t));
+    CHECK(*try_backend_deallocate(t) == Deallocation::AlreadyDeallocated);
     RETURNS(InvalidState, "set_data: " + gone, set_data(t, nullptr));
     RAISES(InvalidState, "backend_of: " + gone, backend_of(t));
     // Views.

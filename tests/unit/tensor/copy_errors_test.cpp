@@ -24,6 +24,9 @@ void check_refused(Error error, const std::string& words, const Tensor& dst, con
                    CastMode mode = CastMode::Checked) {
   CHECK_RETURNS(error, "copy_: " + words, copy_(dst, src, mode));
   CHECK_ERROR(error, "plan_copy: " + words, plan_copy(dst, src, mode));
+  const Result<CopyPlan> plan = try_plan_copy(dst, src, mode);
+  CHECK(plan.error() == error);
+  CHECK(contains(plan.message(), "try_plan_copy: " + words));
 }
 
 // The four functions refuse to write to `dst`; `role` is what copy_ calls it.

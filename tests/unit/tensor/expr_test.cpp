@@ -208,6 +208,9 @@ TEST_CASE("expression: a tensor of another backend is refused by name") {
   RAISES(NotSupported,
          "expression: the tensor is in memory of backend cpu, which keeps no expressions",
          expression(zeros({2})));
+  FAILS(NotSupported, "try_expression: the tensor is in memory of backend cpu",
+        try_expression(zeros({2})));
+  CHECK((*try_expression(zeros({2}, backend)))->kind == expression(zeros({2}, backend))->kind);
   RAISES(NotSupported, "meta tensor", expression(zeros({2}, meta)));
   RAISES(InvalidState, "materialize: the tensor is undefined", materialize(TensorPtr(), cpu()));
   const TensorPtr t = zeros({2}, backend);

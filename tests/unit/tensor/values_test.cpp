@@ -315,6 +315,10 @@ TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type o
   CHECK(to_vector<int>(make_tensor_ptr({1.5f, -2.5f}), CastMode::Truncate) == Ints{1, -2});
   CHECK(to_vector<uint8_t>(make_tensor_ptr({300, -1}), CastMode::Saturate) == Bytes{255, 0});
   RAISES(InvalidState, "to_vector: the tensor is undefined", to_vector<int>(TensorPtr()));
+  CHECK(*try_to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  FAILS(InvalidType, "try_to_vector: values of Float cannot be cast to Int here",
+        try_to_vector<int>(make_tensor_ptr({1.5f})));
+  FAILS(InvalidState, "try_to_vector: the tensor is undefined", try_to_vector<int>(TensorPtr()));
   unsigned char bytes[3] = {0, 1, 2};
   CHECK(to_vector<bool>(from_blob(static_cast<void*>(bytes), {3}, ScalarType::Bool)) ==
         std::vector<bool>{false, true, true});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// as_eigen, as_eigen_map, try_as_eigen_map: a tensor's memory as Eigen's maps.
+// as_eigen, as_eigen_map, try_as_eigen, try_as_eigen_map: a tensor's memory as Eigen's maps.
 // <unsupported/Eigen/CXX11/Tensor> need not be included.
 #pragma once
 
@@ -170,57 +170,78 @@ Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   return Error::Ok;
 }
 
+/// A Map of the type's sizes and the tensor's strides, where its type leaves them open.
 template <class M>
-M make_eigen_map(const char* function, const TensorArg& tensor) {
-  using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
+M eigen_map_of(const TensorFields& from) {
   constexpr bool kVector = M::IsVectorAtCompileTime;
-  constexpr int kRows = M::RowsAtCompileTime, kColumns = M::ColsAtCompileTime;
-  raise_if(function, check_for_eigen<Element>(tensor, kVector ? 1 : 2, EigenMap<M>::kAlignment));
-  const TensorFields& from = fields(tensor);
+  constexpr bool kHasRows = !kVector || M::ColsAtCompileTime == 1;
+  constexpr bool kHasColumns = !kVector || M::RowsAtCompileTime == 1;
   const Layout& layout = from.layout;
   const size_t rows = 0, columns = kVector ? 0 : 1;  // dimensions
-  const bool has_rows = !kVector || kColumns == 1, has_columns = !kVector || kRows == 1;
-  if (kRows != Eigen::Dynamic && has_rows)
-    raise_if(function, check_eigen_size(layout, rows, kRows));
-  if (kColumns != Eigen::Dynamic && has_columns) {
-    raise_if(function, check_eigen_size(layout, columns, kColumns));
-  }
-  const size_t d = M::IsRowMajor ? columns : rows;  // the inner dimension
+  const size_t d = M::IsRowMajor ? columns : rows;   // the inner dimension
   const int64_t inner_size = layout.sizes()[d];
   const int64_t inner = inner_size > 1 ? layout.strides()[d] : 1;
   const int64_t outer =
       kVector || layout.sizes()[1 - d] <= 1 ? inner * inner_size : layout.strides()[1 - d];
-  M map(static_cast<Element*>(from.data), has_rows ? layout.sizes()[rows] : 1,
-        has_columns ? layout.sizes()[columns] : 1,
-        eigen_stride<typename EigenMap<M>::Stride>(outer, inner));
-  raise_if(function, check_eigen_strides(map, layout));
-  return map;
+  return M(static_cast<decltype(std::declval<M&>().data())>(from.data),
+           kHasRows ? layout.sizes()[rows] : 1, kHasColumns ? layout.sizes()[columns] : 1,
+           eigen_stride<typename EigenMap<M>::Stride>(outer, inner));
 }
-
 template <class M>
-M make_eigen_tensor_map(const char* function, const TensorArg& tensor) {
-  using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
-  constexpr int kAlignment = M::IsAligned ? EIGEN_MAX_ALIGN_BYTES : 0;
-  raise_if(function, check_for_eigen<Element>(tensor, M::NumIndices, kAlignment));
-  const Layout& layout = fields(tensor).layout;
+typename M::Dimensions eigen_dimensions(const Layout& layout) {
   typename M::Dimensions dimensions;
   for (size_t d = 0; d < layout.rank(); ++d) {
-    using Index = typename M::Index;
     if constexpr (std::is_lvalue_reference_v<decltype(eigen_size(dimensions, d))>) {
-      dimensions[d] = static_cast<Index>(layout.sizes()[d]);
+      dimensions[d] = static_cast<typename M::Index>(layout.sizes()[d]);
     }
-    raise_if(function, check_eigen_size(layout, d, eigen_size(dimensions, d)));
   }
-  M map(static_cast<Element*>(fields(tensor).data), dimensions);
-  raise_if(function, check_eigen_strides(map, layout));
-  return map;
+  return dimensions;
+}
+/// The Map or TensorMap of a tensor that passed check_eigen().
+template <class M>
+M eigen_of(const TensorFields& from) {
+  if constexpr (EigenMap<M>::value) {
+    return eigen_map_of<M>(from);
+  } else {
+    return M(static_cast<decltype(std::declval<M&>().data())>(from.data),
+             eigen_dimensions<M>(from.layout));
+  }
+}
+
+/// Checks that a tensor is what the type M of a Map or TensorMap says.
+template <class M>
+Error check_eigen(const TensorArg& tensor) noexcept {
+  using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
+  if constexpr (EigenMap<M>::value) {
+    constexpr bool kVector = M::IsVectorAtCompileTime;
+    constexpr int kRows = M::RowsAtCompileTime, kColumns = M::ColsAtCompileTime;
+    TENON_TRY(check_for_eigen<Element>(tensor, kVector ? 1 : 2, EigenMap<M>::kAlignment));
+    const Layout& layout = fields(tensor).layout;
+    if (kRows != Eigen::Dynamic && (!kVector || kColumns == 1)) {
+      TENON_TRY(check_eigen_size(layout, 0, kRows));
+    }
+    if (kColumns != Eigen::Dynamic && (!kVector || kRows == 1)) {
+      TENON_TRY(check_eigen_size(layout, kVector ? 0 : 1, kColumns));
+    }
+  } else {
+    static_assert(is_eigen_v<M> && !owns_elements<M>(),
+                  "as_eigen<M>() makes an Eigen::Map or an Eigen::TensorMap");
+    constexpr int kAlignment = M::IsAligned ? EIGEN_MAX_ALIGN_BYTES : 0;
+    TENON_TRY(check_for_eigen<Element>(tensor, M::NumIndices, kAlignment));
+    const Layout& layout = fields(tensor).layout;
+    auto dimensions = eigen_dimensions<M>(layout);
+    for (size_t d = 0; d < layout.rank(); ++d) {
+      TENON_TRY(check_eigen_size(layout, d, eigen_size(dimensions, d)));
+    }
+  }
+  return check_eigen_strides(eigen_of<M>(fields(tensor)), fields(tensor).layout);
 }
 
 }  // namespace detail
 
 /// The tensor's memory as an Eigen::Map or Eigen::TensorMap, whose type is named:
 /// `as_eigen<Eigen::Map<Eigen::Matrix3f>>(t)`. A vector has one dimension, other Maps have two, a
-/// TensorMap its own number. The strides must be the type's.
+/// TensorMap its own number. The strides must be the type's. The try_ form returns a Result.
 ///
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but elements are not const),
@@ -229,13 +250,13 @@ M make_eigen_tensor_map(const char* function, const TensorArg& tensor) {
 /// const; memory that the host cannot reach), OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
 M as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) {
-  if constexpr (detail::EigenMap<M>::value) {
-    return detail::make_eigen_map<M>("as_eigen", tensor);
-  } else {
-    static_assert(detail::is_eigen_v<M> && !detail::owns_elements<M>(),
-                  "as_eigen<M>() makes an Eigen::Map or an Eigen::TensorMap");
-    return detail::make_eigen_tensor_map<M>("as_eigen", tensor);
-  }
+  detail::raise_if("as_eigen", detail::check_eigen<M>(tensor));
+  return detail::eigen_of<M>(detail::fields(tensor));
+}
+template <class M>
+Result<M> try_as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
+  TENON_TRY(detail::add_context_if("try_as_eigen", detail::check_eigen<M>(tensor)));
+  return detail::eigen_of<M>(detail::fields(tensor));
 }
 
 /// What as_eigen_map() makes.

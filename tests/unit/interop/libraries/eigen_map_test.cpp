@@ -143,6 +143,26 @@ TEST_CASE("try_as_eigen_map: the map, or the error by its own name") {
   CHECK(try_as_eigen_map<float>(TensorPtr()).error() == Error::InvalidState);
 }
 
+TEST_CASE("try_as_eigen: the map, or the error by its own name") {
+  float data[6] = {0, 1, 2, 3, 4, 5};
+  const TensorPtr t = from_blob(data, {2, 3});
+  using OfRows = Eigen::Map<RowMatrix>;
+  using OfTensor = Eigen::TensorMap<Eigen::Tensor<float, 2, RowMajor>>;
+  CHECK(try_as_eigen<OfRows>(t)->data() == data);
+  CHECK((*try_as_eigen<OfTensor>(t))(1, 2) == 5);
+  FAILS(InvalidType, "try_as_eigen: asked for Double, but the tensor's dtype is Float",
+        try_as_eigen<Eigen::Map<Eigen::MatrixXd>>(t));
+  FAILS(NotSupported, "try_as_eigen: strides {3, 1} of sizes {2, 3} are not those of the map's",
+        try_as_eigen<Eigen::Map<Eigen::MatrixXf>>(t));
+  FAILS(InvalidArgument, "try_as_eigen: size 3 of dimension 1 is not that of the map's type, 4",
+        try_as_eigen<Eigen::Map<Eigen::Matrix<float, 2, 4, RowMajor>>>(t));
+  FAILS(InvalidArgument, "try_as_eigen: asked for 3 dimensions, the tensor has 2",
+        try_as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 3, RowMajor>>>(t));
+  FAILS(NotSupported, "try_as_eigen: strides {3, 1}",
+        try_as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 2>>>(t));
+  FAILS(InvalidState, "try_as_eigen: the tensor is undefined", try_as_eigen<OfRows>(TensorPtr()));
+}
+
 TEST_CASE("as_eigen: fixed sizes are checked") {
   float data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   using Fixed = Eigen::Map<Eigen::Matrix<float, 2, 3, RowMajor>>;
