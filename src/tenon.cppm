@@ -88,7 +88,8 @@ using tenon::PmrBackend;
 // backend/pool.h
 using tenon::PoolStatistics, tenon::PoolBackend;
 // backend/registry.h
-using tenon::register_backend, tenon::unregister_backend, tenon::backend_for,
+using tenon::register_backend, tenon::try_register_backend, tenon::unregister_backend,
+    tenon::try_unregister_backend, tenon::backend_for, tenon::try_backend_for,
     tenon::default_backend, tenon::BackendScope;
 // backend/strided_copy.h
 using tenon::StridedCopy, tenon::strided_copy;
@@ -100,25 +101,27 @@ using tenon::TrackingBackend, tenon::TrackingScope, tenon::NoAllocationScope;
 using tenon::MemoryLeak, tenon::TagCounts;
 // tensor/access.h
 using tenon::shape_dynamism, tenon::ownership, tenon::is_readonly, tenon::dim_order, tenon::device,
-    tenon::as_view, tenon::is_aligned, tenon::const_data_ptr, tenon::mutable_data_ptr, tenon::data,
-    tenon::accessor, tenon::item, tenon::set_data;
+    tenon::as_view, tenon::try_as_view, tenon::is_aligned, tenon::const_data_ptr,
+    tenon::try_const_data_ptr, tenon::mutable_data_ptr, tenon::try_mutable_data_ptr, tenon::data,
+    tenon::try_data, tenon::accessor, tenon::try_accessor, tenon::item, tenon::try_item,
+    tenon::set_data;
 // tensor/accessor.h
-using tenon::TensorAccessor, tenon::accessor;
+using tenon::TensorAccessor, tenon::accessor, tenon::try_accessor;
 // tensor/cat.h
 using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_stack, tenon::cat_out,
     tenon::stack_out;
 // tensor/clone.h
 using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::clone, tenon::try_clone,
-    tenon::Deallocation, tenon::toString, tenon::to_string, tenon::backend_of, tenon::backend_copy,
-    tenon::clone_tensor_ptr_to, tenon::backend_transfer, tenon::try_backend_copy,
-    tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer, tenon::backend_deallocate,
-    tenon::synchronize;
+    tenon::Deallocation, tenon::toString, tenon::to_string, tenon::backend_of,
+    tenon::try_backend_of, tenon::backend_copy, tenon::clone_tensor_ptr_to, tenon::backend_transfer,
+    tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer,
+    tenon::backend_deallocate, tenon::try_backend_deallocate, tenon::synchronize;
 // tensor/contiguous.h
 using tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::reshape,
     tenon::try_reshape, tenon::flatten, tenon::try_flatten;
 // tensor/copy.h
-using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::fill_, tenon::zero_,
-    tenon::to_string;
+using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::try_plan_copy, tenon::fill_,
+    tenon::zero_, tenon::to_string;
 // tensor/creators.h
 using tenon::empty, tenon::try_empty, tenon::empty_strided, tenon::try_empty_strided,
     tenon::empty_like, tenon::try_empty_like, tenon::full, tenon::try_full, tenon::full_strided,
@@ -132,8 +135,8 @@ using tenon::Deleter;
 using tenon::make_template, tenon::try_make_template, tenon::dim_names;
 // tensor/expr.h
 using tenon::ExpressionKind, tenon::toString, tenon::to_string, tenon::Expression,
-    tenon::ExpressionPtr, tenon::ExprBackend, tenon::expression, tenon::materialize,
-    tenon::try_materialize, tenon::to_dot;
+    tenon::ExpressionPtr, tenon::ExprBackend, tenon::expression, tenon::try_expression,
+    tenon::materialize, tenon::try_materialize, tenon::to_dot;
 // tensor/fields.h
 using tenon::TensorShapeDynamism, tenon::Ownership;
 // tensor/format.h
@@ -166,7 +169,7 @@ using tenon::TensorPtrMaker, tenon::for_blob, tenon::from_blob, tenon::try_from_
 // tensor/values.h
 using tenon::equal, tenon::try_equal, tenon::allclose, tenon::try_allclose, tenon::MinMax,
     tenon::MeanStd, tenon::Summary, tenon::min_max, tenon::try_min_max, tenon::mean_std,
-    tenon::try_mean_std, tenon::to_vector;
+    tenon::try_mean_std, tenon::to_vector, tenon::try_to_vector;
 // tensor/view.h
 using tenon::view, tenon::try_view, tenon::select, tenon::try_select, tenon::slice,
     tenon::try_slice, tenon::narrow, tenon::try_narrow, tenon::transpose, tenon::try_transpose,
@@ -178,10 +181,11 @@ using tenon::view, tenon::try_view, tenon::select, tenon::try_select, tenon::sli
 // exchange/assign.h
 using tenon::assign, tenon::can_assign, tenon::copy_to;
 // exchange/binary.h
-using tenon::kAllElements, tenon::to_binary, tenon::from_binary, tenon::try_from_binary;
+using tenon::kAllElements, tenon::to_binary, tenon::try_to_binary, tenon::from_binary,
+    tenon::try_from_binary;
 // exchange/blob.h
 using tenon::Blob, tenon::to_blob, tenon::try_to_blob, tenon::to_owned_blob,
-    tenon::try_to_owned_blob, tenon::accessor;
+    tenon::try_to_owned_blob, tenon::accessor, tenon::try_accessor, tenon::try_as_view;
 // exchange/dlpack_export.h
 using tenon::LegacyReadOnly, tenon::to_dlpack, tenon::try_to_dlpack, tenon::to_dlpack_legacy,
     tenon::try_to_dlpack_legacy;

@@ -4,16 +4,11 @@
 // `function` that was called.
 #pragma once
 
-#include <iterator>
-
 #include "tenon/core/result.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/tensor/fields.h"
 
 TENON_BEGIN_NAMESPACE
-
-template <class T, size_t N>
-class AccessorIterator;
 
 /// Indexes N-dimensional memory of elements T through its strides; T is const for read-only
 /// tensors.
@@ -28,6 +23,7 @@ class TensorAccessor {
  public:
   static_assert(N >= 1, "a tensor of rank 0 has item<T>(), not an accessor");
   using value_type = T;
+  class Iterator;
 
   /// `sizes` and `strides` point to N values each, strides in elements.
   TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) noexcept
@@ -55,8 +51,8 @@ class TensorAccessor {
 
   /// For `for (auto row : a)`: the accessors of the rows, or the elements if there is one
   /// dimension. An iterator may outlive the accessor.
-  AccessorIterator<T, N> begin() const noexcept { return {*this, 0}; }
-  AccessorIterator<T, N> end() const noexcept { return {*this, sizes_[0]}; }
+  Iterator begin() const noexcept { return {*this, 0}; }
+  Iterator end() const noexcept { return {*this, sizes_[0]}; }
 
   /// The element at N indices.
   template <class... Index>
@@ -96,32 +92,32 @@ class TensorAccessor {
   int64_t strides_[N];
 };
 
-/// Goes over the first dimension of a TensorAccessor: a forward iterator over elements, an input
-/// iterator over rows, which are made by `*`.
+/// Goes over the first dimension: a forward iterator over elements, an input iterator over rows,
+/// which are made by `*`.
 template <class T, size_t N>
-class AccessorIterator {
+class TensorAccessor<T, N>::Iterator {
  public:
-  using reference = decltype(std::declval<const TensorAccessor<T, N>&>()[0]);
+  using reference = decltype(std::declval<const TensorAccessor&>()[0]);
   using value_type = std::remove_cv_t<std::remove_reference_t<reference>>;
   using difference_type = ptrdiff_t;
   using pointer = std::conditional_t<N == 1, T*, void>;
   using iterator_category =
       std::conditional_t<N == 1, std::forward_iterator_tag, std::input_iterator_tag>;
 
-  AccessorIterator() noexcept : AccessorIterator({nullptr, kNone, kNone}, 0) {}
-  AccessorIterator(const TensorAccessor<T, N>& over, int64_t i) noexcept : over_(over), i_(i) {}
+  Iterator() noexcept : Iterator({nullptr, kNone, kNone}, 0) {}
+  Iterator(const TensorAccessor& over, int64_t i) noexcept : over_(over), i_(i) {}
 
   reference operator*() const { return over_[i_]; }
-  AccessorIterator& operator++() noexcept { return ++i_, *this; }
-  AccessorIterator operator++(int) noexcept { return {over_, i_++}; }
+  Iterator& operator++() noexcept { return ++i_, *this; }
+  Iterator operator++(int) noexcept { return {over_, i_++}; }
   /// Of iterators over one accessor.
-  bool operator==(const AccessorIterator& other) const noexcept { return i_ == other.i_; }
-  bool operator!=(const AccessorIterator& other) const noexcept { return i_ != other.i_; }
+  bool operator==(const Iterator& other) const noexcept { return i_ == other.i_; }
+  bool operator!=(const Iterator& other) const noexcept { return i_ != other.i_; }
 
  private:
   static constexpr int64_t kNone[N] = {};
 
-  TensorAccessor<T, N> over_;
+  TensorAccessor over_;
   int64_t i_;
 };
 

@@ -126,6 +126,37 @@ void check_sources(const TensorPtr& t, Backend& other) {
   }());
 }
 
+/// What reads a tensor on the host.
+void check_reads() {
+  const TensorPtr t = make_tensor_ptr(kDeepSizes, {1, 2, 3, 4, 5, 6});
+  const TensorPtr flat = make_tensor_ptr({6}, {1, 2, 3, 4, 5, 6});
+  const TensorPtr one = make_tensor_ptr(5);
+  const TensorPtr out = zeros_like(t, ScalarType::Float);
+  const Unchanged given(t, flat, out);
+  FAIL_EACH(try_data<int32_t>(t));
+  FAIL_EACH(try_accessor<int32_t, 1>(flat));
+  FAIL_EACH(try_item<int32_t>(one));
+  FAIL_EACH(try_const_data_ptr(t).error());
+  FAIL_EACH(try_const_data_ptr<int32_t>(t).error());
+  FAIL_EACH(try_mutable_data_ptr(t).error());
+  FAIL_EACH(try_mutable_data_ptr<int32_t>(t).error());
+  FAIL_EACH(try_as_view(t));
+  FAIL_EACH(try_as_view(Blob{blob, kDeep}));
+  FAIL_EACH(try_accessor<float, 2>(Blob{blob, {2, 3}}));
+  FAIL_EACH(try_plan_copy(out, t));
+  FAIL_EACH(try_backend_of(t).error());
+  FAIL_EACH(try_backend_for(Device()).error());
+  FAIL_EACH([]() -> Result<Deallocation> {
+    TENON_ASSIGN(const Tensor own, try_make_tensor({1000}, source));
+    return try_backend_deallocate(own);
+  }());
+  CountingBackend registered("registered", Device(DeviceType::ExtDev, 2));
+  FAIL_EACH([&]() -> Error {
+    TENON_TRY(try_register_backend(registered));
+    return try_unregister_backend(registered);
+  }());
+}
+
 /// What writes to a tensor: on a device, or of more dimensions than are stored inline.
 void check_writes(const TensorPtr& t) {
   const TensorPtr out = clone_tensor_ptr(t);
@@ -203,6 +234,7 @@ void check_memory() {
   FAIL_EACH(try_shm_create(kDeep, ScalarType::Int));
   const TensorPtr shared = shm_create(kDeep, ScalarType::Int);
   FAIL_EACH(try_shm_attach(shm_fd(shared)));
+  FAIL_EACH(try_shm_fd(shared));
 }
 
 void check_modules(Backend& memory) {
@@ -219,6 +251,7 @@ void check_modules(Backend& memory) {
     TENON_TRY(module.set_input(*x, 0));
     TENON_TRY(module.run());
     TENON_TRY(module.run("forward", *x));
+    TENON_TRY(module.run(*x));
     return module.get_output().error();
   }());
 }
@@ -248,6 +281,7 @@ int main() {
   check_growth(gpu);
   check_growth(arena);
   check_memory();
+  check_reads();
   check_modules(host_backend());
   check_modules(arena);
   unregister_backend(gpu);

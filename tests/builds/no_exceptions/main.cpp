@@ -49,6 +49,34 @@ static void check_try_forms() {
   CHECK(tenon::try_to(*made, tenon::ScalarType::Half).ok());
   CHECK(tenon::try_to(*made, tenon::ScalarType::Int).error() == Error::InvalidType);
 
+  // A wrong type, rank or argument does not end the program.
+  const TensorPtr& t = *made;
+  CHECK(tenon::try_data<float>(t)->size() == 4);
+  CHECK_TEXT(tenon::try_data<int>(t).message(),
+             "try_data: asked for Int, but the tensor's dtype is Float");
+  CHECK_TEXT((tenon::try_accessor<float, 3>(t).message()),
+             "try_accessor: asked for 3 dimensions, the tensor has 2");
+  CHECK(tenon::try_item<float>(t).error() == Error::InvalidArgument);
+  CHECK(tenon::try_const_data_ptr<int>(t).error() == Error::InvalidType);
+  CHECK(tenon::try_mutable_data_ptr<int>(t).error() == Error::InvalidType);
+  CHECK(tenon::try_const_data_ptr(tenon::Tensor()).error() == Error::InvalidState);
+  CHECK(tenon::try_plan_copy(t, tenon::Tensor()).error() == Error::InvalidState);
+  CHECK(tenon::try_backend_for(tenon::Device("cuda:7")).error() == Error::NotFound);
+  CHECK(tenon::try_data<int>(t).value_or(tenon::Span<int>()).empty());
+  CHECK(tenon::try_item<float>(t).transform([](float x) { return 2 * x; }).error() ==
+        Error::InvalidArgument);
+  const auto sum = [](const TensorPtr& of) -> tenon::Result<float> {
+    TENON_ASSIGN(const auto rows, tenon::try_accessor<float, 2>(of));
+    float total = 0;
+    for (auto numbers : rows) {
+      for (const float x : numbers) total += x;
+    }
+    return total;
+  };
+  CHECK(sum(t).value() == 10);
+  CHECK_TEXT(sum(*copy).message(),
+             "try_accessor: asked for Float, but the tensor's dtype is Double");
+
   int deleted = 0;
   float data[2] = {};
   {

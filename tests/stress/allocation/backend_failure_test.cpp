@@ -141,6 +141,7 @@ TEST_CASE("failing device: copies leave their source as it was") {
     FAIL_EACH(cat({on_gpu, on_gpu}));
     FAIL_EACH(stack({on_gpu, on_gpu}, 1));
     FAIL_EACH_WITH(Foreign{1}, to_binary(on_gpu));
+    FAIL_EACH(try_to_binary(on_gpu));
     FAIL_EACH_WITH(Foreign{1}, to_binary(turned, 3));
     FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(on_gpu));
     FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(turned));
@@ -379,6 +380,7 @@ TEST_CASE("out of memory: an expression is recorded, read and written whole or n
     FAIL_EACH_OF("ExprBackend::copy_to_host", to_owned_blob(turned));
     FAIL_EACH_OF("ExprBackend::copy_within", clone_tensor_ptr(data));
     FAIL_EACH(expression(t));
+    FAIL_EACH(try_expression(data));
     FAIL_EACH(expression(data));
     FAIL_EACH(expression(turned));
     FAIL_EACH(expression(transpose(deep, 0, 7)));

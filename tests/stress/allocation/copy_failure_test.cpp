@@ -72,6 +72,7 @@ TEST_CASE("out of memory: comparing and listing values leaves the tensors as the
   FAIL_EACH(mean_std(deep_turned));
   FAIL_EACH_OF("Summary::add", Summary().add(deep_turned));
   FAIL_EACH_WITH(Foreign{1}, to_vector<float>(deep));
+  FAIL_EACH(try_to_vector<float>(deep));
 }
 
 TEST_CASE("out of memory: contiguous, to and the views leave their source as it was") {

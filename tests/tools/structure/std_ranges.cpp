@@ -12,6 +12,8 @@
 static_assert(std::ranges::borrowed_range<tenon::Span<float>>);
 static_assert(std::ranges::view<tenon::ArrayRef<int64_t>>);
 static_assert(std::ranges::contiguous_range<const tenon::Span<float>>);
+static_assert(std::ranges::forward_range<tenon::TensorAccessor<float, 1>>);
+static_assert(std::ranges::input_range<tenon::TensorAccessor<float, 3>>);
 
 int64_t spans(const tenon::Tensor& t) {
   const std::span<float> elements = t.data<float>();

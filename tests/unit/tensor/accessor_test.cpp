@@ -68,9 +68,10 @@ TEST_CASE("accessor: a loop goes over rows, whose loops go over elements, for wr
   CHECK(++i == first.end());
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0", *first.end());
   int rows = 0;
-  for (auto row : accessor<float, 2>(make_tensor({0, 3}, {})))
-    rows += static_cast<int>(row.size(0));
-  for (auto row : accessor<float, 3>(make_tensor({2, 0, 3}, {}))) {
+  const Tensor no_rows = make_tensor({0, 3}, {});
+  const Tensor no_columns = make_tensor({2, 0, 3}, {});
+  for (auto row : accessor<float, 2>(no_rows)) rows += static_cast<int>(row.size(0));
+  for (auto row : accessor<float, 3>(no_columns)) {
     for (auto inner : row) rows += static_cast<int>(inner.size(0));
   }
   CHECK(rows == 0);
