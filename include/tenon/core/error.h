@@ -320,9 +320,9 @@ TENON_END_NAMESPACE
 /// Declares or assigns `lhs` from the value of a Result; if that failed, returns its error as
 /// TENON_TRY() does: `TENON_ASSIGN(auto t, try_zeros({2, 3}));`, `TENON_ASSIGN(t, try_ones({2}));`.
 ///
-/// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). It is
-/// more than one statement: an `if` around it needs braces. `lhs` must not have commas outside of
-/// round brackets: write auto.
+/// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). More
+/// than one statement: an `if` around it needs braces, and a line has one. `lhs` must not have
+/// commas outside of round brackets: write auto.
 #define TENON_ASSIGN(lhs, ...)                                                                     \
   TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __LINE__), lhs, (__VA_ARGS__))
 #define TENON_DETAIL_ASSIGN(name, lhs, result)                                                     \

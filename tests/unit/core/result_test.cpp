@@ -146,6 +146,7 @@ TEST_CASE("result: assignment works between values and errors in every combinati
   CHECK(Counted::alive == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("result: TENON_TRY takes one, and returns its error with its message") {
   const auto outer = [](int n, bool later) -> Result<double> {
     const Result<int> half = half_of(n);
@@ -188,6 +189,7 @@ TEST_CASE("result: value_or gives the value, or the other, also of what only mov
   CHECK(failed.message() == std::string("half_of: 7 is odd"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("result: and_then calls what may fail, and carries an error with its message") {
   CHECK(half_of(8).and_then(half_of).value() == 2);
   const Result<int> second = half_of(6).and_then(half_of);
@@ -220,6 +222,7 @@ TEST_CASE("result: and_then calls what may fail, and carries an error with its m
   CHECK(*pointer == nullptr);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("result: transform changes the value, and carries an error with its message") {
   const auto add = [](int n) { return n + 0.5; };
   CHECK(half_of(8).transform(add).value() == 4.5);
@@ -240,6 +243,7 @@ TEST_CASE("result: transform changes the value, and carries an error with its me
   CHECK(seen == 4);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("result: TENON_ASSIGN declares or assigns, or returns the error with its message") {
   int calls = 0;
   const auto counted_half = [&](int n) { return ++calls, half_of(n); };
