@@ -118,7 +118,7 @@ TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const ConstTensorArg& tenso
   return bytes;
 }
 TENON_TEMPLATE_INLINE Result<std::vector<uint8_t>> try_to_binary(
-    const detail::ConstTensorArg& tensor, int64_t limit = kAllElements) noexcept {
+    const ConstTensorArg& tensor, int64_t limit = kAllElements) noexcept {
   std::vector<uint8_t> bytes;
   const Error error =
       detail::call_safely([&] { return detail::write_binary(tensor, limit, bytes); });

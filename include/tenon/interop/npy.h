@@ -264,12 +264,12 @@ inline Error write_npy_bytes(const TensorArg& tensor, std::vector<uint8_t>& byte
 
 /// The bytes of the file that write_npy() writes. The try_ form returns a Result.
 /// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
-inline std::vector<uint8_t> to_npy(detail::ConstTensorArg tensor) {
+inline std::vector<uint8_t> to_npy(ConstTensorArg tensor) {
   std::vector<uint8_t> bytes;
   detail::raise_if("to_npy", detail::write_npy_bytes(tensor, bytes));
   return bytes;
 }
-inline Result<std::vector<uint8_t>> try_to_npy(detail::ConstTensorArg tensor) noexcept {
+inline Result<std::vector<uint8_t>> try_to_npy(ConstTensorArg tensor) noexcept {
   std::vector<uint8_t> bytes;
   const Error error = detail::call_safely([&] { return detail::write_npy_bytes(tensor, bytes); });
   return detail::return_to_user<Result<std::vector<uint8_t>>>("try_to_npy", error,

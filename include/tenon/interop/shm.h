@@ -396,12 +396,12 @@ inline Error find_shm_fd(const TensorArg& t, int& fd) noexcept {
 /// a Result.
 /// Ownership: the tensor's; valid as long as its memory.
 /// Errors: InvalidArgument for other tensors, and for views; InvalidState for an undefined one.
-inline int shm_fd(detail::ConstTensorArg t) {
+inline int shm_fd(ConstTensorArg t) {
   int fd = -1;
   detail::raise_if("shm_fd", detail::find_shm_fd(t, fd));
   return fd;
 }
-inline Result<int> try_shm_fd(detail::ConstTensorArg t) noexcept {
+inline Result<int> try_shm_fd(ConstTensorArg t) noexcept {
   int fd = -1;
   const Error error = detail::find_shm_fd(t, fd);
   return detail::return_to_user<Result<int>>("try_shm_fd", error, std::move(fd));

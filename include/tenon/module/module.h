@@ -201,7 +201,7 @@ class TENON_EXPORT Module {
   /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set.
   /// Errors: also InvalidArgument for another number of outputs, InvalidType for one of another
   /// kind: before the run if the model describes its outputs, else after it.
-  Result<Tensor> run(detail::ConstTensorArg input) {
+  Result<Tensor> run(ConstTensorArg input) {
     const EValue value(input.defined() ? input.tensor() : Tensor());
     Tensor output;
     const Error error = change("run", "forward", [&](Method& m) {

@@ -89,8 +89,7 @@ inline bool is_aligned(const ConstTensorArg& t, size_t n) {
 inline const void* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
-inline Result<const void*> try_const_data_ptr(
-    detail::ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
+inline Result<const void*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_raw_data));
   return static_cast<const void*>(detail::fields(t).data);
 }
@@ -103,7 +102,7 @@ const T* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::pointer_to<const T>("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
 template <class T>
-Result<const T*> try_const_data_ptr(detail::ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
+Result<const T*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) noexcept {
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_pointer_to<const T>));
   return static_cast<const T*>(detail::fields(t).data);
 }
@@ -164,7 +163,7 @@ T item(const ConstTensorArg& t) {
   return detail::item_of<T>("item", detail::defined_fields("item", t));
 }
 template <class T>
-Result<T> try_item(const detail::ConstTensorArg& t) noexcept {
+Result<T> try_item(const ConstTensorArg& t) noexcept {
   T found{};
   TENON_TRY(detail::check_tensor("try_item", t, [&](const detail::TensorFields& fields) {
     return detail::find_item(fields, found);

@@ -375,14 +375,13 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.
 template <class T>
-std::vector<T> to_vector(detail::ConstTensorArg t, CastMode mode = CastMode::Checked) {
+std::vector<T> to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) {
   std::vector<T> values;
   detail::raise_if("to_vector", detail::write_vector(t, mode, values));
   return values;
 }
 template <class T>
-Result<std::vector<T>> try_to_vector(detail::ConstTensorArg t,
-                                     CastMode mode = CastMode::Checked) noexcept {
+Result<std::vector<T>> try_to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) noexcept {
   std::vector<T> values;
   const Error error = detail::call_safely([&] { return detail::write_vector(t, mode, values); });
   return detail::return_to_user<Result<std::vector<T>>>("try_to_vector", error, std::move(values));
