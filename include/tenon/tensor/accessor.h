@@ -261,20 +261,19 @@ Error check_pointer_to(const TensorFields& tensor) noexcept {
 }
 template <class T>
 Error check_span(const TensorFields& tensor) noexcept {
-  TENON_TRY(check_has_data(tensor));
   TENON_TRY(check_elements<T>(tensor));
+  TENON_TRY(check_not_placeholder(tensor));
   if (tensor.layout.is_contiguous()) return Error::Ok;
   return fail(Error::InvalidState, "strides ", tensor.layout.strides(), " of sizes ",
               tensor.layout.sizes(), " are not contiguous; contiguous(t) makes a copy that is");
 }
 template <class T, size_t N>
 Error check_accessor(const TensorFields& tensor) noexcept {
-  TENON_TRY(check_has_data(tensor));
-  if (tensor.layout.rank() != N) {
-    return fail(Error::InvalidArgument, "asked for ", N, " dimensions, the tensor has ",
-                tensor.layout.rank());
-  }
-  return check_elements<T>(tensor);
+  TENON_TRY(check_elements<T>(tensor));
+  TENON_TRY(check_not_placeholder(tensor));
+  if (tensor.layout.rank() == N) return Error::Ok;
+  return fail(Error::InvalidArgument, "asked for ", N, " dimensions, the tensor has ",
+              tensor.layout.rank());
 }
 template <class T>
 Error find_item(const TensorFields& tensor, T& found) noexcept {

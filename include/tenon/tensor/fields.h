@@ -114,14 +114,17 @@ TENON_TEMPLATE_INLINE Error check_data_backend(const TensorFields& tensor,
                   : ", and the backend that it wraps was destroyed");
 }
 
-TENON_TEMPLATE_INLINE Error check_has_data(const TensorFields& tensor) noexcept {
-  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  TENON_TRY(check_data_backend(tensor, "the tensor"));
-  if (tensor.is_meta()) return fail_host_access(tensor);
+TENON_TEMPLATE_INLINE Error check_not_placeholder(const TensorFields& tensor) noexcept {
   if (!tensor.has_data()) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
   return Error::Ok;
+}
+TENON_TEMPLATE_INLINE Error check_has_data(const TensorFields& tensor) noexcept {
+  TENON_TRY(check_not_deallocated(tensor, "the tensor"));
+  TENON_TRY(check_data_backend(tensor, "the tensor"));
+  if (tensor.is_meta()) return fail_host_access(tensor);
+  return check_not_placeholder(tensor);
 }
 
 TENON_TEMPLATE_INLINE Error check_type(ScalarType type) noexcept {
