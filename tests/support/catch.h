@@ -67,6 +67,12 @@ Caught caught(F&& f) {
   return {};
 }
 
+/// The error of a Result.
+template <class R>
+Caught failure(const R& result) {
+  return {result.error(), result.message()};
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -99,10 +105,10 @@ inline bool contains(const std::string& text, const std::string& part) {
 /// RETURNS(InvalidState, "words", f()): the same for a function that returns its Error.
 #define RETURNS(error, words, ...) CHECK_RETURNS(::tenon::Error::error, words, __VA_ARGS__)
 /// FAILS(InvalidState, "words", try_f()): the same for a function that returns a Result.
-#define FAILS(kind, words, ...)                         \
-  do {                                                  \
-    const auto& failed_ = (__VA_ARGS__);                \
-    CHECK(failed_.error() == ::tenon::Error::kind);     \
-    INFO("message: " << failed_.message());             \
-    CHECK(::tests::contains(failed_.message(), words)); \
+#define FAILS(kind, words, ...)                                    \
+  do {                                                             \
+    const ::tests::Caught failed_ = ::tests::failure(__VA_ARGS__); \
+    CHECK(failed_.error == ::tenon::Error::kind);                  \
+    INFO("message: " << failed_.message);                          \
+    CHECK(::tests::contains(failed_.message, words));              \
   } while (false)
