@@ -359,8 +359,9 @@ inline bool is_by_its_name(const char* what, const char* text) {
   const char* const end = std::strstr(text, ": ");
   const std::string name(text, end == nullptr ? text : end);
   const bool is_member = std::strstr(what, ".try_") != nullptr;
+  const std::string call = std::string(what) + '(';
   return name.rfind(is_member ? "for_blob" : "try_", 0) == 0 &&
-         std::string(what).append("(").find(name + '(') != std::string::npos;
+         (call.find(name + '(') != std::string::npos || call.find(name + '<') != std::string::npos);
 }
 
 template <class F>
