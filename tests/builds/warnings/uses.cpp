@@ -44,9 +44,20 @@ Error use_shapes(double& out) {
   for (const auto& piece : split(joined, 2, 0)) {
     out += static_cast<double>(piece.accessor<float, 2>()[1][2]);
   }
-  const Result<Tensor> made = try_reshape(many, {-1});
-  if (!made.ok()) return made.error();
-  out += static_cast<double>(to_string(*made).size());
+  TENON_ASSIGN(const Tensor made, try_reshape(many, {-1}));
+  out += static_cast<double>(to_string(made).size());
+  TENON_ASSIGN(const auto rows, (try_accessor<const float, 2>(borrowed)));
+  for (auto row : rows) {
+    for (const float& x : row) out += static_cast<double>(x);
+  }
+  TENON_ASSIGN(out, try_item<double>(scalar_tensor(out)));
+  out += try_item<double>(borrowed).value_or(1.5) + try_item<double>(borrowed).value_or(1);
+  out += try_data<float>(borrowed)
+             .transform([](Span<float> all) { return static_cast<double>(all[0]); })
+             .value();
+  TENON_TRY(
+      try_to(borrowed, ScalarType::Double).and_then([](const Tensor& t) { return fill_(t, 1); }));
+  out += static_cast<double>(try_plan_copy(grown, grown).ok());
   out += static_cast<double>(equal(flip(joined, {0}), permute(many, {1, 0, 2})));
   return fill_(borrowed, 2);
 }
