@@ -15,8 +15,8 @@ TENON_BEGIN_NAMESPACE
 ///
 /// Ownership: none of the memory; the accessor copies sizes and strides, so that a row `a[i]` may
 /// outlive `a`. Indices are checked in debug builds and wherever TENON_CHECKED is defined:
-/// OutOfBounds. In release builds a loop over a[i][j] or a(i, j) compiles to the instructions of a
-/// loop over a pointer, for any rank; a test counts them.
+/// OutOfBounds. In release builds a loop over a[i][j], a(i, j) or rows compiles to the instructions
+/// of a loop over a pointer, for any rank; a test counts them.
 /// Source: at::TensorAccessor; ExecuTorch's, which accepts the default dim order only.
 template <class T, size_t N>
 class TensorAccessor {

@@ -54,6 +54,14 @@ LOOP call_2d(const Tensor& t) {
   return sum;
 }
 
+LOOP rows_2d(const Tensor& t) {
+  float sum = 0;
+  for (auto row : t.accessor<const float, 2>()) {
+    for (const float x : row) sum += x;
+  }
+  return sum;
+}
+
 LOOP pointer_4d(const Tensor& t) {
   const float* const p = t.const_data_ptr<float>();
   const int64_t n0 = t.size(0), n1 = t.size(1), n2 = t.size(2), n3 = t.size(3);
@@ -95,6 +103,18 @@ LOOP call_4d(const Tensor& t) {
   return sum;
 }
 
+LOOP rows_4d(const Tensor& t) {
+  float sum = 0;
+  for (auto a : t.accessor<const float, 4>()) {
+    for (auto b : a) {
+      for (auto c : b) {
+        for (const float x : c) sum += x;
+      }
+    }
+  }
+  return sum;
+}
+
 int main(int argc, char** argv) {
   struct {
     const char* name;
@@ -103,7 +123,8 @@ int main(int argc, char** argv) {
   } const loops[] = {{"pointer_2d", pointer_2d, true},   {"pointer_dense", pointer_dense, true},
                      {"brackets_2d", brackets_2d, true}, {"call_2d", call_2d, true},
                      {"pointer_4d", pointer_4d, false},  {"brackets_4d", brackets_4d, false},
-                     {"call_4d", call_4d, false}};
+                     {"call_4d", call_4d, false},        {"rows_2d", rows_2d, true},
+                     {"rows_4d", rows_4d, false}};
   std::vector<float> data(1 << 20, 1.0f);
   const Tensor matrix = tenon::make_tensor({1024, 1024}, data.data());
   const Tensor deep = tenon::make_tensor({32, 32, 32, 32}, data.data());
