@@ -42,7 +42,7 @@ using tenon::Span, tenon::ArrayRef;
 using tenon::DeviceType, tenon::toString, tenon::to_string, tenon::Device;
 // core/dims.h
 using tenon::SizesType, tenon::StridesType, tenon::DimOrderType, tenon::kMaxDims, tenon::Dims,
-    tenon::DimOrder;
+    tenon::Strides, tenon::DimOrder;
 // core/error.h
 using tenon::Error, tenon::toString, tenon::to_string, tenon::FailureHandler;
 #if TENON_HAS_EXCEPTIONS
@@ -59,7 +59,11 @@ using tenon::None, tenon::none, tenon::OptionalIndex, tenon::Result;
 // core/scalar.h
 using tenon::Scalar;
 // core/scalar_type.h
-using tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::CppTypeToScalarType, tenon::visit,
+using tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::CppTypeToScalarType, tenon::kByte,
+    tenon::kChar, tenon::kShort, tenon::kInt, tenon::kLong, tenon::kHalf, tenon::kFloat,
+    tenon::kDouble, tenon::kComplexHalf, tenon::kComplexFloat, tenon::kComplexDouble, tenon::kBool,
+    tenon::kBFloat16, tenon::kFloat8_e5m2, tenon::kFloat8_e4m3fn, tenon::kFloat8_e5m2fnuz,
+    tenon::kFloat8_e4m3fnuz, tenon::kUInt16, tenon::kUInt32, tenon::kUInt64, tenon::visit,
     tenon::elementSize, tenon::isValidType, tenon::toString, tenon::to_string,
     tenon::isIntegralType, tenon::isFloatingType, tenon::isComplexType, tenon::canCast,
     tenon::promoteTypes;

@@ -32,6 +32,22 @@ using c10::canCast, c10::elementSize, c10::isComplexType, c10::isFloatingType, c
     c10::promoteTypes, c10::toString;
 inline std::string to_string(ScalarType type) { return toString(type); }
 
+using c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong, c10::kHalf, c10::kFloat,
+    c10::kDouble, c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble, c10::kBool,
+    c10::kBFloat16;
+#if __has_include(<c10/util/Float8_e8m0fnu.h>)  // libtorch 2.7, for which UInt16 is not new
+using c10::kFloat8_e5m2, c10::kFloat8_e4m3fn, c10::kFloat8_e5m2fnuz, c10::kFloat8_e4m3fnuz,
+    c10::kUInt16, c10::kUInt32, c10::kUInt64;
+#else
+inline constexpr ScalarType kFloat8_e5m2 = static_cast<ScalarType>(23),
+                            kFloat8_e4m3fn = static_cast<ScalarType>(24),
+                            kFloat8_e5m2fnuz = static_cast<ScalarType>(25),
+                            kFloat8_e4m3fnuz = static_cast<ScalarType>(26),
+                            kUInt16 = static_cast<ScalarType>(27),
+                            kUInt32 = static_cast<ScalarType>(28),
+                            kUInt64 = static_cast<ScalarType>(29);
+#endif
+
 namespace detail {
 
 template <class T, class = void>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dims and DimOrder: short lists of sizes, strides or dimension numbers, held inline.
+// Dims, Strides and DimOrder: short lists of sizes, strides or dimension numbers, held inline.
 #pragma once
 
 #include <cstdint>
@@ -272,8 +272,34 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   }
 };
 
-/// A permutation of dimension numbers, outermost in memory first.
-using DimOrder = detail::InlineArray<DimOrderType, TENON_INLINE_DIMS>;
+/// Strides as an option: `from_blob(data, {2, 3}, Strides{1, 2})`. Made as Dims are, and not
+/// convertible to Dims, so that they are not taken for sizes.
+class Strides {
+ public:
+  Strides(std::initializer_list<detail::DimArg> values) noexcept : dims_(values) {}
+  explicit Strides(Dims values) noexcept : dims_(std::move(values)) {}
+  const Dims& dims() const noexcept TENON_LIFETIMEBOUND { return dims_; }
+
+ private:
+  Dims dims_;
+};
+
+/// A permutation of dimension numbers, outermost in memory first: what dim_order() returns, and an
+/// option: `make_tensor_ptr({2, 3}, data, DimOrder{1, 0})`. Made as Dims are.
+class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
+ public:
+  using InlineArray::InlineArray;
+  DimOrder(std::initializer_list<detail::DimArg> values) noexcept : DimOrder(Dims(values)) {}
+  DimOrder(const Dims& values) noexcept {
+    bool fit = resize_for_overwrite(values.size());
+    for (size_t d = 0; d < size(); ++d) {
+      (*this)[d] = static_cast<DimOrderType>(values[d]);
+      fit &= values[d] >= 0 && values[d] < static_cast<int64_t>(kMaxDims);
+    }
+    if (values.error() != Error::Ok) fail(values.error());
+    if (!fit && error() == Error::Ok) fail(Error::OutOfBounds);
+  }
+};
 
 namespace detail {
 
@@ -294,6 +320,14 @@ TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
 /// `what` is the list's name in the message: "sizes", "strides", "dim_order".
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
   return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
+}
+inline Error check_dim_order(const DimOrder& order) noexcept {
+  if (order.error() == Error::OutOfBounds) {
+    return fail(Error::InvalidArgument,
+                "dim_order has a value that is not a dimension: expected 0 "
+                "to the rank - 1, each once");
+  }
+  return order.error() != Error::Ok ? fail_dims("dim_order", order.error()) : Error::Ok;
 }
 
 }  // namespace detail

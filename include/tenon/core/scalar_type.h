@@ -250,6 +250,23 @@ constexpr int number_of(Type type) noexcept {
 
 TENON_BEGIN_OWN
 
+/// The types by short names, `zeros({2, 3}, kHalf)`; in ATen mode at's own.
+/// Source: at::kFloat and the others.
+inline constexpr ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char,
+                            kShort = ScalarType::Short, kInt = ScalarType::Int,
+                            kLong = ScalarType::Long, kHalf = ScalarType::Half,
+                            kFloat = ScalarType::Float, kDouble = ScalarType::Double,
+                            kComplexHalf = ScalarType::ComplexHalf,
+                            kComplexFloat = ScalarType::ComplexFloat,
+                            kComplexDouble = ScalarType::ComplexDouble, kBool = ScalarType::Bool,
+                            kBFloat16 = ScalarType::BFloat16,
+                            kFloat8_e5m2 = ScalarType::Float8_e5m2,
+                            kFloat8_e4m3fn = ScalarType::Float8_e4m3fn,
+                            kFloat8_e5m2fnuz = ScalarType::Float8_e5m2fnuz,
+                            kFloat8_e4m3fnuz = ScalarType::Float8_e4m3fnuz,
+                            kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32,
+                            kUInt64 = ScalarType::UInt64;
+
 /// Calls `visitor(TypeTag<T>())` with the C++ type of `type` and returns what it returns; all calls
 /// must return the same type. `otherwise()` is called for Undefined and numbers that are not types.
 template <class Visitor, class Otherwise>

@@ -163,6 +163,7 @@ template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
   static_assert(!has_type_v<Options...>, "a blob says its dtype");
+  static_assert(!has_device_v<Options...>, "a blob says its device");
   CreateOptions opts = create_options_of(own_type(blob.dtype), options...);
   opts.device = blob.device;
   NewTensor new_tensor;

@@ -22,7 +22,9 @@ TENON_BEGIN_NAMESPACE
 /// Halfs depend on the processor; see docs/performance.md. Conversions set the same floating-point
 /// flags as C++'s.
 enum class CastMode : uint8_t {
-  /// As in C++, for the pairs that canCast() allows: integers wrap, floating values round.
+  /// As in C++, for the pairs that canCast() allows. The pair of dtypes is checked, not the
+  /// elements: integers out of range wrap, floating values round, perhaps to infinity. Creators,
+  /// which are given values and not tensors, check these too: each must fit.
   Checked,
   /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to
   /// integers; values out of range are clamped and NaN gives 0; imaginary parts are dropped;

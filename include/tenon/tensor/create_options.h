@@ -13,9 +13,17 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The options after a creator's arguments, in any order, each kind once. All creators take the
-/// first three (a backend as an lvalue), `from_blob` also a device, creators of random numbers also
-/// a generator.
-enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, None };
+/// first four (a backend as an lvalue), creators of random numbers also a generator, and those of a
+/// shape with given data also strides and a dim order.
+enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, Strides, DimOrder, None };
+
+/// The lists of ExecuTorch's and ATen's positional forms, which are read as options.
+struct StridesList {
+  const Dims& list;
+};
+struct DimOrderList {
+  const Dims& list;
+};
 
 template <class T>
 constexpr Option option_of() noexcept {
@@ -24,6 +32,8 @@ constexpr Option option_of() noexcept {
   if (std::is_same_v<U, TensorShapeDynamism>) return Option::Dynamism;
   if (is_backend_v<U>) return Option::Backend;
   if (std::is_same_v<U, Device> || std::is_same_v<U, DeviceType>) return Option::Device;
+  if (std::is_same_v<U, Strides> || std::is_same_v<U, StridesList>) return Option::Strides;
+  if (std::is_same_v<U, DimOrder> || std::is_same_v<U, DimOrderList>) return Option::DimOrder;
   return std::is_same_v<U, Generator> ? Option::Generator : Option::None;
 }
 template <class... Options>
@@ -34,10 +44,18 @@ template <class... Options>
 inline constexpr bool has_type_v = count_of<Options...>(Option::Type) != 0;
 template <class... Options>
 inline constexpr bool has_backend_v = count_of<Options...>(Option::Backend) != 0;
+template <class... Options>
+inline constexpr bool has_device_v = count_of<Options...>(Option::Device) != 0;
 
 /// Whether T is an option of all creators.
 template <class T>
-inline constexpr bool is_option_v = option_of<T>() <= Option::Backend;
+inline constexpr bool is_option_v = option_of<T>() <= Option::Device;
+/// Whether T gives strides or a dim order.
+template <class T>
+inline constexpr bool is_layout_option_v = option_of<T>() == Option::Strides
+                                           || option_of<T>() == Option::DimOrder;
+template <class... Options>
+inline constexpr bool has_layout_v = (... || is_layout_option_v<Options>);
 
 /// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue, since it is
 /// kept.
@@ -48,21 +66,38 @@ inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
                                                 std::is_const_v<std::remove_reference_t<T>>));
 /// Restricts a creator's parameter pack to options.
 template <class... Options>
-using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options, Option::Backend>), int>;
-template <class... Options>
-using IfOptionsOrDevice =
-    std::enable_if_t<(... && is_option_argument_v<Options, Option::Device>), int>;
+using IfOptions = std::enable_if_t<(... && is_option_argument_v<Options, Option::Device>), int>;
 template <class... Options>
 using IfOptionsOrGenerator =
-    std::enable_if_t<(... && (is_option_argument_v<Options, Option::Generator> &&
-                              option_of<Options>() != Option::Device)),
+    std::enable_if_t<(... && is_option_argument_v<Options, Option::Generator>), int>;
+template <class... Options>
+using IfOptionsOrLayout =
+    std::enable_if_t<(... && (is_option_argument_v<Options, Option::DimOrder> &&
+                              option_of<Options>() != Option::Generator)),
                      int>;
+template <class... Options>
+using IfAnyOptions =
+    std::enable_if_t<(... && is_option_argument_v<Options, Option::DimOrder>), int>;
+template <class... Options>
+using IfLayout =
+    std::enable_if_t<sizeof...(Options) != 0 && (... && is_layout_option_v<Options>), int>;
 
 // Restrictions for deleted overloads, which only a mistake selects.
 
 template <class... Arguments>
 using IfNotOptions =
-    std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::Generator>), int>;
+    std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::DimOrder>), int>;
+/// Whether T is text: a device's name, which is to be a Device.
+template <class T>
+inline constexpr bool is_text_v =
+    std::is_convertible_v<T, const char*> || std::is_same_v<std::decay_t<T>, std::string>;
+template <class... Arguments>
+using IfText = std::enable_if_t<(... || (is_text_v<Arguments> &&
+                                         !std::is_same_v<std::decay_t<Arguments>, std::nullptr_t>)),
+                                int>;
+template <class Characters>
+using IfCharacters =
+    std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
 /// Whether the arguments have a deleter that does not follow an option of kind `kBefore`.
 template <Option kBefore, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
@@ -93,12 +128,43 @@ using IfData = std::enable_if_t<std::is_pointer_v<std::decay_t<P>>
 template <class Number>
 using IfInteger = std::enable_if_t<std::is_integral_v<Number>, int>;
 
+/// A creator's strides and dim order; null if not given. Calls with only sizes link nothing that
+/// reads strides.
+struct OrderAndStrides {
+  const Dims* dim_order = nullptr;
+  const Dims* strides = nullptr;
+  const DimOrder* order = nullptr;  // the dim order as an option
+
+  bool is_given() const noexcept {
+    return dim_order != nullptr || strides != nullptr || order != nullptr;
+  }
+  template <class T>
+  void take([[maybe_unused]] const T& option) noexcept {
+    if constexpr (std::is_same_v<T, Strides>) strides = &option.dims();
+    if constexpr (std::is_same_v<T, StridesList>) strides = &option.list;
+    if constexpr (std::is_same_v<T, DimOrder>) order = &option;
+    if constexpr (std::is_same_v<T, DimOrderList>) dim_order = &option.list;
+  }
+};
+template <class... Options>
+OrderAndStrides order_and_strides_of(Options&... options) noexcept {
+  OrderAndStrides given;
+  (given.take(options), ...);
+  return given;
+}
+
+TENON_COLD inline Error fail_unregistered(Device device) noexcept {
+  return fail(Error::NotFound, "no backend is registered for ", device,
+              "; register_backend(backend) registers one for its device, or give the backend");
+}
+
 /// The options of a new tensor, and the number of elements to allocate.
 struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option gives the type
-  Device device;                   // where existing memory is; new memory ignores it
+  Error error = Error::Ok;         // of the device, which has no backend
+  Device device;                   // where existing memory is; new memory has its backend
   Backend* requested = nullptr;    // the backend option; may be the host's heap
   Backend* backend = nullptr;      // allocates memory and metadata; null: heap
   Generator* generator = nullptr;  // null for the thread's default
@@ -119,20 +185,40 @@ struct CreateOptions {
   void take(Device option) noexcept { device = option; }
   void take(Generator& option) noexcept { generator = &option; }
   void take(Backend& option) noexcept { requested = &option; }
+  template <class T, std::enable_if_t<is_layout_option_v<T>, int> = 0>
+  void take(const T&) noexcept {}  // OrderAndStrides takes it
+  /// New memory on a device is made by the backend registered for it; on the CPU it is the heap's.
+  TENON_TEMPLATE_INLINE void request_device_backend() noexcept {
+    requested = device.is_cpu() ? &host_backend() : find_backend(device);
+    if (requested == nullptr) error = fail_unregistered(device);
+  }
   void choose_backend() noexcept {
     backend = null_if_heap(requested != nullptr ? requested : current_backend());
   }
 };
 
-/// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
-/// that of the thread's innermost BackendScope, else the host's heap.
+/// Reads the options of a tensor over existing memory, which is on the device that is given.
+/// Without options the type is `type`, the dynamism DYNAMIC_BOUND, and the backend that of the
+/// thread's innermost BackendScope, else the host's heap.
 template <class... Options>
-CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
+CreateOptions borrow_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),
                 "an option is given twice");
+  static_assert(!(has_backend_v<Options...> && has_device_v<Options...>),
+                "a backend says its device");
   CreateOptions opts(type);
   (opts.take(options), ...);
   opts.choose_backend();
+  return opts;
+}
+/// Reads the options of a tensor with new memory.
+template <class... Options>
+CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
+  CreateOptions opts = borrow_options_of(type, options...);
+  if constexpr (has_device_v<Options...>) {
+    opts.request_device_backend();
+    opts.choose_backend();
+  }
   return opts;
 }
 

@@ -5,7 +5,7 @@
 // a backend's, aligned to TENON_DATA_ALIGNMENT. Errors of all: InvalidArgument (an invalid shape,
 // see make_tensor_ptr(), overlapping or negative strides, a value that does not fit the type),
 // InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
-// OutOfMemory.
+// NotFound (a device without a registered backend), OutOfMemory.
 #pragma once
 
 #include "tenon/kernels/fill.h"
@@ -35,6 +35,7 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
                                                         const CreateOptions& opts,
                                                         NewTensor& tensor) noexcept {
   TENON_TRY(check_type(opts.type));
+  TENON_TRY(opts.error);
   TENON_TRY(make_impl(tensor));
   ImplFields& made = fields(tensor);
   made.layout = from.layout;
@@ -136,7 +137,8 @@ struct AllOf {
 
 // The three forms of creators, with or without a value. Options may follow: a type, by default
 // Float, or the source's in _like; a dynamism, by default DYNAMIC_BOUND; a backend, by default the
-// thread's, or the source's in _like.
+// thread's, or the source's in _like; or a device, which stands for the backend registered for it,
+// on the CPU for the host's heap. With sizes also Strides and a DimOrder.
 
 namespace detail {  // function objects
 
@@ -145,37 +147,46 @@ template <class Out, class Elements, class... Value>
 struct Creator {
   const char* function;
 
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, const Value&... value, Options&&... options) const {
+    constexpr bool kIsFloat = !has_type_v<Options...>;
     CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
     NewTensor tensor;
-    const Error error =
-        Elements::template make<!has_type_v<Options...>>(sizes, opts, tensor, value...);
+    Error error = Error::Ok;
+    if constexpr (has_layout_v<Options...>) {
+      Layout layout;
+      error = lay_out_new(sizes, order_and_strides_of(options...), opts.type, layout);
+      if (error == Error::Ok) {
+        error = Elements::template make<kIsFloat>(layout, opts, tensor, value...);
+      }
+    } else {
+      error = Elements::template make<kIsFloat>(sizes, opts, tensor, value...);
+    }
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
   template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in ones({3})");
+  template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
+  Out operator()(const Dims&, const Value&..., TypeDynamismBackendOrDevice&&...) const
+      TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// name_strided(sizes, strides, value): `{}` means dense strides. Gaps are allocated and filled
-/// too.
+/// name_strided(sizes, strides, value), ATen's form of name(sizes, value, Strides{…}): `{}` means
+/// dense strides. Gaps are allocated and filled too.
 template <class Out, class Elements, class... Value>
 struct StridedCreator {
   const char* function;
 
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
                  Options&&... options) const {
-    CreateOptions opts = create_options_of(own::ScalarType::Float, options...);
-    NewTensor tensor;
-    Layout layout;
-    Error error = lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
-    if (error == Error::Ok) {
-      error = Elements::template make<!has_type_v<Options...>>(layout, opts, tensor, value...);
-    }
-    return return_to_user<Out>(function, error, tensor, opts.backend);
+    const StridesList list{strides};
+    return Creator<Out, Elements, Value...>{function}(sizes, value..., list, options...);
   }
+  template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
+  Out operator()(const Dims&, const Dims&, const Value&..., TypeDynamismBackendOrDevice&&...) const
+      TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
 /// name_like(source, value): the source's sizes, its dtype unless given, and its strides if dense,
@@ -195,6 +206,9 @@ struct LikeCreator {
     }
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
+  template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
+  Out operator()(ConstTensorArg, const Value&..., TypeDynamismBackendOrDevice&&...) const
+      TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
 template <class Out>

@@ -190,10 +190,16 @@ class Values {
   Values& operator=(Values&&) = delete;
   template <class T, std::enable_if_t<is_element_v<T>, int> = 0>
   Values(std::initializer_list<T> list TENON_LIFETIMEBOUND) noexcept
-      : data_(list.begin()), count_(list.size()), type_(scalar_type_of<T>()), checked_(true) {}
+      : data_(list.begin()), count_(list.size()), type_(scalar_type_of<T>()) {}
   template <class SizesThenOneList>
   Values(std::initializer_list<std::initializer_list<SizesThenOneList>>)
       TENON_MISTAKE("nested lists need sizes and one list: make_tensor_ptr({2, 2}, {1, 2, 3, 4})");
+  template <class CharactersNeedStdString,
+            std::enable_if_t<is_char_or_byte_v<CharactersNeedStdString> ||
+                                 std::is_same_v<CharactersNeedStdString, const char*>,
+                             int> = 0>
+  Values(std::initializer_list<CharactersNeedStdString>)
+      TENON_MISTAKE("characters are elements in a std::string, as numbers in {int8_t{97}}");
   Values(std::initializer_list<ValuesNeedOneType>)  // NAN and INFINITY are float
       TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}; NAN is a float");
 
@@ -217,8 +223,6 @@ class Values {
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
   own::ScalarType type() const noexcept { return type_; }
-  /// Whether each value must fit the dtype, as literals must.
-  bool is_checked() const noexcept { return checked_; }
   /// Whether this is a container of uint8_t, char or std::byte, which sizes and a dtype
   /// reinterpret.
   bool is_bytes() const noexcept { return bytes_; }
@@ -337,7 +341,6 @@ class Values {
   const void* data_ = nullptr;
   size_t count_ = 0;
   own::ScalarType type_ = own::ScalarType::Float;
-  bool checked_ = false;
   bool bytes_ = false;
   bool adoptable_ = false;
   Error error_ = Error::Ok;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "tenon/kernels/convert.h"
+#include "tenon/kernels/fit.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/make.h"
 
@@ -145,21 +146,12 @@ TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t>
   return Error::Ok;
 }
 
-/// Converts values; literals of a list must fit the type.
+/// Converts values, which must fit the type.
 TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
                                            const Values& values) noexcept {
-  if (!values.is_checked()) {
-    convert_elements(type, out, values.type(), values.data(), static_cast<int64_t>(values.count()),
-                     CastMode::Checked);
-    return Error::Ok;
-  }
-  auto* to = static_cast<char*>(out);
-  auto* from = static_cast<const char*>(values.data());
-  for (size_t i = 0; i < values.count(); ++i) {
-    TENON_TRY(store_scalar(type, load_scalar(values.type(), from), to));
-    to += elementSize(type);
-    from += elementSize(values.type());
-  }
+  const auto count = static_cast<int64_t>(values.count());
+  TENON_TRY(check_fit(type, values.type(), values.data(), count));
+  convert_elements(type, out, values.type(), values.data(), count, CastMode::Checked);
   return Error::Ok;
 }
 
@@ -195,6 +187,7 @@ inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& 
 TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
                                                      const CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
+  TENON_TRY(opts.error);
   const size_t size = elementSize(opts.type);
   if (values.is_adoptable() && convert == nullptr && opts.backend == nullptr &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {

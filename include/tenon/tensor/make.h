@@ -22,18 +22,16 @@ namespace detail {
 
 // --- The shape ----------------------------------------------------------------------------------
 
-/// A creator's dim order and strides; null if not given. Calls with only sizes link nothing that
-/// reads strides.
-struct OrderAndStrides {
-  const Dims* dim_order = nullptr;
-  const Dims* strides = nullptr;
-};
-
 /// Makes the layout of sizes with strides.
 TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, OrderAndStrides given, size_t element_size,
                                     Layout& layout) noexcept {
   const Dims none;
-  return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : none,
+  Dims order;
+  if (given.order != nullptr) {
+    TENON_TRY(check_dim_order(*given.order));
+    order = Dims(*given.order);
+  }
+  return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : order,
                      given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
 /// lay_out() for new memory: refuses negative and overlapping strides. Does not check the type.
@@ -117,6 +115,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions
 /// metadata. Only heap memory can be `zeroed`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_owned(const CreateOptions& opts, bool zeroed,
                                                         NewTensor& tensor) noexcept {
+  TENON_TRY(opts.error);
   const size_t nbytes = opts.nbytes();
   if (opts.backend != nullptr) {
     TENON_TRY(allocate_in_backend(opts, tensor));
@@ -229,7 +228,7 @@ TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAn
   TENON_TRY(make_impl(tensor, metadata_backend_for(opts.backend)));
   ImplFields& made = fields(tensor);
   const size_t element_size = elementSize(opts.type);
-  if (given.dim_order != nullptr || given.strides != nullptr) {
+  if (given.is_given()) {
     TENON_TRY(lay_out(sizes, given, element_size, made.layout));
   } else {
     TENON_TRY(check_dims("sizes", sizes));
@@ -283,12 +282,11 @@ TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
 /// without strides or a deleter links nothing of them.
 template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
-                                      OrderAndStrides given, Deleter* release,
-                                      Options&... options) {
+                                      Deleter* release, Options&... options) {
   constexpr bool kHasBackend = has_backend_v<Options...>;
-  static_assert(!(kHasBackend && count_of<Options...>(Option::Device) != 0),
-                "a backend says its device");
-  CreateOptions opts = create_options_of(data.type(), options...);
+  CreateOptions opts = borrow_options_of(data.type(), options...);
+  OrderAndStrides given;
+  if constexpr (has_layout_v<Options...>) given = order_and_strides_of(options...);
   NewTensor tensor;
   Error error = Error::Ok;
   if constexpr (has_type_v<Options...>) error = check_pointer_type(data, opts.type);
@@ -296,7 +294,7 @@ TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data,
   if (error == Error::Ok) error = borrow(data, sizes, given, opts, release, tensor);
   if constexpr (kHasBackend) {
     if (error == Error::Ok) error = attach_backend(*opts.requested, tensor);
-  } else if constexpr (count_of<Options...>(Option::Device) != 0) {
+  } else if constexpr (has_device_v<Options...>) {
     if (error == Error::Ok) error = check_borrowed(fields(tensor));
   }
   return return_to_user<Out>(function, error, tensor);

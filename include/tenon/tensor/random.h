@@ -197,29 +197,40 @@ namespace detail {  // function objects
 template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
-  template <class... Options, IfOptionsOrGenerator<Options...> = 0>
+  template <class... Options, IfAnyOptions<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, Options&&... options) const {
-    constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !has_type_v<Options...>;
-    using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
     CreateOptions opts = create_options_of(Kind::kType, options...);
-    return make_random<Out, Planned>(function, sizes, false, opts, arguments...);
+    if constexpr (has_layout_v<Options...>) {
+      Layout layout;
+      const OrderAndStrides given = order_and_strides_of(options...);
+      const Error error = lay_out_new(sizes, given, opts.type, layout);
+      if (error != Error::Ok) return return_to_user<Out>(function, error);
+      // Gaps are zeros on the host's heap.
+      const bool zeroed = given.strides != nullptr && !given.strides->empty();
+      return make_random<Out, Kind>(function, layout, zeroed, opts, arguments...);
+    } else {
+      constexpr bool kIsPlain = sizeof...(Arguments) == 0 && !has_type_v<Options...>;
+      using Planned = std::conditional_t<kIsPlain, typename Kind::Plain, Kind>;
+      return make_random<Out, Planned>(function, sizes, false, opts, arguments...);
+    }
   }
   template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in rand({3})");
+  template <class... TypeDynamismBackendDeviceOrGenerator,
+            IfNotOptions<TypeDynamismBackendDeviceOrGenerator...> = 0>
+  Out operator()(Arguments..., const Dims&, TypeDynamismBackendDeviceOrGenerator&&...) const
+      TENON_MISTAKE(
+          "options are types, dynamisms, backends with a name, generators, and Device(\"cuda\")");
 };
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
-  template <class... Options, IfOptionsOrGenerator<Options...> = 0>
+  template <class... Options, IfAnyOptions<Options...> = 0>
   Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    CreateOptions opts = create_options_of(Kind::kType, options...);
-    // Gaps are zeros on the host's heap.
-    Layout layout;
-    const Error error = lay_out_new(sizes, {nullptr, &strides}, opts.type, layout);
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    return make_random<Out, Kind>(function, layout, !strides.empty(), opts, arguments...);
+    const StridesList list{strides};
+    return Random<Out, Kind, Arguments...>{function}(arguments..., sizes, list, options...);
   }
 };
 template <class Out, class Kind, class... Arguments>
@@ -242,7 +253,8 @@ struct RandomLike {
 
 // Options may follow: a type, by default Float, Int for randint, the source's for _like; a
 // dynamism, by default DYNAMIC_BOUND; a generator (a temporary too), by default the thread's; a
-// backend, by default the thread's, the source's for _like. All backends give the same numbers.
+// backend or a device, by default the thread's, the source's for _like. All backends give the same
+// numbers.
 
 // A creator and its try_ twin, which returns a Result.
 #define TENON_RANDOM(name, Form, ...)                                \
@@ -257,12 +269,16 @@ struct RandomLike {
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
-template <class... Options, detail::IfOptionsOrGenerator<Options...> = 0>
+template <class... Options, detail::IfAnyOptions<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
   return detail::Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
 }
 template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
 TensorPtr rand(NumberNeedsBraces, More&&...) TENON_MISTAKE("sizes need braces, as in rand({3})");
+template <class... TypeDynamismBackendDeviceOrGenerator,
+          detail::IfNotOptions<TypeDynamismBackendDeviceOrGenerator...> = 0>
+TensorPtr rand(const Dims&, TypeDynamismBackendDeviceOrGenerator&&...) TENON_MISTAKE(
+    "options are types, dynamisms, backends with a name, generators, and Device(\"cuda\")");
 inline constexpr detail::Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
 TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);

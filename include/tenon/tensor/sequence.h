@@ -249,6 +249,9 @@ struct Arange {
     const Error error = make_arange(start, end, step, opts, tensor);
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Scalar&, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
 };
 
 template <class Out>
@@ -271,6 +274,9 @@ struct Iota {
     const Error error = make_iota(sizes, axis, opts, tensor);
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Dims&, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
 };
 
 template <class Out>
@@ -294,6 +300,9 @@ struct Eye {
     const Error error = make_eye({n, m}, opts, tensor);
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(DimArg, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
 };
 
 }  // namespace detail

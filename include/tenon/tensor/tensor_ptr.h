@@ -35,17 +35,18 @@ namespace detail {  // function objects
 
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
-/// Options, which may follow the other arguments: a type, by default the data's; a dynamism, by
-/// default DYNAMIC_BOUND (rank 0 is always STATIC); the backend in whose memory it is made, or
-/// whose memory the pointer is to. An empty dim_order or empty strides stand for row-major, or for
-/// what the other implies.
+/// Options, which may follow the other arguments, in any order: a type, by default the data's; a
+/// dynamism, by default DYNAMIC_BOUND (rank 0 is always STATIC); the backend in whose memory it is
+/// made, or whose memory the pointer is to, or the device that has it; with sizes also
+/// `Strides{3, 1}` and `DimOrder{1, 0}`, for which ExecuTorch has two lists, the dim order first.
+/// An empty dim order or empty strides stand for row-major, or for what the other implies.
 /// Errors, all under the called function's name, as an Exception or in the Result: InvalidArgument
 /// (an invalid shape: more than kMaxDims dimensions, a negative size, a count or an offset that
 /// overflows, a dim_order that is not a permutation, strides that do not nest in it; data of
 /// another length than the shape needs; null data for a shape with elements; overlapping or
-/// negative strides over memory that the tensor will own; a value in a list, or a single one, that
-/// does not fit the type), InvalidType (a type that the pointer is not to, or to which canCast
-/// refuses the values; Undefined), OutOfMemory.
+/// negative strides over memory that the tensor will own; a value, also of a container, that does
+/// not fit the type), InvalidType (a type that the pointer is not to, or to which canCast refuses
+/// the values; Undefined), NotFound (a device without a registered backend), OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {
@@ -75,7 +76,7 @@ struct MakeTensor {
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
-    return make_of_values(values, Dims{values.count()}, true, options...);
+    return of_shape(values, Dims{values.count()}, true, options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -89,7 +90,7 @@ struct MakeTensor {
   }
   template <class Rows, class... Options, IfNested<Rows> = 0,
             std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // which is a pointer to memory here
-            IfOptions<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, const Rows& rows, Options&&... options) const {
     return make_nested(rows, &sizes, options...);
   }
@@ -98,62 +99,69 @@ struct MakeTensor {
   /// many as they reach. With a type, a container of uint8_t, char (a std::string) or std::byte is
   /// memory that holds elements of that type; a list {…} of uint8_t is values.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    values.take();
-    return make_of_values(values, sizes, false, options...);
+    return of_values(sizes, values, options...);
   }
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
                  Options&&... options) const {
-    values.take();
-    Layout layout;
-    const Error error = lay_out_new(sizes, {&dim_order}, values.type(), layout);
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    return make_of_values(values, layout, false, options...);
+    const DimOrderList order{dim_order};
+    return of_values(sizes, values, order, options...);
   }
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    values.take();
-    Layout layout;
-    const Error error = lay_out_new(sizes, {&dim_order, &strides}, values.type(), layout);
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    return make_of_values(values, layout, false, options...);
+    const DimOrderList order{dim_order};
+    const StridesList list{strides};
+    return of_values(sizes, values, order, list, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
   /// Ownership: borrows `data`; with a deleter, takes it: `deleter(data)` runs once, when the
   /// tensor lets go of the memory, or before this returns when it fails.
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
-    return make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
+    return make_borrowed<Out>(function, data, sizes, nullptr, options...);
   }
   template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
-            IfOptions<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, TypeArg type, TensorShapeDynamism dynamism,
                  F deleter, Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return make_borrowed<Out>(function, data, sizes, {}, &release, type, dynamism, options...);
+    return make_borrowed<Out>(function, data, sizes, &release, type, dynamism, options...);
   }
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
                  Options&&... options) const {
-    return make_borrowed<Out>(function, data, sizes, {&dim_order}, nullptr, options...);
+    const DimOrderList order{dim_order};
+    return make_borrowed<Out>(function, data, sizes, nullptr, order, options...);
   }
-  template <class... Options, IfOptions<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  Options&&... options) const {
-    return make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, nullptr, options...);
+    const DimOrderList order{dim_order};
+    const StridesList list{strides};
+    return make_borrowed<Out>(function, data, sizes, nullptr, order, list, options...);
   }
   template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
-            IfOptions<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return make_borrowed<Out>(function, data, sizes, {&dim_order, &strides}, &release, type,
-                              dynamism, options...);
+    const DimOrderList order{dim_order};
+    const StridesList list{strides};
+    return make_borrowed<Out>(function, data, sizes, &release, order, list, type, dynamism,
+                              options...);
+  }
+
+  template <class StridesOrOrder, class F, class... Options,
+            std::enable_if_t<is_deleter_v<F>, int> = 0, IfLayout<StridesOrOrder> = 0,
+            IfOptionsOrLayout<Options...> = 0>
+  Out operator()(const Dims& sizes, DataPtr data, const StridesOrOrder& layout, TypeArg type,
+                 TensorShapeDynamism dynamism, F deleter, Options&&... options) const {
+    return (*this)(sizes, data, type, dynamism, std::move(deleter), layout, options...);
   }
 
   template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
@@ -178,6 +186,15 @@ struct MakeTensor {
             IfNotOptions<More...> = 0>
   Out operator()(SizesNeedBraces, More&&...) const
       TENON_MISTAKE("sizes need braces: make_tensor_ptr({2, 3}, data)");
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Dims&, DataPtr, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Dims&, Values, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
+  template <class CharactersNeedStdString, class... More, IfCharacters<CharactersNeedStdString> = 0>
+  Out operator()(const CharactersNeedStdString&, More&&...) const
+      TENON_MISTAKE("characters are elements in a std::string, as numbers in int8_t{97}");
   template <class SizesComeBeforeData, class... Options, IfData<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
@@ -216,18 +233,42 @@ struct MakeTensor {
     const Error error = make_view(source, sizes, dim_order, strides, storage_offset, tensor);
     return return_to_user<Out>(function, error, tensor);
   }
+  template <class S, class... Options,
+            std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0,
+            IfLayout<Options...> = 0>
+  Out operator()(const S& source, const Dims& sizes, Options&&... options) const {
+    const OrderAndStrides given = order_and_strides_of(options...);
+    const Dims none;
+    Error error = given.order != nullptr ? check_dim_order(*given.order) : Error::Ok;
+    if (error != Error::Ok) return return_to_user<Out>(function, error);
+    return (*this)(source, sizes, given.order != nullptr ? Dims(*given.order) : none,
+                   given.strides != nullptr ? *given.strides : none);
+  }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {
     return (*this)(source, Dims());
   }
 
  private:
+  template <class... Options>
+  Out of_values(const Dims& sizes, Values& values, Options&... options) const {
+    values.take();
+    if constexpr (!has_layout_v<Options...>) {
+      return of_shape(values, sizes, false, options...);
+    } else {
+      Layout layout;
+      const Error error =
+          lay_out_new(sizes, order_and_strides_of(options...), values.type(), layout);
+      if (error != Error::Ok) return return_to_user<Out>(function, error);
+      return of_shape(values, layout, false, options...);
+    }
+  }
   template <class Shape, class... Options>
-  Out make_of_values(Values& values, const Shape& shape, bool is_flat, Options&... options) const {
+  Out of_shape(Values& values, const Shape& shape, bool is_flat, Options&... options) const {
     CreateOptions opts = create_options_of(values.type(), options...);
     NewTensor tensor;
     const Error error =
-        detail::make_of_values(values, shape, is_flat, value_cast<Options...>(), opts, tensor);
+        make_of_values(values, shape, is_flat, value_cast<Options...>(), opts, tensor);
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
   template <class Rows, class... Options>
@@ -236,9 +277,9 @@ struct MakeTensor {
     const Error error = nested.gather(rows);
     if (error != Error::Ok) return return_to_user<Out>(function, error);
     Values values(nested.values);
+    if (sizes != nullptr) return of_values(*sizes, values, options...);
     values.take();
-    return make_of_values(values, sizes == nullptr ? nested.sizes : *sizes, sizes == nullptr,
-                          options...);
+    return of_shape(values, nested.sizes, true, options...);
   }
 };
 
@@ -285,11 +326,15 @@ struct FromBytes {
   /// Byte order is the host's.
   template <class Bytes = std::vector<uint8_t>, class... Options,
             std::enable_if_t<is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
-            IfOptions<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Bytes&& bytes, tenon::ScalarType type,
                  Options&&... options) const {
     return MakeTensor<Out>{function}(sizes, std::forward<Bytes>(bytes), type, options...);
   }
+  template <class BytesNeeded, class... More,
+            std::enable_if_t<!is_byte_container_v<BytesNeeded>, int> = 0>
+  Out operator()(const Dims&, const BytesNeeded&, const More&...) const TENON_MISTAKE(
+      "from_bytes takes a container of bytes; make_tensor_ptr(sizes, data) takes values");
 };
 
 }  // namespace detail

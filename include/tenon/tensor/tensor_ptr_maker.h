@@ -11,8 +11,8 @@ namespace detail {
 struct ForBlob;
 }
 
-/// A builder for a tensor over existing memory: `for_blob(data, {2, 3}).strides({3,
-/// 1}).make_tensor_ptr()`.
+/// A builder for a tensor over existing memory:
+/// `for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr()`.
 ///
 /// Ownership: owns the deleter given to deleter(); a maker that is dropped unused runs it.
 /// Arguments are checked when the tensor is made.
@@ -170,8 +170,9 @@ namespace detail {  // function objects
 
 /// The overloads of from_blob.
 ///
-/// Options: a type, by default that of the pointer, a dynamism, and the device that the memory is
-/// on, or the backend whose memory it is. Nothing is moved there.
+/// Options, in any order: a type, by default that of the pointer; a dynamism; the device that the
+/// memory is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which
+/// may also be a list after the sizes, as in ATen; `DimOrder{1, 0}`.
 /// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
@@ -184,29 +185,38 @@ template <class Out>
 struct FromBlob {
   const char* function;
 
-  template <class... Options, IfOptionsOrDevice<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, Options&&... options) const {
-    return make_borrowed<Out>(function, data, sizes, {}, nullptr, options...);
+    return make_borrowed<Out>(function, data, sizes, nullptr, options...);
   }
-  template <class... Options, IfOptionsOrDevice<Options...> = 0>
+  template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(DataPtr data TENON_LIFETIMEBOUND, const Dims& sizes, const Dims& strides,
                  Options&&... options) const {
-    return make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, nullptr, options...);
+    const StridesList list{strides};
+    return make_borrowed<Out>(function, data, sizes, nullptr, list, options...);
   }
   template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
-            IfOptionsOrDevice<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return make_borrowed<Out>(function, data, sizes, {}, &release, type, options...);
+    return make_borrowed<Out>(function, data, sizes, &release, type, options...);
   }
   template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
-            IfOptionsOrDevice<Options...> = 0>
+            IfOptionsOrLayout<Options...> = 0>
   Out operator()(DataPtr data, const Dims& sizes, const Dims& strides, TypeArg type, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
-    return make_borrowed<Out>(function, data, sizes, {nullptr, &strides}, &release, type,
-                              options...);
+    const StridesList list{strides};
+    return make_borrowed<Out>(function, data, sizes, &release, list, type, options...);
+  }
+
+  template <class StridesOrOrder, class F, class... Options,
+            std::enable_if_t<is_deleter_v<F>, int> = 0, IfLayout<StridesOrOrder> = 0,
+            IfOptionsOrLayout<Options...> = 0>
+  Out operator()(DataPtr data, const Dims& sizes, const StridesOrOrder& layout, TypeArg type,
+                 F deleter, Options&&... options) const {
+    return (*this)(data, sizes, type, std::move(deleter), layout, options...);
   }
 
   template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
@@ -238,6 +248,9 @@ struct FromBlob {
             std::enable_if_t<is_container_v<std::remove_reference_t<ContainerNeedsData>>, int> = 0>
   Out operator()(ContainerNeedsData&&, const Dims&, Options&&...) const TENON_MISTAKE(
       "from_blob takes a pointer, container.data(); make_tensor_ptr takes containers");
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(DataPtr, const Dims&, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
   template <class... StridesComeBeforeType>
   Out operator()(DataPtr, const Dims&, TypeArg, const Dims&, StridesComeBeforeType&&...) const
       TENON_MISTAKE("strides come before the type: from_blob(data, sizes, strides, type)");

@@ -91,13 +91,123 @@ GOOD(auto tensor = tenon::iota({2, 2}, 1);)
 BAD(auto tensor = tenon::iota({2, 2}, 1.7);)
 #endif
 
-// A creator does not take a device, which names existing memory, nor keep a temporary backend.
-// random_on_device: no match for call.*Random|no matching function.*Random
-#if defined(random_on_device)
-GOOD(auto tensor = tenon::randn({2}, tenon::default_backend());)
-BAD(auto tensor = tenon::randn({2}, tenon::Device("cuda"));)
+// A device is a Device, not text alone: in creators,
+// text_as_device: TypeDynamismBackendOrDevice = \{const char|and Device.."cuda"
+#if defined(text_as_device)
+GOOD(auto tensor = tenon::zeros({2}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::zeros({2}, "cpu");)
 #endif
-// random_in_temporary: no matching function for call to .rand
+// after other options,
+// text_after_type: TypeDynamismBackendOrDevice = \{.*const char|and Device.."cuda"
+#if defined(text_after_type)
+GOOD(auto tensor = tenon::full({2}, 1, tenon::kHalf, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::full({2}, 1, tenon::kHalf, "cpu");)
+#endif
+// with strides,
+// text_as_device_strided: TypeDynamismBackendOrDevice = \{const char|and Device.."cuda"
+#if defined(text_as_device_strided)
+GOOD(auto tensor = tenon::zeros_strided({2}, {1}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::zeros_strided({2}, {1}, "cpu");)
+#endif
+// like another tensor,
+// text_as_device_like: TypeDynamismBackendOrDevice = \{const char|and Device.."cuda"
+#if defined(text_as_device_like)
+tenon::TensorPtr f(const tenon::TensorPtr& t) {
+  GOOD(return tenon::zeros_like(t, tenon::Device("cpu"));)
+  BAD(return tenon::zeros_like(t, "cpu");)
+}
+#endif
+// of random numbers,
+// random_on_text: TypeDynamismBackendDeviceOrGenerator = \{const char|and Device.."cuda"
+#if defined(random_on_text)
+GOOD(auto tensor = tenon::randn({2}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::randn({2}, "cpu");)
+#endif
+// of sequences,
+// range_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(range_on_text)
+GOOD(auto tensor = tenon::arange(10, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::arange(10, "cpu");)
+#endif
+// eye_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(eye_on_text)
+GOOD(auto tensor = tenon::eye(3, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::eye(3, "cpu");)
+#endif
+// iota_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(iota_on_text)
+GOOD(auto tensor = tenon::iota({3}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::iota({3}, "cpu");)
+#endif
+// of values
+// values_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(values_on_text)
+GOOD(auto tensor = tenon::make_tensor_ptr({2}, {1, 2}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::make_tensor_ptr({2}, {1, 2}, "cpu");)
+#endif
+// and over memory.
+// blob_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(blob_on_text)
+float data[2];
+GOOD(auto tensor = tenon::from_blob(data, {2}, tenon::Device("cuda"));)
+BAD(auto tensor = tenon::from_blob(data, {2}, "cuda");)
+#endif
+// tensor_on_text: TextNeedsDevice = \{const char|Device.."cuda".., not text
+#if defined(tensor_on_text)
+float data[2];
+GOOD(auto tensor = tenon::make_tensor_ptr({2}, data, tenon::Device("cuda"));)
+BAD(auto tensor = tenon::make_tensor_ptr({2}, data, "cuda");)
+#endif
+
+// A backend says its device.
+// backend_and_device: a backend says its device
+#if defined(backend_and_device)
+GOOD(auto tensor = tenon::zeros({2}, tenon::default_backend());)
+BAD(auto tensor = tenon::zeros({2}, tenon::default_backend(), tenon::Device("cpu"));)
+#endif
+// And so does a blob.
+// blob_and_device: a blob says its device
+#if defined(blob_and_device)
+tenon::Blob blob;
+GOOD(auto tensor = tenon::from_blob(blob);)
+BAD(auto tensor = tenon::from_blob(blob, tenon::Device("cuda"));)
+#endif
+
+// Strides are given once, as a list or as an option.
+// strides_given_twice: an option is given twice
+#if defined(strides_given_twice)
+float data[6];
+GOOD(auto tensor = tenon::from_blob(data, {2, 3}, tenon::Strides{3, 1});)
+BAD(auto tensor = tenon::from_blob(data, {2, 3}, {3, 1}, tenon::Strides{3, 1});)
+#endif
+// The order of dimensions too.
+// dim_order_given_twice: an option is given twice
+#if defined(dim_order_given_twice)
+float data[6];
+GOOD(auto tensor = tenon::make_tensor_ptr({2, 3}, data, tenon::DimOrder{1, 0});)
+BAD(auto tensor = tenon::make_tensor_ptr({2, 3}, data, {1, 0}, tenon::DimOrder{1, 0});)
+#endif
+// They are not sizes.
+// strides_as_sizes: no match for call.*Creator|no matching function.*Creator
+#if defined(strides_as_sizes)
+GOOD(auto tensor = tenon::zeros({2, 3});)
+BAD(auto tensor = tenon::zeros(tenon::Strides{2, 3});)
+#endif
+
+// What is no option.
+// number_as_option: TypeDynamismBackendOrDevice = \{int|options are types, dynamisms
+#if defined(number_as_option)
+GOOD(auto tensor = tenon::full({2}, 3);)
+BAD(auto tensor = tenon::zeros({2}, 3);)
+#endif
+// A creator does not keep a temporary backend.
+// zeros_in_temporary: TypeDynamismBackendOrDevice = \{.*MetaBackend|backends with a name
+#if defined(zeros_in_temporary)
+tenon::MetaBackend meta;
+GOOD(auto tensor = tenon::zeros({2}, meta);)
+BAD(auto tensor = tenon::zeros({2}, tenon::MetaBackend());)
+#endif
+// random_in_temporary: TypeDynamismBackendDeviceOrGenerator = \{.*MetaBackend|backends with a name
 #if defined(random_in_temporary)
 GOOD(auto tensor = tenon::rand({2}, tenon::default_backend());)
 BAD(auto tensor = tenon::rand({2}, tenon::MetaBackend());)
@@ -391,6 +501,41 @@ BAD(auto tensor = tenon::make_tensor_ptr({2, 3}, {1, 2.5f});)
 #include <cmath>
 GOOD(auto tensor = tenon::make_tensor_ptr({1.0f, NAN});)
 BAD(auto tensor = tenon::make_tensor_ptr({1.0, NAN});)
+#endif
+
+// Characters are elements in a string.
+// list_of_characters: CharactersNeedStdString = char|characters are elements in a std::string
+#if defined(list_of_characters)
+GOOD(auto tensor = tenon::make_tensor_ptr(std::string("ab"));)
+BAD(auto tensor = tenon::make_tensor_ptr({'a', 'b'});)
+#endif
+// characters_with_sizes: CharactersNeedStdString = char|characters are elements in a std::string
+#if defined(characters_with_sizes)
+GOOD(auto tensor = tenon::make_tensor_ptr({2}, std::string("ab"));)
+BAD(auto tensor = tenon::make_tensor_ptr({2}, {'a', 'b'});)
+#endif
+// list_of_texts: CharactersNeedStdString = const char.|characters are elements in a std::string
+#if defined(list_of_texts)
+GOOD(auto tensor = tenon::make_tensor_ptr(std::string("ab"));)
+BAD(auto tensor = tenon::make_tensor_ptr({"a", "b"});)
+#endif
+// character: CharactersNeedStdString = char|characters are elements in a std::string
+#if defined(character)
+GOOD(auto tensor = tenon::make_tensor_ptr(int8_t{'a'});)
+BAD(auto tensor = tenon::make_tensor_ptr('a');)
+#endif
+// text_as_values: CharactersNeedStdString = char|characters are elements in a std::string
+#if defined(text_as_values)
+GOOD(auto tensor = tenon::make_tensor_ptr(std::string("ab"));)
+BAD(auto tensor = tenon::make_tensor_ptr("ab");)
+#endif
+
+// from_bytes takes bytes.
+// bytes_of_floats: BytesNeeded = |from_bytes takes a container of bytes
+#if defined(bytes_of_floats)
+std::vector<float> data(2);
+GOOD(auto tensor = tenon::make_tensor_ptr({2}, data);)
+BAD(auto tensor = tenon::from_bytes({2}, data, tenon::kFloat);)
 #endif
 
 // Values are one list.

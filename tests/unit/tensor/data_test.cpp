@@ -210,18 +210,16 @@ TEST_CASE("data: DataPtr knows the element type, and what is raw, read-only or a
   CHECK(DataPtr(&f).get() == &f);
 }
 
-TEST_CASE("data: Values of a list are checked, of a container not; uint8_t there are bytes") {
+TEST_CASE("data: Values of a list and of a container; uint8_t there are bytes") {
   const std::initializer_list<int> numbers = {1, 2, 3};
   const Values list = numbers;
   CHECK(list.count() == 3);
   CHECK(list.type() == own::ScalarType::Int);
-  CHECK(list.is_checked());
   CHECK_FALSE(list.is_adoptable());
   Floats source = {1, 2};
   Values lvalue(source);
   lvalue.take();
   CHECK(lvalue.data() == source.data());
-  CHECK_FALSE(lvalue.is_checked());
   CHECK_FALSE(lvalue.is_adoptable());
   const float* const memory = source.data();
   Values moved(std::move(source));

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Whether values fit another type: of a creator's containers and lists, which are many.
+#pragma once
+
+#include <cstdint>
+
+#include "tenon/kernels/cast.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// An element of 1, 2, 4 or 8 bytes as a number.
+inline uint64_t load_word(const void* element, size_t size) noexcept {
+  return size == 1   ? load_element<uint8_t>(element, 0)
+         : size == 2 ? load_element<uint16_t>(element, 0)
+         : size == 4 ? load_element<uint32_t>(element, 0)
+                     : load_element<uint64_t>(element, 0);
+}
+
+/// Whether the values of a real type fit another one. Integers are compared as they are, floating
+/// values by their magnitude. Values near the limits, which may fit, are counted out.
+struct FittingWords {
+  size_t size;
+  uint64_t mask;    // without the sign of floating values
+  uint64_t lowest;  // `(word & mask) - lowest` has none of the bits `beyond`
+  uint64_t beyond;
+  uint64_t finite;  // the largest magnitude of those to check: NaN fits, and infinity where it can
+
+  FittingWords(ScalarType to, ScalarType from, bool has_infinity) noexcept
+      : size(elementSize(from)), mask(UINT64_MAX), lowest(0), finite(UINT64_MAX) {
+    const NumberFormat format = number_format(to);
+    const NumberFormat given = number_format(from);
+    if (isIntegralType(from, true)) {
+      uint64_t most = UINT64_MAX >> (64 - given.digits);
+      while (static_cast<double>(most) > format.largest) most >>= 1;
+      if (given.lowest < 0 && format.lowest < 0) lowest = ~most;  // -1 - most
+      beyond = ~(most - lowest);
+    } else {
+      beyond = uint64_t{1} << (8 * size - 1);
+      mask = beyond - 1;
+      finite = word(from, double_from_bits(kDoubleInfinity)) - (has_infinity ? 1u : 0u);
+      const uint64_t most = word(from, format.largest);
+      // In fewer digits it may have been rounded up.
+      lowest = most - (given.digits < format.digits ? 1u : 0u) - mask;
+    }
+  }
+  /// Whether all of `count` words fit.
+  bool have(const void* words, int64_t count) const noexcept {
+    return size == 1   ? have<uint8_t>(words, count)
+           : size == 2 ? have<uint16_t>(words, count)
+           : size == 4 ? have<uint32_t>(words, count)
+                       : have<uint64_t>(words, count);
+  }
+  bool have_word(uint64_t word) const noexcept {
+    return (((word & mask) - lowest) & beyond) == 0 || (word & mask) > finite;
+  }
+
+ private:
+  template <class W>
+  TENON_VECTORIZE bool have(const void* words, int64_t count) const noexcept {
+    const auto m = static_cast<W>(mask);
+    const auto first = static_cast<W>(lowest);
+    W bits = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      bits = static_cast<W>(bits | ((load_element<W>(words, i) & m) - first));
+    }
+    return (bits & static_cast<W>(beyond)) == 0;
+  }
+  uint64_t word(ScalarType type, double number) const noexcept {
+    alignas(8) unsigned char element[8] = {};
+    store_exact(type, element, 1, ScalarType::Double, &number);
+    return load_word(element, size) & mask;
+  }
+};
+
+/// Checks that values, for which canCast(from, to) holds, fit a type, rounding aside.
+/// Errors: those of store_scalar().
+TENON_COMPILED_ONCE Error check_fit(ScalarType to, ScalarType from, const void* values,
+                                    int64_t count) noexcept {
+  const ScalarType to_part = part_type_of(to);
+  const ScalarType from_part = part_type_of(from);
+  const NumberFormat format = number_format(to_part);
+  const NumberFormat given = number_format(from_part);
+  const bool has_infinity = elementSize(to_part) > 1 || to_part == ScalarType::Float8_e5m2;
+  if (given.lowest >= format.lowest && given.largest <= format.largest &&
+      (has_infinity || isIntegralType(from, true))) {
+    return Error::Ok;
+  }
+  const FittingWords words(to_part, from_part, has_infinity);
+  const auto size = static_cast<int64_t>(words.size);
+  const int64_t parts = isComplexType(from) ? 2 : 1;
+  constexpr int64_t kChunk = 1024;
+  for (int64_t i = 0; i < parts * count; i += kChunk) {
+    const int64_t n = parts * count - i < kChunk ? parts * count - i : kChunk;
+    const auto* const chunk = static_cast<const char*>(values) + i * size;
+    if (words.have(chunk, n)) continue;
+    for (int64_t k = 0; k < n; ++k) {
+      if (words.have_word(load_word(chunk + k * size, words.size))) continue;
+      alignas(16) unsigned char element[16];
+      TENON_TRY(store_scalar(to, load_scalar(from, chunk + (k - k % parts) * size), element));
+    }
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
