@@ -67,8 +67,8 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Registers a backend for foreign memory of its device: pointers and blobs. Tensors made by a
-/// backend refer to it already.
+/// Registers a backend for its device: for creators that are given the device, and for foreign
+/// memory there, pointers and blobs. Tensors made by a backend refer to it already.
 ///
 /// A program and its shared libraries have one registry. The CPU's backend is always registered and
 /// cannot be replaced.

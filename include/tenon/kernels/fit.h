@@ -38,7 +38,9 @@ struct FittingWords {
     } else {
       beyond = uint64_t{1} << (8 * size - 1);
       mask = beyond - 1;
-      finite = word(from, double_from_bits(kDoubleInfinity)) - (has_infinity ? 1u : 0u);
+      const uint64_t infinite = word(from, double_from_bits(kDoubleInfinity));
+      // 0 for types whose one NaN is the code of -0.
+      finite = infinite == 0 ? mask : infinite - (has_infinity ? 1u : 0u);
       const uint64_t most = word(from, format.largest);
       // In fewer digits it may have been rounded up.
       lowest = most - (given.digits < format.digits ? 1u : 0u) - mask;

@@ -96,8 +96,7 @@ using IfText = std::enable_if_t<(... || (is_text_v<Arguments> &&
                                          !std::is_same_v<std::decay_t<Arguments>, std::nullptr_t>)),
                                 int>;
 template <class Characters>
-using IfCharacters =
-    std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
+using IfCharacters = std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
 /// Whether the arguments have a deleter that does not follow an option of kind `kBefore`.
 template <Option kBefore, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
@@ -135,9 +134,6 @@ struct OrderAndStrides {
   const Dims* strides = nullptr;
   const DimOrder* order = nullptr;  // the dim order as an option
 
-  bool is_given() const noexcept {
-    return dim_order != nullptr || strides != nullptr || order != nullptr;
-  }
   template <class T>
   void take([[maybe_unused]] const T& option) noexcept {
     if constexpr (std::is_same_v<T, Strides>) strides = &option.dims();
@@ -197,28 +193,19 @@ struct CreateOptions {
   }
 };
 
-/// Reads the options of a tensor over existing memory, which is on the device that is given.
-/// Without options the type is `type`, the dynamism DYNAMIC_BOUND, and the backend that of the
-/// thread's innermost BackendScope, else the host's heap.
-template <class... Options>
-CreateOptions borrow_options_of(ScalarType type, Options&... options) noexcept {
+/// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
+/// that of the thread's innermost BackendScope, else the host's heap. A device asks for its backend,
+/// unless it says where memory is that exists (kIsNew = false).
+template <bool kIsNew = true, class... Options>
+CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),
                 "an option is given twice");
   static_assert(!(has_backend_v<Options...> && has_device_v<Options...>),
                 "a backend says its device");
   CreateOptions opts(type);
   (opts.take(options), ...);
+  if constexpr (kIsNew && has_device_v<Options...>) opts.request_device_backend();
   opts.choose_backend();
-  return opts;
-}
-/// Reads the options of a tensor with new memory.
-template <class... Options>
-CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
-  CreateOptions opts = borrow_options_of(type, options...);
-  if constexpr (has_device_v<Options...>) {
-    opts.request_device_backend();
-    opts.choose_backend();
-  }
   return opts;
 }
 

@@ -187,9 +187,9 @@ inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& 
 TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
                                                      const CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
-  TENON_TRY(opts.error);
   const size_t size = elementSize(opts.type);
   if (values.is_adoptable() && convert == nullptr && opts.backend == nullptr &&
+      opts.error == Error::Ok &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
     return adopt_values(opts, values, tensor);
   }

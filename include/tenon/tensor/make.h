@@ -228,7 +228,7 @@ TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAn
   TENON_TRY(make_impl(tensor, metadata_backend_for(opts.backend)));
   ImplFields& made = fields(tensor);
   const size_t element_size = elementSize(opts.type);
-  if (given.is_given()) {
+  if (given.dim_order != nullptr || given.strides != nullptr || given.order != nullptr) {
     TENON_TRY(lay_out(sizes, given, element_size, made.layout));
   } else {
     TENON_TRY(check_dims("sizes", sizes));
@@ -284,7 +284,7 @@ template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
                                       Deleter* release, Options&... options) {
   constexpr bool kHasBackend = has_backend_v<Options...>;
-  CreateOptions opts = borrow_options_of(data.type(), options...);
+  CreateOptions opts = create_options_of<false>(data.type(), options...);
   OrderAndStrides given;
   if constexpr (has_layout_v<Options...>) given = order_and_strides_of(options...);
   NewTensor tensor;

@@ -221,7 +221,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept
 }
 }  // namespace detail
 
-/// How programs hold a tensor that they own. Never null when a creator returned it.
+/// How programs hold a tensor that they own. Never null when a creator returned it. In
+/// `auto& t = *zeros({2})` the tensor is gone after the line: write `Tensor t = *zeros({2})`.
 using TensorPtr = std::unique_ptr<Tensor>;
 
 /// <tenon/ostream.h> prints the tensor. C++20's operator for any unique_ptr, less specialised than

@@ -395,6 +395,23 @@ TensorPtr f() {
 }
 }  // namespace blob_of_a_local
 
+// A tensor is its TensorPtr's: std::unique_ptr is one of the types that own what they refer to.
+namespace tensor_of_a_temporary {
+namespace good {
+int64_t f() {
+  const Tensor t = *make_ptr();
+  const auto p = make_ptr();
+  const Tensor& u = *p;
+  return t.numel() + u.numel() + (*make_ptr()).numel();
+}
+}  // namespace good
+int64_t f() {
+  auto& t = *make_ptr();          // expected-warning {{object backing the pointer}}
+  const Tensor& u = *zeros({2});  // expected-warning {{object backing the pointer}}
+  return t.numel() + u.numel();
+}
+}  // namespace tensor_of_a_temporary
+
 // Clang does not see this: std::unique_ptr's operators do not have the attribute.
 namespace not_seen {
 int64_t f() {

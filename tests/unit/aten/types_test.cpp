@@ -21,6 +21,17 @@ static_assert(std::is_same_v<tenon::complex<float>, c10::complex<float>>);
 static_assert(!std::is_same_v<own::Half, c10::Half>);
 static_assert(!std::is_same_v<own::Scalar, c10::Scalar>);
 
+// at's constants, so that both namespaces may be opened at once.
+namespace both_opened {
+using namespace at;
+using namespace tenon;
+static_assert(kFloat == at::kFloat && kByte == ScalarType::Byte && kBFloat16 == at::kBFloat16);
+static_assert(static_cast<int>(tenon::kUInt64) == 29);
+#if __has_include(<c10/util/Float8_e8m0fnu.h>)
+static_assert(kFloat8_e5m2 == at::kFloat8_e5m2 && kUInt16 == at::kUInt16);
+#endif
+}  // namespace both_opened
+
 static_assert(foreign_scalar_type<c10::Half>() == 5);
 static_assert(foreign_scalar_type<c10::BFloat16>() == 15);
 static_assert(foreign_scalar_type<float>() == -1);

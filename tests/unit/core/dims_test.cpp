@@ -242,6 +242,35 @@ TEST_CASE("dims: enumerators of C's kind and integral constants are sizes, scope
   STATIC_REQUIRE_FALSE(std::is_constructible_v<detail::DimArg, ScalarType>);
 }
 
+TEST_CASE("dims: strides as an option are made as Dims are, and are not sizes") {
+  const std::vector<int> list = {3, -1};
+  CHECK(Strides{3, -1}.dims() == Dims{3, -1});
+  CHECK(Strides(list).dims() == Dims{3, -1});
+  CHECK(Strides{Dims{3, -1}}.dims() == Dims{3, -1});
+  CHECK(Strides{}.dims().empty());
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<Dims, Strides>);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<Dims, Strides>);
+}
+
+TEST_CASE("dims: a dim order is made of braces and ranges, of dimensions' numbers alone") {
+  const DimOrder order{1, 0};
+  REQUIRE(order.size() == 2);
+  CHECK((order[0] == 1 && order[1] == 0));
+  CHECK(Dims(DimOrder(std::vector<int>{2, 0, 1})) == Dims{2, 0, 1});
+  CHECK(DimOrder(Dims(std::vector<int>(20, 3))).size() == 20);
+  CHECK(DimOrder{}.empty());
+  CHECK(detail::check_dim_order(order) == Error::Ok);
+  for (const int64_t wrong : {int64_t{-1}, int64_t{64}, int64_t{256}, INT64_MIN}) {
+    INFO(wrong);
+    RETURNS(InvalidArgument, "dim_order has a value that is not a dimension",
+            detail::check_dim_order(DimOrder{0, wrong}));
+  }
+  RETURNS(InvalidArgument, "dim_order has a value that is not a dimension",
+          detail::check_dim_order(DimOrder{0, UINT64_MAX}));
+  RETURNS(InvalidArgument, "dim_order has more than 64 entries",
+          detail::check_dim_order(DimOrder(Dims(std::vector<int>(65)))));
+}
+
 TEST_CASE("dims: messages show them in braces") {
   char buffer[64];
   detail::Message message(buffer, sizeof buffer);

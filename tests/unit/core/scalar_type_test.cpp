@@ -285,4 +285,10 @@ TEST_CASE("ScalarType: numbers are the integer elements but bool, no characters 
   CHECK_FALSE(detail::is_integer_v<Half>);
 }
 
+TEST_CASE("ScalarType: each has a short name") {
+#define TENON_TESTS_ROW(cpp_type, name) STATIC_REQUIRE(tenon::k##name == tenon::ScalarType::name);
+  TENON_FORALL_SCALAR_TYPES(TENON_TESTS_ROW)
+#undef TENON_TESTS_ROW
+}
+
 }  // namespace scalar_type_test

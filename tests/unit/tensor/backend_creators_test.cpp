@@ -65,6 +65,63 @@ TEST_CASE("backend: creators and sequences take it after type and dynamism") {
   CHECK(b.faults == 0);
 }
 
+TEST_CASE("backend: every creator takes a device, which is the backend registered for it") {
+  MinimalBackend b("gpu", Device("cuda:1"));
+  register_backend(b);
+  const Device there("cuda:1");
+  const auto check_made = [&](const TensorPtr& t, const Ints& expected) {
+    check(t, b, kInt, kStatic);
+    CHECK(fetched<int32_t>(t) == expected);
+  };
+  check(empty({2, 3}, kInt, there, kStatic), b, kInt, kStatic);
+  check_made(zeros({2}, there, kInt, kStatic), {0, 0});
+  check_made(full({2}, 7, kInt, kStatic, there), {7, 7});
+  check_made(full_strided({2}, {2}, 8, there, kInt, kStatic), {8, 8});
+  check_made(ones_like(zeros({2}), there, kInt, kStatic), {1, 1});
+  check_made(scalar_tensor(9, there, kInt), {9});
+  check_made(arange(1, 3, kInt, kStatic, there), {1, 2});
+  check_made(iota({2, 2}, 0, kInt, kStatic, there), {0, 0, 1, 1});
+  check_made(eye(2, kInt, kStatic, there), {1, 0, 0, 1});
+  check_made(randint(3, 4, {2}, kInt, kStatic, there), {3, 3});
+  check_made(randint_like(zeros({2}), 3, 4, kInt, kStatic, there), {3, 3});
+  check_made(uniform_strided(3, 4, {2}, {2}, kInt, kStatic, there), {3, 3});
+  check_made(make_tensor_ptr({1, 2}, kStatic, there), {1, 2});
+  check_made(make_tensor_ptr(5, there), {5});
+  check_made(make_tensor_ptr({2}, Ints{1, 2}, there, kStatic), {1, 2});
+  check_made(make_tensor_ptr(std::vector<Ints>{{1}, {2}}, there, kStatic), {1, 2});
+  check_made(from_bytes({1}, std::vector<uint8_t>(4, 0), kInt, there, kStatic), {0});
+  check(clone_tensor_ptr(zeros({2}, kInt), there), b, kInt);
+  // The CPU is the heap, whatever the thread's backend and the source's device.
+  const BackendScope scope(b);
+  CHECK(&backend_of(zeros({2}, Device("cpu"))) == &host_backend());
+  CHECK(&backend_of(rand({2}, DeviceType::CPU)) == &host_backend());
+  CHECK(&backend_of(zeros_like(zeros({2}, there), Device("cpu"))) == &host_backend());
+  CHECK(b.faults == 0);
+}
+
+TEST_CASE("backend: a device without a backend is an error that says how to register one") {
+  const Device nowhere("cuda:5");
+  const std::string advice =
+      ": no backend is registered for cuda:5; register_backend(backend) registers one";
+  const TensorPtr like = zeros({2});
+  RAISES(NotFound, "zeros" + advice, zeros({2}, nowhere));
+  RAISES(NotFound, "full_strided" + advice, full_strided({2}, {2}, 8, nowhere));
+  RAISES(NotFound, "ones_like" + advice, ones_like(like, nowhere));
+  RAISES(NotFound, "scalar_tensor" + advice, scalar_tensor(9, nowhere));
+  RAISES(NotFound, "arange" + advice, arange(3, nowhere));
+  RAISES(NotFound, "iota" + advice, iota({2}, nowhere));
+  RAISES(NotFound, "eye" + advice, eye(2, nowhere));
+  RAISES(NotFound, "rand" + advice, rand({2}, nowhere));
+  RAISES(NotFound, "normal_like" + advice, normal_like(like, 0, 1, nowhere));
+  RAISES(NotFound, "make_tensor_ptr" + advice, make_tensor_ptr(1.0f, nowhere));
+  RAISES(NotFound, "make_tensor_ptr" + advice, make_tensor_ptr({1, 2}, nowhere));
+  RAISES(NotFound, "make_tensor_ptr" + advice, make_tensor_ptr(Floats{1, 2}, nowhere));
+  RAISES(NotFound, "from_bytes" + advice,
+         from_bytes({1}, std::vector<uint8_t>(4), ScalarType::Float, nowhere));
+  RAISES(NotFound, "clone_tensor_ptr" + advice, clone_tensor_ptr(like, nowhere));
+  CHECK(try_zeros({2}, nowhere).error() == Error::NotFound);
+}
+
 TEST_CASE("backend: make_tensor_ptr copies values there, of a moved container too") {
   MinimalBackend b;
   check(make_tensor_ptr(2.5f, b), b, kFloat, kStatic);

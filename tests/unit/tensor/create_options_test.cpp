@@ -57,11 +57,55 @@ TEST_CASE("plan: a creator takes each option, a backend only when it can be kept
   STATIC_REQUIRE(empty_takes<TensorShapeDynamism, ScalarType>);
   STATIC_REQUIRE(empty_takes<MinimalBackend&>);
   STATIC_REQUIRE(empty_takes<ScalarType, TensorShapeDynamism, Backend&>);
+  STATIC_REQUIRE(empty_takes<Device>);
+  STATIC_REQUIRE(empty_takes<ScalarType, DeviceType>);
+  STATIC_REQUIRE(empty_takes<Strides, DimOrder>);
+  STATIC_REQUIRE_FALSE(empty_takes<const char*>);
+  STATIC_REQUIRE_FALSE(empty_takes<std::string>);
   STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend>);
   STATIC_REQUIRE_FALSE(empty_takes<const MinimalBackend&>);
   STATIC_REQUIRE_FALSE(empty_takes<MinimalBackend*>);
   STATIC_REQUIRE_FALSE(empty_takes<Generator&>);
   STATIC_REQUIRE_FALSE(empty_takes<double>);
+}
+
+TEST_CASE("plan: a device is the backend that is registered for it, the CPU the heap") {
+  MinimalBackend backend("gpu", Device("cuda:1"));
+  register_backend(backend);
+  Device device("cuda:1");
+  const detail::CreateOptions on_device = create_options_of(kFloat, device);
+  CHECK(on_device.backend == &backend);
+  CHECK(on_device.requested == &backend);
+  CHECK(on_device.error == Error::Ok);
+  MinimalBackend current;
+  const BackendScope scope(current);
+  DeviceType cpu = DeviceType::CPU;
+  CHECK(create_options_of(kFloat, cpu).backend == nullptr);
+  CHECK(create_options_of(kFloat, cpu).requested == &host_backend());
+  Device other("cuda:0");
+  CHECK(create_options_of(kFloat, other).error == Error::NotFound);
+  // Of existing memory it is not a request.
+  const detail::CreateOptions borrowed = create_options_of<false>(kFloat, other);
+  CHECK(borrowed.error == Error::Ok);
+  CHECK(borrowed.requested == nullptr);
+  CHECK(borrowed.device == other);
+}
+
+TEST_CASE("plan: strides and a dim order are read apart, as options and as lists") {
+  const Dims list{1, 2};
+  detail::StridesList strides{list};
+  detail::DimOrderList numbers{list};
+  Strides tag{3, 1};
+  DimOrder order{1, 0};
+  ScalarType type = ScalarType::Int;
+  CHECK(detail::order_and_strides_of(type).strides == nullptr);
+  CHECK(detail::order_and_strides_of(type).dim_order == nullptr);
+  CHECK(detail::order_and_strides_of(type).order == nullptr);
+  CHECK(detail::order_and_strides_of(type, strides).strides == &list);
+  CHECK(detail::order_and_strides_of(tag, type).strides == &tag.dims());
+  CHECK(detail::order_and_strides_of(numbers, type).dim_order == &list);
+  CHECK(detail::order_and_strides_of(order, tag).order == &order);
+  CHECK(create_options_of(kFloat, tag, type, order).type == detail::ScalarType::Int);
 }
 
 TEST_CASE("plan: a generator besides, else the thread's own") {

@@ -3,6 +3,7 @@
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 #include "tensor/helpers.h"
 
 namespace creators_test {
@@ -69,6 +70,16 @@ TEST_CASE("full: every element type holds 1 in every element, small and large te
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("creators: strides and a dim order are options too") {
+  check_tensor(*full({2, 3}, 7, Strides{1, 2}, ScalarType::Int), {2, 3}, {1, 2}, Ints(6, 7));
+  CHECK(strides(zeros({2, 3}, DimOrder{1, 0})) == Vector{1, 2});
+  CHECK(strides(ones_strided({2, 3}, {1, 2}, DimOrder{1, 0})) == Vector{1, 2});
+  CHECK(strides(rand({2, 3}, ScalarType::Half, DimOrder{1, 0})) == Vector{1, 2});
+  CHECK(equal(randn({2, 3}, Strides{4, 1}, Generator(3)),
+              randn_strided({2, 3}, {4, 1}, Generator(3))));
+  RAISES(InvalidArgument, "zeros: strides {0, 1}", zeros({2, 3}, Strides{0, 1}));
+}
+
 TEST_CASE("full: a value that does not fit the type is refused, not wrapped") {
   RAISES(InvalidArgument, "full: the value 300 does not fit Byte",
          full({2}, 300, ScalarType::Byte));

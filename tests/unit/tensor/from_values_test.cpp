@@ -2,6 +2,7 @@
 // Where the elements of values go; tensor_ptr_values_test.cpp has the overloads.
 #include "tenon/tensor/from_values.h"
 
+#include <list>
 #include <vector>
 
 #include "backend/helpers.h"
@@ -33,6 +34,36 @@ TEST_CASE("from_values: a vector of bytes is adopted as elements, one that is ca
   const TensorPtr t = make_tensor_ptr({2}, std::move(integers), ScalarType::Float);
   CHECK(t->const_data_ptr() != of_integers);
   CHECK(values<float>(t) == Floats{1, 2});
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("from_values: a value that does not fit is refused, whatever it is given in") {
+  const ScalarType byte = ScalarType::Byte;
+  const char* const text = "make_tensor_ptr: the value 300 does not fit Byte";
+  RAISES(InvalidArgument, text, make_tensor_ptr(300, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({2}, {1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<int>{1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, {}, {1}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, byte, Strides{1}));
+  RAISES(InvalidArgument, text, make_tensor_ptr(std::list<int64_t>{1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<Ints>{{1, 300}}, byte));
+  const int rows[2][1] = {{1}, {300}};
+  RAISES(InvalidArgument, text, make_tensor_ptr(rows, byte));
+  RAISES(InvalidArgument, "the value -1 does not fit UInt64",
+         make_tensor_ptr(std::vector<int8_t>{-1}, ScalarType::UInt64));
+  RAISES(InvalidArgument, "the value 200 does not fit Char",
+         make_tensor_ptr(std::vector<uint8_t>{200}, ScalarType::Char));
+  RAISES(InvalidArgument, "the value 70000 does not fit Half",
+         make_tensor_ptr(Floats{1, 70000}, ScalarType::Half));
+  MinimalBackend backend;
+  RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<int>{300}, byte, backend));
+  CHECK(backend.live_blocks() == 0);
+  CHECK(values<uint8_t>(make_tensor_ptr(Ints{0, 255}, byte)) == Bytes{0, 255});
+  // Tensors are cast as in C++: CastMode says how.
+  CHECK(values<uint8_t>(to(make_tensor_ptr(Ints{300}), byte)) == Bytes{44});
+  CHECK(values<uint8_t>(to(make_tensor_ptr(Ints{300}), byte, CastMode::Saturate)) == Bytes{255});
 }
 
 TEST_CASE("from_values: a tensor of one value is STATIC and has room for that value") {

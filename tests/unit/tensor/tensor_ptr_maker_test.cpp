@@ -232,8 +232,56 @@ TEST_CASE("from_blob: a device says where the memory is, in each order of argume
   CHECK(tensor_from_blob(p, {2}, type, cuda1).device() == cuda1);
   CHECK(calls.count == 0);
   using Create = decltype(from_blob);
-  static_assert(!std::is_invocable_v<decltype(empty), Dims, Device>);
   static_assert(!std::is_invocable_v<Create, void*, Dims, ScalarType, Device, void (*)(int)>);
+}
+
+TEST_CASE("from_blob: strides and a dim order are options, in any order with the others") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  const ScalarType type = ScalarType::Int;
+  Calls calls;
+  {
+    const TensorPtr rows[] = {
+        from_blob(data, {2, 3}, Strides{1, 2}),
+        from_blob(data, {2, 3}, DimOrder{1, 0}),
+        from_blob(data, {2, 3}, {1, 2}, DimOrder{1, 0}),
+        from_blob(data, {2, 3}, type, Strides{1, 2}, kStatic),
+        from_blob(data, {2, 3}, Strides{1, 2}, type, host_backend(), DimOrder{1, 0}),
+        from_blob(data, {2, 3}, Device("cpu"), DimOrder{1, 0}, type),
+        from_blob(data, {2, 3}, type, calls.deleter(), Strides{1, 2}, kStatic),
+        from_blob(data, {2, 3}, Strides{1, 2}, type, calls.deleter(), DimOrder{1, 0}),
+        from_blob(data, {2, 3}, DimOrder{1, 0}, type, calls.deleter()),
+        from_blob(data, {2, 3}, {1, 2}, type, calls.deleter(), DimOrder{1, 0}),
+        *try_from_blob(data, {2, 3}, Strides{1, 2}),
+        for_blob(data, {2, 3}).strides({1, 2}).dim_order({1, 0}).make_tensor_ptr(),
+    };
+    for (const TensorPtr& t : rows) {
+      INFO("row " << &t - rows);
+      check_tensor(*t, {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
+      CHECK(const_data_ptr(t) == data);
+    }
+    CHECK(strides(tensor_from_blob(data, {2, 3}, Strides{1, 2})) == Vector{1, 2});
+    CHECK(calls.count == 0);
+  }
+  CHECK(calls.count == 4);
+  const std::vector<int64_t> list = {1, 2};
+  const Strides named(list);
+  CHECK(strides(from_blob(data, {2, 3}, named)) == Vector{1, 2});
+  CHECK(strides(from_blob(data, {2, 3}, Strides(list))) == Vector{1, 2});
+  CHECK(strides(from_blob(data, {2, 3}, Strides{}, DimOrder{})) == Vector{3, 1});
+  // What dim_order() returns is taken as one.
+  const TensorPtr source = from_blob(data, {2, 3}, Strides{1, 2});
+  CHECK(strides(from_blob(data, {2, 3}, tenon::dim_order(source))) == Vector{1, 2});
+  RAISES(InvalidArgument, "from_blob: ", from_blob(data, {2, 3}, Strides{1}));
+  RAISES(InvalidArgument, "from_blob: dim_order has a value that is not a dimension",
+         from_blob(data, {2, 3}, DimOrder{256, 1}));
+  RAISES(InvalidArgument, "from_blob: dim_order {2, 1} is not a permutation",
+         from_blob(data, {2, 3}, DimOrder{2, 1}));
+  RAISES(InvalidArgument, "from_blob: dim_order has more than 64",
+         from_blob(data, {2, 3}, DimOrder(Dims(std::vector<int>(65)))));
+  CHECK(calls.count == 4);
+  RAISES(InvalidArgument,
+         "from_blob: ", from_blob(data, {2, 3}, Strides{1}, type, calls.deleter()));
+  CHECK(calls.count == 5);
 }
 
 TEST_CASE("from_blob: memory on a device is checked by its DeviceBackend, and released once") {

@@ -126,6 +126,46 @@ TEST_CASE("make_tensor: every form takes a pointer and both tails, with and with
   });
 }
 
+TEST_CASE("make_tensor: every form takes strides and a dim order as options") {
+  in_every_form([](auto make) {
+    const Ints six = {1, 2, 3, 4, 5, 6};
+    int32_t data[6] = {1, 2, 3, 4, 5, 6};
+    Calls calls;
+    {
+      const Tensor made[] = {
+          handle(make({2, 3}, {1, 2, 3, 4, 5, 6}, Strides{1, 2})),
+          handle(make({2, 3}, {1, 2, 3, 4, 5, 6}, DimOrder{1, 0})),
+          handle(make({2, 3}, six, ScalarType::Int, DimOrder{1, 0}, kStatic, Strides{1, 2})),
+          handle(make({2, 3}, Ints(six), Strides{1, 2})),
+          handle(make({2, 3}, six, {1, 0}, Strides{1, 2})),
+          handle(make({2, 3}, std::vector<Ints>{{1, 2, 3}, {4, 5, 6}}, DimOrder{1, 0})),
+          handle(make({2, 3}, data, Strides{1, 2}, host_backend())),
+          handle(make({2, 3}, data, {1, 0}, Strides{1, 2})),
+          handle(make({2, 3}, data, Device("cpu"), DimOrder{1, 0})),
+          handle(make({2, 3}, data, ScalarType::Int, kBound, calls.deleter(), DimOrder{1, 0})),
+          handle(make({2, 3}, data, Strides{1, 2}, ScalarType::Int, kBound, calls.deleter())),
+          handle(make(handle(make({6}, data)), {2, 3}, Strides{1, 2})),
+          handle(make(handle(make({6}, data)), {2, 3}, DimOrder{1, 0}, Strides{1, 2})),
+      };
+      for (const Tensor& t : made) {
+        INFO("row " << &t - made);
+        check_tensor(t, {2, 3}, {1, 2}, {1, 3, 5, 2, 4, 6});
+      }
+      CHECK(calls.count == 0);
+    }
+    CHECK(calls.count == 2);
+    CHECK(values<int32_t>(handle(make({2, 2}, {1, 2, 0, 3, 4}, Strides{3, 1}))) ==
+          Ints{1, 2, 3, 4});
+  });
+  RAISES(InvalidArgument, "make_tensor_ptr: dim_order has a value that is not a dimension",
+         make_tensor_ptr({2, 1}, {1, 2}, DimOrder{-1, 0}));
+  RAISES(InvalidArgument, "make_tensor_ptr: dim_order has a value that is not a dimension",
+         make_tensor_ptr(zeros({2}), {2, 1}, DimOrder{-1, 0}));
+  const TensorPtr bytes =
+      from_bytes({2, 3}, std::string("abcdef"), ScalarType::Byte, Strides{1, 2});
+  CHECK(strides(bytes) == Vector{1, 2});
+}
+
 TEST_CASE("make_tensor: every form shares an impl or a TensorPtr, and views a Tensor") {
   in_every_form([](auto make) {
     const TensorPtr source = make_tensor_ptr({4}, {1, 2, 3, 4});
