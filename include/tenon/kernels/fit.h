@@ -38,10 +38,10 @@ struct FittingWords {
     } else {
       beyond = uint64_t{1} << (8 * size - 1);
       mask = beyond - 1;
-      const uint64_t infinite = word(from, double_from_bits(kDoubleInfinity));
+      const uint64_t infinite = magnitude(from, double_from_bits(kDoubleInfinity));
       // 0 for types whose one NaN is the code of -0.
       finite = infinite == 0 ? mask : infinite - (has_infinity ? 1u : 0u);
-      const uint64_t most = word(from, format.largest);
+      const uint64_t most = magnitude(from, format.largest);
       // In fewer digits it may have been rounded up.
       lowest = most - (given.digits < format.digits ? 1u : 0u) - mask;
     }
@@ -68,7 +68,7 @@ struct FittingWords {
     }
     return (bits & static_cast<W>(beyond)) == 0;
   }
-  uint64_t word(ScalarType type, double number) const noexcept {
+  uint64_t magnitude(ScalarType type, double number) const noexcept {
     alignas(8) unsigned char element[8] = {};
     store_exact(type, element, 1, ScalarType::Double, &number);
     return load_word(element, size) & mask;

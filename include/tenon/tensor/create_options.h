@@ -194,8 +194,8 @@ struct CreateOptions {
 };
 
 /// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
-/// that of the thread's innermost BackendScope, else the host's heap. A device asks for its backend,
-/// unless it says where memory is that exists (kIsNew = false).
+/// that of the thread's innermost BackendScope, else the host's heap. A device asks for the backend
+/// registered for it, or (kIsNew = false) says where memory is that exists.
 template <bool kIsNew = true, class... Options>
 CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),

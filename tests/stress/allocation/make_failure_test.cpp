@@ -275,6 +275,8 @@ TEST_CASE("out of memory: lists and layouts of more than 6 dimensions are refuse
   const Vector order{7, 6, 5, 4, 3, 2, 1, 0};
   Layout layout;
   FAIL_EACH_OF("Dims::Dims", Dims(kDeep).error());
+  FAIL_EACH_OF("Strides::Strides", Strides(kDeep).dims().error());
+  FAIL_EACH_OF("DimOrder::DimOrder", DimOrder(Dims(kDeep)).error());
   const auto out = [](auto&& make) {
     Layout made;
     return make(made);

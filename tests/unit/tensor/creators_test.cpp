@@ -69,7 +69,6 @@ TEST_CASE("full: every element type holds 1 in every element, small and large te
   CHECK(const_data_ptr<bool>(full({2}, true, ScalarType::Bool))[1]);
 }
 
-// A promise of docs/guarantees.md.
 TEST_CASE("creators: strides and a dim order are options too") {
   check_tensor(*full({2, 3}, 7, Strides{1, 2}, ScalarType::Int), {2, 3}, {1, 2}, Ints(6, 7));
   CHECK(strides(zeros({2, 3}, DimOrder{1, 0})) == Vector{1, 2});
@@ -80,6 +79,7 @@ TEST_CASE("creators: strides and a dim order are options too") {
   RAISES(InvalidArgument, "zeros: strides {0, 1}", zeros({2, 3}, Strides{0, 1}));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("full: a value that does not fit the type is refused, not wrapped") {
   RAISES(InvalidArgument, "full: the value 300 does not fit Byte",
          full({2}, 300, ScalarType::Byte));
