@@ -63,52 +63,55 @@ Out contiguous(const char* function, const TensorArg& tensor) {
   return return_contiguous<Out>(function, tensor, nullptr);
 }
 
-/// The tensor itself if it has the type, if one is given, and is on the device, unless null; else a
-/// copy.
 template <class Out>
-Out convert(const char* function, const TensorArg& tensor, const Device* device, CreateOptions opts,
-            CastMode mode, const Casting& casting) {
+Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMode mode) {
+  if (check_defined(tensor, "the tensor") == Error::Ok &&
+      fields(tensor).type == type.value_or(ScalarType::Undefined)) {
+    return tensor.tensor();
+  }
+  return clone<Out>(function, tensor, create_options_of(ScalarType::Undefined, type), mode,
+                    {&cast_elements<>, &check_cast<>});
+}
+
+/// The tensor itself if it is on the device and of the type, where that is given; else a copy.
+template <class Out>
+Out to_device(const char* function, const TensorArg& tensor, Device device,
+              TypeArg type = TypeArg::deduced(), CastMode mode = CastMode::Checked,
+              const Casting& casting = {}) {
   Error error = check_defined(tensor, "the source tensor");
   if (error != Error::Ok) return return_to_user<Out>(function, error);
   const TensorFields& from = fields(tensor);
-  const bool is_there = device == nullptr || from.device == *device;
-  if (is_there && (!opts.has_type || from.type == opts.type)) return tensor.tensor();
+  const bool is_there = from.device == device;
+  if (is_there && from.type == type.value_or(from.type)) return tensor.tensor();
+  CreateOptions opts = create_options_of(ScalarType::Undefined, type);
   if (!is_there) {
-    error = find_backend_of(*device, opts.requested);
+    error = find_backend_of(device, opts.requested);
     if (error != Error::Ok) return return_to_user<Out>(function, error);
   }
-  return clone<Out>(function, tensor, opts, mode, casting, device != nullptr);
-}
-
-template <class Out>
-Out to_device(const char* function, const TensorArg& tensor, Device device) {
-  return convert<Out>(function, tensor, &device, CreateOptions(ScalarType::Undefined),
-                      CastMode::Checked, {});
-}
-template <class Out>
-Out to_type(const char* function, const TensorArg& tensor, const Device* device, TypeArg type,
-            CastMode mode) {
-  return convert<Out>(function, tensor, device, create_options_of(ScalarType::Undefined, type),
-                      mode, {&cast_elements<>, &check_cast<>});
+  return clone<Out>(function, tensor, opts, mode, casting, true);
 }
 
 /// The view of a shape, or the copy that it needs.
 template <class Out>
-Out view_or_copy(const char* function, const TensorArg& source, const ViewShape& shape) {
-  return shape.needs_copy ? return_contiguous<Out>(function, source, &shape.sizes)
-                          : view_of_shape<Out>(function, source, shape);
+Out view_or_copy(const char* function, const TensorArg& source, const ViewShape& shape,
+                 bool needs_copy) {
+  return needs_copy && shape.error == Error::Ok
+             ? return_contiguous<Out>(function, source, &shape.sizes)
+             : view_of_shape<Out>(function, source, shape);
 }
 template <class Out>
 Out reshape(const char* function, const TensorArg& source, const Dims& sizes) {
   ViewShape shape(source);
-  if (shape.error == Error::Ok) shape.error = shape.reshape(sizes);
-  return view_or_copy<Out>(function, source, shape);
+  bool needs_copy = false;
+  if (shape.error == Error::Ok) shape.error = shape.view(sizes, &needs_copy);
+  return view_or_copy<Out>(function, source, shape, needs_copy);
 }
 template <class Out>
 Out flatten(const char* function, const TensorArg& source, int64_t start_dim, int64_t end_dim) {
   ViewShape shape(source);
-  if (shape.error == Error::Ok) shape.error = shape.flatten(start_dim, end_dim);
-  return view_or_copy<Out>(function, source, shape);
+  bool needs_copy = false;
+  if (shape.error == Error::Ok) shape.error = shape.flatten(start_dim, end_dim, &needs_copy);
+  return view_or_copy<Out>(function, source, shape, needs_copy);
 }
 
 }  // namespace detail
@@ -136,11 +139,11 @@ Result<Tensor> try_contiguous(ConstTensorArg tensor) {
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
 Tensor to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  return detail::to_type<Tensor>("to", tensor, nullptr, type, mode);
+  return detail::to_type<Tensor>("to", tensor, type, mode);
 }
 template <class = void>
 Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
-  return detail::to_type<Result<Tensor>>("try_to", tensor, nullptr, type, mode);
+  return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
 /// The tensor itself if it is on the device, else a copy by the backend that is registered for the
@@ -159,12 +162,14 @@ Result<Tensor> try_to(ConstTensorArg tensor, Device device) {
 template <class = void>
 Tensor to(ConstTensorArg tensor, Device device, ScalarType type,
           CastMode mode = CastMode::Checked) {
-  return detail::to_type<Tensor>("to", tensor, &device, type, mode);
+  return detail::to_device<Tensor>("to", tensor, device, type, mode,
+                                   {&detail::cast_elements<>, &detail::check_cast<>});
 }
 template <class = void>
 Result<Tensor> try_to(ConstTensorArg tensor, Device device, ScalarType type,
                       CastMode mode = CastMode::Checked) {
-  return detail::to_type<Result<Tensor>>("try_to", tensor, &device, type, mode);
+  return detail::to_device<Result<Tensor>>("try_to", tensor, device, type, mode,
+                                           {&detail::cast_elements<>, &detail::check_cast<>});
 }
 
 /// view() where the elements lie evenly enough for the sizes, else a row-major copy with these

@@ -8,8 +8,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A view's shape, computed from the source's: each member function edits it as the function of
-/// that name in view.h; call view(), reshape(), flatten() and as_strided() last. Unusable after an
-/// error.
+/// that name in view.h; call view(), flatten() and as_strided() last. Unusable after an error.
 ///
 /// The source's extent is checked, so offsets between its elements do not overflow. Strides of
 /// dimensions of size <= 1 are unspecified, and may be wrapped values; the offset of a view without
@@ -22,7 +21,6 @@ class ViewShape {
   List order;          // the dim order; empty for the one that the strides imply
   int64_t offset = 0;  // from the source's element 0, in elements of `type`
   ScalarType type = ScalarType::Undefined;
-  bool needs_copy = false;  // reshape(), flatten(): the sizes are those of a row-major copy
   Error error = Error::Ok;  // the first
 
   explicit ViewShape(const TensorArg& source) noexcept
@@ -239,18 +237,21 @@ class ViewShape {
   }
 
   Error view() const noexcept { return error; }
-  Error view(const Dims& wanted, bool may_copy = false) noexcept {
+  /// Sets `needs_copy`, unless null, and the sizes of a row-major copy where no view has them.
+  Error view(const Dims& wanted, bool* needs_copy = nullptr) noexcept {
     Dims made = wanted;
     TENON_TRY(check_dims("sizes", made));
     TENON_TRY(infer_size(made, numel_, elementSize(type)));
     if (ArrayRef<int64_t>(made) == ArrayRef<int64_t>(sizes)) return Error::Ok;
     List steps;
-    if (numel_ != 0) TENON_TRY(restride(made, may_copy, steps));
-    return set(made, steps);
+    const Error found = numel_ == 0 ? Error::Ok : restride(made, steps);
+    if (found != Error::NotSupported) return found == Error::Ok ? set(made, steps) : found;
+    if (needs_copy != nullptr) return *needs_copy = true, set(made, {});
+    return fail(Error::NotSupported, "sizes ", made, " of a tensor of sizes ", sizes,
+                " and strides ", strides, " need a copy; reshape() makes one");
   }
-  Error reshape(const Dims& wanted) noexcept { return view(wanted, true); }
 
-  Error flatten(int64_t start_dim, int64_t end_dim) noexcept {
+  Error flatten(int64_t start_dim, int64_t end_dim, bool* needs_copy) noexcept {
     size_t first = 0;
     size_t last = 0;
     TENON_TRY(wrap_dim_or_scalar(start_dim, rank(), first));
@@ -269,7 +270,7 @@ class ViewShape {
         flat[d <= first ? d : d - (last - first)] = sizes[d];
       }
     }
-    return reshape(flat);
+    return view(flat, needs_copy);
   }
 
   Error as_strided(const Dims& new_sizes, const Dims& new_strides,
@@ -368,10 +369,10 @@ class ViewShape {
   /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
   /// wanted dimension may divide a run but not span two, so with the longest possible runs there
   /// are such strides exactly when each wanted dimension, from the innermost on, divides what is
-  /// left. If there are none and a copy is allowed, `made` is empty, which stands for row-major.
-  /// Errors: NotSupported when there are none and no copy is allowed.
+  /// left.
+  /// Errors: NotSupported, without a text, when there are none.
   /// Source: at::detail::computeStride.
-  Error restride(const Dims& wanted, bool may_copy, List& made) noexcept {
+  Error restride(const Dims& wanted, List& made) const noexcept {
     if (!made.resize_for_overwrite(wanted.size())) return fail_shape_memory();
     size_t left = rank();  // dimensions not in a run yet
     int64_t room = 1;      // elements of the run not covered by wanted dimensions
@@ -391,12 +392,7 @@ class ViewShape {
     next_run();
     for (size_t d = wanted.size(); d-- > 0;) {
       if (room == 1 && wanted[d] != 1) next_run();
-      if (room % wanted[d] != 0) {
-        needs_copy = may_copy;
-        if (may_copy) return made.resize_for_overwrite(0), Error::Ok;
-        return fail(Error::NotSupported, "sizes ", wanted, " of a tensor of sizes ", sizes,
-                    " and strides ", strides, " need a copy; reshape() makes one");
-      }
+      if (room % wanted[d] != 0) return Error::NotSupported;
       made[d] = stride;
       room /= wanted[d];
       // May overflow once the run is used up: then only dimensions of size 1 have this stride.
