@@ -357,7 +357,7 @@ class Chain {
 // A promise of docs/guarantees.md.
 TEST_CASE("view: random chains of views have the elements of a model, and none beyond them") {
   Counts counts;
-  for (uint64_t seed = 1; seed <= 1500; ++seed) {
+  for (uint64_t seed = 1; seed <= 1700; ++seed) {
     const std::string trouble = Chain(seed, counts).run(30);
     if (!trouble.empty()) {
       INFO("seed " << seed << ", " << trouble);
