@@ -330,7 +330,8 @@ TEST_CASE("equivalence: movedim, diagonal and the transposed matrix") {
   check_view(tenon::movedim(t, 0, 2), t.movedim(0, 2));
   check_view(tenon::movedim(t, -1, 0), t.movedim(-1, 0));
   check_view(tenon::movedim(t, {0, 1}, {-1, 0}), at::movedim(t, {0, 1}, {-1, 0}));
-  check_view(tenon::movedim(numbered({}), 0, -1), numbered({}).movedim(0, -1));
+  const at::Tensor scalar = numbered({});
+  check_view(tenon::movedim(scalar, 0, -1), scalar.movedim(0, -1));
   for (const int64_t offset : {0, 1, 3, 4, 9, -1, -2, -3}) {
     INFO(offset);
     check_view(tenon::diagonal(t, offset), t.diagonal(offset));
@@ -339,7 +340,7 @@ TEST_CASE("equivalence: movedim, diagonal and the transposed matrix") {
   }
   check_view(tenon::transpose(t[0]), t[0].t());
   check_view(tenon::transpose(t[0][0]), t[0][0].t());
-  check_view(tenon::transpose(numbered({})), numbered({}).t());
+  check_view(tenon::transpose(scalar), scalar.t());
 }
 
 TEST_CASE("equivalence: share, view of all, clone and to(device)") {
