@@ -17,7 +17,8 @@ import sys
 import reference
 
 NAVIGATION = {
-    "Getting started": "docs/tutorial docs/errors docs/building docs/packages docs/equivalents examples/README docs/debugging",
+    "Getting started": "docs/tutorial docs/errors docs/building docs/packages docs/equivalents examples/README docs/names "
+                       "docs/debugging",
     "Ownership": "docs/ownership docs/backends docs/threads",
     "Exchange": "docs/recipes docs/executorch docs/aten docs/numpy docs/python docs/dlpack docs/files docs/distributed "
                 "docs/elixir",

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the names that src/tenon.cppm exports with those that the headers declare, as Doxygen reads them.
+"""Compares the names that src/tenon.cppm exports with those that the headers declare, as Doxygen reads them, and asks
+docs/names.md for the names in camelCase, which are other libraries'.
 
 usage: names_test.py REPOSITORY
 A header's names stand under its path in a comment, in its order. Prints one line for each fault and exits with 1 if
@@ -42,6 +43,17 @@ def declared(xml, reference):
     return {header: sorted(names, key=names.get) for header, names in found.items() if not header.startswith(OTHERS)}
 
 
+def in_camel_case(xml):
+    """The functions of the namespace and of its public classes that are spelled so."""
+    for path in xml.glob("*.xml"):
+        compound = ET.parse(path).getroot().find("compounddef")
+        if compound is not None and re.match(r"tenon(?!::(detail|functions|own|dlpack)\b)",
+                                             compound.findtext("compoundname")):
+            for node in compound.iterfind("sectiondef/memberdef[@kind='function'][@prot='public']"):
+                if re.match(r"(?!k[A-Z])[a-z]+[A-Z]", node.findtext("name")):
+                    yield node.findtext("name")
+
+
 def exported(text):
     lists = re.findall(r"^// (\S+\.h)\n((?:using [^;]+;\n|#.*\n)+)", text, re.MULTILINE)
     found = {}
@@ -71,9 +83,17 @@ def main(arguments):
     import reference
     reference.FOLDERS = dict.fromkeys(EXPORTED)
     with tempfile.TemporaryDirectory() as work:
-        headers = declared(reference.run_doxygen(repository, pathlib.Path(work)), reference)
+        xml = reference.run_doxygen(repository, pathlib.Path(work))
+        headers = declared(xml, reference)
+        camel_case = set(in_camel_case(xml))
     module = exported((repository / "src/tenon.cppm").read_text(encoding="utf-8"))
     found = list(faults(headers, module))
+    page = (repository / "docs/names.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\w+", page))
+    found += [f"docs/names.md does not say whose name {name} is" for name in sorted(camel_case)
+              if name not in named and not re.match(r"(is|to|tryTo)[A-Z]\w*$", name)]
+    if len(camel_case) < 40:
+        found.append(f"there are {len(camel_case)} names in camelCase: Doxygen did not see all")
     # That it finds them.
     assert list(faults({"a.h": ["tenon::A", "tenon::b"]}, {"a.h": ["tenon::b", "tenon::c"]})) == [
         "a.h: tenon::A is not exported", "a.h: tenon::c is exported, but not declared there"]
