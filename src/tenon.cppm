@@ -117,8 +117,8 @@ using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_st
 // tensor/clone.h
 using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::clone, tenon::try_clone,
     tenon::Deallocation, tenon::toString, tenon::to_string, tenon::backend_of,
-    tenon::try_backend_of, tenon::backend_copy, tenon::clone_tensor_ptr_to, tenon::backend_transfer,
-    tenon::try_backend_copy, tenon::try_clone_tensor_ptr_to, tenon::try_backend_transfer,
+    tenon::try_backend_of, tenon::backend_copy, tenon::try_backend_copy, tenon::clone_tensor_ptr_to,
+    tenon::try_clone_tensor_ptr_to, tenon::backend_transfer, tenon::try_backend_transfer,
     tenon::backend_deallocate, tenon::try_backend_deallocate, tenon::synchronize;
 // tensor/contiguous.h
 using tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::reshape,

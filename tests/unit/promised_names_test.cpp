@@ -78,6 +78,17 @@ using tenon::shm_attach, tenon::shm_create;
 
 }  // namespace names
 
+// Before the using-directive.
+TEST_CASE("names: what takes a tensor is found by its argument") {
+  const tenon::TensorPtr t = tenon::make_tensor_ptr({1, 2});
+  tenon::CpuBackend backend;
+  CHECK(equal(clone(t), clone_tensor_ptr(*t)));
+  CHECK(equal(backend_copy(t, backend), clone_tensor_ptr_to(t, tenon::Device())));
+  CHECK(try_clone_tensor_ptr(t).ok() == try_backend_copy(t, backend).ok());
+  CHECK(to_blob(t).data == try_to_blob(*t).value().data);
+  CHECK(const_data_ptr(backend_transfer(clone(t), backend)) != nullptr);
+}
+
 using namespace tenon;
 
 // A promise of docs/guarantees.md.

@@ -284,7 +284,9 @@ ERL_NIF_TERM make_copy(const Call& call, const Copy& copy) {
   const tenon::TensorPtr made = copy(held->tensor, *home->backend);
   return make_tensor(call, {std::move(home), *made});
 }
-static ERL_NIF_TERM backend_copy(const Call& call) { return make_copy(call, tenon::backend_copy); }
+static ERL_NIF_TERM backend_copy(const Call& call) {
+  return make_copy(call, [](const auto& t, auto& to) { return tenon::backend_copy(t, to); });
+}
 static ERL_NIF_TERM materialize(const Call& call) {
   return make_copy(call, [](const auto& t, auto& to) { return tenon::materialize(t, to); });
 }

@@ -263,34 +263,35 @@ Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byt
   return detail::return_to_user<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }
 
-namespace detail {  // function objects
+namespace detail {
 
+/// to_blob().
 template <class Out>
-struct ToBlob {
-  const char* function;
-
-  /// A description of a tensor's memory: any strides, device and dtype, read-only or not. Data is
-  /// null for a placeholder.
-  ///
-  /// Ownership: shares the memory, not the shape: the blob's owner keeps the memory alive after the
-  /// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as with a view. For
-  /// a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory alive.
-  /// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
-  /// Without RTTI, in ATen mode, and if from_blob() is given a backend or an owner, each round trip
-  /// nests one more owner: do not repeat it in a loop.
-  /// Errors: InvalidState for an undefined tensor; OutOfMemory.
-  /// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
-  Out operator()(const TensorArg& source) const {
-    Blob blob;
-    const Error error = make_blob(source, blob);
-    return return_to_user<Out>(function, error, std::move(blob));
-  }
-};
+Out to_blob(const char* function, const TensorArg& source) {
+  Blob blob;
+  const Error error = make_blob(source, blob);
+  return return_to_user<Out>(function, error, std::move(blob));
+}
 
 }  // namespace detail
 
-inline constexpr detail::ToBlob<Blob> to_blob{"to_blob"};
-inline constexpr detail::ToBlob<Result<Blob>> try_to_blob{"try_to_blob"};
+/// A description of a tensor's memory: any strides, device and dtype, read-only or not. Data is
+/// null for a placeholder.
+///
+/// Ownership: shares the memory, not the shape: the blob's owner keeps the memory alive after the
+/// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as with a view. For
+/// a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory alive.
+/// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
+/// Without RTTI, in ATen mode, and if from_blob() is given a backend or an owner, each round trip
+/// nests one more owner: do not repeat it in a loop.
+/// Errors: InvalidState for an undefined tensor; OutOfMemory.
+/// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
+TENON_TEMPLATE_INLINE Blob to_blob(const TensorArg& source) {
+  return detail::to_blob<Blob>("to_blob", source);
+}
+TENON_TEMPLATE_INLINE Result<Blob> try_to_blob(const TensorArg& source) {
+  return detail::to_blob<Result<Blob>>("try_to_blob", source);
+}
 
 /// A blob that owns a copy of a tensor on the heap: for other threads, and to outlive arenas,
 /// backends and devices. Keeps dtype, sizes and dense strides; other strides become dense. Never

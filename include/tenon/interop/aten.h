@@ -193,41 +193,24 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
 
 #endif
 
+/// to_aten().
+template <class Out>
+Out to_aten(const char* function, const TensorArg& tensor) {
+  at::Tensor made;
+  Error error = make_aten(tensor, made);
+#if !TENON_ATEN_MODE
+  if (error == Error::Ok && fields(tensor).readonly) {
+    error = fail(Error::NotSupported,
+                 "the tensor is read-only, and ATen has no read-only tensors; "
+                 "clone_tensor_ptr() makes a writable copy");
+  }
+#endif
+  return return_to_user<Out>(function, error, std::move(made));
+}
+
 }  // namespace detail
 
 namespace detail {  // function objects
-
-template <class Out>
-struct ToAten {
-  const char* function;
-
-  /// The tensor's memory as an at::Tensor of the same sizes, strides, dtype and device. In ATen
-  /// mode it is the tensor itself, whatever it is.
-  ///
-  /// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps it
-  /// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
-  /// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
-  /// memory is the caller's to keep. Writes show on both sides.
-  /// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
-  /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
-  /// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
-  /// libtorch become one of these.
-  /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
-  /// Cost: four allocations, O(rank).
-  /// Source: at::from_blob.
-  Out operator()(const TensorArg& tensor) const {
-    at::Tensor made;
-    Error error = make_aten(tensor, made);
-#if !TENON_ATEN_MODE
-    if (error == Error::Ok && fields(tensor).readonly) {
-      error = fail(Error::NotSupported,
-                   "the tensor is read-only, and ATen has no read-only tensors; "
-                   "clone_tensor_ptr() makes a writable copy");
-    }
-#endif
-    return return_to_user<Out>(function, error, std::move(made));
-  }
-};
 
 template <class Out>
 struct FromAten {
@@ -257,8 +240,26 @@ struct FromAten {
 
 }  // namespace detail
 
-inline constexpr detail::ToAten<at::Tensor> to_aten{"to_aten"};
-inline constexpr detail::ToAten<Result<at::Tensor>> try_to_aten{"try_to_aten"};
+/// The tensor's memory as an at::Tensor of the same sizes, strides, dtype and device. In ATen
+/// mode it is the tensor itself, whatever it is.
+///
+/// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps it
+/// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
+/// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
+/// memory is the caller's to keep. Writes show on both sides.
+/// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
+/// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
+/// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
+/// libtorch become one of these.
+/// Threads: like std::shared_ptr; the owner may be dropped on any thread.
+/// Cost: four allocations, O(rank).
+/// Source: at::from_blob.
+TENON_TEMPLATE_INLINE at::Tensor to_aten(const TensorArg& tensor) {
+  return detail::to_aten<at::Tensor>("to_aten", tensor);
+}
+TENON_TEMPLATE_INLINE Result<at::Tensor> try_to_aten(const TensorArg& tensor) {
+  return detail::to_aten<Result<at::Tensor>>("try_to_aten", tensor);
+}
 inline constexpr detail::FromAten<Tensor> from_aten{"from_aten"};
 inline constexpr detail::FromAten<Result<Tensor>> try_from_aten{"try_from_aten"};
 

@@ -133,56 +133,54 @@ Out clone(const char* function, const TensorArg& source,
   return return_to_user<Out>(function, error, tensor, opts.backend);
 }
 
-}  // namespace detail
-
-namespace detail {  // function objects
-
-template <class Out>
-struct CloneTensor {
-  const char* function;
-
-  /// A copy with the source's dtype or another, and its dynamism and dim order. Dense strides are
-  /// kept, others become dense in the same dim order. It is made by the given backend, else the
-  /// source's backend, else the backend registered for the source's device. The clone of a
-  /// placeholder is a placeholder.
-  ///
-  /// Options: a type, a backend.
-  /// Ownership: owns its memory, and is never read-only.
-  /// Errors: InvalidType if canCast refuses; InvalidState for an undefined or deallocated source;
-  /// NotSupported for memory of any device but cpu (pinned and managed too) without a backend;
-  /// OutOfMemory. Integers out of the target's range wrap, as in C++.
-  /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
-  template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(ConstTensorArg source, Options&&... options) const {
-    static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
-                  "a clone has its source's dynamism");
-    Casting casting;
-    if constexpr (has_type_v<Options...>) {
-      casting = {&cast_elements<>, &check_cast<>};
-    }
-    CreateOptions opts = create_options_of(own::ScalarType::Undefined, options...);
-    NewTensor tensor;
-    const Error error = make_clone(source, opts, CastMode::Checked, casting, true, tensor);
-    return return_to_user<Out>(function, error, tensor, opts.backend);
+/// The functions for a clone with these options.
+template <class... Options>
+constexpr Casting casting_for() noexcept {
+  static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
+                "a clone has its source's dynamism");
+  if constexpr (has_type_v<Options...>) {
+    return {&cast_elements<>, &check_cast<>};
+  } else {
+    return {};
   }
-};
+}
 
 }  // namespace detail
 
-inline constexpr detail::CloneTensor<TensorPtr> clone_tensor_ptr{"clone_tensor_ptr"};
-inline constexpr detail::CloneTensor<Result<TensorPtr>> try_clone_tensor_ptr{
-    "try_clone_tensor_ptr"};
+// A clone and its try_ form, which returns a Result. Functions, which are found by their argument:
+// Linux has a clone() too, ExecuTorch a clone_tensor_ptr().
+#define TENON_CLONE_FORM(Out, name)                                                  \
+  template <class... Options, detail::IfOptions<Options...> = 0>                     \
+  inline Out name(ConstTensorArg source, Options&&... options) {                     \
+    constexpr detail::Casting kCasting = detail::casting_for<Options...>();          \
+    detail::CreateOptions opts =                                                     \
+        detail::create_options_of(own::ScalarType::Undefined, options...);           \
+    detail::NewTensor tensor;                                                        \
+    const Error error =                                                              \
+        detail::make_clone(source, opts, CastMode::Checked, kCasting, true, tensor); \
+    return detail::return_to_user<Out>(#name, error, tensor, opts.backend);          \
+  }
+#define TENON_CLONE(name)           \
+  TENON_CLONE_FORM(TensorPtr, name) \
+  TENON_CLONE_FORM(Result<TensorPtr>, try_##name)
 
-/// clone_tensor_ptr() by ATen's name. A function, which is found by its argument: Linux has a
-/// clone() too.
-template <class... Options, detail::IfOptions<Options...> = 0>
-TensorPtr clone(ConstTensorArg source, Options&&... options) {
-  return detail::CloneTensor<TensorPtr>{"clone"}(source, options...);
-}
-template <class... Options, detail::IfOptions<Options...> = 0>
-Result<TensorPtr> try_clone(ConstTensorArg source, Options&&... options) {
-  return detail::CloneTensor<Result<TensorPtr>>{"try_clone"}(source, options...);
-}
+/// A copy with the source's dtype or another, and its dynamism and dim order. Dense strides are
+/// kept, others become dense in the same dim order. It is made by the given backend, else the
+/// source's backend, else the backend registered for the source's device. The clone of a
+/// placeholder is a placeholder.
+///
+/// Options: a type, a backend.
+/// Ownership: owns its memory, and is never read-only.
+/// Errors: InvalidType if canCast refuses; InvalidState for an undefined or deallocated source;
+/// NotSupported for memory of any device but cpu (pinned and managed too) without a backend;
+/// OutOfMemory. Integers out of the target's range wrap, as in C++.
+/// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
+TENON_CLONE(clone_tensor_ptr)
+/// clone_tensor_ptr() by ATen's name.
+TENON_CLONE(clone)
+
+#undef TENON_CLONE_FORM
+#undef TENON_CLONE
 
 /// The outcome of backend_deallocate().
 enum class Deallocation : uint8_t {
@@ -240,98 +238,95 @@ TENON_TEMPLATE_INLINE Result<Backend*> try_backend_of(TensorArg t) noexcept {
   return detail::return_to_user<Result<Backend*>>("try_backend_of", error, std::move(backend));
 }
 
-namespace detail {  // function objects
+namespace detail {
 
+/// clone_tensor_ptr_to().
 template <class Out>
-struct BackendCopy {
-  const char* function;
+Out clone_to(const char* function, const TensorArg& source, Device target) {
+  Backend* backend = nullptr;
+  const Error error = find_backend_of(target, backend);
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
+  return clone<Out>(function, source, options_in(*backend));
+}
 
-  /// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
-  /// strides are kept. The source stays as it is. Between two backends the bytes go through the
-  /// host unless one of them knows the other.
-  /// Ownership: owns its memory.
-  /// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
-  /// gone), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which no
-  /// backend is registered), OutOfMemory, and what the backends report.
-  /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
-  Out operator()(ConstTensorArg t, Backend& backend) const {
-    return clone<Out>(function, t, options_in(backend));
-  }
-};
-
+/// backend_transfer().
 template <class Out>
-struct CloneTensorTo {
-  const char* function;
-
-  /// ExecuTorch's name for backend_copy() to the backend that is registered for a device, for the
-  /// CPU to the host's heap.
-  /// On the source's own device it is a plain copy.
-  /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
-  /// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
-  Out operator()(ConstTensorArg source, Device target) const {
-    Backend* backend = nullptr;
-    const Error error = find_backend_of(target, backend);
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    return clone<Out>(function, source, options_in(*backend));
-  }
-};
-
-template <class Out>
-struct BackendTransfer {
-  const char* function;
-
-  /// Moves a tensor to a backend's memory: deallocates the source, in all its handles. If it is
-  /// already there, returns another handle and moves nothing.
-  /// Errors: as backend_copy()'s, and InUse while views, Blobs or exports of the source are alive:
-  /// they cannot move along. Nothing is changed then.
-  /// Source: Nx.backend_transfer.
-  Out operator()(TensorArg t, Backend& backend) const {
-    const auto check_unshared = [](const TensorArg& source) noexcept {
-      return is_shared_memory(source)
-                 ? fail(Error::InUse,
-                        "views or exports of the source tensor are alive, which cannot "
-                        "move along; backend_copy() copies")
-                 : Error::Ok;
-    };
-    Error error = check_defined(t, "the source tensor");
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    // The backends' code may drop the handle, or make a view.
-    const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
-    const TensorArg source(held);
-    typename IsResult<Out>::Value handle;
-    if (lives_in(fields(source), backend)) {
-      error = make_handle(Tensor(held), handle, metadata_backend_like(source));
-      return return_to_user<Out>(function, error, std::move(handle));
-    }
-    CreateOptions opts = options_in(backend);
-    NewTensor tensor;
-    error = check_unshared(source);
-    if (error == Error::Ok) {
-      error = make_clone(source, opts, CastMode::Checked, {}, false, tensor);
-    }
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    const TensorFields& made = fields(tensor);  // the handle keeps it
-    error = make_first_handle(tensor, handle);
-    // Last: nothing can fail after it.
-    if (error == Error::Ok) error = check_unshared(source);
-    if (error == Error::Ok) error = drop_memory(source);
-    if (error == Error::Ok && opts.backend != nullptr) {
-      notify_created(*opts.backend, made, function);
-    }
+Out transfer(const char* function, const TensorArg& t, Backend& backend) {
+  const auto check_unshared = [](const TensorArg& source) noexcept {
+    return is_shared_memory(source)
+               ? fail(Error::InUse,
+                      "views or exports of the source tensor are alive, which cannot "
+                      "move along; backend_copy() copies")
+               : Error::Ok;
+  };
+  Error error = check_defined(t, "the source tensor");
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
+  // The backends' code may drop the handle, or make a view.
+  const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
+  const TensorArg source(held);
+  typename IsResult<Out>::Value handle;
+  if (lives_in(fields(source), backend)) {
+    error = make_handle(Tensor(held), handle, metadata_backend_like(source));
     return return_to_user<Out>(function, error, std::move(handle));
   }
-};
+  CreateOptions opts = options_in(backend);
+  NewTensor tensor;
+  error = check_unshared(source);
+  if (error == Error::Ok) {
+    error = make_clone(source, opts, CastMode::Checked, {}, false, tensor);
+  }
+  if (error != Error::Ok) return return_to_user<Out>(function, error);
+  const TensorFields& made = fields(tensor);  // the handle keeps it
+  error = make_first_handle(tensor, handle);
+  // Last: nothing can fail after it.
+  if (error == Error::Ok) error = check_unshared(source);
+  if (error == Error::Ok) error = drop_memory(source);
+  if (error == Error::Ok && opts.backend != nullptr) {
+    notify_created(*opts.backend, made, function);
+  }
+  return return_to_user<Out>(function, error, std::move(handle));
+}
 
 }  // namespace detail
 
-inline constexpr detail::BackendCopy<TensorPtr> backend_copy{"backend_copy"};
-inline constexpr detail::CloneTensorTo<TensorPtr> clone_tensor_ptr_to{"clone_tensor_ptr_to"};
-inline constexpr detail::BackendTransfer<TensorPtr> backend_transfer{"backend_transfer"};
-inline constexpr detail::BackendCopy<Result<TensorPtr>> try_backend_copy{"try_backend_copy"};
-inline constexpr detail::CloneTensorTo<Result<TensorPtr>> try_clone_tensor_ptr_to{
-    "try_clone_tensor_ptr_to"};
-inline constexpr detail::BackendTransfer<Result<TensorPtr>> try_backend_transfer{
-    "try_backend_transfer"};
+/// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
+/// strides are kept. The source stays as it is. Between two backends the bytes go through the
+/// host unless one of them knows the other.
+/// Ownership: owns its memory.
+/// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
+/// gone), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which no
+/// backend is registered), OutOfMemory, and what the backends report.
+/// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
+TENON_TEMPLATE_INLINE TensorPtr backend_copy(ConstTensorArg t, Backend& backend) {
+  return detail::clone<TensorPtr>("backend_copy", t, detail::options_in(backend));
+}
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_backend_copy(ConstTensorArg t, Backend& backend) {
+  return detail::clone<Result<TensorPtr>>("try_backend_copy", t, detail::options_in(backend));
+}
+
+/// ExecuTorch's name for backend_copy() to the backend that is registered for a device, for the
+/// CPU to the host's heap. On the source's own device it is a plain copy.
+/// Errors: NotFound when none is registered for the device, and backend_copy()'s.
+/// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
+TENON_TEMPLATE_INLINE TensorPtr clone_tensor_ptr_to(ConstTensorArg source, Device target) {
+  return detail::clone_to<TensorPtr>("clone_tensor_ptr_to", source, target);
+}
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_clone_tensor_ptr_to(ConstTensorArg source,
+                                                                Device target) {
+  return detail::clone_to<Result<TensorPtr>>("try_clone_tensor_ptr_to", source, target);
+}
+
+/// Moves a tensor to a backend's memory: deallocates the source, in all its handles. If it is
+/// already there, returns another handle and moves nothing.
+/// Errors: as backend_copy()'s, and InUse while views, Blobs or exports of the source are alive:
+/// they cannot move along. Nothing is changed then.
+/// Source: Nx.backend_transfer.
+TENON_TEMPLATE_INLINE TensorPtr backend_transfer(TensorArg t, Backend& backend) {
+  return detail::transfer<TensorPtr>("backend_transfer", t, backend);
+}
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_backend_transfer(TensorArg t, Backend& backend) {
+  return detail::transfer<Result<TensorPtr>>("try_backend_transfer", t, backend);
+}
 
 namespace detail {
 

@@ -157,7 +157,7 @@ NEEDING_EXCEPTIONS = {"try_chunk", "try_expression", "try_from_bytes", "try_make
                       "try_materialize", "try_split", "try_to_binary", "try_to_npy", "try_to_vector", "try_unbind", "try_from_capsule", "try_from_python"}
 
 # Macros at namespace scope that define functions of their first argument's name, and a try_ form.
-DEFINING_MACROS = {"TENON_CREATOR", "TENON_RANDOM", "TENON_VIEW"}
+DEFINING_MACROS = {"TENON_CLONE", "TENON_CREATOR", "TENON_RANDOM", "TENON_VIEW"}
 OTHER_MACROS = {"TENON_FORALL_SCALAR_TYPES"}
 
 # Classes of function objects that only DEFINING_MACROS make.

@@ -298,34 +298,17 @@ inline Error read_value(const TheirValue& from, const std::shared_ptr<const void
   });
 }
 
+/// to_executorch().
+template <class Out>
+Out to_executorch(const char* function, const TensorArg& tensor) {
+  ExecutorchTensorPtr made;
+  const Error error = make_executorch(tensor, made);
+  return return_to_user<Out>(function, error, std::move(made));
+}
+
 }  // namespace detail
 
 namespace detail {  // function objects
-
-template <class Out>
-struct ToExecutorch {
-  const char* function;
-
-  /// The tensor's memory as an executorch::extension::TensorPtr of the same sizes, dim order,
-  /// dtype, dynamism and device. Strides without a meaning become those of the dim order.
-  ///
-  /// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive
-  /// after the tensor is gone, and until it is dropped the tensor cannot grow (InUse). Resized
-  /// there, it has room for the elements of now, even if DYNAMIC_UNBOUND. Writes show on both
-  /// sides. A tensor over a raw TensorImpl* has nothing to share: the memory is the caller's to
-  /// keep. Copies of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it,
-  /// borrow from the TensorPtr.
-  /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (read-only; strides
-  /// that are not dense; more than 16 dimensions; sizes or strides beyond 32 bits; a device other
-  /// than the host and CUDA); OutOfMemory.
-  /// Threads: like std::shared_ptr. Nothing is synchronised. Cost: one allocation.
-  /// Source: executorch::extension::from_blob.
-  Out operator()(const TensorArg& tensor) const {
-    ExecutorchTensorPtr made;
-    const Error error = make_executorch(tensor, made);
-    return return_to_user<Out>(function, error, std::move(made));
-  }
-};
 
 /// The overloads of from_executorch: a tensor over the memory of ExecuTorch's, of the same sizes,
 /// strides, dim order, dtype, dynamism and device; an EValue of its EValue.
@@ -386,9 +369,27 @@ struct FromExecutorch {
 
 }  // namespace detail
 
-inline constexpr detail::ToExecutorch<detail::ExecutorchTensorPtr> to_executorch{"to_executorch"};
-inline constexpr detail::ToExecutorch<Result<detail::ExecutorchTensorPtr>> try_to_executorch{
-    "try_to_executorch"};
+/// The tensor's memory as an executorch::extension::TensorPtr of the same sizes, dim order,
+/// dtype, dynamism and device. Strides without a meaning become those of the dim order.
+///
+/// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive
+/// after the tensor is gone, and until it is dropped the tensor cannot grow (InUse). Resized
+/// there, it has room for the elements of now, even if DYNAMIC_UNBOUND. Writes show on both
+/// sides. A tensor over a raw TensorImpl* has nothing to share: the memory is the caller's to
+/// keep. Copies of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it,
+/// borrow from the TensorPtr.
+/// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (read-only; strides
+/// that are not dense; more than 16 dimensions; sizes or strides beyond 32 bits; a device other
+/// than the host and CUDA); OutOfMemory.
+/// Threads: like std::shared_ptr. Nothing is synchronised. Cost: one allocation.
+/// Source: executorch::extension::from_blob.
+TENON_TEMPLATE_INLINE detail::ExecutorchTensorPtr to_executorch(const TensorArg& tensor) {
+  return detail::to_executorch<detail::ExecutorchTensorPtr>("to_executorch", tensor);
+}
+TENON_TEMPLATE_INLINE Result<detail::ExecutorchTensorPtr> try_to_executorch(
+    const TensorArg& tensor) {
+  return detail::to_executorch<Result<detail::ExecutorchTensorPtr>>("try_to_executorch", tensor);
+}
 inline constexpr detail::FromExecutorch<Tensor> from_executorch{"from_executorch"};
 inline constexpr detail::FromExecutorch<Result<Tensor>> try_from_executorch{"try_from_executorch"};
 
