@@ -79,6 +79,7 @@ using tenon::shm_attach, tenon::shm_create;
 }  // namespace names
 
 // Before the using-directive.
+// A promise of docs/guarantees.md.
 TEST_CASE("names: what takes a tensor is found by its argument") {
   const tenon::TensorPtr t = tenon::make_tensor_ptr({1, 2});
   tenon::CpuBackend backend;
