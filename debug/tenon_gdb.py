@@ -765,7 +765,7 @@ for pattern, printer, *arguments in (
         ("EValue", evalue_printer),
         ("Span<.*>", span_printer),
         ("Result<.*>", ResultPrinter),
-        ("Dims|detail::InlineArray<.*>", TextPrinter, dims_text),
+        ("Dims|detail(?:_values)?::InlineArray<.*>", TextPrinter, dims_text),
         ("detail::Layout", TextPrinter, layout_text),
         ("Scalar", TextPrinter, scalar_text),
         ("detail::SmallFloat<.*>", TextPrinter, lambda value: text_of(small_float(value))),

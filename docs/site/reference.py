@@ -24,7 +24,8 @@ ROOTS = ("include", "testing/include")
 
 # The branches of the headers that the reference shows, and the macros that say nothing to a reader.
 PREDEFINED = """
-TENON_BEGIN_NAMESPACE=namespace\\ tenon{ TENON_END_NAMESPACE=} TENON_TEMPLATE_INLINE= TENON_COMPILED_ONCE= TENON_EXPORT=
+TENON_BEGIN_NAMESPACE=namespace\\ tenon{ TENON_BEGIN_VALUES=namespace\\ tenon{ TENON_END_NAMESPACE=}
+TENON_DETAIL_RAISES= TENON_TEMPLATE_INLINE= TENON_COMPILED_ONCE= TENON_EXPORT=
 TENON_LIFETIMEBOUND= TENON_COLD= TENON_NOINLINE= TENON_ALWAYS_INLINE= TENON_INLINE_IN_TARGET= TENON_RESTRICT=
 TENON_HOST_DEVICE= TENON_USES_FREE_MEMORY= TENON_VECTORIZE= TENON_VECTORIZE_EXACT= TENON_VECTORIZE_WHOLE=
 TENON_CALLS_ALIKE= TENON_MISTAKE(x)==delete TENON_HAS_EXCEPTIONS=1 TENON_HAS_THREADS=1 TENON_HEAP=1
@@ -63,7 +64,8 @@ def run_doxygen(repository, work):
             copy.write_text(COMMENT.sub(r"\1///\n\1/// ", text), encoding="utf-8")
     settings = {
         "INPUT": headers, "STRIP_FROM_PATH": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": work,
-        "INCLUDE_PATH": headers, "EXCLUDE_SYMBOLS": "detail *::detail *::detail::*", "GENERATE_HTML": "NO",
+        "INCLUDE_PATH": headers, "GENERATE_HTML": "NO",
+        "EXCLUDE_SYMBOLS": " ".join(f"{name} *::{name} *::{name}::*" for name in ("detail", "detail_values")),
         "GENERATE_LATEX": "NO", "GENERATE_XML": "YES", "XML_PROGRAMLISTING": "NO", "QUIET": "YES", "WARNINGS": "NO",
         "EXTRACT_ALL": "YES", "EXTRACT_STATIC": "YES", "MACRO_EXPANSION": "YES", "SORT_MEMBER_DOCS": "NO",
         "AUTOLINK_SUPPORT": "NO", "MAX_INITIALIZER_LINES": "1", "BUILTIN_STL_SUPPORT": "NO",
@@ -142,7 +144,7 @@ def text_of(node, tag):
 
 def plain(code):
     """A type or an argument without what only the library needs to see."""
-    code = re.sub(r"\b(?:tenon::)?detail::", "", code)
+    code = re.sub(r"\b(?:tenon::)?detail(?:_values)?::", "", code)
     code = re.sub(r"\b(?:tenon::|own::)", "", code)
     code = re.sub(r"\[\[[^\]]*\]\]|\binline\b|\bTENON_\w+(?:\([^()]*\))?", "", code)
     return " ".join(code.split())
@@ -293,7 +295,7 @@ def class_entry(compound, compounds, namespace):
     entry = Entry(compound, namespace, "cpp:struct" if compound.get("kind") == "struct" else "cpp:class")
     entry.name = full.rpartition("::")[2]
     bases = [plain("".join(base.itertext())) for base in compound.findall("basecompoundref")
-             if base.get("prot") == "public" and "detail::" not in "".join(base.itertext())]
+             if base.get("prot") == "public" and "detail" not in "".join(base.itertext())]
     entry.signatures = [template_of(compound) + entry.name + (" : public " + ", public ".join(bases) if bases else "")]
     members = [node for section in compound.findall("sectiondef") for node in section.findall("memberdef")
                if is_shown(node)]

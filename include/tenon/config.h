@@ -56,8 +56,10 @@
 /// second is then 1, else 0.
 #if defined(USE_ATEN_LIB)
 #define TENON_ATEN_MODE 1
+#define TENON_DETAIL_MODE _aten
 #else
 #define TENON_ATEN_MODE 0
+#define TENON_DETAIL_MODE _plain
 #endif
 #if TENON_ATEN_MODE && !TENON_HAS_EXCEPTIONS
 #error "tenon: USE_ATEN_LIB needs exceptions, which libtorch throws"
@@ -221,11 +223,13 @@
 #define TENON_MARKS_FREE_MEMORY 0
 #endif
 #endif
-// For a function that may read and write marked memory.
+// TENON_USES_FREE_MEMORY: for a function that may read and write marked memory.
 #if TENON_MARKS_FREE_MEMORY
 #define TENON_USES_FREE_MEMORY __attribute__((no_sanitize("address")))
+#define TENON_DETAIL_MARKS _asan
 #else
 #define TENON_USES_FREE_MEMORY
+#define TENON_DETAIL_MARKS
 #endif
 
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
@@ -296,8 +300,10 @@
 #endif
 #if TENON_HAS_THREADS
 #define TENON_THREAD_LOCAL thread_local
+#define TENON_DETAIL_THREADS
 #else
 #define TENON_THREAD_LOCAL
+#define TENON_DETAIL_THREADS _nothreads
 #endif
 
 /// TENON_HEAP=0: the library calls no malloc. Tensors are then made in an arena, or another backend
@@ -355,27 +361,17 @@
 
 // The inline namespace makes mixing incompatible files a link error. It encodes the ABI epoch (the
 // major version; before 1.0 also the minor version and a count), the mode, and switches that change
-// a type or an inline function; default values are left out. docs/building.md says which files may
-// differ in what.
+// a type or an inline function; default values are left out. See docs/building.md and versions.md.
+// Types that are the same with and without exceptions are in TENON_VALUE_NAMESPACE, which must not
+// have a namespace `detail`: it would be ambiguous in tenon.
 #define TENON_DETAIL_PASTE(a, b) a##b
 #define TENON_DETAIL_NUMBERED(name, number) TENON_DETAIL_PASTE(name, number)
 #if TENON_VERSION_MAJOR == 0
-// Increment it when a type or an inline function that others call changes. 2: a tensor's block
-// begins with a handle's seat.
+// Increment it when the test odr.layouts says so, or an inline function that others call changes.
 #define TENON_DETAIL_EPOCH \
   TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi2)
 #else
 #define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
-#endif
-#if TENON_ATEN_MODE
-#define TENON_DETAIL_MODE _aten
-#else
-#define TENON_DETAIL_MODE _plain
-#endif
-#if TENON_HAS_EXCEPTIONS
-#define TENON_DETAIL_EXCEPTIONS
-#else
-#define TENON_DETAIL_EXCEPTIONS _noexcept
 #endif
 #if TENON_ERROR_TEXT
 #define TENON_DETAIL_TEXT
@@ -386,11 +382,6 @@
 #define TENON_DETAIL_HEAP
 #else
 #define TENON_DETAIL_HEAP _noheap
-#endif
-#if TENON_HAS_THREADS
-#define TENON_DETAIL_THREADS
-#else
-#define TENON_DETAIL_THREADS _nothreads
 #endif
 #if TENON_BARE_METAL
 #define TENON_DETAIL_BARE _bare
@@ -415,18 +406,50 @@
 #define TENON_DETAIL_JOIN_(a, b, c, d, e, f, g, h, i, j) a##b##c##d##e##f##g##h##i##j
 #define TENON_DETAIL_JOIN(a, b, c, d, e, f, g, h, i, j) \
   TENON_DETAIL_JOIN_(a, b, c, d, e, f, g, h, i, j)
-#define TENON_ABI_NAMESPACE                                                                        \
-  TENON_DETAIL_JOIN(TENON_DETAIL_EPOCH, TENON_DETAIL_MODE, TENON_DETAIL_EXCEPTIONS,                \
-                    TENON_DETAIL_TEXT, TENON_DETAIL_HEAP, TENON_DETAIL_THREADS, TENON_DETAIL_BARE, \
-                    TENON_DETAIL_PORTABLE, TENON_DETAIL_DIMS, TENON_DETAIL_ALIGN)
+#define TENON_DETAIL_BASE                                                                        \
+  TENON_DETAIL_JOIN(TENON_DETAIL_EPOCH, TENON_DETAIL_MODE, TENON_DETAIL_TEXT, TENON_DETAIL_HEAP, \
+                    TENON_DETAIL_THREADS, TENON_DETAIL_BARE, TENON_DETAIL_PORTABLE,              \
+                    TENON_DETAIL_DIMS, TENON_DETAIL_ALIGN, TENON_DETAIL_MARKS)
+#if TENON_HAS_EXCEPTIONS
+#define TENON_ABI_NAMESPACE TENON_DETAIL_BASE
+#else
+#define TENON_ABI_NAMESPACE TENON_DETAIL_NUMBERED(TENON_DETAIL_BASE, _noexcept)
+#endif
+#if TENON_PORTABLE  // without the attribute below
+#define TENON_VALUE_NAMESPACE TENON_ABI_NAMESPACE
+#else
+#define TENON_VALUE_NAMESPACE TENON_DETAIL_BASE
+#endif
 #define TENON_BEGIN_NAMESPACE \
   namespace tenon {           \
   inline namespace TENON_ABI_NAMESPACE {
 #define TENON_END_NAMESPACE \
   }                         \
   }
+#define TENON_BEGIN_VALUES \
+  namespace tenon {        \
+  inline namespace TENON_VALUE_NAMESPACE {
+
+// A mangled name has the types of parameters, not the type that a function returns or a variable
+// has. The tag adds the namespace to such names. TENON_DETAIL_RAISES is for members of value types
+// whose code depends on exceptions: each file calls its own.
+#if TENON_PORTABLE
+#define TENON_DETAIL_RAISES
+#else
+#define TENON_DETAIL_TAG_(name) __attribute__((abi_tag(#name)))
+#define TENON_DETAIL_TAG(name) TENON_DETAIL_TAG_(name)
+namespace tenon {
+inline namespace TENON_VALUE_NAMESPACE TENON_DETAIL_TAG(TENON_VALUE_NAMESPACE) {}
+#if TENON_HAS_EXCEPTIONS
+#define TENON_DETAIL_RAISES
+#else
+inline namespace TENON_ABI_NAMESPACE TENON_DETAIL_TAG(TENON_ABI_NAMESPACE) {}
+#define TENON_DETAIL_RAISES TENON_DETAIL_TAG(noexcept)
+#endif
+}  // namespace tenon
+#endif
 
 // core/error.h's and fwd.h's: GCC warns of the attribute in a second declaration.
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 enum class [[nodiscard]] Error : uint8_t;
 TENON_END_NAMESPACE

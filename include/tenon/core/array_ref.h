@@ -16,11 +16,14 @@
 #endif
 #endif
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 
 template <class T>
 class Span;
 
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The element type of a contiguous container, from its data(); void for any other type.
@@ -50,6 +53,9 @@ using IfElements = std::enable_if_t<
     int>;
 
 }  // namespace detail
+TENON_END_NAMESPACE
+
+TENON_BEGIN_VALUES
 
 /// A view of `size()` consecutive elements of type T.
 ///

@@ -9,7 +9,7 @@
 
 #include "tenon/core/error.h"
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 
 /// Kinds of memory, numbered as DLPack's DLDeviceType; Expr and Meta are tenon's additions.
 enum class DeviceType : int32_t {
@@ -33,6 +33,10 @@ enum class DeviceType : int32_t {
   Meta = 127,       ///< shape and type without data
   Template = Meta,  ///< the old name of Meta
 };
+
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
@@ -65,6 +69,10 @@ constexpr const char* toString(DeviceType type) noexcept {
 }
 inline std::string to_string(DeviceType type) { return toString(type); }
 
+TENON_END_NAMESPACE
+
+TENON_BEGIN_VALUES
+
 /// A kind of memory and an index. The index −1, "the current one", becomes 0 at construction; the
 /// CPU has only index 0.
 /// Source: c10::Device.
@@ -72,7 +80,7 @@ class Device {
  public:
   constexpr Device() noexcept = default;
   /// Errors: InvalidArgument for an index below −1, or above 0 for the CPU.
-  constexpr Device(DeviceType type, int32_t index = -1)
+  TENON_DETAIL_RAISES constexpr Device(DeviceType type, int32_t index = -1)
       : type_(type), index_(index < 0 ? 0 : index) {
     TENON_CHECK(index >= -1 && (type != DeviceType::CPU || index <= 0), Error::InvalidArgument,
                 "Device: index ", index, " of ", toString(type),
@@ -80,7 +88,7 @@ class Device {
   }
   /// From "cpu", "cuda" or "cuda:1"; "template" is an older name of "meta".
   /// Errors: InvalidArgument for any other text.
-  Device(const char* text) {
+  TENON_DETAIL_RAISES Device(const char* text) {
     if (text == nullptr) text = "";
     const char* const colon = std::strchr(text, ':');
     const size_t length = colon == nullptr ? std::strlen(text) : static_cast<size_t>(colon - text);
@@ -107,7 +115,7 @@ class Device {
                   "\" is not a device; expected a name such as \"cpu\", \"cuda\" or \"cuda:1\"");
   }
   // Refuses a text with a null character inside, instead of reading up to it.
-  Device(const std::string& text)
+  TENON_DETAIL_RAISES Device(const std::string& text)
       : Device(text.find('\0') == text.npos ? text.c_str() : "with a zero inside") {}
   /// An index alone does not compile: 0 would be a null `text`. Write Device("cuda:0") or
   /// Device(DeviceType::CUDA, 0).
@@ -137,7 +145,7 @@ class Device {
   }
 
   /// "cuda:1"; for the CPU "cpu", without an index.
-  std::string to_string() const {
+  TENON_DETAIL_RAISES std::string to_string() const {
     char text[32];
     detail::Message message(text, sizeof text);
     append(message, *this);

@@ -30,40 +30,31 @@ inline constexpr size_t kMaxDims = 64;
 static_assert(TENON_INLINE_DIMS >= 1 && TENON_INLINE_DIMS <= kMaxDims,
               "TENON_INLINE_DIMS is 1 to 64");
 
-namespace detail {
+TENON_END_NAMESPACE
+
+TENON_BEGIN_VALUES
+namespace detail_values {
 
 /// An integer of any type, an enumerator of C's kind or a std::integral_constant, so that `{n, 3}`
 /// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
 /// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
 /// `fits` and is stored as INT64_MIN, not as -1, which would mean something.
 struct DimArg {
-  template <class Integer, std::enable_if_t<is_integer_v<Integer>, int> = 0>
+  template <class Integer, std::enable_if_t<detail::is_integer_v<Integer>, int> = 0>
   constexpr DimArg(Integer i) noexcept
       : value(static_cast<int64_t>(i)), fits(std::is_signed_v<Integer> || value >= 0) {
     if (!fits) value = INT64_MIN;
   }
-  template <class E, class Integer = std::underlying_type_t<E>,
-            std::enable_if_t<std::is_convertible_v<E, Integer> && is_integer_v<Integer>, int> = 0>
+  template <
+      class E, class Integer = std::underlying_type_t<E>,
+      std::enable_if_t<std::is_convertible_v<E, Integer> && detail::is_integer_v<Integer>, int> = 0>
   constexpr DimArg(E enumerator) noexcept : DimArg(static_cast<Integer>(enumerator)) {}
-  template <class Integer, Integer kValue, std::enable_if_t<is_integer_v<Integer>, int> = 0>
+  template <class Integer, Integer kValue, std::enable_if_t<detail::is_integer_v<Integer>, int> = 0>
   constexpr DimArg(std::integral_constant<Integer, kValue>) noexcept : DimArg(kValue) {}
   constexpr operator int64_t() const noexcept { return value; }
   int64_t value;
   bool fits;
 };
-
-template <class C, class = void>
-struct IsIntegerRange : std::false_type {};
-template <class C>
-struct IsIntegerRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>())),
-                                     decltype(std::end(std::declval<const C&>()))>>
-    : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), DimArg> {};
-
-template <class C, class = void>
-struct HasSize : std::false_type {};
-template <class C>
-struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
-    : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
 
 /// Up to kMost values of a trivial type T: kInline of them in the object, more in one heap block.
 /// Never throws: a list that is too long, or that runs out of memory, becomes empty, and error()
@@ -91,13 +82,13 @@ class InlineArray {
   }
   InlineArray& operator=(InlineArray&& other) noexcept {
     if (this != &other) {
-      if (is_on_heap()) heap_release(data_);
+      if (is_on_heap()) detail::heap_release(data_);
       steal(other);
     }
     return *this;
   }
   ~InlineArray() {
-    if (is_on_heap()) heap_release(data_);
+    if (is_on_heap()) detail::heap_release(data_);
   }
 
   size_t size() const noexcept { return size_; }
@@ -183,13 +174,14 @@ class InlineArray {
   TENON_COLD bool make_room(size_t n) noexcept {
     if (error_ != Error::Ok) return false;
     if (n <= (is_on_heap() ? heap_room(size_) : kInline)) return true;
-    T* block = n <= kMost ? static_cast<T*>(heap_allocate(heap_room(n) * sizeof(T))) : nullptr;
+    T* block =
+        n <= kMost ? static_cast<T*>(detail::heap_allocate(heap_room(n) * sizeof(T))) : nullptr;
     if (block == nullptr) {
       fail(kMost == kMaxDims && n > kMost ? Error::InvalidArgument : Error::OutOfMemory);
       return false;
     }
     std::memcpy(block, data_, size_ * sizeof(T));
-    if (is_on_heap()) heap_release(data_);
+    if (is_on_heap()) detail::heap_release(data_);
     data_ = block;
     return true;
   }
@@ -201,6 +193,28 @@ class InlineArray {
   Error error_ = Error::Ok;
 };
 
+}  // namespace detail_values
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+using detail_values::DimArg;
+using detail_values::InlineArray;
+
+template <class C, class = void>
+struct IsIntegerRange : std::false_type {};
+template <class C>
+struct IsIntegerRange<C, std::void_t<decltype(*std::begin(std::declval<const C&>())),
+                                     decltype(std::end(std::declval<const C&>()))>>
+    : std::is_convertible<decltype(*std::begin(std::declval<const C&>())), DimArg> {};
+
+template <class C, class = void>
+struct HasSize : std::false_type {};
+template <class C>
+struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
+    : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
+
 /// kMost for lists of any length.
 inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
@@ -210,6 +224,9 @@ template <class T>
 using DimArray = InlineArray<T, TENON_BARE_METAL ? TENON_INLINE_DIMS : kMaxDims>;
 
 }  // namespace detail
+TENON_END_NAMESPACE
+
+TENON_BEGIN_VALUES
 
 /// Sizes or strides: up to TENON_INLINE_DIMS inline (6, on bare metal 4), one heap block beyond, at
 /// most kMaxDims.
@@ -226,7 +243,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   template <class C,
             std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
                              int> = 0>
-  Dims(const C& values) {
+  TENON_DETAIL_RAISES Dims(const C& values) {
     if constexpr (detail::HasSize<C>::value) {
       copy(values);
     } else {
@@ -237,7 +254,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   template <class It,
             std::enable_if_t<std::is_convertible_v<decltype(*std::declval<It&>()), detail::DimArg>,
                              int> = 0>
-  Dims(It first, It last) {
+  TENON_DETAIL_RAISES Dims(It first, It last) {
     for (; first != last; ++first) append(*first);
   }
   template <class NumberNeedsBraces,
@@ -301,6 +318,9 @@ class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
   }
 };
 
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 namespace detail {
 
 template <class T, size_t kInline, size_t kMost>

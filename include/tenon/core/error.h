@@ -28,7 +28,7 @@
 #include <stdexcept>
 #endif
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 
 /// The kind of an error.
 /// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
@@ -45,6 +45,10 @@ enum class Error : uint8_t {  // [[nodiscard]] in config.h
   AccessFailed,     ///< reading or writing failed
   Internal,         ///< a bug in tenon
 };
+
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 
 /// The enumerator's name, "InvalidArgument", without memory; to_string() as a std::string. So for
 /// every enumeration: to_string is tenon's name, toString c10's.

@@ -12,7 +12,7 @@
 #include "tenon/core/error.h"
 #include "tenon/core/numbers.h"
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 TENON_BEGIN_OWN
 
 #if defined(__GNUC__)
@@ -62,6 +62,9 @@ enum class ScalarType : int8_t {
 #endif
 
 TENON_END_OWN
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 namespace detail {
 
 using own::ScalarType;

@@ -5,7 +5,7 @@
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 
 /// Describes memory without owning it; kernels and backends work on it.
 ///
@@ -48,6 +48,9 @@ struct ViewWithLists {
   operator TensorView() const&& = delete;  // the view would refer to a temporary's lists
 };
 
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Checks that a copy's lists were allocated.

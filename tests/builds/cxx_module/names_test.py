@@ -34,7 +34,7 @@ def declared(xml, reference):
         kind, scope = compound.get("kind"), reference.text_of(compound, "compoundname")
         if kind in ("class", "struct") and re.fullmatch(r"tenon::(dlpack::)?\w+", scope):
             add(compound, scope)
-        elif kind == "namespace" and re.match(r"tenon(?!::(detail|functions|own)\b)", scope):
+        elif kind == "namespace" and re.match(r"tenon(?!::(detail|detail_values|functions|own)\b)", scope):
             for node in compound.iterfind("sectiondef/memberdef"):
                 add(node, f"{scope}::{reference.text_of(node, 'name')}")
                 if node.get("kind") == "enum" and node.get("strong") != "yes":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DCXX=<compiler> -DCXX_FLAGS=<flags> -DINCLUDE_DIR=<folder> -DSCRATCH=<folder> -P switches.cmake
-# Two files that disagree in a switch do not link; with the switch in both they do, and run.
+# Two files that disagree in a switch do not link, whether they share a parameter, a result or a variable; with the switch
+# in both they do, and run.
 cmake_minimum_required(VERSION 3.22)
 
 separate_arguments(flags NATIVE_COMMAND "${CXX_FLAGS}")
@@ -19,32 +20,44 @@ function(link part main)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-compile_with("" switched.cpp main.o)
+set(uses PARAMETER RESULT MEMBER VARIABLE)
+foreach(use IN LISTS uses)
+  compile_with(-DBY_${use} switched.cpp main_${use}.o)
+endforeach()
+if(flags MATCHES "TENON_PORTABLE=1") # without the attribute
+  set(uses PARAMETER)
+endif()
 foreach(switch -DTENON_INLINE_DIMS=8 -DTENON_DATA_ALIGNMENT=32 -DTENON_HEAP=0 -DTENON_HAS_THREADS=0 -DTENON_BARE_METAL=1
-               -DTENON_PORTABLE=1 -DTENON_ERROR_TEXT=0 -fno-exceptions)
+               -DTENON_PORTABLE=1 -DTENON_ERROR_TEXT=0 -DTENON_MARKS_FREE_MEMORY=1 -fno-exceptions)
   if(switch IN_LIST flags) # the whole build has it
     continue()
   endif()
   compile_with(${switch} switched_part.cpp part.o)
-  link(part.o main.o)
-  if(result EQUAL 0 OR NOT output MATCHES "undefined reference to .*rank_of")
-    message(FATAL_ERROR "${switch} in one of two files: the linker says\n${output}")
-  endif()
+  foreach(use IN LISTS uses)
+    link(part.o main_${use}.o)
+    if(result EQUAL 0 OR NOT output MATCHES "undefined reference to .*rank_")
+      message(FATAL_ERROR "${switch} in one of two files, by ${use}: the linker says\n${output}")
+    endif()
+  endforeach()
 endforeach()
 
 # The usual values, written out, are no other ones.
 compile_with("-DTENON_INLINE_DIMS=6;-DTENON_DATA_ALIGNMENT=64;-DTENON_HEAP=1;-DTENON_ERROR_TEXT=1" switched_part.cpp part.o)
-link(part.o main.o)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "the usual values in one of two files:\n${output}")
-endif()
-execute_process(COMMAND "${SCRATCH}/program" COMMAND_ERROR_IS_FATAL ANY)
+foreach(use IN LISTS uses)
+  link(part.o main_${use}.o)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "the usual values in one of two files:\n${output}")
+  endif()
+  execute_process(COMMAND "${SCRATCH}/program" COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
 
 # A value that both have.
 compile_with(-DTENON_INLINE_DIMS=8 switched_part.cpp part.o)
-compile_with(-DTENON_INLINE_DIMS=8 switched.cpp main.o)
-link(part.o main.o)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "-DTENON_INLINE_DIMS=8 in both files:\n${output}")
-endif()
-execute_process(COMMAND "${SCRATCH}/program" COMMAND_ERROR_IS_FATAL ANY)
+foreach(use IN LISTS uses)
+  compile_with("-DTENON_INLINE_DIMS=8;-DBY_${use}" switched.cpp main.o)
+  link(part.o main.o)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "-DTENON_INLINE_DIMS=8 in both files:\n${output}")
+  endif()
+  execute_process(COMMAND "${SCRATCH}/program" COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

@@ -40,6 +40,31 @@ int main() {
   }
   ODR_CHECK(released == 1);
 
+  // Value types are the same, on the heap too. What they raise is each file's.
+  const Values values{{2, 3}, {}, "cpu", tenon::ScalarType::Float, tenon::Error::Ok};
+  const Values reversed = reverse_without_exceptions(values, tenon::Dims{4, 5, 6, 7, 8, 9});
+  ODR_CHECK(reversed.sizes == tenon::Dims({9, 8, 7, 6, 5, 4, 2, 3}));
+  ODR_CHECK(reversed.order.size() == 8 && reversed.order[0] == 7 && reversed.order[7] == 0);
+  ODR_CHECK(reversed.device == tenon::Device("cuda:3") && reversed.device.to_string() == "cuda:3");
+  ODR_CHECK(reversed.type == tenon::ScalarType::Half);
+  ODR_CHECK(reversed.error == tenon::Error::OutOfBounds);
+  ODR_CHECK(last_without_exceptions == tenon::Error::OutOfBounds);
+  const tenon::TensorView view{nullptr, tenon::ScalarType::Int, "cpu", values.sizes, {}};
+  ODR_CHECK(numel_without_exceptions(view, {1, 2, 1, 1, 1, 1, 1, 5}) == 60);
+  const auto error_of = [](auto make) {
+    try {
+      static_cast<void>(make());
+    } catch (const tenon::Exception& e) {
+      return e.error();
+    }
+    return tenon::Error::Ok;
+  };
+  ODR_CHECK(error_of([] { return tenon::Device("gpu"); }) == tenon::Error::InvalidArgument);
+  ODR_CHECK(error_of([] { return tenon::Device(std::string("x")); }) ==
+            tenon::Error::InvalidArgument);
+  ODR_CHECK(error_of([] { return tenon::Device(tenon::DeviceType::CPU, 2); }) ==
+            tenon::Error::InvalidArgument);
+
   // And the other way. The context is a heap handle; the other file releases it once.
   auto ours = tenon::make_tensor_ptr({1, 3}, {1.0f, 2.0f, 4.0f});
   tenon::TensorImplPtr kept = ours->impl();

@@ -27,6 +27,30 @@ float sum_without_exceptions(CTensor tensor) {
   return sum;
 }
 
+tenon::Error last_without_exceptions = tenon::Error::Internal;
+
+Values reverse_without_exceptions(const Values& values, tenon::ArrayRef<int64_t> more) {
+  Values made = values;
+  for (size_t i = 0; i < more.size(); ++i) made.sizes.insert(0, more[i]);
+  made.order = {};
+  for (size_t i = made.sizes.size(); i > 0; --i) {
+    made.order.push_back(static_cast<uint8_t>(i - 1));
+  }
+  made.device = "cuda:3";
+  made.type = tenon::ScalarType::Half;
+  last_without_exceptions = made.error =
+      toString(values.error)[0] == 'O' ? tenon::Error::OutOfBounds : tenon::Error::NotFound;
+  return made;
+}
+
+int64_t numel_without_exceptions(const tenon::TensorView& view, tenon::Dims&& sizes) {
+  const tenon::Dims taken = std::move(sizes);
+  int64_t numel = 1;
+  for (const int64_t size : view.sizes) numel *= size;
+  for (const int64_t size : taken) numel *= size;
+  return numel;
+}
+
 const char* last_error_without_exceptions() { return tenon::last_error_message(); }
 
 const void* address_without_exceptions() {

@@ -153,7 +153,7 @@ def read_ways(output, places):
 
 
 OPERATOR = re.compile(r"\boperator(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|[<>]=?| (?:new|delete)(?:\[\])?| [^(]+(?=\())")
-NOISE = re.compile(r"\btenon::|\b(?:v\d\w*|detail)::|\(anonymous namespace\)::")
+NOISE = re.compile(r"\btenon::|\b(?:v\d\w*|detail|detail_values)::|\(anonymous namespace\)::")
 
 
 def short_name(function):

@@ -27,7 +27,7 @@ HEADINGS = ("| | who may use it |", "| | what holds |")
 TOGETHER = ("as a plain value", "constants")
 
 OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/testing/")
-NAMESPACE = re.compile(r"namespace detail \{")
+NAMESPACE = re.compile(r"namespace detail(_values)? \{")
 FORWARD = re.compile(r"^namespace detail \{\n[^{}]*\}\n", re.MULTILINE)  # only declares
 NAMESPACE_END = re.compile(r"\}\s*// namespace detail")
 CLASS = re.compile(r"(?:template <.*> )?(?:class|struct)\s+(?:(?:TENON_\w+|alignas)(?:\(.*?\))?\s+|"
