@@ -369,7 +369,7 @@
 #if TENON_VERSION_MAJOR == 0
 // Increment it when the test odr.layouts says so, or an inline function that others call changes.
 #define TENON_DETAIL_EPOCH \
-  TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi2)
+  TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi3)
 #else
 #define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
 #endif

@@ -114,7 +114,8 @@ struct MadeTensor {
 ///
 /// The nine pure functions are enough. tenon calls the optional functions first. If one returns
 /// NotSupported, as the defaults do, it must have changed nothing; tenon then uses the nine and
-/// host memory.
+/// host memory. A backend that was compiled before an optional function was added returns
+/// NotSupported too.
 ///
 /// Ownership: a backend outlives the tensors in its memory. If it is destroyed before them, the
 /// failure handler is called; dropping them later is safe, but leaks their memory.
@@ -247,6 +248,18 @@ class TENON_EXPORT Backend {
  private:
   friend struct detail::BackendAccess;
 
+#if !TENON_BARE_METAL  // which loads no libraries
+  // The places of optional functions to come, which return Error: see docs/versions.md.
+  virtual Error reserved1() { return Error::NotSupported; }
+  virtual Error reserved2() { return Error::NotSupported; }
+  virtual Error reserved3() { return Error::NotSupported; }
+  virtual Error reserved4() { return Error::NotSupported; }
+  virtual Error reserved5() { return Error::NotSupported; }
+  virtual Error reserved6() { return Error::NotSupported; }
+  virtual Error reserved7() { return Error::NotSupported; }
+  virtual Error reserved8() { return Error::NotSupported; }
+#endif
+
   detail::BackendState* state_ = nullptr;
   Backend* next_ = nullptr;   // in the registry
   Device registered_device_;  // kept: device() of a dying backend cannot be called
@@ -344,6 +357,14 @@ class TENON_EXPORT DeviceBackend : public Backend {
 
  protected:
   using Backend::Backend;
+
+ private:
+#if !TENON_BARE_METAL
+  virtual Error reserved_device1() { return Error::NotSupported; }
+  virtual Error reserved_device2() { return Error::NotSupported; }
+  virtual Error reserved_device3() { return Error::NotSupported; }
+  virtual Error reserved_device4() { return Error::NotSupported; }
+#endif
 };
 
 TENON_END_NAMESPACE

@@ -385,6 +385,15 @@ class TENON_EXPORT Module {
   // Virtual, so that they run in the library that made the module and owns its state.
   virtual Error find(std::string_view name, Method*& found) noexcept;
   virtual Error start(Method& method, const EValues& inputs) noexcept;
+#if !TENON_BARE_METAL  // which loads no libraries
+  // The places of optional functions to come, which return Error: see docs/versions.md.
+  virtual Error reserved1() { return Error::NotSupported; }
+  virtual Error reserved2() { return Error::NotSupported; }
+  virtual Error reserved3() { return Error::NotSupported; }
+  virtual Error reserved4() { return Error::NotSupported; }
+  virtual Error reserved5() { return Error::NotSupported; }
+  virtual Error reserved6() { return Error::NotSupported; }
+#endif
 
   Backend* memory_ = nullptr;
   bool loaded_ = false;

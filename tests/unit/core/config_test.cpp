@@ -18,7 +18,7 @@ TENON_END_NAMESPACE
 TEST_CASE("config: the inline namespace is named after version, mode and switches") {
   // From 1.0 on minor versions are compatible, and share a name. Before, each change has another.
   const std::string minor =
-      TENON_VERSION_MAJOR == 0 ? "_" + std::to_string(TENON_VERSION_MINOR) + "_abi2" : "";
+      TENON_VERSION_MAJOR == 0 ? "_" + std::to_string(TENON_VERSION_MINOR) + "_abi3" : "";
   CHECK(std::string(TEXT_OF(TENON_ABI_NAMESPACE)) ==
         "v" + std::to_string(TENON_VERSION_MAJOR) + minor + "_plain" +
             (TENON_PORTABLE ? "_portable" : "") + (TENON_MARKS_FREE_MEMORY ? "_asan" : ""));
@@ -27,7 +27,7 @@ TEST_CASE("config: the inline namespace is named after version, mode and switche
 TEST_CASE("config: a name declared in tenon is the one in the inline namespace") {
   CHECK(tenon::answer_of_config_test() == 42);
   CHECK(&tenon::answer_of_config_test == &tenon::TENON_ABI_NAMESPACE::answer_of_config_test);
-  static_assert(std::is_same_v<tenon::Error, tenon::TENON_VALUE_NAMESPACE::Error>);
+  static_assert(std::is_same_v<::tenon::Error, ::tenon::TENON_VALUE_NAMESPACE::Error>);
 }
 
 TEST_CASE("config: TENON_UNLIKELY keeps the truth of its condition") {
