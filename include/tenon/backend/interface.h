@@ -254,10 +254,6 @@ class TENON_EXPORT Backend {
   virtual Error reserved2() { return Error::NotSupported; }
   virtual Error reserved3() { return Error::NotSupported; }
   virtual Error reserved4() { return Error::NotSupported; }
-  virtual Error reserved5() { return Error::NotSupported; }
-  virtual Error reserved6() { return Error::NotSupported; }
-  virtual Error reserved7() { return Error::NotSupported; }
-  virtual Error reserved8() { return Error::NotSupported; }
 #endif
 
   detail::BackendState* state_ = nullptr;

@@ -391,8 +391,6 @@ class TENON_EXPORT Module {
   virtual Error reserved2() { return Error::NotSupported; }
   virtual Error reserved3() { return Error::NotSupported; }
   virtual Error reserved4() { return Error::NotSupported; }
-  virtual Error reserved5() { return Error::NotSupported; }
-  virtual Error reserved6() { return Error::NotSupported; }
 #endif
 
   Backend* memory_ = nullptr;
