@@ -8,7 +8,7 @@
 Objects of one ABI epoch may meet in a program (docs/versions.md): a class that changes needs another
 epoch. The classes are those that src/tenon.cppm exports. Of a class the file has size, alignment and
 the offset of each member, private ones too, since inline functions use them; of its virtual functions
-the signatures. The first section is of a 64-bit system with the usual switches; the others have what
+the signatures. tenon's classes that are members are there too. The first section is of a 64-bit system with the usual switches; the others have what
 differs with a switch.
 """
 
@@ -27,9 +27,8 @@ MODES = {
     "TENON_BARE_METAL=1": ["-DTENON_BARE_METAL=1"],
     "TENON_PORTABLE=1": ["-DTENON_PORTABLE=1"],
 }
-# Templates, of which one of each kind stands for all, and internal classes through which libraries call each other.
-OTHERS = ["Result<Blob>", "Result<Tensor>", "Optional<int64_t>", "Span<int64_t>", "ListArg<EValue>", "complex<float>",
-          "TensorAccessor<float, 2>", "detail::BackendState", "detail::Method", "detail::TensorFields"]
+# Instances of templates, and internal classes through which libraries call each other.
+OTHERS = ["Result<Blob>", "TensorAccessor<float, 2>", "complex<float>", "detail::BackendState", "detail::Method"]
 HEADERS = ["tenon.h", "ostream.h", "backend/strided_copy.h", "module/function_module.h", "tensor/values.h"]
 HOSTED = ["backend/pmr.h", "backend/pool.h", "backend/tracking.h", "backend/tracking_report.h", "tensor/expr.h"]  # need a heap
 RESERVED = re.compile(r"reserved\w*\(")
@@ -41,7 +40,8 @@ def declared_classes(repository, without=()):
     found = set()
     include = repository / "include/tenon"
     for header in include.rglob("*.h"):
-        if str(header.relative_to(include)) in without:
+        path = str(header.relative_to(include))
+        if path in without or path.startswith("aten/"):
             continue
         text = re.sub(r"//[^\n]*", "", header.read_text(encoding="utf-8"))
         for before, name in re.findall(r"^(.*\n)(?:class|struct) (?:TENON_\w+ |alignas\(\w+\) )*(\w+)(?: final)?\s*(?::[^;{]*)?\{",
@@ -56,14 +56,18 @@ def program(headers, names):
     text += "#if !TENON_HAS_EXCEPTIONS\nnamespace tenon { using Exception = int; }\n#endif\nusing namespace tenon;\n"
     text += "template <class T> void use(T* t) {\n  static_assert(sizeof(T) > 0);\n"
     text += "  if constexpr (std::is_polymorphic_v<T> && std::has_virtual_destructor_v<T>) t->T::~T();\n}\n"
-    for name in names:
-        text += f"template void use(tenon::{name}*);\n"
-    return text
+    return text + "void all() {\n" + "".join(f"  use(static_cast<tenon::{name}*>(nullptr));\n" for name in names) + "}\n"
 
 
 def short(text):
     text = re.sub(r"\b(?:tenon|std|detail_values)::(?:v\d\w*::)?|\b(?:class|struct|enum) ", "", text)
+    text = re.sub(r"(InlineArray<\w+, \d+), 64>", r"\1>", text)  # the default, which newer compilers leave out
     return text.replace("_Bool", "bool").replace("unsigned long", "size_t").replace("(anonymous namespace)::", "")
+
+
+def kind_of(what):
+    """A class or a member as its line has it, without what the compiler adds."""
+    return re.sub(r"(?: \((?:primary base|base|empty)\))+$", "", short(what))
 
 
 def layouts(clang, include, flags, headers, names):
@@ -73,32 +77,36 @@ def layouts(clang, include, flags, headers, names):
     result = subprocess.run(command, input=program(headers, names), text=True, capture_output=True, check=False)
     if result.returncode != 0:
         sys.exit(result.stderr)
-    wanted = {name.replace("int64_t", "long"): name for name in names}
-    found = {}
+    blocks = {}
     for block in re.split(r"^\*\*\* Dumping AST Record Layout\n", result.stdout, flags=re.MULTILINE)[1:]:
         sizes = re.search(r"\[sizeof=(\d+),.*?\balign=(\d+)", block, re.DOTALL)
         rows = re.findall(r"^ *(\d+(?::\d+-\d+)?) \|( +)(.*)$", block[:sizes.start()], re.MULTILINE)
-        name = wanted.get(short(rows[0][2]).split(" (")[0])
-        if name is None or name in found:
+        blocks.setdefault(kind_of(rows[0][2]), (sizes, rows[1:]))
+    found, wanted = {}, list(names)
+    for name in wanted:  # which grows
+        if name in found or name not in blocks:
             continue
+        sizes, rows = blocks[name]
         lines, skipped = [f"{sizes[1]} bytes, aligned to {sizes[2]}"], None
-        for offset, indent, what in rows[1:]:
+        for offset, indent, what in rows:
             if skipped is not None and len(indent) > skipped:
                 continue
             skipped = None
-            kind = re.sub(r"(?: \((?:primary base|base|empty)\))+$", "", short(what))
-            is_base = kind != short(what)
+            kind = kind_of(what)
             if "vtable pointer" in what:
                 lines.append(f"{offset} functions")
-            elif "(anonymous" not in what and not (is_base and kind.startswith(("detail::", "InlineArray"))):
-                skipped = len(indent)  # what is in it has lines of its class
+            elif "(anonymous" not in what:
+                skipped = len(indent)
+                is_base = kind != short(what).replace(" (empty)", "")
+                if re.match(r"(?:class|struct) tenon::", what):
+                    wanted.append(kind if is_base else kind.rsplit(" ", 1)[0])
                 lines.append(f"{offset} {kind if is_base else kind.rsplit(' ', 1)[-1]}")
         found[name] = lines
     functions = {}
     for name, block in re.findall(r"^Vtable for '([^']*)' \(\d+ entries\)\.\n((?: .*\n)+)", result.stdout, re.MULTILINE):
         rows = [short(row) for row in re.findall(r"^ *\d+ \| (.*\(.*)$", block, re.MULTILINE) if "offset_to_top" not in row]
         rows = [re.sub(r"\w+(?:<[^>]*>)?::", "", row) for row in rows]  # compilers write more or less of the scopes
-        functions[wanted.get(short(name))] = [re.sub(r"^.*?(~?\w+)\(", r"\1(", row) for row in rows]
+        functions[short(name)] = [re.sub(r"^.*?(~?\w+)\(", r"\1(", row) for row in rows]
     for name in found:
         base = next((line.split(" ", 1)[1] for line in found[name][1:2] if line.startswith("0 ")), "")
         inherited = len(functions.get(base, ()))
