@@ -360,19 +360,19 @@
 #endif
 
 // The inline namespace makes mixing incompatible files a link error. It encodes the ABI epoch (the
-// major version; before 1.0 also the minor version and a count), the mode, and switches that change
-// a type or an inline function; default values are left out. See docs/building.md and versions.md.
+// major version, before 1.0 also the minor one, and a count), the mode, and switches that change a
+// type or an inline function; default values are left out. See docs/building.md and versions.md.
 // Types that are the same with and without exceptions are in TENON_VALUE_NAMESPACE, which must not
 // have a namespace `detail`: it would be ambiguous in tenon.
 #define TENON_DETAIL_PASTE(a, b) a##b
 #define TENON_DETAIL_NUMBERED(name, number) TENON_DETAIL_PASTE(name, number)
 #if TENON_VERSION_MAJOR == 0
-// Increment it when the test odr.layouts says so, or an inline function that others call changes.
-#define TENON_DETAIL_EPOCH \
-  TENON_DETAIL_NUMBERED(TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR), _abi3)
+#define TENON_DETAIL_VERSION TENON_DETAIL_NUMBERED(v0_, TENON_VERSION_MINOR)
 #else
-#define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
+#define TENON_DETAIL_VERSION TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
 #endif
+// Increment it when the test odr.layouts says so, or an inline function that others call changes.
+#define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(TENON_DETAIL_VERSION, _abi3)
 #if TENON_ERROR_TEXT
 #define TENON_DETAIL_TEXT
 #else
@@ -387,11 +387,6 @@
 #define TENON_DETAIL_BARE _bare
 #else
 #define TENON_DETAIL_BARE
-#endif
-#if TENON_PORTABLE
-#define TENON_DETAIL_PORTABLE _portable
-#else
-#define TENON_DETAIL_PORTABLE
 #endif
 #if TENON_INLINE_DIMS == (TENON_BARE_METAL ? 4 : 6)
 #define TENON_DETAIL_DIMS
@@ -416,8 +411,10 @@
 #define TENON_ABI_NAMESPACE TENON_DETAIL_NUMBERED(TENON_DETAIL_BASE, _noexcept)
 #endif
 #if TENON_PORTABLE  // without the attribute below
+#define TENON_DETAIL_PORTABLE _portable
 #define TENON_VALUE_NAMESPACE TENON_ABI_NAMESPACE
 #else
+#define TENON_DETAIL_PORTABLE
 #define TENON_VALUE_NAMESPACE TENON_DETAIL_BASE
 #endif
 #define TENON_BEGIN_NAMESPACE \

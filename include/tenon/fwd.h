@@ -22,21 +22,29 @@ struct TensorImpl;
 }  // namespace c10
 #endif
 
-TENON_BEGIN_NAMESPACE
+TENON_BEGIN_VALUES
 
 // core/
 enum class DeviceType : int32_t;
 enum class Error : uint8_t;
 class Device;
 class Dims;
-class Generator;
-struct OffsetRange;
 struct TensorView;
 struct ViewWithLists;
 template <class T>
 class Span;
 template <class T>
 using ArrayRef = Span<const T>;
+#if !TENON_ATEN_MODE
+enum class ScalarType : int8_t;
+#endif
+
+TENON_END_NAMESPACE
+
+TENON_BEGIN_NAMESPACE
+
+class Generator;
+struct OffsetRange;
 template <class T>
 class Result;
 #if TENON_HAS_EXCEPTIONS
@@ -85,7 +93,6 @@ using TensorImplPtr = c10::intrusive_ptr<TensorImpl>;
 class TensorArg;
 class ConstTensorArg;
 #else
-enum class ScalarType : int8_t;
 template <class T>
 class complex;
 class Scalar;

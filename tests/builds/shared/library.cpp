@@ -44,6 +44,9 @@ struct StaticBackend {
   }
 } held;
 
+float lent[6] = {1, 2, 3, 4, 5, 6};
+int released_count;
+
 }  // namespace
 
 namespace LIBRARY {
@@ -80,6 +83,26 @@ void make_expression(void* tensor) {
   static tenon::ExprBackend backend;
   *static_cast<tenon::TensorPtr*>(tensor) = tenon::ones({2, 3}, backend);
 }
+
+void* lend() {
+  tenon::Blob blob{lent, {2, 3}};
+  blob.dtype = tenon::ScalarType::Float;
+  blob.owner = std::shared_ptr<void>(lent, [](void*) { ++released_count; });
+  return tenon::to_dlpack(tenon::from_blob(std::move(blob)));
+}
+
+double sum(void* managed) {
+  const tenon::Blob blob = tenon::to_blob(
+      tenon::from_dlpack(static_cast<tenon::dlpack::DLManagedTensorVersioned*>(managed)));
+  const auto elements = tenon::accessor<const float, 2>(blob);
+  double sum = 0;
+  for (int64_t i = 0; i < blob.sizes[0]; ++i) {
+    for (int64_t j = 0; j < blob.sizes[1]; ++j) sum += static_cast<double>(elements[i][j]);
+  }
+  return sum;
+}
+
+int released() { return released_count; }
 
 void fail() { tenon::zeros({-1}); }
 

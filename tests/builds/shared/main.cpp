@@ -95,6 +95,11 @@ static void check_others() {
   wider::unregister_device();
   ODR_CHECK(newer::current() != &tenon::default_backend());
   ODR_CHECK(wider::current() != &tenon::default_backend());
+
+  // A Blob goes from one to the other by DLPack's C struct.
+  ODR_CHECK(newer::sum(wider::lend()) == 21 && wider::released() == 1);
+  ODR_CHECK(first::sum(newer::lend()) == 21 && newer::released() == 1);
+  ODR_CHECK(newer::sum(tenon::to_dlpack(tenon::ones({3, 4}))) == 12);
 }
 
 static int reports = 0;

@@ -15,6 +15,7 @@ usage: check_headers.py CHECK REPOSITORY
   statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
           DUPLICATES, because it may be there once for each shared library
   forward fwd.h declares each public class, struct and enumeration of core to module, and nothing that is not there
+  macro_names  a macro that a header leaves defined is in docs/versions.md, begins with TENON_DETAIL_, or is in INTERNAL
 Prints one line for each fault and exits with 1 if there is one.
 """
 
@@ -60,6 +61,21 @@ DUPLICATES = {
     ("tenon/interop/python/tensor_type.h", "methods"): "a table of that type",
     ("tenon/kernels/dispatch.h", "level"): "the processor has the same in all",
 }
+
+# The library's own macros that are not called TENON_DETAIL_: most begin or end many declarations.
+INTERNAL = set("""
+TENON_ABI_NAMESPACE TENON_ALWAYS_INLINE TENON_BEGIN_NAMESPACE TENON_BEGIN_OWN TENON_BEGIN_VALUES TENON_C10_HAS_FLOAT8
+TENON_CALLER_FILE TENON_CALLER_LINE TENON_CALLS_ALIKE TENON_COLD TENON_COMPILED_ONCE TENON_CONSTEXPR_BITS TENON_CPLUSPLUS
+TENON_END_NAMESPACE TENON_END_OWN TENON_EXACT_MATH TENON_EXPORT TENON_HAS_AVX2 TENON_HAS_BACKTRACE TENON_HAS_FLOAT16
+TENON_HAS_OPENMP TENON_HAS_POSIX_FILES TENON_HAS_SHUFFLEVECTOR TENON_HAS_SINGLE_THREADED TENON_HAS_VARIANTS
+TENON_HAS_WIDE_PRODUCTS TENON_HOST_DEVICE TENON_INLINE_IN_TARGET TENON_LIFETIMEBOUND TENON_MDSPAN_NAMESPACE TENON_MISTAKE
+TENON_NOINLINE TENON_NO_CONTRACTION TENON_OUT_OF_MEMORY TENON_RESTRICT TENON_TARGET_AVX2 TENON_TARGET_AVX512
+TENON_TEMPLATE_INLINE TENON_THREAD_LOCAL TENON_UNLIKELY TENON_UNROLL TENON_USES_FREE_MEMORY TENON_VALUE_NAMESPACE
+TENON_VECTORIZE TENON_VECTORIZE_EXACT TENON_VECTORIZE_WHOLE
+""".split())
+
+# What other libraries' headers ask for, and Arrow's own, which its specification says to define.
+OF_OTHERS = re.compile(r"ARROW_|MPICH_|OMPI_|PY_")
 
 LICENCE = "// SPDX-License-Identifier: MIT"
 INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
@@ -274,8 +290,22 @@ def check_forward(headers):
         yield f"tenon/fwd.h: there is no {kind} {name}"
 
 
+def check_macro_names(headers, document):
+    """Yields macros that are neither documented nor named as the library's own."""
+    documented = set(re.findall(r"`(TENON_\w+)`", document))
+    left = set(INTERNAL)
+    for header, text in headers.items():
+        undefined = set(re.findall(r"^\s*#\s*undef (\w+)", text, re.MULTILINE))
+        for name in sorted(set(re.findall(r"^\s*#\s*define (\w+)", text, re.MULTILINE)) - undefined):
+            left.discard(name)
+            if not OF_OTHERS.match(name) and not name.startswith("TENON_DETAIL_") and name not in documented | INTERNAL:
+                yield f"{header}: {name} is a user's macro, in docs/versions.md, or is called TENON_DETAIL_…"
+    for name in sorted(left):
+        yield f"no header defines {name}, which INTERNAL lists"
+
+
 def main(arguments):
-    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics", "forward"):
+    if len(arguments) != 2 or arguments[0] not in ("layers", "tests", "form", "statics", "forward", "macro_names"):
         print(__doc__, file=sys.stderr)
         return 2
     check, repository = arguments
@@ -287,7 +317,9 @@ def main(arguments):
                    "tests": lambda: check_tests(headers, repository),
                    "form": lambda: check_form(headers),
                    "statics": lambda: check_statics(headers),
-                   "forward": lambda: check_forward(headers)}[check]())
+                   "forward": lambda: check_forward(headers),
+                   "macro_names": lambda: check_macro_names(
+                       headers, (pathlib.Path(repository) / "docs/versions.md").read_text(encoding="utf-8"))}[check]())
     for fault in faults:
         print(fault)
     print(f"{len(headers)} headers, {len(faults)} faults")

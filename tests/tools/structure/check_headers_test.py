@@ -18,6 +18,20 @@ def layer_faults(**headers):
     return list(check_headers.check_layers(texts))
 
 
+class MacroNames(unittest.TestCase):
+    def faults(self, text):
+        found = check_headers.check_macro_names({"tenon/a.h": text}, "set `TENON_SET`")
+        return [fault for fault in found if not fault.startswith("no header")]
+
+    def test_documented_internal_and_local_ones_pass(self):
+        self.assertEqual(self.faults("#define TENON_SET 1\n#define TENON_DETAIL_X\n#define TENON_COLD\n"
+                                     "#define ROW(x) x\n#undef ROW\n"), [])
+
+    def test_any_other_is_a_fault(self):
+        for name in ("TENON_OTHER", "ROW"):
+            self.assertEqual(len(self.faults(f"# define {name}(x) x\n")), 1)
+
+
 class Layers(unittest.TestCase):
     def test_downward_and_sideways_includes_pass(self):
         self.assertEqual(layer_faults(core__a='"tenon/config.h" <vector>',

@@ -16,9 +16,9 @@ TENON_END_NAMESPACE
 #endif
 
 TEST_CASE("config: the inline namespace is named after version, mode and switches") {
-  // From 1.0 on minor versions are compatible, and share a name. Before, each change has another.
+  // From 1.0 on minor versions share a name, unless a layout has changed.
   const std::string minor =
-      TENON_VERSION_MAJOR == 0 ? "_" + std::to_string(TENON_VERSION_MINOR) + "_abi3" : "";
+      (TENON_VERSION_MAJOR == 0 ? "_" + std::to_string(TENON_VERSION_MINOR) : "") + "_abi3";
   CHECK(std::string(TEXT_OF(TENON_ABI_NAMESPACE)) ==
         "v" + std::to_string(TENON_VERSION_MAJOR) + minor + "_plain" +
             (TENON_PORTABLE ? "_portable" : "") + (TENON_MARKS_FREE_MEMORY ? "_asan" : ""));
