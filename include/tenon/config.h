@@ -426,7 +426,6 @@
 #define TENON_BEGIN_VALUES \
   namespace tenon {        \
   inline namespace TENON_VALUE_NAMESPACE {
-
 // A mangled name has the types of parameters, not the type that a function returns or a variable
 // has. The tag adds the namespace to such names. TENON_DETAIL_RAISES is for members of value types
 // whose code depends on exceptions: each file calls its own.
@@ -445,7 +444,6 @@ inline namespace TENON_ABI_NAMESPACE TENON_DETAIL_TAG(TENON_ABI_NAMESPACE) {}
 #endif
 }  // namespace tenon
 #endif
-
 // core/error.h's and fwd.h's: GCC warns of the attribute in a second declaration.
 TENON_BEGIN_VALUES
 enum class [[nodiscard]] Error : uint8_t;
