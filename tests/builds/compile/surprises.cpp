@@ -308,7 +308,7 @@ int main() {
 
 // 23. Nor do files of another epoch, in which Backend may have another virtual function.
 // other_epoch -DOTHER_EPOCH: does not link
-#if 0 && defined(other_epoch)
+#if defined(other_epoch)
 Error fill(Backend& backend);
 #if defined(PART)
 Error fill(Backend& backend) { return fill_(zeros({2}, backend), 1); }

@@ -159,6 +159,8 @@ def peer_program(page, peer):
         if re.search(r"::(Scalar|\w+_type)$", cell):
             cell = f"sizeof({cell})"
         statement = cell if cell.startswith("auto ") else f"static_cast<void>({cell})"
+        if "CUDA" in cell:  # compiled, not run
+            statement = f"static_cast<void>([&] {{ {statement}; }})"
         parts.append(f"static void row_{line}() {{\nSETUP\n#line {line} \"{page.as_posix()}\"\n{statement};\n}}\n")
     return "".join(parts) + "int main() {\n" + "".join(f"  row_{line}();\n" for line, _ in rows) + "}\n"
 
