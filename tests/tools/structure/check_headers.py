@@ -267,7 +267,7 @@ def public_types(text):
         if token in "([{":
             if token == "(":
                 head = [*head, "(", ")"]  # a macro's may stand before the name
-            elif token == "{" and "=" not in head:
+            elif token == "{" and "=" not in declarator(head):  # an initialiser's is not the end
                 head = []
             i = end_of(tokens, i)
         elif token in ";}":

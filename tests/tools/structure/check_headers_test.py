@@ -185,7 +185,7 @@ class Forward(unittest.TestCase):
             "TENON_BEGIN_NAMESPACE enum class E : int; template <class T> class A; struct S; TENON_END_NAMESPACE",
             "namespace detail { struct Inner {}; } enum class [[nodiscard]] E : int { a = 0 }; class Other;"
             "template <class T> class TENON_EXPORT A final : public Inner { struct Part {}; };"
-            "int f(int i = 0) { return i; } template <> struct A<int> {}; struct S { int i = f(); };"), [])
+            "int f(int i = 0) { return i; } template <class T, int = 0> T g() { return T(); } template <> struct A<int> {}; struct S { int i = f(); };"), [])
 
     def test_what_differs_is_a_fault(self):
         self.assertEqual(self.faults("class S; enum class Gone;", "struct S {};"), [
