@@ -68,7 +68,7 @@ class Reader {
     check(resize_tensor_ptr(images_, {end - begin, kSide, kSide}));
     float* to = images_->mutable_data_ptr<float>();
     for (const TensorPtr* image = begin; image != end; ++image, to += kPixels) {
-      check(copy_to(*image, tenon::Blob{to, {kSide, kSide}}));  // from bytes to floats
+      check(copy_to(*image, tenon::Blob::of(to, {kSide, kSide})));  // from bytes to floats
     }
     check(model_->run());
     const auto scores = scores_->accessor<const float, 2>();

@@ -48,14 +48,14 @@ struct Filter {
 
   int64_t in_row = static_cast<int64_t>(engine->input_pitch);
   int64_t out_row = static_cast<int64_t>(engine->response_pitch / sizeof(float));
-  Blob input{engine->input, {kSide, kWidth}, {in_row, 1}, ScalarType::Byte};
+  Blob input = Blob::of(engine->input, {kSide, kWidth}, {in_row, 1});
   // With the pitch in bytes, as the engine has it.
   Blob response =
       Blob::from_byte_strides(engine->response, {kSide, kWidth},
                               {engine->response_pitch, sizeof(float)}, ScalarType::Float)
           .value();
   // The input again, as tiles: a digit starts 8 pixels after the one before it.
-  Blob tiles{engine->input, {kDigits, kSide, kSide}, {kSide, in_row, 1}, ScalarType::Byte};
+  Blob tiles = Blob::of(engine->input, {kDigits, kSide, kSide}, {kSide, in_row, 1});
 
   TensorPtr ink = tenon::empty({kWidth}, ScalarType::Int);
   TensorPtr blurred = tenon::empty({kSide, kWidth}, ScalarType::Byte);
@@ -120,7 +120,7 @@ void make_mistakes(const Filter& f) {
   std::printf("\n  The usual mistakes, after which nothing has changed:\n\n");
   mistake("the buffer's bytes, padding and all",
           assign(f.edges, engine.response, kSide * engine.response_pitch));
-  mistake("width before height", assign(f.edges, Blob{engine.response, {kWidth, kSide}}));
+  mistake("width before height", assign(f.edges, Blob::of(engine.response, {kWidth, kSide})));
   Blob doubles = f.response;
   doubles.dtype = ScalarType::Double;
   doubles.element_size = sizeof(*engine.response);  // what the code says can be checked
@@ -133,7 +133,8 @@ void make_mistakes(const Filter& f) {
   Blob narrow = f.response;
   narrow.strides = {kWidth / 2, 1};
   mistake("rows closer than they are long", copy_to(f.edges, narrow));
-  mistake("a buffer that is not there", assign(f.edges, Blob{nullptr, {kSide, kWidth}}));
+  mistake("a buffer that is not there",
+          assign(f.edges, Blob::of(nullptr, {kSide, kWidth}, ScalarType::Float)));
   mistake("memory of a GPU",
           assign(f.edges, Blob{engine.response, {kSide, kWidth}, {}, ScalarType::Float, "cuda:0"}));
   mistake("a tensor that was never made", assign(TensorPtr(), f.response));

@@ -14,6 +14,7 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -364,30 +365,42 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }
 
-/// Binds other borrowed memory by a new storage, so that views keep the old one. A tensor made over
-/// read-only memory stays read-only.
-inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
+/// Binds other memory by a new storage, so that views keep the old one. Releases that last: its
+/// deleter may use the tensor.
+inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept {
   const TensorFields& from = fields(tensor);
-  TENON_TRY(check_can_bind(from));
+  TENON_TRY(check_can_bind(from, data));
   c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
-  const ManagedImpl* const managed = as_managed(impl);
+  ManagedImpl* const managed = as_managed(impl);
+  if (managed == nullptr) {
+    return fail(Error::InvalidState,
+                "tenon did not make the tensor; at::Tensor::set_() replaces its memory");
+  }
   NewTensor new_tensor;
-  if (managed != nullptr && managed->readonly) {
+  if (data.is_readonly()) {
+    TENON_TRY(check_readonly(from));
     TENON_TRY(make_impl(new_tensor));
-    fields(new_tensor).data = data;
+    fields(new_tensor).data = data.get();
     fields(new_tensor).readonly = true;
   }
   return call_libtorch([&] {
-    const int64_t span = from.layout.required_span_size();
-    const int64_t reach = span < from.capacity ? from.capacity : span;
-    const size_t nbytes = data == nullptr ? 0 : static_cast<size_t>(reach) * elementSize(from.type);
-    const bool readonly = new_tensor != nullptr;
-    c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes,
-                         readonly ? release_with_impl(std::move(new_tensor), impl->device())
-                                  : c10::DataPtr(data, impl->device()),
+    const Layout& layout = from.layout;
+    const int64_t span = layout.required_span_size();
+    const bool is_unbound = from.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND;
+    // As finalize(): reserved room was in the old memory.
+    const int64_t capacity = is_unbound ? std::min(span, layout.numel) : from.capacity;
+    const size_t room = static_cast<size_t>(std::max(span, capacity)) * elementSize(from.type);
+    c10::Storage storage(c10::Storage::use_byte_size_t(), data.get() == nullptr ? 0 : room,
+                         data.is_readonly()
+                             ? release_with_impl(std::move(new_tensor), impl->device())
+                             : c10::DataPtr(data.get(), impl->device()),
                          nullptr, false);
-    if (readonly) copy_when_written(storage);
+    if (data.is_readonly()) copy_when_written(storage);
+    const c10::Storage old = impl->unsafe_storage();
     impl->set_storage_keep_dtype(std::move(storage));
+    impl->set_storage_offset(0);
+    managed->capacity = capacity;
+    managed->ownership = Ownership::Borrowed;
     return Error::Ok;
   });
 }

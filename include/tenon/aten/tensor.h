@@ -53,7 +53,6 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   int64_t capacity;
   TensorShapeDynamism dynamism;
   Ownership ownership;
-  bool readonly;  // at creation; the storage may have been copied since
   bool deallocated = false;
 
  private:
@@ -62,7 +61,6 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
     capacity = fields.capacity;
     dynamism = fields.dynamism;
     ownership = fields.ownership;
-    readonly = fields.readonly;
     const size_t rank = fields.layout.rank();
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {

@@ -39,17 +39,21 @@ TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tens
 }
 
 /// The location of contiguous elements of the tensor's dtype. Refers to the lists of `layout`.
-TENON_TEMPLATE_INLINE Error find_bytes(const void* data, size_t nbytes, const TensorFields& tensor,
-                                       Layout& layout, MemoryLocation& location) noexcept {
+TENON_TEMPLATE_INLINE Error find_bytes(const DataPtr& data, size_t nbytes,
+                                       const TensorFields& tensor, Layout& layout,
+                                       MemoryLocation& location) noexcept {
+  if (check_pointer_type(data, tensor.type, "the tensor's dtype") != Error::Ok) {
+    return fail(Error::InvalidType, last_error().text, ", or Blob::of(data, sizes) to convert");
+  }
   if (nbytes != tensor.nbytes()) {
     return fail(Error::InvalidArgument, nbytes, " bytes were given, sizes ", tensor.layout.sizes(),
                 " of ", tensor.type, " need ", tensor.nbytes());
   }
-  if (data == nullptr && nbytes != 0) {
+  if (data.get() == nullptr && nbytes != 0) {
     return fail(Error::InvalidArgument, "the data pointer is null");
   }
   TENON_TRY(layout.make_row_major(tensor.layout.sizes(), elementSize(tensor.type)));
-  location.view = {const_cast<void*>(data), public_type(tensor.type), Device(), layout.sizes(),
+  location.view = {data.get(), public_type(tensor.type), Device(), layout.sizes(),
                    layout.strides()};
   return Error::Ok;
 }
@@ -65,7 +69,8 @@ struct TensorAndMemory {
     TENON_TRY(tensor.keep_while_asking(out, !blob.device.is_cpu()));
     return find_blob(blob, fields(out), layout, memory);
   }
-  TENON_TEMPLATE_INLINE Error find(const TensorArg& out, const void* data, size_t nbytes) noexcept {
+  TENON_TEMPLATE_INLINE Error find(const TensorArg& out, const DataPtr& data,
+                                   size_t nbytes) noexcept {
     TENON_TRY(find_destination(out, "the tensor", tensor));
     return find_bytes(data, nbytes, fields(out), layout, memory);
   }
@@ -77,7 +82,7 @@ TENON_TEMPLATE_INLINE Error check_assign(const TensorArg& out, const Blob& blob,
   TENON_TRY(at.find(out, blob));
   return check_cast(own_type(at.memory.view.type), own_type(at.tensor.view.type), mode);
 }
-TENON_TEMPLATE_INLINE Error check_assign(const TensorArg& out, const void* data,
+TENON_TEMPLATE_INLINE Error check_assign(const TensorArg& out, const DataPtr& data,
                                          size_t nbytes) noexcept {
   TensorAndMemory at;
   return at.find(out, data, nbytes);
@@ -95,7 +100,7 @@ TENON_TEMPLATE_INLINE Error assign_normalized(const TensorArg& out, const Blob& 
   TENON_TRY(at.find(out, blob));
   return copy_normalized(at.tensor, at.memory, normalize, mode);
 }
-TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const void* data,
+TENON_TEMPLATE_INLINE Error assign_bytes(const TensorArg& out, const DataPtr& data,
                                          size_t nbytes) noexcept {
   TensorAndMemory at;
   TENON_TRY(at.find(out, data, nbytes));
@@ -113,10 +118,11 @@ TENON_TEMPLATE_INLINE Error copy_to_blob(const TensorArg& tensor, const Blob& bl
   TENON_TRY(check_distinct(at.layout, "the blob"));
   return copy_checked(at.memory, at.tensor, mode, CopyPolicy::AllowTemporary, &cast_elements<>);
 }
-TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
+TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, const DataPtr& data,
                                           size_t nbytes) noexcept {
   TensorAndMemory at;
   TENON_TRY(find_source(tensor, "the tensor", at.tensor));
+  if (data.is_readonly()) return fail(Error::InvalidState, "the data pointer is to const");
   TENON_TRY(find_bytes(data, nbytes, fields(tensor), at.layout, at.memory));
   TENON_TRY(at.tensor.keep_while_asking(tensor, false));
   return copy_checked(at.memory, at.tensor, CastMode::Checked, CopyPolicy::AllowTemporary, nullptr);
@@ -132,8 +138,8 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, void* data,
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; an invalid shape;
 /// a tensor whose elements may share memory; memory that is not on the blob's device, by
-/// DeviceBackend::check_memory()), InvalidType (a cast that canCast() refuses, with
-/// CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
+/// DeviceBackend::check_memory()), InvalidType (an Undefined dtype; a cast that canCast() refuses,
+/// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
 /// registered for its device), OutOfMemory. Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
@@ -151,9 +157,10 @@ template <class = void>
 
 /// Copies `nbytes` bytes, contiguous row-major elements of the tensor's dtype, to a tensor of any
 /// strides.
-/// Errors: as above; InvalidArgument for another byte count.
+/// Errors: as above; InvalidArgument for another byte count; InvalidType for a pointer to elements
+/// of another type. Raw bytes (void*, char*, unsigned char*, std::byte*) may be of any.
 template <class = void>
-[[nodiscard]] Error assign(TensorArg out, const void* data, size_t nbytes) noexcept {
+[[nodiscard]] Error assign(TensorArg out, detail::DataPtr data, size_t nbytes) noexcept {
   return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes));
 }
 
@@ -166,7 +173,7 @@ template <class = void>
   return detail::add_context_if("can_assign", error) == Error::Ok;
 }
 template <class = void>
-[[nodiscard]] bool can_assign(TensorArg out, const void* data, size_t nbytes) noexcept {
+[[nodiscard]] bool can_assign(TensorArg out, detail::DataPtr data, size_t nbytes) noexcept {
   const Error error = detail::check_assign(out, data, nbytes);
   return detail::add_context_if("can_assign", error) == Error::Ok;
 }
@@ -180,10 +187,12 @@ template <class = void>
 }
 
 /// Writes a tensor's elements, contiguous and row-major, to `nbytes` bytes of memory.
-/// Errors: as assign().
+/// Errors: as assign(); InvalidState for a pointer to const.
 template <class = void>
-[[nodiscard]] Error copy_to(TensorArg tensor, void* data, size_t nbytes) noexcept {
+[[nodiscard]] Error copy_to(TensorArg tensor, detail::DataPtr data, size_t nbytes) noexcept {
   return detail::add_context_if("copy_to", detail::copy_to_bytes(tensor, data, nbytes));
 }
+template <class PointerToConst, std::enable_if_t<std::is_const_v<PointerToConst>, int> = 0>
+Error copy_to(TensorArg, PointerToConst*, size_t) TENON_MISTAKE("copy_to writes to the memory");
 
 TENON_END_NAMESPACE

@@ -70,11 +70,11 @@ TENON_TEMPLATE_INLINE Error write_binary(const TensorArg& tensor, int64_t limit,
   return Error::Ok;
 }
 
-TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, const Dims& sizes,
+TENON_TEMPLATE_INLINE Error make_from_binary(const DataPtr& bytes, size_t count, const Dims& sizes,
                                              const CreateOptions& opts,
                                              NewTensor& new_tensor) noexcept {
   const ScalarType type = opts.type;
-  TENON_TRY(check_type(type));
+  TENON_TRY(check_pointer_type(bytes, type));
   TENON_TRY(check_dims("sizes", sizes));
   ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(type), numel));
@@ -83,16 +83,18 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const void* bytes, size_t count, co
     return fail(Error::InvalidArgument, count, " bytes were given, sizes ", sizes, " of ", type,
                 " need ", nbytes);
   }
-  if (bytes == nullptr && count != 0) {
+  if (bytes.get() == nullptr && count != 0) {
     return fail(Error::InvalidArgument, "the pointer to ", count, " bytes is null");
   }
   TENON_TRY(make_owned_row_major(sizes, opts, false, new_tensor));
   if (nbytes == 0) return Error::Ok;
   return fill_new(
       fields(new_tensor), numel, "from_binary",
-      [&](Backend& backend, const auto& out) { return backend.from_binary(out, bytes, nbytes); },
+      [&](Backend& backend, const auto& out) {
+        return backend.from_binary(out, bytes.get(), nbytes);
+      },
       [&](void* out) noexcept {
-        std::memcpy(out, bytes, nbytes);
+        std::memcpy(out, bytes.get(), nbytes);
         exchange_little_endian(type, out, nbytes);
         return Error::Ok;
       });
@@ -138,7 +140,7 @@ struct FromBinary {
   /// Ownership: copies; the bytes need no alignment. from_bytes() adopts a vector in the host's
   /// byte order.
   /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
-  /// invalid sizes), InvalidType (Undefined), OutOfMemory.
+  /// invalid sizes), InvalidType (Undefined; a pointer to elements of another type), OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, tenon::ScalarType type,
@@ -155,7 +157,7 @@ struct FromBinary {
     return (*this)(bytes.data(), bytes.size(), sizes, type, options...);
   }
   template <class... Options, IfOptions<Options...> = 0>
-  Out operator()(const void* bytes, size_t nbytes, const Dims& sizes, tenon::ScalarType type,
+  Out operator()(DataPtr bytes, size_t nbytes, const Dims& sizes, tenon::ScalarType type,
                  Options&&... options) const {
     const CreateOptions opts = create_options_of(own::ScalarType::Undefined, type, options...);
     NewTensor new_tensor;

@@ -12,9 +12,24 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
 
-/// A description of memory, with its owner: a plain struct, filled in as `Blob{data, {2, 3}}` or by
-/// to_blob(). Checked by the functions that take it.
+/// Pointers to elements; to raw bytes; to either but not to uint8_t, which are both.
+template <class P>
+using IfTyped = std::enable_if_t<std::is_pointer_v<P> && is_element_v<PointeeOf<P>>, int>;
+template <class P>
+using IfRaw =
+    std::enable_if_t<std::is_null_pointer_v<P> || (std::is_pointer_v<P> && is_raw_v<PointeeOf<P>>),
+                     int>;
+template <class P>
+using IfOnlyTyped = std::enable_if_t<!is_raw_v<PointeeOf<P>>, IfTyped<P>>;
+template <class P>
+using IfUntyped = std::enable_if_t<!is_element_v<PointeeOf<P>>, IfRaw<P>>;
+
+}  // namespace detail
+
+/// A description of memory, with its owner: made by Blob::of() or to_blob(), or filled in by hand.
+/// Checked by the functions that take it. Fields are only ever appended.
 ///
 /// Ownership: copies share `owner`, which keeps the memory alive; without one the caller
 /// keeps the memory alive.
@@ -25,12 +40,60 @@ struct Blob {
   Dims sizes = {};
   /// In elements, of any value; empty for contiguous memory.
   Dims strides = {};
-  ScalarType dtype = ScalarType::Float;
+  /// Must be filled in: functions refuse an Undefined one.
+  ScalarType dtype = ScalarType::Undefined;
   Device device = {};
   /// In bytes; must be the dtype's. 0: not given.
   size_t element_size = 0;
   bool readonly = false;
   std::shared_ptr<const void> owner = nullptr;
+
+  /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. Read-only for a
+  /// pointer to const. Empty strides mean contiguous memory.
+  /// Ownership: `owner`, if given, keeps the memory alive.
+  template <class P, detail::IfTyped<P> = 0>
+  static Blob of(P data, Dims sizes, Dims strides = {},
+                 std::shared_ptr<const void> owner = {}) noexcept {
+    const detail::DataPtr p(data);
+    return {p.get(), std::move(sizes), std::move(strides), detail::public_type(p.type()), {},
+            0,       p.is_readonly(),  std::move(owner)};
+  }
+  /// Of raw bytes, which need a dtype: `Blob::of(bytes, {2, 3}, ScalarType::Half)`. For void*,
+  /// char*, unsigned char*, std::byte* and the literal nullptr.
+  template <class P, detail::IfRaw<P> = 0>
+  static Blob of(P data, Dims sizes, Dims strides, detail::TypeArg type,
+                 std::shared_ptr<const void> owner = {}) noexcept {
+    const detail::DataPtr p(data);
+    const ScalarType dtype = detail::public_type(type.value_or(own::ScalarType::Undefined));
+    return {p.get(), std::move(sizes), std::move(strides), dtype, {},
+            0,       p.is_readonly(),  std::move(owner)};
+  }
+  template <class P, detail::IfRaw<P> = 0>
+  static Blob of(P data, Dims sizes, detail::TypeArg type,
+                 std::shared_ptr<const void> owner = {}) noexcept {
+    return of(data, std::move(sizes), Dims(), type, std::move(owner));
+  }
+
+  template <class BytesNeedType, detail::IfUntyped<BytesNeedType> = 0>
+  static Blob of(BytesNeedType, const Dims&, const Dims& = {},
+                 const std::shared_ptr<const void>& = {})
+      TENON_MISTAKE("raw bytes need a dtype: Blob::of(data, sizes, ScalarType::Float)");
+  template <class PointerSaysItsType, detail::IfOnlyTyped<PointerSaysItsType> = 0>
+  static Blob of(PointerSaysItsType, const Dims&, detail::TypeArg,
+                 const std::shared_ptr<const void>& = {})
+      TENON_MISTAKE("the pointer says its dtype; pass a void* to reinterpret the bytes");
+  template <class PointerSaysItsType, detail::IfOnlyTyped<PointerSaysItsType> = 0>
+  static Blob of(PointerSaysItsType, const Dims&, const Dims&, detail::TypeArg,
+                 const std::shared_ptr<const void>& = {})
+      TENON_MISTAKE("the pointer says its dtype; pass a void* to reinterpret the bytes");
+  template <class VoidPointerAndTypeNeeded, class... More,
+            detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
+  static Blob of(const VoidPointerAndTypeNeeded*, const Dims&, const More&...)
+      TENON_MISTAKE("no dtype has such elements: Blob::of(static_cast<void*>(data), sizes, type)");
+  template <class SmartPointerNeedsGet, class... More,
+            detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
+  static Blob of(const SmartPointerNeedsGet&, const Dims&, const More&...)
+      TENON_MISTAKE("Blob::of(data.get(), sizes, strides, data) keeps a shared_ptr's data alive");
 
   /// `dtype`, in ATen's word.
   ScalarType scalar_type() const noexcept { return dtype; }
@@ -69,6 +132,12 @@ namespace detail {
 
 TENON_TEMPLATE_INLINE Error check_element_size(const Blob& blob) noexcept {
   const ScalarType type = own_type(blob.dtype);
+  if (type == ScalarType::Undefined) {
+    return fail(
+        Error::InvalidType,
+        "the blob's dtype is Undefined; fill in the field, or let Blob::of(data, sizes) take "
+        "the pointer's");
+  }
   TENON_TRY(check_type(type));
   const size_t expected = elementSize(type);
   if (blob.element_size != 0 && blob.element_size != expected) {
@@ -256,9 +325,9 @@ inline size_t Blob::nbytes() const {
 template <class T>
 Result<Blob> Blob::from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                      ScalarType dtype, Device device) noexcept {
-  auto* const memory = const_cast<std::remove_const_t<T>*>(data);
-  Blob blob{memory, sizes, byte_strides, dtype, device, 0, std::is_const_v<T>};
-  Error error = detail::check_pointer_type(detail::DataPtr(memory), detail::own_type(dtype));
+  const detail::DataPtr memory(data);
+  Blob blob{memory.get(), sizes, byte_strides, dtype, device, 0, memory.is_readonly()};
+  Error error = detail::check_pointer_type(memory, detail::own_type(dtype));
   if (error == Error::Ok) error = detail::divide_strides(blob);
   return detail::return_to_user<Result<Blob>>("from_byte_strides", error, std::move(blob));
 }

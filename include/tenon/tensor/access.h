@@ -171,11 +171,18 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
   return found;
 }
 
-/// Binds memory to a placeholder, or rebinds a borrowed tensor; nullptr makes it a placeholder.
-/// Views made before keep the memory they were made over.
-/// Ownership: borrows `data`, which holds at least what the shape at creation reaches.
-/// Errors: InvalidState for a tensor whose memory is not the caller's.
-[[nodiscard]] inline Error set_data(const TensorArg& t, void* data) noexcept {
+/// Gives a placeholder its memory, or any tensor other memory, as memory planners do. nullptr makes
+/// a placeholder. A pointer to const makes the tensor read-only, another one writable. The device
+/// stays, so the memory lies there. Views made before keep the memory they were made over.
+/// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
+/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow then. The old memory
+/// is released with the tensor, once, by its deleter and with that deleter's own pointer; in ATen
+/// mode at once, if no view or export uses it.
+/// Errors: InvalidType for a pointer to elements of another type; InvalidState for a deallocated
+/// tensor, and in ATen mode for one that tenon did not make; NotSupported for a pointer to const
+/// where ATen mode has no read-only tensors; OutOfMemory (ATen mode).
+/// Source: executorch::aten::Tensor::set_data, which is void and the member's form.
+[[nodiscard]] inline Error set_data(const TensorArg& t, const detail::DataPtr& data) noexcept {
   Error error = detail::check_defined(t, "the tensor");
   if (error == Error::Ok) error = detail::bind_memory(t, data);
   return detail::add_context_if("set_data", error);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The arguments of creators: DataPtr (the caller's memory), Values (lists and containers), and
-// TypeArg (the optional dtype).
+// The arguments of creators: Values (lists and containers) and TypeArg (the optional dtype).
 #pragma once
 
 #include <new>
 #include <string>
 #include <vector>
 
+#include "tenon/core/data_ptr.h"
 #include "tenon/tensor/tensor.h"
 
 TENON_BEGIN_NAMESPACE
@@ -31,60 +31,6 @@ class TypeArg {
   explicit constexpr TypeArg(Deduced) noexcept {}
   own::ScalarType type_ = own::ScalarType::Undefined;
   bool given_ = false;
-};
-
-/// The default dtype of elements, characters and std::bytes.
-template <class T>
-constexpr own::ScalarType value_type_of() noexcept {
-  if (std::is_same_v<T, char>) return own::ScalarType::Char;
-  if (std::is_same_v<T, std::byte>) return own::ScalarType::Byte;
-  return scalar_type_of<T>();
-}
-
-/// A pointer to elements that the caller owns.
-///
-/// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char*
-/// and std::byte* are raw bytes: they take the dtype given, else Float for void*, Char for char*,
-/// Byte for the others. A pointer to const makes a read-only tensor; in ATen mode ATen's first
-/// write copies the memory. The literal nullptr makes a placeholder.
-class DataPtr {
- public:
-  template <
-      class T, class Element = std::remove_cv_t<std::remove_all_extents_t<T>>,
-      std::enable_if_t<
-          std::is_void_v<Element> || is_element_v<Element> || is_char_or_byte_v<Element>, int> = 0>
-  constexpr DataPtr(T* pointer TENON_LIFETIMEBOUND) noexcept
-      : pointer_(const_cast<std::remove_cv_t<T>*>(pointer)),
-        type_(kType<Element>),
-        raw_(is_bytes<Element>),
-        readonly_(std::is_const_v<T>) {}
-  constexpr DataPtr(void* pointer, bool readonly) noexcept : DataPtr(pointer) {
-    readonly_ = readonly;
-  }
-  template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
-  constexpr DataPtr(N) noexcept : raw_(true), placeholder_(true) {}
-
-  constexpr void* get() const noexcept { return pointer_; }
-  /// The default dtype.
-  constexpr own::ScalarType type() const noexcept { return type_; }
-  /// Whether the bytes may be taken as another dtype.
-  constexpr bool is_raw() const noexcept { return raw_; }
-  constexpr bool is_readonly() const noexcept { return readonly_; }
-  constexpr bool is_placeholder() const noexcept { return placeholder_; }
-
- private:
-  template <class T>
-  static constexpr bool is_bytes =
-      std::is_void_v<T> || std::is_same_v<T, unsigned char> || is_char_or_byte_v<T>;
-  template <class T>
-  static constexpr own::ScalarType kType = std::is_void_v<T> ? own::ScalarType::Float
-                                                             : value_type_of<T>();
-
-  void* pointer_ = nullptr;
-  own::ScalarType type_ = own::ScalarType::Float;
-  bool raw_;
-  bool readonly_ = false;
-  bool placeholder_ = false;
 };
 
 // begin() and end() as range-based for finds them: members, else free functions. Ranges may be

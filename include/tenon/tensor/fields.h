@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tenon/backend/backend.h"
+#include "tenon/core/data_ptr.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -148,14 +149,22 @@ TENON_COLD inline Error fail_no_memory(size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }
 
-/// Checks that the memory is borrowed and may be replaced.
-TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor) noexcept {
+/// Checks that the elements at `data` may be the tensor's.
+TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor,
+                                           const DataPtr& data) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
-  if (tensor.ownership != Ownership::Borrowed) {
-    return fail(Error::InvalidState,
-                "the tensor's memory is not borrowed from the caller, so it "
-                "cannot be replaced");
-  }
+  return check_pointer_type(data, tensor.type, "the tensor's dtype");
+}
+/// Makes a tensor borrow other memory. The old one goes with the tensor: views may use it.
+TENON_TEMPLATE_INLINE Error bind_data(TensorFields& tensor, const DataPtr& data) noexcept {
+  TENON_TRY(check_can_bind(tensor, data));
+  tensor.data = data.get();
+  tensor.readonly = data.is_readonly();
+  tensor.ownership = Ownership::Borrowed;  // cannot grow
+  // Where the host reaches the memory, no backend is needed.
+  if (tensor.is_host_accessible()) tensor.data_backend = nullptr;
+  // Reserved room was in the old memory. A DYNAMIC_BOUND tensor keeps its bound.
+  if (tensor.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) tensor.finalize(tensor.dynamism);
   return Error::Ok;
 }
 

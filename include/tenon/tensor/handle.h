@@ -168,11 +168,8 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return held.borrows.any() || (held.base != nullptr && held.base.use_count() > 1);
 }
 
-/// Binds other borrowed memory.
-inline Error bind_memory(const TensorArg& tensor, void* data) noexcept {
-  TENON_TRY(check_can_bind(fields(tensor)));
-  fields(tensor).data = data;
-  return Error::Ok;
+inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept {
+  return bind_data(fields(tensor), data);
 }
 
 }  // namespace detail

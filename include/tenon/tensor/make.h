@@ -186,14 +186,10 @@ Out return_to_user(const char* function, Error error) {
   return return_to_user<Out>(function, error, typename IsResult<Out>::Value());
 }
 
-/// Checks that a pointer's type allows elements of `type`.
+/// Checks that a pointer's type allows elements of the type given.
 TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType type) noexcept {
   TENON_TRY(check_type(type));
-  if (!data.is_raw() && type != data.type()) {
-    return fail(Error::InvalidType, "the data pointer is to ", data.type(), ", the type given is ",
-                type, "; pass a void* to reinterpret the bytes");
-  }
-  return Error::Ok;
+  return check_pointer_type(data, type, "the type given");
 }
 
 /// Sets the caller's memory in a tensor with a layout. On success takes `release`, which may be

@@ -98,21 +98,10 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::pointer_to<T>("data_ptr", get("data_ptr"));
   }
 
-  /// ExecuTorch's member: rebinds any tensor. set_data(tensor, data) rebinds borrowed ones only.
-  /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
-  /// DYNAMIC_BOUND tensor, those of its shape at creation. The old memory is released with the
-  /// tensor, by its deleter and with that deleter's own pointer.
-  /// Errors: InvalidState for an undefined or a deallocated tensor.
-  void set_data(void* data) const {
-    detail::raise_if("set_data", detail::check_not_deallocated(get("set_data"), "the tensor"));
-    detail::ImplFields& fields = impl_->fields_;
-    fields.data = data;
-    fields.ownership = Ownership::Borrowed;  // cannot grow
-    fields.data_backend = nullptr;
-    fields.readonly = false;
-    fields.opaque = false;
-    // Reserved room was in the old memory. A DYNAMIC_BOUND tensor keeps its bound.
-    if (fields.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) fields.finalize(fields.dynamism);
+  /// As tenon::set_data(), which returns what this raises. void, as ExecuTorch's.
+  void set_data(const detail::DataPtr& data) const {
+    static_cast<void>(get("set_data"));
+    impl_->set_data(data);
   }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.

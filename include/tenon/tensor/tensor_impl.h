@@ -124,17 +124,19 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
   /// dimensions: the form for the stack and for static memory. The lists are copied. A null `data`
-  /// makes a placeholder. The shape is STATIC.
-  /// Errors: InvalidArgument for an invalid shape, InvalidType for an Undefined `type`.
+  /// makes a placeholder, one to const a read-only tensor, for example over constants in flash. The
+  /// shape is STATIC.
+  /// Errors: InvalidArgument for an invalid shape, InvalidType for an Undefined `type` and for a
+  /// pointer to elements of another type.
   TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
-                                 void* data = nullptr) {
+                                 const detail::DataPtr& data = nullptr) {
     const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
     detail::raise_if("TensorImpl", fields_.layout.make_row_major(shape, elementSize(type)));
     fields_.finalize(TensorShapeDynamism::STATIC);
   }
   /// With a dim order and strides, which may be null. A separate constructor, so that a program
   /// with only sizes does not link the checks of strides. Rank 0 is STATIC.
-  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, void* data,
+  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, const detail::DataPtr& data,
              const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
     const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
@@ -142,20 +144,6 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                                                        list(strides, shape.size()),
                                                        elementSize(type), fields_.layout));
     fields_.finalize(dynamism);
-  }
-  /// A read-only tensor, for example over constants in flash. A template, so that nullptr is not
-  /// ambiguous.
-  template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
-  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data)
-      : TensorImpl(type, dim, sizes, without_const(data)) {
-    fields_.readonly = true;
-  }
-  template <class T, std::enable_if_t<std::is_const_v<T>, int> = 0>
-  TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, T* data,
-             const DimOrderType* dim_order, const StridesType* strides = nullptr,
-             TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC)
-      : TensorImpl(type, dim, sizes, without_const(data), dim_order, strides, dynamism) {
-    fields_.readonly = true;
   }
 
   /// Not `= default`: that would zero the whole object, inline arrays included, first.
@@ -194,14 +182,9 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     return detail::pointer_to<T>("mutable_data", fields_);
   }
 
-  /// Binds memory to a placeholder, or rebinds a borrowed tensor, as memory planners do. nullptr
-  /// makes it a placeholder. Existing views keep the old memory.
-  /// Ownership: borrows `data`, which holds at least the elements that the shape at creation
-  /// reaches.
-  /// Errors: InvalidState for a tensor whose memory is not the caller's.
-  void set_data(void* data) {
-    detail::raise_if("set_data", detail::check_can_bind(fields_));
-    fields_.data = data;
+  /// Gives the tensor other memory, as tenon::set_data() does.
+  void set_data(const detail::DataPtr& data) {
+    detail::raise_if("set_data", detail::bind_data(fields_, data));
   }
 
  private:
@@ -213,13 +196,16 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }
 
   /// Sets a constructor's arguments, except the lists. Returns the sizes.
-  ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes, void* data) {
+  ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes,
+                               const detail::DataPtr& data) {
     TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
                 " is not an element type");
     TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
-    fields_.data = data;
+    detail::raise_if("TensorImpl", detail::check_pointer_type(data, type, "the type given"));
+    fields_.data = data.get();
+    fields_.readonly = data.is_readonly();
     fields_.type = type;
     // Clamped, so that too many sizes stay too many in a 32-bit size_t.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
@@ -228,7 +214,6 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   static ArrayRef<T> list(const T* values, size_t rank) noexcept {
     return {values, values == nullptr ? 0 : rank};
   }
-  static void* without_const(const void* data) noexcept { return const_cast<void*>(data); }
 
   detail::ImplFields fields_;
 };

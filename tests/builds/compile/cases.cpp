@@ -77,6 +77,66 @@ GOOD(auto tensor = tenon::from_blob(blob, tenon::host_backend());)
 BAD(auto tensor = tenon::from_blob(blob, tenon::ScalarType::Float);)
 #endif
 
+// Raw bytes have no dtype,
+// blob_of_bytes: BytesNeedType = |raw bytes need a dtype: Blob::of.data, sizes, ScalarType
+// A promise of docs/guarantees.md.
+#if defined(blob_of_bytes)
+void* data;
+GOOD(auto blob = tenon::Blob::of(data, {1}, tenon::ScalarType::Float);)
+BAD(auto blob = tenon::Blob::of(data, {1});)
+#endif
+// bytes with strides neither,
+// blob_of_strided_bytes: BytesNeedType = |raw bytes need a dtype: Blob::of.data, sizes, ScalarType
+#if defined(blob_of_strided_bytes)
+std::byte data[4];
+GOOD(auto blob = tenon::Blob::of(data, {1}, {1}, tenon::ScalarType::Float);)
+BAD(auto blob = tenon::Blob::of(data, {1}, {1});)
+#endif
+// but a typed pointer has.
+// typed_blob_with_type: PointerSaysItsType = |the pointer says its dtype; pass a void. to
+#if defined(typed_blob_with_type)
+int data[1];
+GOOD(auto blob = tenon::Blob::of(data, {1});)
+BAD(auto blob = tenon::Blob::of(data, {1}, tenon::ScalarType::Float);)
+#endif
+// typed_strided_blob_with_type: PointerSaysItsType = |the pointer says its dtype; pass a void. to
+#if defined(typed_strided_blob_with_type)
+int data[1];
+GOOD(auto blob = tenon::Blob::of(data, {1}, {1});)
+BAD(auto blob = tenon::Blob::of(data, {1}, {1}, tenon::ScalarType::Float);)
+#endif
+// A struct's memory is raw bytes.
+// described_structs: VoidPointerAndTypeNeeded = |no dtype has such elements: Blob::of.static_cast
+#if defined(described_structs)
+struct Pixel {
+  float r, g;
+} data[1];
+GOOD(auto blob = tenon::Blob::of(static_cast<void*>(data), {2}, tenon::ScalarType::Float);)
+BAD(auto blob = tenon::Blob::of(data, {2});)
+#endif
+// assign_of_structs: VoidPointerNeeded = |no dtype has such elements: static_cast<void
+#if defined(assign_of_structs)
+struct Pixel {
+  float r, g;
+} data[1];
+GOOD(bool f(const tenon::Tensor& t) { return tenon::can_assign(t, static_cast<void*>(data), 8); })
+BAD(bool f(const tenon::Tensor& t) { return tenon::can_assign(t, data, 8); })
+#endif
+// A blob keeps what a smart pointer shares.
+// described_smart_pointer: SmartPointerNeedsGet = |Blob::of.data.get.., sizes, strides, data. keeps
+#if defined(described_smart_pointer)
+std::shared_ptr<float> data(new float(1));
+GOOD(auto blob = tenon::Blob::of(data.get(), {1}, {}, data);)
+BAD(auto blob = tenon::Blob::of(data, {1});)
+#endif
+// Nothing is written through a pointer to const.
+// copy_to_constants: PointerToConst = |copy_to writes to the memory
+// A promise of docs/guarantees.md.
+#if defined(copy_to_constants)
+GOOD(tenon::Error f(const tenon::Tensor& t, float* to) { return tenon::copy_to(t, to, 4); })
+BAD(tenon::Error f(const tenon::Tensor& t, const float* to) { return tenon::copy_to(t, to, 4); })
+#endif
+
 // Counts are integers: 2.9 columns are a mistake, not 2.
 // eye_of_fractions: no match for call.*Eye|no matching function.*Eye
 #if defined(eye_of_fractions)

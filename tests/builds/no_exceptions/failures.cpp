@@ -223,7 +223,7 @@ void check_memory() {
   FAIL_EACH_WITH(Expected(calls, 1), for_blob(blob, kDeep).deleter(large).try_make_tensor());
   FAIL_EACH_WITH(Expected(calls, 1),
                  for_blob(blob, kDeep).deleter(large).try_make_tensor_impl_ptr());
-  FAIL_EACH(try_from_blob(Blob{blob, kDeep}));
+  FAIL_EACH(try_from_blob(Blob::of(blob, kDeep)));
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const std::vector<uint8_t> npy = to_npy(t);
   const std::string path = "failing_no_exceptions.npy";

@@ -242,7 +242,7 @@ void change_values(size_t count) {
     {
       ProgramValues values{*ones({4}),          full({4}, 1, ScalarType::Float, kDynamic),
                            for_blob(lent, {4}), TensorSpec{{4}, ScalarType::Float},
-                           Blob{lent, {4}},     int64_t{1},
+                           Blob::of(lent, {4}), int64_t{1},
                            Generator(1),        Dims{1},
                            backends.pool,       backends.tracker,
                            backends.arena,      device};

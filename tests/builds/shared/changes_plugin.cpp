@@ -70,10 +70,8 @@ const TensorChange tensor_changes[] = {
      [](const TensorPtr& t, auto&) {
        ignore{uniform_(t), normal_(t), random_(t, 0, 9)};
      }},
-    {"assign",
-     [](const TensorPtr& t, const Others& o) {
-       ignore{assign(t, Blob{o.memory, t->sizes()})};
-     }},
+    {"assign", [](const TensorPtr& t,
+                  const Others& o) { ignore{assign(t, Blob::of(o.memory, t->sizes()))}; }},
     {"assign of bytes",
      [](const TensorPtr& t, const Others& o) { ignore{assign(t, o.memory, t->nbytes())}; }},
     {"copy_to",

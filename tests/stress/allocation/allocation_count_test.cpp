@@ -227,8 +227,8 @@ TEST_CASE("allocations: assign and copy_to take 0, over the tensor's own memory 
   const auto t = zeros({2, 3});
   const Tensor flipped = flip(t, {1});
   float memory[8] = {};
-  const Blob padded{memory, {2, 3}, {4, 1}};
-  const Blob own{t->mutable_data_ptr(), {2, 3}};
+  const Blob padded = Blob::of(memory, {2, 3}, {4, 1});
+  const Blob own = Blob::of(t->mutable_data_ptr<float>(), {2, 3});
   ALLOCATES(0, assign(t, memory, 24) == Error::Ok);
   ALLOCATES(0, assign(flipped, memory, 24) == Error::Ok);
   ALLOCATES(0, assign(t, padded) == Error::Ok);
@@ -257,7 +257,7 @@ TEST_CASE(
   ALLOCATES(2, flip(view(t, {6}), {0}));
   ALLOCATES(1, to_blob(t));
   ALLOCATES(2, to_owned_blob(t));
-  const Blob padded{blob, {2, 2}, {3, 1}};
+  const Blob padded = Blob::of(blob, {2, 2}, {3, 1});
   ALLOCATES(1, from_blob(padded));
   ALLOCATES(1, from_blob(padded, t->impl()));
 }

@@ -194,9 +194,8 @@ TEST_CASE("out of memory, deep: copies between memories, of any strides") {
     FAIL_EACH(assign(to, to_blob(host)));
     FAIL_EACH(assign(to, blob, 24));
     fail_each_write("copy_to", blob, 24, [&] { return copy_to(to, blob, 24); });
-    fail_each_write("copy_to a Blob", blob, 24, [&] {
-      return copy_to(to, Blob{blob, kDeepSizes, kTurned});
-    });
+    fail_each_write("copy_to a Blob", blob, 24,
+                    [&] { return copy_to(to, Blob::of(blob, kDeepSizes, kTurned)); });
     FAIL_EACH(try_equal(to, to));
     FAIL_EACH(try_allclose(to, to));
     FAIL_EACH(try_min_max(to));
@@ -208,7 +207,7 @@ TEST_CASE("out of memory, deep: copies between memories, of any strides") {
 TEST_CASE("out of memory, deep: Blobs and DLPack structs, of any strides") {
   const auto t = empty_strided(kDeepSizes, kTurned);
   const Unchanged given(t);
-  const Blob plain{blob, kDeepSizes, kTurned};
+  const Blob plain = Blob::of(blob, kDeepSizes, kTurned);
   FAIL_EACH_OF("Blob::as_view", plain.as_view());
   FAIL_EACH_OF("Blob::nbytes", (static_cast<void>(plain.nbytes()), Error::Ok));
   FAIL_EACH_OF("Blob::byte_strides", plain.byte_strides());

@@ -32,12 +32,12 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   CHECK_FALSE(detail::fields(deep).borrows.any());
   FAIL_EACH_OF("Blob::from_byte_strides",
                Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
-  FAIL_EACH_OF("Blob::byte_strides", (Blob{blob, kDeep}.byte_strides()));
+  FAIL_EACH_OF("Blob::byte_strides", (Blob::of(blob, kDeep).byte_strides()));
   Calls calls;
   PmrBackend backend(std::pmr::new_delete_resource());
   const auto shared = std::make_shared<int>(1);
   for (const Dims& sizes : {Dims{2, 3}, Dims(kDeep)}) {
-    const Blob lent{blob, sizes};
+    const Blob lent = Blob::of(blob, sizes);
     FAIL_EACH(from_blob(lent));
     Blob owned = lent;
     owned.owner = shared;
@@ -101,7 +101,7 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
 }
 
 TEST_CASE("out of memory: the parts of blobs") {
-  const Blob lent{blob, kDeep};
+  const Blob lent = Blob::of(blob, kDeep);
   FAIL_EACH_OF("Blob::as_view", [&] {
     const ViewWithLists view = lent.as_view();
     return view.sizes.error() != Error::Ok ? view.sizes.error() : view.strides.error();

@@ -238,7 +238,7 @@ TEST_CASE("failing copies: a deleter or owner that throws has not been taken ove
                                          .deleter(calls.deleter())
                                          .owner(ThrowingOwner(calls))
                                          .make_tensor_ptr());
-  FAIL_EACH(from_blob(Blob{blob, {2, 3}}, ThrowingOwner(calls)));
+  FAIL_EACH(from_blob(Blob::of(blob, {2, 3}), ThrowingOwner(calls)));
 }
 
 // A promise of docs/guarantees.md.

@@ -192,8 +192,7 @@ inline void set_data_step(Program& p) {
   if (slot.impl == nullptr || slot.impl->owner != nullptr || !slot.impl->host) return;
   Impl& impl = *slot.impl;
   const bool is_null = p.in.flip();
-  Error expected = Error::Ok;
-  if (impl.deallocated || impl.ownership != Ownership::Borrowed) expected = Error::InvalidState;
+  const Error expected = impl.deallocated ? Error::InvalidState : Error::Ok;
   const int64_t low = impl.lowest();
   int64_t end = impl.shape.start + impl.capacity * impl.shape.item();
   for (const int64_t at : impl.shape.at) end = std::max(end, at + impl.shape.item());
@@ -207,6 +206,9 @@ inline void set_data_step(Program& p) {
     got = e.error();
   }
   if (!p.settle(expected, got)) return;
+  impl.ownership = Ownership::Borrowed;
+  impl.readonly = false;
+  if (impl.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) impl.settle(impl.dynamism);
   for (int64_t& at : impl.shape.at) at -= low;
   impl.shape.start -= low;
   impl.memory = nullptr;

@@ -183,7 +183,7 @@ Dims many_dims = {1, 2, 3, 4, 5, 6, 7, 8}, too_many_dims = std::vector<int>(65);
 DimOrder order;
 ArrayRef<int64_t> sizes = many_dims;
 TensorView view = columns->as_view();
-Blob lent{values, {2, 3}}, owned_blob{values, {2, 2}, {1, 2}};
+Blob lent = Blob::of(values, {2, 3}), owned_blob = Blob::of(values, {2, 2}, {1, 2});
 Scalar s_bool = true, s_unsigned = UINT64_MAX, s_complex = complex<double>(1, -2);
 Half half = 1.5f;
 BFloat16 bfloat = -0.1f;

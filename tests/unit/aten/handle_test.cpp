@@ -96,12 +96,23 @@ TEST_CASE("ATen draft: set_data leaves views their memory, and keeps the room of
   CHECK(tenon::fill_(t, 1) == Error::Ok);
 }
 
-TEST_CASE("ATen draft: set_data refuses memory that is not the caller's") {
-  const TensorPtr t = tenon::zeros({2});
-  RETURNS(InvalidState, "set_data: the tensor's memory is not borrowed",
-          tenon::set_data(t, memory));
-  RETURNS(InvalidState, "not borrowed", tenon::set_data(tenon::view(t, {2}), memory));
-  RETURNS(InvalidState, "not borrowed", tenon::set_data(t->view({2}), memory));
+TEST_CASE("ATen draft: set_data replaces memory of any ownership, and refuses ATen's own tensors") {
+  Calls calls;
+  const TensorPtr adopted = from_blob(memory, {2}, ScalarType::Float, calls.deleter(), DYNAMIC);
+  const TensorPtr owned = tenon::full({4}, 5.0f, ScalarType::Float, DYNAMIC);
+  const Tensor part = tenon::slice(owned, 0, 1, 3);
+  float other[4] = {1, 2, 3, 4};
+  for (const Tensor& t : {*adopted, *owned, part}) {
+    REQUIRE(tenon::set_data(t, other) == Error::Ok);
+    CHECK(t.data_ptr() == other);
+    CHECK(t.storage_offset() == 0);
+    CHECK(tenon::ownership(t) == Ownership::Borrowed);
+    RETURNS(NotSupported, "borrowed", tenon::resize_tensor(t, {10}));
+  }
+  CHECK(calls.count == 1);
+  CHECK(calls.argument == memory);
+  RETURNS(InvalidState, "set_data: tenon did not make the tensor; at::Tensor::set_() replaces",
+          tenon::set_data(at::zeros({2}), other));
 }
 
 TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {

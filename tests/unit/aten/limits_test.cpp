@@ -48,7 +48,7 @@ TEST_CASE(
 
 TEST_CASE("ATen mode: negative strides of a Blob are refused, its owner dropped") {
   auto owner = std::make_shared<int>(0);
-  Blob blob{memory + 2, {3}, {-1}};
+  Blob blob = Blob::of(memory + 2, {3}, {-1});
   blob.owner = owner;
   RETURNS(NotSupported, "try_from_blob: strides {-1}",
           tenon::try_from_blob(std::move(blob)).error());

@@ -37,8 +37,7 @@ const void* data_of(const at::Tensor& t) { return tenon::const_data_ptr(t); }
 // A promise of docs/guarantees.md.
 TEST_CASE("ATen mode: every way to read-only memory makes a tensor that ATen's writes do not reach",
           "[readonly]") {
-  Blob blob{const_cast<float*>(frame), {2, 3}};
-  blob.readonly = true;
+  const Blob blob = Blob::of(frame, {2, 3});
   const void* const bytes = frame;
   const auto back = [&blob] { return tenon::from_dlpack(tenon::to_dlpack(from_blob(blob))); };
   const at::Tensor tensors[] = {
@@ -171,15 +170,21 @@ TEST_CASE("ATen mode: a tensor of read-only memory that grows has memory to writ
   CHECK(Floats(frame, frame + 6) == kFrame);
 }
 
-TEST_CASE("ATen mode: set_data binds read-only memory to a tensor that was made of such",
+TEST_CASE("ATen mode: set_data of a pointer to const makes a read-only tensor, of another none",
           "[readonly]") {
   float next[6] = {6, 5, 4, 3, 2, 1};
+  const float constants[6] = {6, 5, 4, 3, 2, 1};
   const TensorPtr t = from_blob(frame, {2, 3});
-  t->zero_();
   REQUIRE(tenon::set_data(t, next) == Error::Ok);
-  CHECK(tenon::is_readonly(t));
+  CHECK_FALSE(tenon::is_readonly(t));
   t->zero_();
-  CHECK(next[0] == 6);
+  CHECK(next[0] == 0);
+  REQUIRE(tenon::set_data(t, constants) == Error::Ok);
+  CHECK(tenon::is_readonly(t));
+  CHECK(data_of(*t) == constants);
+  t->zero_();
+  CHECK(constants[0] == 6);
+  CHECK_FALSE(tenon::is_readonly(t));
 }
 
 TEST_CASE("ATen mode: threads that use read-only memory at once take one copy",
@@ -239,9 +244,7 @@ TEST_CASE("ATen mode: read-only memory is refused, with what to do, and released
          from_blob(frame, {2, 3}, ScalarType::Float, calls.deleter()));
   CHECK(calls.count == 1);
   auto owner = std::make_shared<int>(0);
-  Blob blob{const_cast<float*>(frame), {2, 3}};
-  blob.readonly = true;
-  blob.owner = owner;
+  Blob blob = Blob::of(frame, {2, 3}, {}, owner);
   RAISES(NotSupported, "a const_cast lends them to be written", from_blob(std::move(blob)));
   CHECK(owner.use_count() == 1);
 }

@@ -214,9 +214,7 @@ void views_are_written(Trial& trial) {
       check_both(trial, "assign" + where, twin, [&](const Tensor& t) {
         const Tensor part = view.of(t);
         const std::vector<int32_t> ints(static_cast<size_t>(part.numel()) + 1, 77);
-        return assign(
-            part, Blob{const_cast<int32_t*>(ints.data()), as_view(part).sizes, {}, ScalarType::Int},
-            CastMode::Saturate);
+        return assign(part, Blob::of(ints.data(), as_view(part).sizes), CastMode::Saturate);
       });
       for (int64_t limit : {int64_t{0}, int64_t{7}, kAllElements}) {
         trial.check(to_binary(view.of(*twin.there), limit) == to_binary(view.of(*twin.here), limit),

@@ -11,6 +11,7 @@
 namespace assign_test {
 
 using namespace tenon;
+using tenon::detail::DataPtr;
 using namespace tests;
 using namespace tests::copy_model;
 
@@ -70,14 +71,51 @@ TEST_CASE("assign: takes read-only blobs, pinned memory and an element_size; kee
   CHECK(owner.use_count() == 2);
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("assign, copy_to: a typed pointer is to the tensor's dtype, raw bytes are of any") {
+  const TensorPtr t = zeros({2});
+  float floats[2] = {1, 2};
+  const float constants[2] = {3, 4};
+  int32_t ints[2] = {1, 2};
+  uint32_t bits[2] = {};
+  const auto refuses = [&](const DataPtr& data, const std::string& name) {
+    const std::string words = "the data pointer is to " + name +
+                              ", the tensor's dtype is Float; pass a void* to reinterpret the "
+                              "bytes, or Blob::of(data, sizes) to convert";
+    RETURNS(InvalidType, "assign: " + words, assign(t, data, 8));
+    CHECK_FALSE(can_assign(t, data, 8));
+    CHECK(std::string(last_error_message()) == "can_assign: " + words);
+    RETURNS(InvalidType, "copy_to: " + words, copy_to(t, data, 8));
+  };
+  refuses(ints, "Int");
+  refuses(bits, "UInt32");
+  CHECK(values<float>(t) == Floats{0, 0});
+  CHECK(ints[0] == 1);
+  CHECK(assign(t, Blob::of(ints, {2})) == Error::Ok);
+  CHECK(values<float>(t) == Floats{1, 2});
+  CHECK(copy_to(t, static_cast<void*>(ints), 8) == Error::Ok);
+  CHECK(assign(t, static_cast<const void*>(ints), 8) == Error::Ok);
+  CHECK(assign(t, reinterpret_cast<const char*>(constants), 8) == Error::Ok);
+  CHECK(values<float>(t) == Floats{3, 4});
+  CHECK(copy_to(t, reinterpret_cast<std::byte*>(floats), 8) == Error::Ok);
+  CHECK(Floats(floats, floats + 2) == Floats{3, 4});
+  CHECK(assign(t, constants, 8) == Error::Ok);
+  RETURNS(InvalidState, "copy_to: the data pointer is to const", copy_to(t, DataPtr(constants), 8));
+  // A list in braces is a blob.
+  CHECK(assign(t, {floats, {2}, {}, ScalarType::Float}, {0.5f}) == Error::Ok);
+  CHECK(values<float>(t) == Floats{1.5f, 2});
+  RETURNS(InvalidType, "assign: the blob's dtype is Undefined", assign(t, {floats, {2}}, {0.5f}));
+}
+
 TEST_CASE("assign: memory without elements may be null") {
   const TensorPtr nothing = zeros({0, 3});
   CHECK(assign(nothing, nullptr, 0) == Error::Ok);
   CHECK(copy_to(nothing, nullptr, 0) == Error::Ok);
-  CHECK(assign(nothing, Blob{nullptr, {0, 3}}) == Error::Ok);
-  CHECK(copy_to(nothing, Blob{nullptr, {0, 3}, {INT64_MAX, -5}}) == Error::Ok);
+  CHECK(assign(nothing, Blob::of(nullptr, {0, 3}, ScalarType::Float)) == Error::Ok);
+  CHECK(copy_to(nothing, Blob::of(nullptr, {0, 3}, {INT64_MAX, -5}, ScalarType::Float)) ==
+        Error::Ok);
   CHECK(can_assign(nothing, nullptr, 0));
-  CHECK(can_assign(nothing, Blob{nullptr, {0, 3}}));
+  CHECK(can_assign(nothing, Blob::of(nullptr, {0, 3}, ScalarType::Float)));
 }
 
 TEST_CASE(
@@ -87,9 +125,9 @@ TEST_CASE(
   CHECK_FALSE(can_assign(out, data, 8));
   CHECK(can_assign(out, data, 16));
   CHECK(contains(last_error_message(), "can_assign: 8 bytes were given"));
-  CHECK(can_assign(*out, Blob{data, {2, 2}, {1, 2}}));
-  CHECK(can_assign(zeros({2, 2}, ScalarType::Byte), Blob{data, {2, 2}}, CastMode::Saturate));
-  CHECK(can_assign(zeros({2, 2}, ScalarType::Double), Blob{data, {2, 2}}));
+  CHECK(can_assign(*out, Blob::of(data, {2, 2}, {1, 2})));
+  CHECK(can_assign(zeros({2, 2}, ScalarType::Byte), Blob::of(data, {2, 2}), CastMode::Saturate));
+  CHECK(can_assign(zeros({2, 2}, ScalarType::Double), Blob::of(data, {2, 2})));
   CHECK(values<float>(out) == Floats{0, 0, 0, 0});
 }
 
@@ -217,9 +255,8 @@ TEST_CASE("assign, copy_to: what does not fit is refused, and neither side chang
   check_blob(invalid, "strides {9223372036854775807, 1} with sizes {2, 3}", t,
              ints({2, 3}, {INT64_MAX, 1}));
   check_blob(invalid, "sizes has more than 64 entries", t, ints(Vector(65, 1)));
-  check_blob(Error::InvalidType, "Undefined is not an element type", t,
-             Blob{foreign, {2, 3}, {}, ScalarType::Undefined});
-  const Blob floats{foreign, {2, 3}};
+  check_blob(Error::InvalidType, "the blob's dtype is Undefined", t, Blob{foreign, {2, 3}});
+  const Blob floats{foreign, {2, 3}, {}, ScalarType::Float};
   check_blob(Error::InvalidType,
              "values of Float cannot be cast to Int here: convert explicitly with to(t, "
              "ScalarType::Int, CastMode::Truncate)",

@@ -154,6 +154,13 @@ TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a le
   CHECK(is_one(from_binary(std::vector<char>(text + 1, text + 3), one, ScalarType::Half)));
   const std::vector<std::byte> bytes{std::byte{0}, std::byte{0x3c}};
   CHECK(is_one(from_binary(bytes, {1}, ScalarType::Half)));
+  // A typed pointer has the type.
+  const Half half = 1;
+  const uint16_t bits = 0x3C00;
+  CHECK(is_one(from_binary(&half, 2, {1}, ScalarType::Half)));
+  CHECK(is_one(from_binary(static_cast<const void*>(&bits), 2, {1}, ScalarType::Half)));
+  RAISES(InvalidType, "from_binary: the data pointer is to UInt16, the type given is Half",
+         from_binary(&bits, 2, {1}, ScalarType::Half));
 }
 
 TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {

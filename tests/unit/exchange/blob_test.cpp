@@ -58,15 +58,16 @@ void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
 TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
   float data[24] = {};
-  const ViewWithLists view = Blob{data, {2, 3, 4}}.as_view();
+  const ViewWithLists view = Blob::of(data, {2, 3, 4}).as_view();
   CHECK(view.data == data);
   CHECK(view.type == ScalarType::Float);
   CHECK(list_of(view.sizes) == Vector{2, 3, 4});
   CHECK(list_of(view.strides) == Vector{12, 4, 1});
-  CHECK(list_of(Blob{data, {2, 0, 3}}.as_view().strides) == Vector{3, 3, 1});
-  CHECK(Blob{data, {}}.as_view().strides.empty());
-  CHECK(list_of(Blob{data, Vector(8, 2)}.as_view().strides) == Vector{128, 64, 32, 16, 8, 4, 2, 1});
-  CHECK(list_of(Blob{data, {2, 3, 4}, {0, -7, 2}}.as_view().strides) == Vector{0, -7, 2});
+  CHECK(list_of(Blob::of(data, {2, 0, 3}).as_view().strides) == Vector{3, 3, 1});
+  CHECK(Blob::of(data, {}).as_view().strides.empty());
+  CHECK(list_of(Blob::of(data, Vector(8, 2)).as_view().strides) ==
+        Vector{128, 64, 32, 16, 8, 4, 2, 1});
+  CHECK(list_of(Blob::of(data, {2, 3, 4}, {0, -7, 2}).as_view().strides) == Vector{0, -7, 2});
   const ViewWithLists there = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
   CHECK(there.device == Device("cuda:1"));
   CHECK(there.type == ScalarType::Half);
@@ -80,17 +81,17 @@ TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type o
     Error error;
     const char* words;
   } rows[] = {
-      {{data, {2, -1}}, Error::InvalidArgument, ": size -1 of dimension 1"},
-      {{data, {2, 2}, {1}},
-       Error::InvalidArgument,
+      {Blob::of(data, {2, -1}), Error::InvalidArgument, ": size -1 of dimension 1"},
+      {Blob::of(data, {2, 2}, {1}), Error::InvalidArgument,
        ": strides {1} and sizes {2, 2} differ in length"},
-      {{data, {INT64_MAX, 2}}, Error::InvalidArgument, "overflow"},
-      {{data, {3}, {INT64_MAX}}, Error::InvalidArgument, "overflow"},
-      {{data, Vector(65, 1)}, Error::InvalidArgument, ": sizes has more than 64 entries"},
-      {{data, {2}, Vector(65, 1)}, Error::InvalidArgument, ": strides has more than 64 entries"},
+      {Blob::of(data, {INT64_MAX, 2}), Error::InvalidArgument, "overflow"},
+      {Blob::of(data, {3}, {INT64_MAX}), Error::InvalidArgument, "overflow"},
+      {Blob::of(data, Vector(65, 1)), Error::InvalidArgument, ": sizes has more than 64 entries"},
+      {Blob::of(data, {2}, Vector(65, 1)), Error::InvalidArgument,
+       ": strides has more than 64 entries"},
       {{data, {2}, {}, ScalarType::Undefined},
        Error::InvalidType,
-       ": Undefined is not an element type"},
+       ": the blob's dtype is Undefined; fill in the field, or let Blob::of(data, sizes) take"},
       {{data, {2}, {}, ScalarType::Float, {}, 2},
        Error::InvalidArgument,
        ": the blob's element_size is 2, but an element of Float has 4 bytes"},
@@ -115,11 +116,79 @@ TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type o
     CHECK(no_view.error() == row.error);
     CHECK(contains(no_view.message(), (named ? "try_as_view" : "") + words));
   }
-  CHECK(try_from_blob(Blob{data, {4}}).ok());
-  CHECK((*try_accessor<float, 1>(Blob{data, {4}})).data() == data);
-  CHECK(try_as_view(Blob{data, {4}})->data == data);
-  CHECK(try_from_blob(Blob{data, {4}}, 1).ok());
+  CHECK(try_from_blob(Blob::of(data, {4})).ok());
+  CHECK((*try_accessor<float, 1>(Blob::of(data, {4}))).data() == data);
+  CHECK(try_as_view(Blob::of(data, {4}))->data == data);
+  CHECK(try_from_blob(Blob::of(data, {4}), 1).ok());
   CHECK(from_blob(Blob{data, {2}, {}, ScalarType::Float, {}, 4})->nbytes() == 8);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("Blob::of: takes the dtype of the pointer, read-only for one to const, and the owner") {
+  int32_t ints[6] = {1, 2, 3, 4, 5, 6};
+  const double doubles[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  uint8_t bytes[8] = {};
+  const Blob blob = Blob::of(ints, {2, 3});
+  CHECK(blob.data == ints);
+  CHECK(list_of(blob.sizes) == Vector{2, 3});
+  CHECK(blob.strides.empty());
+  CHECK(blob.dtype == ScalarType::Int);
+  CHECK(blob.scalar_type() == ScalarType::Int);
+  CHECK(blob.device == Device());
+  CHECK(blob.element_size == 0);
+  CHECK_FALSE(blob.readonly);
+  CHECK(blob.owner == nullptr);
+  CHECK(values<int32_t>(from_blob(blob)) == Ints{1, 2, 3, 4, 5, 6});
+  const auto owner = std::make_shared<int>(1);
+  const Blob part = Blob::of(doubles, {2, 2}, {3, 1}, owner);
+  CHECK(part.data == doubles);
+  CHECK(list_of(part.strides) == Vector{3, 1});
+  CHECK(part.dtype == ScalarType::Double);
+  CHECK(part.readonly);
+  CHECK(owner.use_count() == 2);
+  CHECK(Blob::of(bytes, {8}).dtype == ScalarType::Byte);
+  CHECK(Blob::of(bytes, {8}, {}, owner).owner == owner);
+  // Raw bytes are of the dtype given.
+  CHECK(Blob::of(bytes, {2}, ScalarType::Float).dtype == ScalarType::Float);
+  const Blob halves =
+      Blob::of(reinterpret_cast<const std::byte*>(bytes), {2}, {2}, ScalarType::Half, owner);
+  CHECK(halves.dtype == ScalarType::Half);
+  CHECK(list_of(halves.strides) == Vector{2});
+  CHECK(halves.readonly);
+  CHECK(halves.owner == owner);
+  CHECK(Blob::of(reinterpret_cast<char*>(bytes), {2}, ScalarType::Short, owner).owner == owner);
+  const void* const constants = doubles;
+  CHECK(Blob::of(constants, {2}, ScalarType::Float).readonly);
+  CHECK_FALSE(Blob::of(nullptr, {0}, ScalarType::Float).readonly);
+  CHECK(Blob::of(nullptr, {0}, {1}, ScalarType::Float).data == nullptr);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("blob: each function refuses one without a dtype, and names the field") {
+  int32_t ints[2] = {1, 2};
+  const Blob blob{ints, {2}};
+  CHECK(blob.scalar_type() == ScalarType::Undefined);
+  const TensorPtr t = zeros({2});
+  const std::string words =
+      ": the blob's dtype is Undefined; fill in the field, or let Blob::of(data, sizes) take the "
+      "pointer's";
+  RAISES(InvalidType, "from_blob" + words, from_blob(blob));
+  RAISES(InvalidType, "from_blob" + words, from_blob(blob, 1));
+  RAISES(InvalidType, "from_blob" + words, from_blob(blob, host_backend()));
+  RAISES(InvalidType, "tensor_from_blob" + words, tensor_from_blob(blob));
+  CHECK(try_from_blob(blob).message() == "try_from_blob" + words);
+  RAISES(InvalidType, "as_view" + words, blob.as_view());
+  RAISES(InvalidType, "byte_strides" + words, blob.byte_strides());
+  RAISES(InvalidType, "nbytes" + words, blob.nbytes());
+  RAISES(InvalidType, "accessor" + words, (accessor<int32_t, 1>(blob)));
+  RETURNS(InvalidType, "assign" + words, assign(t, blob));
+  RETURNS(InvalidType, "assign" + words, assign(t, blob, Normalize()));
+  RETURNS(InvalidType, "copy_to" + words, copy_to(t, blob));
+  CHECK_FALSE(can_assign(t, blob));
+  CHECK(std::string(last_error_message()) == "can_assign" + words);
+  const auto owner = std::make_shared<int>(1);
+  CHECK_FALSE(try_from_blob(Blob{ints, {2}, {}, ScalarType::Undefined, {}, 0, false, owner}));
+  CHECK(owner.use_count() == 1);
 }
 
 TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highest") {
@@ -180,10 +249,11 @@ TEST_CASE("byte_strides: are what from_byte_strides takes, of empty strides the 
   CHECK(Blob{nullptr, {2, 3}, {}, ScalarType::Double}.byte_strides() == Dims({24, 8}));
   CHECK(Blob{nullptr, {2, 3}, {-3, 0}, ScalarType::ComplexDouble}.byte_strides() == Dims({-48, 0}));
   CHECK(to_blob(transpose(zeros({2, 3}), 0, 1)).byte_strides() == Dims({4, 12}));
-  CHECK(Blob{nullptr, {}, {}}.byte_strides().empty());
+  CHECK(Blob::of(nullptr, {}, {}, ScalarType::Float).byte_strides().empty());
   const Blob deep{nullptr, {1, 1, 1, 1, 1, 1, 1, 1}, {}, ScalarType::Half};
   CHECK(deep.byte_strides() == Dims({2, 2, 2, 2, 2, 2, 2, 2}));
-  RAISES(InvalidArgument, "byte_strides: ", (Blob{nullptr, {2, 3}, {1}}.byte_strides()));
+  RAISES(InvalidArgument,
+         "byte_strides: ", (Blob::of(nullptr, {2, 3}, {1}, ScalarType::Float).byte_strides()));
 }
 
 TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
@@ -313,10 +383,10 @@ TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[rea
 }
 
 TEST_CASE("from_blob: null data serves for zero elements and the Meta device, not for elements") {
-  CHECK(from_blob(Blob{nullptr, {0, 3}})->numel() == 0);
+  CHECK(from_blob(Blob::of(nullptr, {0, 3}, ScalarType::Float))->numel() == 0);
   CHECK_ERROR(Error::InvalidArgument,
               "from_blob: the data is null, but sizes {2, 3} hold 6 elements",
-              from_blob(Blob{nullptr, {2, 3}}));
+              from_blob(Blob::of(nullptr, {2, 3}, ScalarType::Float)));
   CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
               from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
   CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Meta})->numel() == 6);
@@ -386,9 +456,9 @@ TEST_CASE("from_blob: with a backend it says whose memory that is") {
   ArenaBackend arena(room, sizeof room);
   float* const here = static_cast<float*>(arena.allocate(8, 64));
   std::memcpy(here, source, 8);
-  check_backend(arena, Blob{here, {2}});
+  check_backend(arena, Blob::of(here, {2}));
   float data[2] = {};
-  CHECK(&backend_of(from_blob(Blob{data, {2}}, host_backend())) == &host_backend());
+  CHECK(&backend_of(from_blob(Blob::of(data, {2}), host_backend())) == &host_backend());
   // Of another device; the owner is dropped.
   Blob elsewhere = blob;
   elsewhere.device = "cuda:1";
@@ -396,7 +466,7 @@ TEST_CASE("from_blob: with a backend it says whose memory that is") {
          "from_blob: the blob is on cuda:1, memory of backend minimal on ext_dev:0",
          from_blob(elsewhere, b));
   RAISES(InvalidArgument, "from_blob: the blob is on cpu, memory of backend minimal on ext_dev:0",
-         from_blob(Blob{p, {2}}, b));
+         from_blob(Blob::of(p, {2}, ScalarType::Float), b));
   elsewhere.owner = nullptr;
   CHECK(owner.use_count() == 2);
   CHECK(b.live_blocks() == 0);
@@ -481,7 +551,7 @@ TEST_CASE("accessor: of a blob checks dtype, rank, alignment, device, data and r
          (accessor<const int32_t, 2>(blob)));
   RAISES(InvalidState, "accessor: the blob of sizes {2} has no data",
          (accessor<float, 1>(to_blob(make_tensor_ptr({2}, nullptr)))));
-  CHECK(accessor<float, 1>(Blob{nullptr, {0}}).size(0) == 0);
+  CHECK(accessor<float, 1>(Blob::of(nullptr, {0}, ScalarType::Float)).size(0) == 0);
   auto* const odd = reinterpret_cast<unsigned char*>(data) + 2;
   RAISES(InvalidArgument, "accessor: the data lies 2 bytes after a multiple of 4",
          (accessor<int32_t, 1>(Blob{odd, {2}, {}, ScalarType::Int})));
@@ -528,7 +598,7 @@ std::shared_ptr<const void> named(const char* name, std::string& log) {
 }
 
 Blob blob_with(std::shared_ptr<const void> owner) {
-  Blob blob{memory, {4}};
+  Blob blob = Blob::of(memory, {4});
   blob.owner = std::move(owner);
   return blob;
 }
@@ -617,11 +687,11 @@ TEST_CASE("from_blob: a further owner of any movable type is kept, and dropped b
   check(std::make_unique<Named>("unique ", log), "unique ");
   check(ThrowingNamed("throwing ", log, 9), "throwing ");
   auto shared = std::make_shared<Floats>(Floats{7, 8});
-  const TensorPtr t = from_blob(Blob{shared->data(), {2}}, shared);
+  const TensorPtr t = from_blob(Blob::of(shared->data(), {2}), shared);
   CHECK(shared.use_count() == 2);
   Floats moved{5, 6};
   float* const data = moved.data();
-  CHECK(values<float>(from_blob(Blob{data, {2}}, std::move(moved))) == Floats{5, 6});
+  CHECK(values<float>(from_blob(Blob::of(data, {2}), std::move(moved))) == Floats{5, 6});
 }
 
 namespace {
@@ -648,9 +718,9 @@ TEST_CASE("from_blob: an owner with a call operator for everything is kept, and 
   int calls = 0;
   Matrix matrix{{1, 2}, &calls};
   float* const data = matrix.values.data();
-  CHECK(values<float>(from_blob(Blob{data, {2}}, std::move(matrix))) == Floats{1, 2});
+  CHECK(values<float>(from_blob(Blob::of(data, {2}), std::move(matrix))) == Floats{1, 2});
   const auto kept = std::make_shared<int>(0);
-  from_blob(Blob{data, {0}}, Sink{kept});
+  from_blob(Blob::of(data, {0}), Sink{kept});
   CHECK(kept.use_count() == 1);
   CHECK(*kept + calls == 0);
 }

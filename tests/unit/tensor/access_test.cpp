@@ -8,6 +8,7 @@
 namespace access_test {
 
 using namespace tenon;
+using tenon::detail::DataPtr;
 using namespace tests;
 
 TEST_CASE("access: what a tensor is, through a Tensor and through a TensorPtr") {
@@ -122,6 +123,88 @@ TEST_CASE("access: the try_ forms give the elements, or the error by their own n
   FAILS(InvalidState, "try_data: the tensor is a placeholder without data",
         try_data<float>(placeholder));
   FAILS(InvalidState, "try_item: the tensor is a placeholder", try_item<float>(placeholder));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("set_data: takes pointers to the dtype and raw bytes, in each of its forms") {
+  int32_t ints[2] = {};
+  double doubles[2] = {};
+  uint16_t bits[2] = {};
+  unsigned char bytes[8] = {};
+  const TensorPtr t = make_tensor_ptr({2}, nullptr, ScalarType::Float);
+  const auto refuses = [&t](DataPtr data, const std::string& name) {
+    const std::string words =
+        "set_data: the data pointer is to " + name +
+        ", the tensor's dtype is Float; pass a void* to reinterpret the bytes";
+    RETURNS(InvalidType, words, set_data(t, data));
+    ATEN_LACKS(RAISES(InvalidType, words, (t->set_data(data), 0));
+               RAISES(InvalidType, words, (t->unsafeGetTensorImpl()->set_data(data), 0));)
+    CHECK(const_data_ptr(t) == nullptr);
+  };
+  refuses(ints, "Int");
+  refuses(doubles, "Double");
+  refuses(bits, "UInt16");
+  refuses(static_cast<const int32_t*>(ints), "Int");
+  for (const DataPtr data :
+       {DataPtr(bytes), DataPtr(reinterpret_cast<char*>(bytes)),
+        DataPtr(reinterpret_cast<std::byte*>(bytes)), DataPtr(static_cast<void*>(ints))}) {
+    CHECK(set_data(t, data) == Error::Ok);
+    CHECK(const_data_ptr(t) == data.get());
+    ATEN_LACKS(t->set_data(nullptr); CHECK(const_data_ptr(t) == nullptr); t->set_data(data);
+               CHECK(const_data_ptr(t) == data.get()); t->unsafeGetTensorImpl()->set_data(nullptr);
+               CHECK(const_data_ptr(t) == nullptr); t->unsafeGetTensorImpl()->set_data(data);
+               CHECK(const_data_ptr(t) == data.get());)
+  }
+  RETURNS(InvalidType, "the data pointer is to Int, the tensor's dtype is Half",
+          set_data(zeros({2}, ScalarType::Half), ints));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE(
+    "set_data: replaces memory of any ownership alike in each form; the old one is released once") {
+  float data[2] = {1, 2};
+  const float constants[2] = {3, 4};
+  float other[2] = {5, 6};
+  using Bind = Error (*)(const TensorPtr&, const DataPtr&);
+  const Bind forms[] = {[](const TensorPtr& t, const DataPtr& p) { return set_data(t, p); },
+                        ATEN_LACKS(
+                            [](const TensorPtr& t, const DataPtr& p) {
+                              t->set_data(p);
+                              return Error::Ok;
+                            },
+                            [](const TensorPtr& t, const DataPtr& p) {
+                              t->unsafeGetTensorImpl()->set_data(p);
+                              return Error::Ok;
+                            })};
+  for (const Bind bind : forms) {
+    Calls calls;
+    const TensorPtr whole = full({2}, 7.0f);
+    TensorPtr adopted =
+        from_blob(data, {2}, ScalarType::Float, calls.deleter(), TensorShapeDynamism::DYNAMIC);
+    TensorPtr tensors[] = {full({2}, 7.0f, ScalarType::Float, TensorShapeDynamism::DYNAMIC),
+                           make_tensor_ptr(Floats{1, 2}), from_blob(data, {2}),
+                           make_tensor_ptr(*whole), std::move(adopted)};
+    for (const TensorPtr& t : tensors) {
+      CHECK(bind(t, other) == Error::Ok);
+      CHECK(values<float>(t) == Floats{5, 6});
+      CHECK(ownership(t) == Ownership::Borrowed);
+      CHECK_FALSE(is_readonly(t));
+      CHECK(resize_tensor(*t, {1000}) != Error::Ok);
+      if (!detail::kHasReadOnly) continue;
+      CHECK(bind(t, constants) == Error::Ok);
+      CHECK(values<float>(t) == Floats{3, 4});
+      CHECK(is_readonly(t));
+      CHECK(fill_(t, 1) == Error::InvalidState);
+      CHECK(bind(t, other) == Error::Ok);
+      CHECK(fill_(t, 1) == Error::Ok);
+      other[0] = 5, other[1] = 6;
+    }
+    CHECK(values<float>(whole) == Floats{7, 7});
+    for (TensorPtr& t : tensors) t.reset();
+    CHECK(calls.count == 1);
+    CHECK(calls.argument == data);
+  }
+  CHECK(constants[0] == 3);
 }
 
 TEST_CASE("access: data that is not aligned for the dtype has no typed pointer") {

@@ -240,10 +240,10 @@ TEST_CASE("deallocated: the metadata stays, and every function names the tensor"
     RAISES(InvalidState, "to_blob: " + source, to_blob(t));
     RAISES(InvalidState, "to_binary: " + gone, to_binary(t));
     RAISES(InvalidState, "to_binary: " + gone, to_binary(t, 0));
-    RETURNS(InvalidState, "assign: " + gone, assign(t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "assign: " + gone, assign(t, Blob::of(bytes, {2, 3})));
     RETURNS(InvalidState, "assign: " + gone, assign(t, bytes, 24));
     CHECK_FALSE(can_assign(t, bytes, 24));
-    RETURNS(InvalidState, "copy_to: " + gone, copy_to(t, Blob{bytes, {2, 3}}));
+    RETURNS(InvalidState, "copy_to: " + gone, copy_to(t, Blob::of(bytes, {2, 3})));
     RETURNS(InvalidState, "copy_to: " + gone, copy_to(t, bytes, 24));
     CHECK(sizes(t) == Vector{2, 3});
   }

@@ -118,7 +118,7 @@ TEST_CASE("normalize: in place, and between memories that overlap") {
   CHECK(assign(from_blob(memory, {3}), {memory, {3}, {}, kByte}, one_more) == Error::Ok);
   CHECK(Floats(memory, memory + 3) == Floats{11, 21, 31});
   float reversed[3] = {1, 2, 3};
-  CHECK(assign(from_blob(reversed, {3}), {reversed + 2, {3}, {-1}}, one_more) == Error::Ok);
+  CHECK(assign(from_blob(reversed, {3}), Blob::of(reversed + 2, {3}, {-1}), one_more) == Error::Ok);
   CHECK(Floats(reversed, reversed + 3) == Floats{4, 3, 2});
 }
 

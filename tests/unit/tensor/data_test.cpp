@@ -26,13 +26,6 @@ using namespace tests;
 static_assert(!std::is_default_constructible_v<TypeArg>);
 static_assert(std::is_convertible_v<ScalarType, TypeArg>);
 static_assert(!std::is_convertible_v<int, TypeArg>);
-// Only pointers to elements and to bytes are data.
-static_assert(std::is_convertible_v<float*, DataPtr>);
-static_assert(std::is_convertible_v<const void*, DataPtr>);
-static_assert(std::is_convertible_v<std::nullptr_t, DataPtr>);
-static_assert(!std::is_convertible_v<float**, DataPtr>);
-static_assert(!std::is_convertible_v<std::string*, DataPtr>);
-static_assert(!std::is_convertible_v<int, DataPtr>);
 // What is there only to name a mistake takes nothing.
 static_assert(!std::is_convertible_v<int, Dims>);
 static_assert(!std::is_convertible_v<Result<TensorPtr>, TensorPtr>);

@@ -312,10 +312,10 @@ TEST_CASE("kept: a backend's views stay as they were, though its code resizes th
       [&] { return tenon::to_string(t).empty() ? Error::Internal : Error::Ok; },
       [&] { return tenon::to_binary(t).size() == 36 * 4 ? Error::Ok : Error::Internal; },
       [&] {
-        return copy_to(t, Blob{host->mutable_data_ptr(), {6, 6}, {1, 6}});
+        return copy_to(t, Blob::of(host->mutable_data_ptr<float>(), {6, 6}, {1, 6}));
       },
       [&] {
-        return assign(t, Blob{host->mutable_data_ptr(), {6, 6}, {1, 6}});
+        return assign(t, Blob::of(host->mutable_data_ptr<float>(), {6, 6}, {1, 6}));
       },
   };
   for (const auto& call : calls) {

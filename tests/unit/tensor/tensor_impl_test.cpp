@@ -89,6 +89,20 @@ TEST_CASE("tensor_impl: over constants it is read-only") {
   RAISES(InvalidType, "TensorImpl: Undefined", TensorImpl(ScalarType::Undefined, 1, sizes, data));
 }
 
+// A promise of docs/guarantees.md.
+TEST_CASE("tensor_impl: a typed pointer has the type given, raw bytes any") {
+  int32_t ints[] = {1, 2};
+  const int32_t constants[] = {1, 2};
+  const int64_t sizes[] = {2};
+  const DimOrderType order[] = {0};
+  const std::string words = "TensorImpl: the data pointer is to Int, the type given is Float";
+  RAISES(InvalidType, words, TensorImpl(ScalarType::Float, 1, sizes, ints));
+  RAISES(InvalidType, words, TensorImpl(ScalarType::Float, 1, sizes, constants, order));
+  void* const raw = ints;
+  CHECK(TensorImpl(ScalarType::Float, 1, sizes, raw).data() == ints);
+  CHECK(TensorImpl(ScalarType::Int, 1, sizes, constants, order).data<int32_t>() == constants);
+}
+
 TEST_CASE("tensor_impl: bad arguments are reported by its name") {
   const int64_t negative[] = {2, -1};
   const int64_t large[] = {INT64_MAX, 2};

@@ -375,7 +375,7 @@ TEST_CASE("try_from_blob, tensor_from_blob: give the value, or the error by thei
   CHECK(try_from_blob(data, {2}).ok());
   Tensor t = tensor_from_blob(data, {1}, {2}, ScalarType::Float, calls.deleter(), kStatic);
   CHECK(t.const_data_ptr() == data);
-  t = tensor_from_blob(Blob{data, {2}});
+  t = tensor_from_blob(Blob::of(data, {2}));
   CHECK(calls.count == 1);
   CHECK(sizes(try_tensor_from_blob(data, {2}).value()) == Vector{2});
   RAISES(InvalidArgument, "tensor_from_blob: ", tensor_from_blob(data, {-1}));

@@ -11,7 +11,7 @@ int main() {
   const tenon::BackendScope scope(arena);
   const auto tensor = tenon::from_blob(data, {2, 3});
   float other[6] = {6, 5, 4, 3, 2, 1};
-  const tenon::Blob blob{other, {2, 3}, {1, 2}};
+  const tenon::Blob blob = tenon::Blob::of(other, {2, 3}, {1, 2});
   if (tenon::assign(tensor, blob) != tenon::Error::Ok) return 1;
   sink = data[5];
   return 0;
