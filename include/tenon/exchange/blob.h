@@ -88,7 +88,7 @@ struct Blob {
       TENON_MISTAKE("the pointer says its dtype; pass a void* to reinterpret the bytes");
   template <class VoidPointerAndTypeNeeded, class... More,
             detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
-  static Blob of(const VoidPointerAndTypeNeeded*, const Dims&, const More&...)
+  static Blob of(const VoidPointerAndTypeNeeded*, const Dims&, More&&...)
       TENON_MISTAKE("no dtype has such elements: Blob::of(static_cast<void*>(data), sizes, type)");
   template <class SmartPointerNeedsGet, class... More,
             detail::IfSmartPointer<SmartPointerNeedsGet> = 0>

@@ -175,9 +175,9 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
 /// a placeholder. A pointer to const makes the tensor read-only, another one writable. The device
 /// stays, so the memory lies there. Views made before keep the memory they were made over.
 /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
-/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow then. The old memory
-/// is released with the tensor, once, by its deleter and with that deleter's own pointer; in ATen
-/// mode at once, if no view or export uses it.
+/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow then. The old
+/// memory is released once, with the tensor, by its deleter and with that deleter's own pointer; in
+/// ATen mode at once, if no view or export uses it.
 /// Errors: InvalidType for a pointer to elements of another type; InvalidState for a deallocated
 /// tensor, and in ATen mode for one that tenon did not make; NotSupported for a pointer to const
 /// where ATen mode has no read-only tensors; OutOfMemory (ATen mode).

@@ -180,7 +180,7 @@ struct MakeTensor {
       TENON_MISTAKE("give data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
   template <class VoidPointerAndTypeNeeded, class... More,
             IfNoElement<VoidPointerAndTypeNeeded> = 0>
-  Out operator()(const Dims&, const VoidPointerAndTypeNeeded*, const More&...) const TENON_MISTAKE(
+  Out operator()(const Dims&, const VoidPointerAndTypeNeeded*, More&&...) const TENON_MISTAKE(
       "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
   template <class SizesNeedBraces, class... More, IfInteger<SizesNeedBraces> = 0,
             IfNotOptions<More...> = 0>

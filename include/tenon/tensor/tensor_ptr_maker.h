@@ -239,7 +239,7 @@ struct FromBlob {
       "from_blob takes data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
   template <class VoidPointerAndTypeNeeded, class... More,
             IfNoElement<VoidPointerAndTypeNeeded> = 0>
-  Out operator()(const VoidPointerAndTypeNeeded*, const Dims&, const More&...) const
+  Out operator()(const VoidPointerAndTypeNeeded*, const Dims&, More&&...) const
       TENON_MISTAKE("no dtype has such elements: from_blob(static_cast<void*>(data), sizes, type)");
   template <class DataComesBeforeSizes, class... Options, IfData<DataComesBeforeSizes> = 0>
   Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const

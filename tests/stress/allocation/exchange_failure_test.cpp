@@ -32,6 +32,7 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   CHECK_FALSE(detail::fields(deep).borrows.any());
   FAIL_EACH_OF("Blob::from_byte_strides",
                Blob::from_byte_strides(blob, kDeep, kDeep, ScalarType::Float));
+  FAIL_EACH_OF("Blob::of", Blob::of(blob, kDeep).sizes.error());
   FAIL_EACH_OF("Blob::byte_strides", (Blob::of(blob, kDeep).byte_strides()));
   Calls calls;
   PmrBackend backend(std::pmr::new_delete_resource());

@@ -78,6 +78,7 @@ NOT_FAILING = {
         Result::operator_bool
         Result::operator_UseValueOrCheckOk
         ViewWithLists::operator_TensorView Tensor::as_view as_view
+        Blob::scalar_type
         Result::operator*
         Result::operator-> Result::value Result::value_or Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
