@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 /// The inputs of a call.
 using EValues = detail::ListArg<EValue>;
 
-/// Requirements on a tensor.
+/// Requirements on a tensor. Fields are only ever appended.
 ///
 /// `TensorSpec{{-1, 8, 8}, ScalarType::Float, {"batch", "rows", "columns"}}`
 struct TensorSpec {
