@@ -171,8 +171,8 @@ int main(int argc, char** argv) {
   // A camera's image into a network's input.
   const TensorPtr input = empty({1, 3, 1080, 1920});
   const TensorPtr input_last = empty({1, 1080, 1920, 3});
-  const Blob camera{
-      pixels->mutable_data_ptr(), {1, 3, 1080, 1920}, {0, 1, 5760, 3}, ScalarType::Byte};
+  const Blob camera =
+      Blob::of(pixels->mutable_data_ptr<uint8_t>(), {1, 3, 1080, 1920}, {0, 1, 5760, 3});
   const Normalize normalize{1 / 255.0f, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}, 1};
   const Normalize of_last{1 / 255.0f, normalize.mean, normalize.stddev, -1};
   suite.add("normalize/nchw",

@@ -170,7 +170,8 @@ static ERL_NIF_TERM from_binary(const Call& call) {
   if (to.home == cpu_home() && bytes.size > kHeapBinary && is_aligned(bytes.data, to.type) &&
       static_cast<double>(bytes.size) == to.nbytes()) {
     if (auto kept = keep_bytes(call.argv[3], bytes)) {
-      const Blob blob{bytes.data, to.sizes, {}, to.type, {}, 0, true, kept};
+      const unsigned char* const data = bytes.data;  // to const: read-only
+      const Blob blob = Blob::of(data, to.sizes, to.type, kept);
       return make_tensor(call, {to.home, *tenon::from_blob(blob), nullptr, std::move(kept)});
     }
   }
