@@ -12,21 +12,6 @@
 #include "tenon/tensor/tensor_ptr_maker.h"
 
 TENON_BEGIN_NAMESPACE
-namespace detail {
-
-/// Pointers to elements; to raw bytes; to either but not to uint8_t, which are both.
-template <class P>
-using IfTyped = std::enable_if_t<std::is_pointer_v<P> && is_element_v<PointeeOf<P>>, int>;
-template <class P>
-using IfRaw =
-    std::enable_if_t<std::is_null_pointer_v<P> || (std::is_pointer_v<P> && is_raw_v<PointeeOf<P>>),
-                     int>;
-template <class P>
-using IfOnlyTyped = std::enable_if_t<!is_raw_v<PointeeOf<P>>, IfTyped<P>>;
-template <class P>
-using IfUntyped = std::enable_if_t<!is_element_v<PointeeOf<P>>, IfRaw<P>>;
-
-}  // namespace detail
 
 /// A description of memory, with its owner: made by Blob::of() or to_blob(), or filled in by hand.
 /// Checked by the functions that take it. Fields are only ever appended.
@@ -409,10 +394,6 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
   MemoryHold none_kept;
   return make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// `layout` keeps the view's lists.
 template <class T, size_t N>

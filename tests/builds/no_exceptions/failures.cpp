@@ -141,8 +141,8 @@ void check_reads() {
   FAIL_EACH(try_mutable_data_ptr(t).error());
   FAIL_EACH(try_mutable_data_ptr<int32_t>(t).error());
   FAIL_EACH(try_as_view(t));
-  FAIL_EACH(try_as_view(Blob{blob, kDeep}));
-  FAIL_EACH(try_accessor<float, 2>(Blob{blob, {2, 3}}));
+  FAIL_EACH(try_as_view(Blob::of(blob, kDeep)));
+  FAIL_EACH(try_accessor<float, 2>(Blob::of(blob, {2, 3})));
   FAIL_EACH(try_plan_copy(out, t));
   FAIL_EACH(try_backend_of(t).error());
   FAIL_EACH(try_backend_for(Device()).error());

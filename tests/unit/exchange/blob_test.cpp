@@ -181,6 +181,8 @@ TEST_CASE("blob: each function refuses one without a dtype, and names the field"
   RAISES(InvalidType, "byte_strides" + words, blob.byte_strides());
   RAISES(InvalidType, "nbytes" + words, blob.nbytes());
   RAISES(InvalidType, "accessor" + words, (accessor<int32_t, 1>(blob)));
+  CHECK(try_accessor<int32_t, 1>(blob).message() == "try_accessor" + words);
+  CHECK(try_as_view(blob).message() == "try_as_view" + words);
   RETURNS(InvalidType, "assign" + words, assign(t, blob));
   RETURNS(InvalidType, "assign" + words, assign(t, blob, Normalize()));
   RETURNS(InvalidType, "copy_to" + words, copy_to(t, blob));
