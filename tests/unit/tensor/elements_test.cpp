@@ -17,7 +17,7 @@ TEST_CASE("elements: errors name the function that was called") {
   REQUIRE(make_layout({2}, {}, {}, sizeof(int32_t), fields.layout) == Error::Ok);
   fields.data = data;
   fields.type = detail::own_type(ScalarType::Int);
-  RAISES(InvalidType, "here: asked for Float", detail::typed_data<float>("here", fields));
+  RAISES(InvalidType, "here: asked for Float", detail::pointer_to<float>("here", fields));
   RAISES(InvalidArgument, "here: a tensor of sizes {2}", detail::item_of<int32_t>("here", fields));
   RAISES(InvalidArgument, "here: asked for 2 dimensions",
          (detail::accessor_of<int32_t, 2>("here", fields)));
