@@ -148,6 +148,7 @@ struct std::default_delete<tenon::Tensor> {
   // A template, since Tensor is complete only where it is called.
   template <class Handle = tenon::Tensor>
   void operator()(std::enable_if_t<true, Handle>* handle) const noexcept {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression)
     static_assert(sizeof(Handle) > 0, "a TensorPtr is dropped here: include <tenon/tensor_ptr.h>");
     if (handle != nullptr) tenon::detail::delete_handle<void>(handle);
   }

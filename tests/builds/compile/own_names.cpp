@@ -7,25 +7,22 @@
 #include <tenon/tenon.h>
 #include <tenon/tensor/values.h>
 
-#define GLOBAL(_)                                                                                \
-  _(Arange)                                                                                      \
-  _(Arena)                                                                                       \
-  _(Batch) _(Buffer) _(Clone) _(Config) _(Context) _(Copy) _(Creator) _(Data) _(DataPtr)         \
-      _(Dataset) _(DLTensor) _(Empty) _(Event) _(Eye) _(Filled) _(Frame) _(FromBlob) _(Image)    \
-          _(Index) _(Input) _(Iota) _(Layer) _(Layout) _(LayoutArgs) _(List) _(ListArg)          \
-              _(Location) _(Logger) _(MakeTensor) _(Matrix) _(Message) _(Model) _(NameList)      \
-                  _(Network) _(Node) _(Option) _(Optional) _(Options) _(Output) _(Point) _(Pool) \
-                      _(Random) _(Range) _(Sample) _(Shape) _(Size) _(Slice) _(Stream) _(Task)   \
-                          _(Text) _(Timer) _(Type) _(TypeArg) _(Value) _(Values) _(Vector) _(View)
+// clang-format off
+#define GLOBAL(_) \
+  _(Arange) _(Arena) _(Batch) _(Buffer) _(Clone) _(Config) _(Context) _(Copy) _(Creator) _(Data) \
+  _(DataPtr) _(Dataset) _(DLTensor) _(Empty) _(Event) _(Eye) _(Filled) _(Frame) _(FromBlob) \
+  _(Image) _(Index) _(Input) _(Iota) _(Layer) _(Layout) _(LayoutArgs) _(List) _(ListArg) \
+  _(Location) _(Logger) _(MakeTensor) _(Matrix) _(Message) _(Model) _(NameList) _(Network) \
+  _(Node) _(Option) _(Optional) _(Options) _(Output) _(Point) _(Pool) _(Random) _(Range) \
+  _(Sample) _(Shape) _(Size) _(Slice) _(Stream) _(Task) _(Text) _(Timer) _(Type) _(TypeArg) \
+  _(Value) _(Values) _(Vector) _(View)
 
-#define OWN_NAMESPACE(_)                                                                          \
-  _(Backend)                                                                                      \
-  _(Blob)                                                                                         \
-  _(Deleter) _(Device) _(DeviceType) _(DimOrder) _(Dims) _(Error) _(Exception) _(Expression)      \
-      _(FormatOptions) _(Generator) _(Half) _(MemoryLeak) _(Module) _(None) _(Normalize)          \
-          _(Outputs) _(Ownership) _(PoolBackend) _(Result) _(Scalar) _(ScalarType) _(Span)        \
-              _(Strides) _(Summary) _(Tensor) _(TensorSpec) _(complex) _(empty) _(slice) _(stack) \
-                  _(view)
+#define OWN_NAMESPACE(_) \
+  _(Backend) _(Blob) _(Deleter) _(Device) _(DeviceType) _(DimOrder) _(Dims) _(Error) _(Exception) \
+  _(Expression) _(FormatOptions) _(Generator) _(Half) _(MemoryLeak) _(Module) _(None) \
+  _(Normalize) _(Outputs) _(Ownership) _(PoolBackend) _(Result) _(Scalar) _(ScalarType) _(Span) \
+  _(Strides) _(Summary) _(Tensor) _(TensorSpec) _(complex) _(empty) _(slice) _(stack) _(view)
+// clang-format on
 
 using namespace tenon;
 using namespace std;
