@@ -29,6 +29,8 @@ enum class DeviceType : int32_t;
 enum class Error : uint8_t;
 class Device;
 class Dims;
+class Strides;
+class DimOrder;
 struct TensorView;
 struct ViewWithLists;
 template <class T>

@@ -61,7 +61,7 @@ def program(headers, names):
 
 def short(text):
     text = re.sub(r"\b(?:tenon|std|detail_values)::(?:v\d\w*::)?|\b(?:class|struct|enum) ", "", text)
-    text = re.sub(r"(InlineArray<\w+, \d+), 64>", r"\1>", text)  # the default, which newer compilers leave out
+    text = re.sub(r"(InlineArray<[\w ]+, \d+), 64>", r"\1>", text)  # the default, which newer compilers leave out
     return text.replace("_Bool", "bool").replace("unsigned long", "size_t").replace("(anonymous namespace)::", "")
 
 
@@ -187,7 +187,7 @@ def faults(stored, found):
             lines.append(f"layout of {name}{where} changed")
             lines += [f"    was {line}" for line in one if line not in two] + [f"    is  {line}" for line in two if line not in one]
     if needs_epoch and old == new:
-        lines.append(f"bump the epoch in include/tenon/config.h, {new}, and run tests/builds/odr/layouts.py update")
+        lines.append(f"bump the epoch in include/tenon/config.h, if {new} was released, and run tests/builds/odr/layouts.py update")
     elif lines or old != new:
         lines.append(f"the epoch was {old} and is {new}: run tests/builds/odr/layouts.py update")
     return lines
