@@ -149,16 +149,18 @@ constexpr Casting casting_for() noexcept {
 
 // A clone and its try_ form, which returns a Result. Functions, which are found by their argument:
 // Linux has a clone() too, ExecuTorch a clone_tensor_ptr().
-#define TENON_CLONE_FORM(Out, name)                                                  \
-  template <class... Options, detail::IfOptions<Options...> = 0>                     \
-  inline Out name(ConstTensorArg source, Options&&... options) {                     \
-    constexpr detail::Casting kCasting = detail::casting_for<Options...>();          \
-    detail::CreateOptions opts =                                                     \
-        detail::create_options_of(own::ScalarType::Undefined, options...);           \
-    detail::NewTensor tensor;                                                        \
-    const Error error =                                                              \
-        detail::make_clone(source, opts, CastMode::Checked, kCasting, true, tensor); \
-    return detail::return_to_user<Out>(#name, error, tensor, opts.backend);          \
+#define TENON_CLONE_FORM(Out, name)                                                        \
+  template <class... Options, detail::IfOptions<Options...> = 0>                           \
+  inline Out name(ConstTensorArg source, Options&&... options) {                           \
+    constexpr detail::Casting kCasting = detail::casting_for<Options...>();                \
+    detail::CreateOptions opts =                                                           \
+        detail::create_options_of(own::ScalarType::Undefined, options...);                 \
+    detail::NewTensor tensor;                                                              \
+    Error error = opts.error;                                                              \
+    if (error == Error::Ok) {                                                              \
+      error = detail::make_clone(source, opts, CastMode::Checked, kCasting, true, tensor); \
+    }                                                                                      \
+    return detail::return_to_user<Out>(#name, error, tensor, opts.backend);                \
   }
 #define TENON_CLONE(name)           \
   TENON_CLONE_FORM(TensorPtr, name) \

@@ -184,9 +184,12 @@ struct CreateOptions {
   template <class T, std::enable_if_t<is_layout_option_v<T>, int> = 0>
   void take(const T&) noexcept {}  // OrderAndStrides takes it
   /// New memory on a device is made by the backend registered for it; on the CPU it is the heap's.
-  TENON_TEMPLATE_INLINE void request_device_backend() noexcept {
+  TENON_TEMPLATE_INLINE void choose_device_backend() noexcept {
     requested = device.is_cpu() ? &host_backend() : find_backend(device);
-    if (requested == nullptr) error = fail_unregistered(device);
+    backend = null_if_heap(requested);
+    if (requested != nullptr) return;
+    error = fail_unregistered(device);
+    backend = &host_backend();  // not null, the heap: allocate_in_backend() returns the error
   }
   void choose_backend() noexcept {
     backend = null_if_heap(requested != nullptr ? requested : current_backend());
@@ -204,8 +207,11 @@ CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
                 "a backend says its device");
   CreateOptions opts(type);
   (opts.take(options), ...);
-  if constexpr (kIsNew && has_device_v<Options...>) opts.request_device_backend();
-  opts.choose_backend();
+  if constexpr (kIsNew && has_device_v<Options...>) {
+    opts.choose_device_backend();
+  } else {
+    opts.choose_backend();
+  }
   return opts;
 }
 

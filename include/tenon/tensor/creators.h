@@ -35,7 +35,6 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
                                                         const CreateOptions& opts,
                                                         NewTensor& tensor) noexcept {
   TENON_TRY(check_type(opts.type));
-  TENON_TRY(opts.error);
   TENON_TRY(make_impl(tensor));
   ImplFields& made = fields(tensor);
   made.layout = from.layout;
@@ -52,6 +51,7 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
 /// `is_placeholder` if the source is on Meta without a backend.
 TENON_TEMPLATE_INLINE Error complete_like(const TensorArg& source, CreateOptions& opts,
                                           bool& is_placeholder) noexcept {
+  TENON_TRY(opts.error);
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
   // The option Undefined means the source's type too, as in ExecuTorch.

@@ -189,7 +189,6 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
                                                      NewTensor& tensor) noexcept {
   const size_t size = elementSize(opts.type);
   if (values.is_adoptable() && convert == nullptr && opts.backend == nullptr &&
-      opts.error == Error::Ok &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
     return adopt_values(opts, values, tensor);
   }

@@ -91,6 +91,7 @@ inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
 /// Makes the impl, and allocates the options' elements, by a backend.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions& opts,
                                                              NewTensor& tensor) noexcept {
+  TENON_TRY(opts.error);
   Backend& backend = *opts.backend;
   const size_t nbytes = opts.nbytes();
   BackendState* const state = state_of(backend);
@@ -115,7 +116,6 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions
 /// metadata. Only heap memory can be `zeroed`.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_owned(const CreateOptions& opts, bool zeroed,
                                                         NewTensor& tensor) noexcept {
-  TENON_TRY(opts.error);
   const size_t nbytes = opts.nbytes();
   if (opts.backend != nullptr) {
     TENON_TRY(allocate_in_backend(opts, tensor));
