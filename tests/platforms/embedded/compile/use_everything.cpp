@@ -31,7 +31,7 @@ static void use_stack_tensors() {
   expect(tensor.data<float>()[4] == 5 && tensor.const_data_ptr<float>()[0] == 1);
   impl.set_data(nullptr);
   expect(!impl.has_data());
-  expect(!TensorImpl(ScalarType::Half, 0, nullptr, data).is_readonly());
+  expect(!TensorImpl(ScalarType::Float, 0, nullptr, data).is_readonly());
 }
 
 static void use_creators() {
