@@ -80,7 +80,8 @@ class [[nodiscard]] Result {
 
   /// A failure. Takes the text that the failed function left, else uses the error's name. Error::Ok
   /// without a value is a bug: becomes Internal.
-  Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {
+  Result(Error error) noexcept
+      : error_(error == Error::Ok ? Error::Internal : error), no_value_{} {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
     const size_t length = std::strlen(text);
@@ -211,6 +212,7 @@ class [[nodiscard]] Result {
   char* message_ = nullptr;
   union {
     T value_;
+    unsigned char no_value_;  // set for GCC, which says else that value_or() reads value_
   };
 };
 
