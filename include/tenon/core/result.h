@@ -80,8 +80,7 @@ class [[nodiscard]] Result {
 
   /// A failure. Takes the text that the failed function left, else uses the error's name. Error::Ok
   /// without a value is a bug: becomes Internal.
-  Result(Error error) noexcept
-      : error_(error == Error::Ok ? Error::Internal : error), no_value_{} {
+  Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error), no_value_{} {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
     const size_t length = std::strlen(text);
