@@ -39,7 +39,7 @@ export namespace tenon {
 // core/array_ref.h
 using tenon::Span, tenon::ArrayRef;
 // core/device.h
-using tenon::DeviceType, tenon::toString, tenon::to_string, tenon::Device;
+using tenon::DeviceType, tenon::toString, tenon::Device;
 // core/dims.h
 using tenon::SizesType, tenon::StridesType, tenon::DimOrderType, tenon::kMaxDims, tenon::Dims,
     tenon::Strides, tenon::DimOrder;
@@ -64,18 +64,17 @@ using tenon::ScalarType, tenon::ScalarTypeToCppType, tenon::CppTypeToScalarType,
     tenon::kDouble, tenon::kComplexHalf, tenon::kComplexFloat, tenon::kComplexDouble, tenon::kBool,
     tenon::kBFloat16, tenon::kFloat8_e5m2, tenon::kFloat8_e4m3fn, tenon::kFloat8_e5m2fnuz,
     tenon::kFloat8_e4m3fnuz, tenon::kUInt16, tenon::kUInt32, tenon::kUInt64, tenon::visit,
-    tenon::elementSize, tenon::isValidType, tenon::toString, tenon::to_string,
-    tenon::isIntegralType, tenon::isFloatingType, tenon::isComplexType, tenon::canCast,
-    tenon::promoteTypes;
+    tenon::elementSize, tenon::isValidType, tenon::toString, tenon::isIntegralType,
+    tenon::isFloatingType, tenon::isComplexType, tenon::canCast, tenon::promoteTypes;
 // core/strides.h
 using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::compute_offset_range,
     tenon::dim_order_from_strides, tenon::is_dense, tenon::is_contiguous, tenon::may_overlap;
 // core/tensor_view.h
 using tenon::TensorView, tenon::ViewWithLists;
 // kernels/cast.h
-using tenon::CastMode, tenon::toString, tenon::to_string;
+using tenon::CastMode, tenon::toString;
 // kernels/copy_plan.h
-using tenon::CopyKind, tenon::toString, tenon::to_string, tenon::kMaxLongDims, tenon::CopyPlan;
+using tenon::CopyKind, tenon::toString, tenon::kMaxLongDims, tenon::CopyPlan;
 // kernels/normalize.h
 using tenon::Normalize;
 // backend/arena.h
@@ -116,8 +115,8 @@ using tenon::TensorArgs, tenon::cat, tenon::try_cat, tenon::stack, tenon::try_st
     tenon::stack_out;
 // tensor/clone.h
 using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::clone, tenon::try_clone,
-    tenon::Deallocation, tenon::toString, tenon::to_string, tenon::backend_of,
-    tenon::try_backend_of, tenon::backend_copy, tenon::try_backend_copy, tenon::clone_tensor_ptr_to,
+    tenon::Deallocation, tenon::toString, tenon::backend_of, tenon::try_backend_of,
+    tenon::backend_copy, tenon::try_backend_copy, tenon::clone_tensor_ptr_to,
     tenon::try_clone_tensor_ptr_to, tenon::backend_transfer, tenon::try_backend_transfer,
     tenon::backend_deallocate, tenon::try_backend_deallocate, tenon::synchronize;
 // tensor/contiguous.h
@@ -138,8 +137,8 @@ using tenon::Deleter;
 // tensor/dim_names.h
 using tenon::make_template, tenon::try_make_template, tenon::dim_names;
 // tensor/expr.h
-using tenon::ExpressionKind, tenon::toString, tenon::to_string, tenon::Expression,
-    tenon::ExpressionPtr, tenon::ExprBackend, tenon::expression, tenon::try_expression,
+using tenon::ExpressionKind, tenon::toString, tenon::Expression, tenon::ExpressionPtr,
+    tenon::to_string, tenon::ExprBackend, tenon::expression, tenon::try_expression,
     tenon::materialize, tenon::try_materialize, tenon::to_dot;
 // tensor/fields.h
 using tenon::TensorShapeDynamism, tenon::Ownership;
@@ -209,7 +208,7 @@ using tenon::Outputs;
 // module/tensor_spec.h
 using tenon::EValues, tenon::TensorSpec, tenon::ValueSpec, tenon::ValueSpecs, tenon::MethodMeta;
 // module/value_kind.h
-using tenon::ValueKind, tenon::toString, tenon::to_string;
+using tenon::ValueKind, tenon::toString;
 // ostream.h
 using tenon::operator<<;
 

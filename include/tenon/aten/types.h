@@ -30,7 +30,6 @@ using c10::Float8_e4m3fn, c10::Float8_e4m3fnuz, c10::Float8_e5m2, c10::Float8_e5
 #endif
 using c10::canCast, c10::elementSize, c10::isComplexType, c10::isFloatingType, c10::isIntegralType,
     c10::promoteTypes, c10::toString;
-inline std::string to_string(ScalarType type) { return toString(type); }
 
 using c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong, c10::kHalf, c10::kFloat,
     c10::kDouble, c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble, c10::kBool,

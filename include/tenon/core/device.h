@@ -67,7 +67,6 @@ constexpr const char* toString(DeviceType type) noexcept {
   const char* const name = detail::name_of(type);
   return *name == '\0' ? "unknown" : name;
 }
-inline std::string to_string(DeviceType type) { return toString(type); }
 
 TENON_END_NAMESPACE
 

@@ -50,8 +50,7 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 
-/// The enumerator's name, "InvalidArgument", without memory; to_string() as a std::string. So for
-/// every enumeration: to_string is tenon's name, toString c10's.
+/// The enumerator's name, "InvalidArgument", without memory. c10's word; tenon's is to_string().
 constexpr const char* toString(Error error) noexcept {
   const auto n = static_cast<size_t>(error);
   return detail::name_at(
@@ -59,7 +58,11 @@ constexpr const char* toString(Error error) noexcept {
       "InUse\0NotFound\0AccessFailed\0Internal\0unknown error",
       error <= Error::Internal ? n : 11);
 }
-inline std::string to_string(Error error) { return toString(error); }
+/// The name of an Error, a ScalarType or any other of tenon's enumerators.
+template <class E, class = std::enable_if_t<std::is_enum_v<E>, decltype(toString(E()))>>
+std::string to_string(E value) {
+  return toString(value);
+}
 
 /// Without exceptions, called with the error and its message before the program ends. It ends by
 /// abort(); on bare metal by __builtin_trap(), unless TENON_PORTABLE is set. In every build it is

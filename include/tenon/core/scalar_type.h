@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -307,7 +306,6 @@ constexpr const char* toString(ScalarType type) noexcept {
                          detail::row_of(type));
 #undef TENON_DETAIL_NAME
 }
-inline std::string to_string(ScalarType type) { return toString(type); }
 
 /// The signed and unsigned integers, and Bool if `includeBool`.
 /// Source: c10::isIntegralType.

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <string>
 #include <type_traits>
 
 #include "tenon/config.h"
@@ -40,7 +39,6 @@ constexpr const char* toString(CastMode mode) noexcept {
          : mode == CastMode::Truncate ? "Truncate"
                                       : "Saturate";
 }
-inline std::string to_string(CastMode mode) { return toString(mode); }
 
 struct CopyPlan;
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "tenon/config.h"
@@ -32,7 +31,6 @@ constexpr const char* toString(CopyKind kind) noexcept {
                                     "cast",  "general", "staged"};
   return kind <= CopyKind::Staged ? kNames[static_cast<size_t>(kind)] : "unknown";
 }
-inline std::string to_string(CopyKind kind) { return toString(kind); }
 
 namespace detail {
 inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -56,7 +55,6 @@ constexpr const char* toString(ValueKind kind) noexcept {
   const char* const name = detail::name_with_article(kind);
   return kind == ValueKind::None ? name : name + (name[1] == 'n' ? 3 : 2);
 }
-inline std::string to_string(ValueKind kind) { return toString(kind); }
 
 class EValue;
 

@@ -3,8 +3,6 @@
 // a backend, and letting memory go.
 #pragma once
 
-#include <string>
-
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/make.h"
@@ -196,7 +194,6 @@ constexpr const char* toString(Deallocation outcome) noexcept {
          : outcome == Deallocation::AlreadyDeallocated ? "AlreadyDeallocated"
                                                        : "InUse";
 }
-inline std::string to_string(Deallocation outcome) { return toString(outcome); }
 
 namespace detail {
 

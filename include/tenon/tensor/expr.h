@@ -37,7 +37,6 @@ constexpr const char* toString(ExpressionKind kind) noexcept {
   const auto index = static_cast<size_t>(kind);
   return index < sizeof kNames / sizeof *kNames ? kNames[index] : "unknown";
 }
-inline std::string to_string(ExpressionKind kind) { return toString(kind); }
 
 /// The creator call that made a tensor's elements, which are row-major. Immutable.
 /// Ownership: keeps its bytes alive, no tensor.
