@@ -54,10 +54,12 @@ inline Error check_and_unregister(Backend& backend) noexcept {
   if (remove_from_registry(backend)) return Error::Ok;
   return fail(Error::NotFound, "backend ", backend.name(), " is not registered");
 }
+/// The backend registered for a device; the host's heap for the CPU.
 inline Error find_registered(Device device, Backend*& found) noexcept {
   found = device.is_cpu() ? &host_backend() : find_backend(device);
   if (found != nullptr) return Error::Ok;
-  return fail(Error::NotFound, "no backend is registered for ", device);
+  return fail(Error::NotFound, "no backend is registered for ", device,
+              "; register_backend(backend) registers one");
 }
 
 /// The backend, or null for the host's heap.

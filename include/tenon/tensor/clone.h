@@ -64,13 +64,6 @@ inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
 }
 
-/// The backend that is registered for a device; the host's heap for the CPU.
-TENON_TEMPLATE_INLINE Error find_backend_of(Device device, Backend*& backend) noexcept {
-  backend = device.is_cpu() ? &host_backend() : find_backend(device);
-  return backend != nullptr ? Error::Ok
-                            : fail(Error::NotFound, "no backend is registered for ", device);
-}
-
 /// The functions for clones to another type. Null in other clones, which do not link them.
 struct Casting {
   CastFunction cast = nullptr;
@@ -209,7 +202,7 @@ TENON_TEMPLATE_INLINE Error find_memory_backend(const TensorArg& tensor,
     backend = &host_backend();
     return Error::Ok;
   }
-  return find_backend_of(t.device, backend);
+  return find_registered(t.device, backend);
 }
 
 /// Whether a tensor lives in `backend`'s memory.
@@ -243,7 +236,7 @@ namespace detail {
 template <class Out>
 Out clone_to(const char* function, const TensorArg& source, Device target) {
   Backend* backend = nullptr;
-  const Error error = find_backend_of(target, backend);
+  const Error error = find_registered(target, backend);
   if (error != Error::Ok) return return_to_user<Out>(function, error);
   return clone<Out>(function, source, options_in(*backend));
 }

@@ -85,7 +85,7 @@ Out to_device(const char* function, const TensorArg& tensor, Device device,
   if (is_there && from.type == type.value_or(from.type)) return tensor.tensor();
   CreateOptions opts = create_options_of(ScalarType::Undefined, type);
   if (!is_there) {
-    error = find_backend_of(device, opts.requested);
+    error = find_registered(device, opts.requested);
     if (error != Error::Ok) return return_to_user<Out>(function, error);
   }
   return clone<Out>(function, tensor, opts, mode, casting, true);

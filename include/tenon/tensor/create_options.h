@@ -149,11 +149,6 @@ OrderAndStrides order_and_strides_of(Options&... options) noexcept {
   return given;
 }
 
-TENON_COLD inline Error fail_unregistered(Device device) noexcept {
-  return fail(Error::NotFound, "no backend is registered for ", device,
-              "; register_backend(backend) registers one for its device, or give the backend");
-}
-
 /// The options of a new tensor, and the number of elements to allocate.
 struct CreateOptions {
   ScalarType type;
@@ -185,11 +180,9 @@ struct CreateOptions {
   void take(const T&) noexcept {}  // OrderAndStrides takes it
   /// New memory on a device is made by the backend registered for it; on the CPU it is the heap's.
   TENON_TEMPLATE_INLINE void choose_device_backend() noexcept {
-    requested = device.is_cpu() ? &host_backend() : find_backend(device);
-    backend = null_if_heap(requested);
-    if (requested != nullptr) return;
-    error = fail_unregistered(device);
-    backend = &host_backend();  // not null, the heap: allocate_in_backend() returns the error
+    error = find_registered(device, requested);
+    // Not null, the heap, after an error: allocate_in_backend() returns it.
+    backend = error == Error::Ok ? null_if_heap(requested) : &host_backend();
   }
   void choose_backend() noexcept {
     backend = null_if_heap(requested != nullptr ? requested : current_backend());
