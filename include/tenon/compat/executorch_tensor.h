@@ -24,6 +24,7 @@ namespace internal {
 using aten::ScalarType;
 using aten::TensorShapeDynamism;
 using tenon::Dims;
+using tenon::detail::DataPtr, tenon::detail::Layout, tenon::detail::TypeArg;
 
 /// Any pointer. Without a type, the dtype of its pointee, or Float for void and for other pointees.
 /// A given type reinterprets the bytes, as ExecuTorch's void* parameters. Null makes a placeholder.
@@ -36,8 +37,8 @@ class AnyPtr {
   template <class N, std::enable_if_t<std::is_same_v<N, std::nullptr_t>, int> = 0>
   AnyPtr(N) noexcept {}
 
-  tenon::detail::DataPtr data() const noexcept {
-    return pointer_ != nullptr ? tenon::detail::DataPtr(pointer_) : tenon::detail::DataPtr(nullptr);
+  DataPtr data() const noexcept {
+    return pointer_ != nullptr ? DataPtr(pointer_) : DataPtr(nullptr);
   }
   void* get() const noexcept { return pointer_; }
   ScalarType type() const noexcept { return type_; }
@@ -84,7 +85,7 @@ struct Options {
 /// stride, whatever was given.
 inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
                          Options& options) {
-  tenon::detail::Layout layout;
+  Layout layout;
   if (!strides.empty() &&
       tenon::detail::make_layout(sizes, dim_order, strides, tenon::elementSize(options.opts.type),
                                  layout) == tenon::Error::Ok &&
@@ -144,9 +145,8 @@ template <class T>
 inline constexpr ScalarType kTypeOf = tenon::CppTypeToScalarType<T>::value;
 template <>
 inline constexpr ScalarType kTypeOf<void> = ScalarType::Undefined;
-constexpr tenon::detail::TypeArg type_or_deduced(ScalarType type) noexcept {
-  return type == ScalarType::Undefined ? tenon::detail::TypeArg::deduced()
-                                       : tenon::detail::TypeArg(type);
+constexpr TypeArg type_or_deduced(ScalarType type) noexcept {
+  return type == ScalarType::Undefined ? TypeArg::deduced() : TypeArg(type);
 }
 
 /// Casts that only ExecuTorch allows: it does not count UInt16, UInt32 and UInt64 as integral.
@@ -169,7 +169,7 @@ inline aten::Tensor cast(const char* function, const aten::Tensor& source, Scala
 
 /// Makes all tensors of values here; 1-d without sizes.
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
-                         const Dims& dim_order, const Dims& strides, tenon::detail::TypeArg type,
+                         const Dims& dim_order, const Dims& strides, TypeArg type,
                          TensorShapeDynamism dynamism) {
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
@@ -180,15 +180,14 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
   if (cast_after) type = from;
   data.values.take();
   const Dims flat{data.values.count()};
-  tenon::detail::Layout layout;
+  Layout layout;
   tenon::detail::CreateOptions opts = tenon::detail::create_options_of(from, type, dynamism);
   tenon::detail::NewTensor tensor;
   tenon::Error error = tenon::detail::lay_out_new(sizes == nullptr ? flat : *sizes,
                                                   {&dim_order, &strides}, from, layout);
   if (error == tenon::Error::Ok) {
     error = tenon::detail::make_of_values(data.values, layout, sizes == nullptr,
-                                          tenon::detail::value_cast<tenon::detail::TypeArg>(), opts,
-                                          tensor);
+                                          tenon::detail::value_cast<TypeArg>(), opts, tensor);
   }
   const auto made =
       tenon::detail::return_to_user<aten::Tensor>(function, error, tensor, opts.backend);
@@ -197,7 +196,7 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
 
 /// A 0-d tensor of a value, converted to T unless T is void.
 template <class T, class V>
-aten::Tensor make_scalar(const char* function, V value, tenon::detail::TypeArg type) {
+aten::Tensor make_scalar(const char* function, V value, TypeArg type) {
   const auto element = static_cast<std::conditional_t<std::is_void_v<T>, V, T>>(value);
   return tenon::detail::MakeTensor<aten::Tensor>{function}(element, type);
 }
@@ -232,7 +231,7 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 /// 2})`. Else they are the values'.
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
-                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                          internal::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(
       internal::make("make_tensor_ptr", &sizes, std::move(values), {}, {}, type, dynamism));
@@ -240,22 +239,21 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                           const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                          internal::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(internal::make("make_tensor_ptr", &sizes, std::move(values), dim_order,
                                         strides, type, dynamism));
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(internal::DataArg<T> values,
-                          tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                          internal::TypeArg type = internal::type_or_deduced(kType),
                           aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::share(
       internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
 /// V is deduced even with an explicit T, so that braces are a list.
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
-TensorPtr make_tensor_ptr(V value,
-                          tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
+TensorPtr make_tensor_ptr(V value, internal::TypeArg type = internal::TypeArg::deduced()) {
   return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));
 }
 
@@ -275,7 +273,7 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr da
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
-                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                                   internal::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), {}, {}, type, dynamism)
       .impl();
@@ -283,7 +281,7 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                                    const tenon::Dims& dim_order, const tenon::Dims& strides = {},
-                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                                   internal::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", &sizes, std::move(values), dim_order, strides, type,
                         dynamism)
@@ -291,14 +289,13 @@ TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::DataArg<T
 }
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorImplPtr make_tensor_impl_ptr(internal::DataArg<T> values,
-                                   tenon::detail::TypeArg type = internal::type_or_deduced(kType),
+                                   internal::TypeArg type = internal::type_or_deduced(kType),
                                    aten::TensorShapeDynamism dynamism = internal::kBound) {
   return internal::make("make_tensor_impl_ptr", nullptr, std::move(values), {}, {}, type, dynamism)
       .impl();
 }
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
-TensorImplPtr make_tensor_impl_ptr(
-    V value, tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
+TensorImplPtr make_tensor_impl_ptr(V value, internal::TypeArg type = internal::TypeArg::deduced()) {
   return internal::make_scalar<T>("make_tensor_impl_ptr", value, type).impl();
 }
 
@@ -365,7 +362,7 @@ inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Devic
 class TensorPtrMaker {
  public:
   /// For for_blob().
-  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, tenon::detail::TypeArg type)
+  TensorPtrMaker(internal::AnyPtr data, tenon::Dims sizes, internal::TypeArg type)
       : options_(data), sizes_(std::move(sizes)) {
     options_.opts.take(type);
   }
@@ -412,7 +409,7 @@ class TensorPtrMaker {
 
 template <class List = tenon::Dims>
 TensorPtrMaker for_blob(internal::AnyPtr data, List sizes,
-                        tenon::detail::TypeArg type = tenon::detail::TypeArg::deduced()) {
+                        internal::TypeArg type = internal::TypeArg::deduced()) {
   return TensorPtrMaker(data, sizes, type);
 }
 
