@@ -103,8 +103,7 @@ inline Backend& backend_for(Device device) {
 }
 inline Result<Backend*> try_backend_for(Device device) noexcept {
   Backend* found = nullptr;
-  const Error error = detail::find_registered(device, found);
-  if (error != Error::Ok) return detail::add_context("try_backend_for", error);
+  TENON_TRY(detail::add_context_if("try_backend_for", detail::find_registered(device, found)));
   return found;
 }
 

@@ -124,8 +124,8 @@ TENON_TEMPLATE_INLINE Result<std::vector<uint8_t>> try_to_binary(
   std::vector<uint8_t> bytes;
   const Error error =
       detail::call_safely([&] { return detail::write_binary(tensor, limit, bytes); });
-  return detail::return_to_user<Result<std::vector<uint8_t>>>("try_to_binary", error,
-                                                              std::move(bytes));
+  TENON_TRY(detail::add_context_if("try_to_binary", error));
+  return bytes;
 }
 
 namespace detail {  // function objects

@@ -425,16 +425,15 @@ template <class T, size_t N>
 Result<TensorAccessor<T, N>> try_accessor(const Blob& blob) noexcept {
   TensorView view;
   detail::Layout layout;
-  const Error error = detail::check_blob_access<T, N>(blob, layout, view);
-  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  TENON_TRY(
+      detail::add_context_if("try_accessor", detail::check_blob_access<T, N>(blob, layout, view)));
   return detail::accessor_of<T, N>(view);
 }
 
 /// Blob::as_view(), or its error.
 inline Result<ViewWithLists> try_as_view(const Blob& blob) noexcept {
   ViewWithLists copy;
-  const Error error = detail::copy_blob_view(blob, copy);
-  if (error != Error::Ok) return detail::add_context("try_as_view", error);
+  TENON_TRY(detail::add_context_if("try_as_view", detail::copy_blob_view(blob, copy)));
   return copy;
 }
 

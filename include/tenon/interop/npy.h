@@ -272,8 +272,8 @@ inline std::vector<uint8_t> to_npy(ConstTensorArg tensor) {
 inline Result<std::vector<uint8_t>> try_to_npy(ConstTensorArg tensor) noexcept {
   std::vector<uint8_t> bytes;
   const Error error = detail::call_safely([&] { return detail::write_npy_bytes(tensor, bytes); });
-  return detail::return_to_user<Result<std::vector<uint8_t>>>("try_to_npy", error,
-                                                              std::move(bytes));
+  TENON_TRY(detail::add_context_if("try_to_npy", error));
+  return bytes;
 }
 
 TENON_END_NAMESPACE

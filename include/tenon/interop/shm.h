@@ -403,8 +403,8 @@ inline int shm_fd(ConstTensorArg t) {
 }
 inline Result<int> try_shm_fd(ConstTensorArg t) noexcept {
   int fd = -1;
-  const Error error = detail::find_shm_fd(t, fd);
-  return detail::return_to_user<Result<int>>("try_shm_fd", error, std::move(fd));
+  TENON_TRY(detail::add_context_if("try_shm_fd", detail::find_shm_fd(t, fd)));
+  return fd;
 }
 
 TENON_END_NAMESPACE

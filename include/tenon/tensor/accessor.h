@@ -195,14 +195,12 @@ TensorAccessor<T, N> accessor(const ViewWithLists& view) {
 }
 template <class T, size_t N>
 Result<TensorAccessor<T, N>> try_accessor(const TensorView& view) noexcept {
-  const Error error = detail::check_access<T, N>("view", view);
-  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  TENON_TRY(detail::add_context_if("try_accessor", detail::check_access<T, N>("view", view)));
   return detail::accessor_of<T, N>(view);
 }
 template <class T, size_t N>
 Result<TensorAccessor<T, N>> try_accessor(const ViewWithLists& view) noexcept {
-  const Error error = detail::check_lists(view);
-  if (error != Error::Ok) return detail::add_context("try_accessor", error);
+  TENON_TRY(detail::add_context_if("try_accessor", detail::check_lists(view)));
   const TensorView memory = view;
   return try_accessor<T, N>(memory);
 }

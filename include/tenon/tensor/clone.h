@@ -226,8 +226,8 @@ TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
 }
 TENON_TEMPLATE_INLINE Result<Backend*> try_backend_of(TensorArg t) noexcept {
   Backend* backend = nullptr;
-  const Error error = detail::find_memory_backend(t, backend);
-  return detail::return_to_user<Result<Backend*>>("try_backend_of", error, std::move(backend));
+  TENON_TRY(detail::add_context_if("try_backend_of", detail::find_memory_backend(t, backend)));
+  return backend;
 }
 
 namespace detail {
@@ -351,9 +351,8 @@ Deallocation backend_deallocate(TensorArg t) {
 template <class = void>
 Result<Deallocation> try_backend_deallocate(TensorArg t) noexcept {
   auto done = Deallocation::Ok;
-  const Error error = detail::deallocate(t, done);
-  return detail::return_to_user<Result<Deallocation>>("try_backend_deallocate", error,
-                                                      std::move(done));
+  TENON_TRY(detail::add_context_if("try_backend_deallocate", detail::deallocate(t, done)));
+  return done;
 }
 
 /// Waits for a backend's work.

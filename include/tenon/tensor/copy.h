@@ -339,8 +339,8 @@ template <class = void>
 Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src,
                                CastMode mode = CastMode::Checked) noexcept {
   CopyPlan plan;
-  const Error error = detail::find_copy_plan(dst, src, mode, plan);
-  return detail::return_to_user<Result<CopyPlan>>("try_plan_copy", error, std::move(plan));
+  TENON_TRY(detail::add_context_if("try_plan_copy", detail::find_copy_plan(dst, src, mode, plan)));
+  return plan;
 }
 
 /// Writes a value to all elements. It must fit the dtype.

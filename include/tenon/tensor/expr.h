@@ -497,8 +497,8 @@ TENON_TEMPLATE_INLINE ExpressionPtr expression(const TensorArg& tensor) {
 }
 TENON_TEMPLATE_INLINE Result<ExpressionPtr> try_expression(const TensorArg& tensor) noexcept {
   ExpressionPtr found;
-  const Error error = detail::get_expression(tensor, found);
-  return detail::return_to_user<Result<ExpressionPtr>>("try_expression", error, std::move(found));
+  TENON_TRY(detail::add_context_if("try_expression", detail::get_expression(tensor, found)));
+  return found;
 }
 
 /// A tensor of an ExprBackend, made in another backend's memory: calls the recorded creator there,

@@ -191,8 +191,8 @@ TENON_TEMPLATE_INLINE bool equal(ConstTensorArg a, ConstTensorArg b) {
 }
 TENON_TEMPLATE_INLINE Result<bool> try_equal(ConstTensorArg a, ConstTensorArg b) noexcept {
   bool result = false;
-  const Error error = detail::compare(a, b, nullptr, result);
-  return detail::return_to_user<Result<bool>>("try_equal", error, std::move(result));
+  TENON_TRY(detail::add_context_if("try_equal", detail::compare(a, b, nullptr, result)));
+  return result;
 }
 
 /// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double,
@@ -212,8 +212,9 @@ TENON_TEMPLATE_INLINE Result<bool> try_allclose(ConstTensorArg a, ConstTensorArg
                                                 double rtol = 1e-5, double atol = 1e-8,
                                                 bool equal_nan = false) noexcept {
   bool result = false;
-  const Error error = detail::compare_closely(a, b, {rtol, atol, equal_nan}, result);
-  return detail::return_to_user<Result<bool>>("try_allclose", error, std::move(result));
+  TENON_TRY(detail::add_context_if("try_allclose",
+                                   detail::compare_closely(a, b, {rtol, atol, equal_nan}, result)));
+  return result;
 }
 
 /// The least and the largest value: a bool, an integer or a double, as the dtype is.
@@ -320,8 +321,8 @@ TENON_TEMPLATE_INLINE MinMax min_max(ConstTensorArg t) {
 }
 TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(ConstTensorArg t) noexcept {
   MinMax result;
-  const Error error = detail::find_min_max(t, result);
-  return detail::return_to_user<Result<MinMax>>("try_min_max", error, std::move(result));
+  TENON_TRY(detail::add_context_if("try_min_max", detail::find_min_max(t, result)));
+  return result;
 }
 
 /// The mean and the population's standard deviation, computed in double as Summary does; NaN
@@ -337,8 +338,8 @@ TENON_TEMPLATE_INLINE MeanStd mean_std(ConstTensorArg t) {
 }
 TENON_TEMPLATE_INLINE Result<MeanStd> try_mean_std(ConstTensorArg t) noexcept {
   MeanStd result{};
-  const Error error = detail::find_mean_std(t, result);
-  return detail::return_to_user<Result<MeanStd>>("try_mean_std", error, std::move(result));
+  TENON_TRY(detail::add_context_if("try_mean_std", detail::find_mean_std(t, result)));
+  return result;
 }
 
 namespace detail {
@@ -384,7 +385,8 @@ template <class T>
 Result<std::vector<T>> try_to_vector(ConstTensorArg t, CastMode mode = CastMode::Checked) noexcept {
   std::vector<T> values;
   const Error error = detail::call_safely([&] { return detail::write_vector(t, mode, values); });
-  return detail::return_to_user<Result<std::vector<T>>>("try_to_vector", error, std::move(values));
+  TENON_TRY(detail::add_context_if("try_to_vector", error));
+  return values;
 }
 
 TENON_END_NAMESPACE

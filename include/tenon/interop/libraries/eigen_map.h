@@ -323,8 +323,7 @@ EigenMapOf<T, kOrder> as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) {
 template <class T, int kOrder = Eigen::RowMajor>
 Result<EigenMapOf<T, kOrder>> try_as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
   detail::EigenGrid grid{};
-  const Error error = detail::make_eigen_grid<T>(tensor, grid);
-  if (error != Error::Ok) return detail::add_context("try_as_eigen_map", error);
+  TENON_TRY(detail::add_context_if("try_as_eigen_map", detail::make_eigen_grid<T>(tensor, grid)));
   return detail::make_eigen_map<EigenMapOf<T, kOrder>>(grid);
 }
 
