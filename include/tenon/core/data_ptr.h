@@ -29,17 +29,14 @@ using PointeeOf = std::remove_cv_t<std::remove_all_extents_t<std::remove_pointer
 template <class T>
 inline constexpr bool is_data_v = is_element_v<PointeeOf<T*>> || is_raw_v<PointeeOf<T*>>;
 
-/// Pointers to elements; to raw bytes; to either but not to uint8_t, which are both.
+/// Whether a P is a pointer to elements; to raw bytes, or nullptr. A uint8_t* is both.
 template <class P>
-using IfTyped = std::enable_if_t<std::is_pointer_v<P> && is_element_v<PointeeOf<P>>, int>;
+inline constexpr bool is_typed_v = (std::is_pointer_v<P> && is_element_v<PointeeOf<P>>);
 template <class P>
-using IfRaw =
-    std::enable_if_t<std::is_null_pointer_v<P> || (std::is_pointer_v<P> && is_raw_v<PointeeOf<P>>),
-                     int>;
+inline constexpr bool is_untyped_v = std::is_null_pointer_v<P> ||
+                                     (std::is_pointer_v<P> && is_raw_v<PointeeOf<P>>);
 template <class P>
-using IfOnlyTyped = std::enable_if_t<!is_raw_v<PointeeOf<P>>, IfTyped<P>>;
-template <class P>
-using IfUntyped = std::enable_if_t<!is_element_v<PointeeOf<P>>, IfRaw<P>>;
+using IfPointer = std::enable_if_t<is_typed_v<P> || is_untyped_v<P>, int>;
 
 /// A pointer to elements that the caller owns.
 ///

@@ -36,41 +36,33 @@ struct Blob {
   /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. Read-only for a
   /// pointer to const. Empty strides mean contiguous memory.
   /// Ownership: `owner`, if given, keeps the memory alive.
-  template <class P, detail::IfTyped<P> = 0>
+  template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, Dims strides = {},
                  std::shared_ptr<const void> owner = {}) noexcept {
+    static_assert(detail::is_typed_v<P>,
+                  "raw bytes need a dtype: Blob::of(data, sizes, ScalarType::Float)");
     const detail::DataPtr p(data);
     return {p.get(), std::move(sizes), std::move(strides), detail::public_type(p.type()), {},
             0,       p.is_readonly(),  std::move(owner)};
   }
   /// Of raw bytes, which need a dtype: `Blob::of(bytes, {2, 3}, ScalarType::Half)`. For void*,
   /// char*, unsigned char*, std::byte* and the literal nullptr.
-  template <class P, detail::IfRaw<P> = 0>
+  template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, Dims strides, detail::TypeArg type,
                  std::shared_ptr<const void> owner = {}) noexcept {
+    static_assert(detail::is_untyped_v<P>,
+                  "the pointer says its dtype; pass a void* to reinterpret the bytes");
     const detail::DataPtr p(data);
     const ScalarType dtype = detail::public_type(type.value_or(own::ScalarType::Undefined));
     return {p.get(), std::move(sizes), std::move(strides), dtype, {},
             0,       p.is_readonly(),  std::move(owner)};
   }
-  template <class P, detail::IfRaw<P> = 0>
+  template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, detail::TypeArg type,
                  std::shared_ptr<const void> owner = {}) noexcept {
     return of(data, std::move(sizes), Dims(), type, std::move(owner));
   }
 
-  template <class BytesNeedType, detail::IfUntyped<BytesNeedType> = 0>
-  static Blob of(BytesNeedType, const Dims&, const Dims& = {},
-                 const std::shared_ptr<const void>& = {})
-      TENON_MISTAKE("raw bytes need a dtype: Blob::of(data, sizes, ScalarType::Float)");
-  template <class PointerSaysItsType, detail::IfOnlyTyped<PointerSaysItsType> = 0>
-  static Blob of(PointerSaysItsType, const Dims&, detail::TypeArg,
-                 const std::shared_ptr<const void>& = {})
-      TENON_MISTAKE("the pointer says its dtype; pass a void* to reinterpret the bytes");
-  template <class PointerSaysItsType, detail::IfOnlyTyped<PointerSaysItsType> = 0>
-  static Blob of(PointerSaysItsType, const Dims&, const Dims&, detail::TypeArg,
-                 const std::shared_ptr<const void>& = {})
-      TENON_MISTAKE("the pointer says its dtype; pass a void* to reinterpret the bytes");
   template <class VoidPointerAndTypeNeeded, class... More,
             detail::IfNoElement<VoidPointerAndTypeNeeded> = 0>
   static Blob of(const VoidPointerAndTypeNeeded*, const Dims&, More&&...)

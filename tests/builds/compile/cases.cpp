@@ -78,7 +78,7 @@ BAD(auto tensor = tenon::from_blob(blob, tenon::ScalarType::Float);)
 #endif
 
 // Raw bytes have no dtype,
-// blob_of_bytes: BytesNeedType = |raw bytes need a dtype: Blob::of.data, sizes, ScalarType
+// blob_of_bytes: raw bytes need a dtype: Blob::of.data, sizes, ScalarType
 // A promise of docs/guarantees.md.
 #if defined(blob_of_bytes)
 void* data;
@@ -86,20 +86,20 @@ GOOD(auto blob = tenon::Blob::of(data, {1}, tenon::ScalarType::Float);)
 BAD(auto blob = tenon::Blob::of(data, {1});)
 #endif
 // bytes with strides neither,
-// blob_of_strided_bytes: BytesNeedType = |raw bytes need a dtype: Blob::of.data, sizes, ScalarType
+// blob_of_strided_bytes: raw bytes need a dtype: Blob::of.data, sizes, ScalarType
 #if defined(blob_of_strided_bytes)
 std::byte data[4];
 GOOD(auto blob = tenon::Blob::of(data, {1}, {1}, tenon::ScalarType::Float);)
 BAD(auto blob = tenon::Blob::of(data, {1}, {1});)
 #endif
 // but a typed pointer has.
-// typed_blob_with_type: PointerSaysItsType = |the pointer says its dtype; pass a void. to
+// typed_blob_with_type: the pointer says its dtype; pass a void. to
 #if defined(typed_blob_with_type)
 int data[1];
 GOOD(auto blob = tenon::Blob::of(data, {1});)
 BAD(auto blob = tenon::Blob::of(data, {1}, tenon::ScalarType::Float);)
 #endif
-// typed_strided_blob_with_type: PointerSaysItsType = |the pointer says its dtype; pass a void. to
+// typed_strided_blob_with_type: the pointer says its dtype; pass a void. to
 #if defined(typed_strided_blob_with_type)
 int data[1];
 GOOD(auto blob = tenon::Blob::of(data, {1}, {1});)
