@@ -427,8 +427,8 @@
   namespace tenon {        \
   inline namespace TENON_VALUE_NAMESPACE {
 // A mangled name has the types of parameters, not the type that a function returns or a variable
-// has. The tag adds the namespace to such names. TENON_DETAIL_RAISES is for members of value types
-// whose code depends on exceptions: each file calls its own.
+// has. The tag adds the namespace there. TENON_DETAIL_RAISES marks members of value types that may
+// raise: without exceptions they have another name.
 #if TENON_PORTABLE
 #define TENON_DETAIL_RAISES
 #else
@@ -444,7 +444,7 @@ inline namespace TENON_ABI_NAMESPACE TENON_DETAIL_TAG(TENON_ABI_NAMESPACE) {}
 #endif
 }  // namespace tenon
 #endif
-// core/error.h's and fwd.h's: GCC warns of the attribute in a second declaration.
+// Here for core/error.h and fwd.h: GCC warns if a second declaration has the attribute.
 TENON_BEGIN_VALUES
 enum class [[nodiscard]] Error : uint8_t;
 TENON_END_NAMESPACE

@@ -2,7 +2,7 @@
 // Declarations of the public types, for headers that only name them: `void draw(const
 // tenon::Tensor&);`, or a class with a TensorPtr member, whose destructor is defined where
 // <tenon/tensor_ptr.h> is included. A declaration by hand would be ambiguous, because of the inline
-// namespace. Values such as Device and Dims, and results, need their headers: they are small.
+// namespace. To hold or return a Device, Dims or a Result, include its header, which is small.
 #pragma once
 
 #include <memory>

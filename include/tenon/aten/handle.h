@@ -365,8 +365,8 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }
 
-/// Binds other memory by a new storage, so that views keep the old one. Releases that last: its
-/// deleter may use the tensor.
+/// Binds other memory by a new storage, so that views keep the old one. The old storage is released
+/// last: its deleter may use the tensor.
 inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept {
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_can_bind(from, data));

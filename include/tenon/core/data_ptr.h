@@ -52,7 +52,7 @@ class DataPtr {
         type_(kType<Element>),
         raw_(is_raw_v<Element>),
         readonly_(std::is_const_v<T>) {}
-  // A template, so that no list in braces is one.
+  // A template, so that a list in braces does not convert.
   template <class B, std::enable_if_t<std::is_same_v<B, bool>, int> = 0>
   constexpr DataPtr(void* pointer, B readonly) noexcept : DataPtr(pointer) {
     readonly_ = readonly;

@@ -72,7 +72,7 @@ struct Blob {
   static Blob of(const SmartPointerNeedsGet&, const Dims&, const More&...)
       TENON_MISTAKE("Blob::of(data.get(), sizes, strides, data) keeps a shared_ptr's data alive");
 
-  /// `dtype`, in ATen's word.
+  /// ATen's name for `dtype`.
   ScalarType scalar_type() const noexcept { return dtype; }
 
   /// A blob of memory whose strides are in bytes: NumPy's strides, OpenCV's step, a camera's pitch.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether values fit another type: of a creator's containers and lists, which are many.
+// Checks that the values of a creator's list or container, which may be many, fit another type.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ inline uint64_t load_word(const void* element, size_t size) noexcept {
 }
 
 /// Whether the values of a real type fit another one. Integers are compared as they are, floating
-/// values by their magnitude. Values near the limits, which may fit, are counted out.
-struct FittingWords {
+/// values by their magnitude. May say no to values near the limits: check_fit() converts these.
+struct FitRange {
   size_t size;
   uint64_t mask;    // without the sign of floating values
   uint64_t lowest;  // `(word & mask) - lowest` has none of the bits `beyond`
   uint64_t beyond;
   uint64_t finite;  // the largest magnitude of those to check: NaN fits, and infinity where it can
 
-  FittingWords(ScalarType to, ScalarType from, bool has_infinity) noexcept
+  FitRange(ScalarType to, ScalarType from, bool has_infinity) noexcept
       : size(elementSize(from)), mask(UINT64_MAX), lowest(0), finite(UINT64_MAX) {
     const NumberFormat format = number_format(to);
     const NumberFormat given = number_format(from);
@@ -47,19 +47,19 @@ struct FittingWords {
     }
   }
   /// Whether all of `count` words fit.
-  bool have(const void* words, int64_t count) const noexcept {
-    return size == 1   ? have<uint8_t>(words, count)
-           : size == 2 ? have<uint16_t>(words, count)
-           : size == 4 ? have<uint32_t>(words, count)
-                       : have<uint64_t>(words, count);
+  bool all_fit(const void* words, int64_t count) const noexcept {
+    return size == 1   ? all_fit<uint8_t>(words, count)
+           : size == 2 ? all_fit<uint16_t>(words, count)
+           : size == 4 ? all_fit<uint32_t>(words, count)
+                       : all_fit<uint64_t>(words, count);
   }
-  bool have_word(uint64_t word) const noexcept {
+  bool fits(uint64_t word) const noexcept {
     return (((word & mask) - lowest) & beyond) == 0 || (word & mask) > finite;
   }
 
  private:
   template <class W>
-  TENON_VECTORIZE bool have(const void* words, int64_t count) const noexcept {
+  TENON_VECTORIZE bool all_fit(const void* words, int64_t count) const noexcept {
     const auto m = static_cast<W>(mask);
     const auto first = static_cast<W>(lowest);
     W bits = 0;
@@ -88,16 +88,16 @@ TENON_COMPILED_ONCE Error check_fit(ScalarType to, ScalarType from, const void* 
       (has_infinity || isIntegralType(from, true))) {
     return Error::Ok;
   }
-  const FittingWords words(to_part, from_part, has_infinity);
-  const auto size = static_cast<int64_t>(words.size);
+  const FitRange range(to_part, from_part, has_infinity);
+  const auto size = static_cast<int64_t>(range.size);
   const int64_t parts = isComplexType(from) ? 2 : 1;
   constexpr int64_t kChunk = 1024;
   for (int64_t i = 0; i < parts * count; i += kChunk) {
     const int64_t n = parts * count - i < kChunk ? parts * count - i : kChunk;
     const auto* const chunk = static_cast<const char*>(values) + i * size;
-    if (words.have(chunk, n)) continue;
+    if (range.all_fit(chunk, n)) continue;
     for (int64_t k = 0; k < n; ++k) {
-      if (words.have_word(load_word(chunk + k * size, words.size))) continue;
+      if (range.fits(load_word(chunk + k * size, range.size))) continue;
       alignas(16) unsigned char element[16];
       TENON_TRY(store_scalar(to, load_scalar(from, chunk + (k - k % parts) * size), element));
     }

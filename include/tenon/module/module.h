@@ -197,7 +197,7 @@ class TENON_EXPORT Module {
   Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
   }
-  /// Runs `forward` on a tensor and returns its output, of a model that has one tensor of each:
+  /// Runs `forward` on a tensor and returns its only output, a tensor:
   /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set.
   /// Errors: also InvalidArgument for another number of outputs, InvalidType for one of another
   /// kind: before the run if the model describes its outputs, else after it.

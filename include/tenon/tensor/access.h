@@ -172,8 +172,8 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
 }
 
 /// Gives a placeholder its memory, or any tensor other memory, as memory planners do. nullptr makes
-/// a placeholder. A pointer to const makes the tensor read-only, another one writable. The device
-/// stays, so the memory lies there. Views made before keep the memory they were made over.
+/// a placeholder. A pointer to const makes the tensor read-only, another one writable. The memory
+/// must be on the tensor's device. Views made before keep the memory they were made over.
 /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
 /// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow then. The old
 /// memory is released once, with the tensor, by its deleter and with that deleter's own pointer; in

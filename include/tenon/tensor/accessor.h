@@ -301,7 +301,7 @@ TensorAccessor<T, N> accessor_of(const TensorFields& tensor) noexcept {
                               tensor.layout.strides().data());
 }
 
-// The same for what throws.
+// For Tensor's members and access.h: these raise the error.
 
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_raw_data(tensor));

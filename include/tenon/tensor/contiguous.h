@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Functions that copy only where they have to: contiguous, to, reshape, flatten.
 //
-// contiguous() and to() else return another handle to the tensor itself, reshape() and flatten() a
-// view. A copy owns its memory, is never read-only and has the source's dtype, unless another is
-// asked for, and its dynamism. Each has a try_ form, which returns a Result.
+// Elsewhere contiguous() and to() return another handle to the tensor, reshape() and flatten() a
+// view. A copy owns its memory, is never read-only, and has the source's dynamism, and its dtype
+// unless another is asked for. Each has a try_ form, which returns a Result.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"

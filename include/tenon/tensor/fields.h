@@ -155,7 +155,7 @@ TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor,
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   return check_pointer_type(data, tensor.type, "the tensor's dtype");
 }
-/// Makes a tensor borrow other memory. The old one goes with the tensor: views may use it.
+/// Makes a tensor borrow other memory. The old one is released with the tensor: views may use it.
 TENON_TEMPLATE_INLINE Error bind_data(TensorFields& tensor, const DataPtr& data) noexcept {
   TENON_TRY(check_can_bind(tensor, data));
   tensor.data = data.get();

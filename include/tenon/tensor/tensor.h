@@ -214,8 +214,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void delete_handle(Tensor* handle) noexcept
 /// `auto& t = *zeros({2})` the tensor is gone after the line: write `Tensor t = *zeros({2})`.
 using TensorPtr = std::unique_ptr<Tensor>;
 
-/// <tenon/ostream.h> prints the tensor. C++20's operator for any unique_ptr, less specialised than
-/// this one, would print the address. For wide streams too.
+/// Refused without <tenon/ostream.h>: C++20's operator for any unique_ptr, which is less
+/// specialised, would print the address. On wide streams always refused.
 template <class Char,
           class NeedsTenonOstreamHeader>  // the stream's traits, named for GCC's message
 std::basic_ostream<Char, NeedsTenonOstreamHeader>& operator<<(

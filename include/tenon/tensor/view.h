@@ -62,7 +62,7 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
 
 /// The elements, in the same order, in other sizes; one size may be -1, which is then computed.
 ///
-/// It never copies. Without sizes: all of the tensor, so that only the elements are shared; share()
+/// Never copies. Without sizes a view of the whole tensor, which shares the elements alone; share()
 /// shares the shape too.
 /// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
 /// size), NotSupported when the elements would have to be copied, because they do not lie evenly:
@@ -78,8 +78,8 @@ TENON_VIEW(view, (ConstTensorArg t), view())
 /// Source: at::select.
 TENON_VIEW(select, (ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
-/// Every step-th element of a dimension, from `start` on and before `end`; `none` is the first and
-/// after the last. Negative ones count from the end; a range beyond the size is clamped.
+/// Every step-th element of a dimension, from `start` on and before `end`; `none` stands for the
+/// first, and for the end. Negative ones count from the end; a range beyond the size is clamped.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
@@ -95,11 +95,10 @@ TENON_VIEW(slice,
 TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
-/// Two dimensions exchanged, a matrix's unless given. As in ATen, rank 0 passes for rank 1 here, in
-/// movedim(), squeeze(), flatten() and flip().
+/// Two dimensions exchanged. None need be given for a matrix, nor for rank 0 or 1, which stays as
+/// it is. As in ATen, rank 0 passes for rank 1 here, in movedim(), squeeze(), flatten() and flip().
 ///
-/// Without dimensions, a tensor of rank 0 or 1 stays as it is.
-/// Errors: InvalidArgument for more than two dimensions of which none is given.
+/// Errors: InvalidArgument if none are given for a higher rank.
 /// Source: at::transpose; at::t, whose name would hide, or be hidden by, many a variable `t`.
 TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 TENON_VIEW(transpose, (ConstTensorArg t), transpose())

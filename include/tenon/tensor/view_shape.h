@@ -237,7 +237,8 @@ class ViewShape {
   }
 
   Error view() const noexcept { return error; }
-  /// Sets `needs_copy`, unless null, and the sizes of a row-major copy where no view has them.
+  /// Where no view has the sizes: fails if `needs_copy` is null, else sets it and the sizes of a
+  /// row-major copy.
   Error view(const Dims& wanted, bool* needs_copy = nullptr) noexcept {
     Dims made = wanted;
     TENON_TRY(check_dims("sizes", made));
@@ -246,9 +247,12 @@ class ViewShape {
     List steps;
     const Error found = numel_ == 0 ? Error::Ok : restride(made, steps);
     if (found != Error::NotSupported) return found == Error::Ok ? set(made, steps) : found;
-    if (needs_copy != nullptr) return *needs_copy = true, set(made, {});
-    return fail(Error::NotSupported, "sizes ", made, " of a tensor of sizes ", sizes,
-                " and strides ", strides, " need a copy; reshape() makes one");
+    if (needs_copy == nullptr) {
+      return fail(Error::NotSupported, "sizes ", made, " of a tensor of sizes ", sizes,
+                  " and strides ", strides, " need a copy; reshape() makes one");
+    }
+    *needs_copy = true;
+    return set(made, {});
   }
 
   Error flatten(int64_t start_dim, int64_t end_dim, bool* needs_copy) noexcept {
