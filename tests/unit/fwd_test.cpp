@@ -12,7 +12,6 @@ int64_t count(const tenon::TensorPtr& tensor);
 int64_t count(const tenon::Blob& blob);
 tenon::Error change(tenon::TensorArg tensor, tenon::ScalarType type, tenon::CastMode mode);
 tenon::Result<tenon::TensorPtr> make(tenon::ArrayRef<int64_t> sizes, tenon::Device device);
-class Runtime;
 
 /// Holds a TensorPtr; its special members are where Tensor is complete.
 class Holder {
@@ -67,7 +66,6 @@ Result<TensorPtr> make(ArrayRef<int64_t> sizes, Device device) {
   if (!device.is_cpu()) return Error::NotSupported;
   return try_zeros(sizes);
 }
-class Runtime : public Module {};
 TensorPtr pass(TensorPtr tensor) { return tensor; }
 
 // A promise of docs/guarantees.md.

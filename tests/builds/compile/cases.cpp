@@ -151,13 +151,7 @@ GOOD(auto tensor = tenon::iota({2, 2}, 1);)
 BAD(auto tensor = tenon::iota({2, 2}, 1.7);)
 #endif
 
-// A device is a Device, not text alone: in creators,
-// text_as_device: TypeDynamismBackendOrDevice = \{const char|backends with a name, and Device
-#if defined(text_as_device)
-GOOD(auto tensor = tenon::zeros({2}, tenon::Device("cpu"));)
-BAD(auto tensor = tenon::zeros({2}, "cpu");)
-#endif
-// after other options,
+// A device is a Device, not text alone, as surprises.cpp has it: after other options,
 // text_after_type: TypeDynamismBackendOrDevice = \{.*const char|backends with a name, and Device
 #if defined(text_after_type)
 GOOD(auto tensor = tenon::full({2}, 1, tenon::kHalf, tenon::Device("cpu"));)
@@ -564,11 +558,6 @@ BAD(auto tensor = tenon::make_tensor_ptr({1.0, NAN});)
 #endif
 
 // Characters are elements in a string.
-// list_of_characters: CharactersNeedStdString = char|characters are elements in a std::string
-#if defined(list_of_characters)
-GOOD(auto tensor = tenon::make_tensor_ptr(std::string("ab"));)
-BAD(auto tensor = tenon::make_tensor_ptr({'a', 'b'});)
-#endif
 // characters_with_sizes: CharactersNeedStdString = char|characters are elements in a std::string
 #if defined(characters_with_sizes)
 GOOD(auto tensor = tenon::make_tensor_ptr({2}, std::string("ab"));)

@@ -77,9 +77,7 @@ NOT_FAILING = {
         Deleter::operator_bool Result::error Result::operator_Error Result::ok
         Result::operator_bool
         Result::operator_UseValueOrCheckOk
-        ViewWithLists::operator_TensorView Tensor::as_view as_view
-        Blob::scalar_type
-        Result::operator*
+        ViewWithLists::operator_TensorView Tensor::as_view as_view Result::operator*
         Result::operator-> Result::value Result::value_or Scalar::fits Scalar::isBoolean Scalar::isComplex
         Scalar::isFloatingPoint Scalar::isIntegral Scalar::keeps Scalar::to Scalar::type
         Summary::finite Summary::mean_std Summary::min_max Summary::nans Summary::negative_infinities
