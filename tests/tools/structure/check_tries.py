@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks that what can raise an error has a try_ form, or that docs/errors.md says why it has none.
 
-usage: check_tries.py REPOSITORY [list]
+usage: check_tries.py REPOSITORY
 
 Read from the headers are the public functions of namespace tenon and of its classes, by name, that are neither noexcept
 nor constexpr and return no Error or Result. Left out are constructors, which cannot return a Result, and OMITTED.
@@ -10,7 +10,6 @@ docs/errors.md has a table under HEADING, whose rows name functions, or a class 
   - each function has a try_ form or is in the table
   - each name in the table is that of such a function, or of a class that has some
 A try_ form is one of the same name: try_accessor counts for each accessor(). EValue has ExecuTorch's, tryToInt.
-With `list` the functions without one are printed.
 Prints one line for each fault and exits with 1 if there is one.
 """
 
@@ -90,14 +89,11 @@ def check(headers, document):
 
 
 def main(arguments):
-    if not arguments or arguments[1:] not in ([], ["list"]):
+    if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2
     headers = check_headers.read_headers(arguments[0])
     raising, names = raising_functions(headers)
-    if arguments[1:]:
-        for name, header in sorted(without_try(raising, names).items(), key=lambda item: item[::-1]):
-            print(header, name)
     faults = list(check(headers, pathlib.Path(arguments[0], "docs", "errors.md").read_text(encoding="utf-8")))
     for fault in faults:
         print(fault)
