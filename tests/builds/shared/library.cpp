@@ -85,10 +85,8 @@ void make_expression(void* tensor) {
 }
 
 void* lend() {
-  tenon::Blob blob{lent, {2, 3}};
-  blob.dtype = tenon::ScalarType::Float;
-  blob.owner = std::shared_ptr<void>(lent, [](void*) { ++released_count; });
-  return tenon::to_dlpack(tenon::from_blob(std::move(blob)));
+  const std::shared_ptr<void> owner(lent, [](void*) { ++released_count; });
+  return tenon::to_dlpack(tenon::from_blob(tenon::Blob::of(lent, {2, 3}, {}, owner)));
 }
 
 double sum(void* managed) {
