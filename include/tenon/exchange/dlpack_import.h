@@ -121,7 +121,7 @@ TENON_TEMPLATE_INLINE Error plan_import(const DLPackContents& from, const Option
   if (!device.is_host_accessible()) TENON_TRY(check_registered(device, "the data"));
   if (!asked.has_value()) return Error::Ok;
   plan.target = &host_backend();
-  return there.is_cpu() ? Error::Ok : find_registered(there, "the copy", plan.target);
+  return there.is_cpu() ? Error::Ok : find_memory_backend(there, "the copy", plan.target);
 }
 
 /// A copy on the plan's device.

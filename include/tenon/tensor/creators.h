@@ -25,7 +25,8 @@ TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend*
   }
   TENON_TRY(find_data_backend(from, "the source tensor", backend));
   if (backend != nullptr || from.device.is_cpu() || from.is_meta()) return Error::Ok;
-  if (!from.is_host_accessible()) return find_registered(from.device, "the source tensor", backend);
+  if (!from.is_host_accessible())
+    return find_memory_backend(from.device, "the source tensor", backend);
   backend = find_backend(from.device);
   return Error::Ok;
 }

@@ -18,8 +18,8 @@ TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const 
 }
 
 /// The backend registered for a device whose memory the host cannot access.
-TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
-                                            Backend*& backend) noexcept {
+TENON_TEMPLATE_INLINE Error find_memory_backend(Device device, const char* role,
+                                                Backend*& backend) noexcept {
   backend = find_backend(device);
   if (backend == nullptr) {
     return fail_reach(role, device, "; no backend is registered for it");
@@ -29,7 +29,7 @@ TENON_TEMPLATE_INLINE Error find_registered(Device device, const char* role,
 /// Checks that a backend is registered for a device whose memory the host cannot access.
 TENON_TEMPLATE_INLINE Error check_registered(Device device, const char* role) noexcept {
   Backend* backend = nullptr;
-  return find_registered(device, role, backend);
+  return find_memory_backend(device, role, backend);
 }
 /// The state of the backend registered for a device, or null.
 inline BackendState* registered_state(Device device) noexcept {

@@ -24,7 +24,6 @@ MODES = {
     "-fno-exceptions, TENON_ERROR_TEXT=0": ["-fno-exceptions", "-DTENON_ERROR_TEXT=0"],
     "TENON_HEAP=0": ["-DTENON_HEAP=0"],
     "TENON_HAS_THREADS=0": ["-DTENON_HAS_THREADS=0"],
-    "TENON_BARE_METAL=1": ["-DTENON_BARE_METAL=1"],
     "TENON_PORTABLE=1": ["-DTENON_PORTABLE=1"],
 }
 # Instances of templates, and internal classes through which libraries call each other.

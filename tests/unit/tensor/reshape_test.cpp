@@ -159,22 +159,6 @@ TEST_CASE("reshape: of read-only memory the view is read-only, the copy is writa
   CHECK(data[5] == 6);
 }
 
-TEST_CASE("reshape: of every dtype the copy has the same bytes") {
-  for (const ScalarType type : {ScalarType::Byte, ScalarType::Bool, ScalarType::Half,
-                                ScalarType::Long, ScalarType::ComplexDouble}) {
-    const TensorPtr source = zeros({2, 3}, type);
-    auto* const bytes = static_cast<unsigned char*>(mutable_data_ptr(source));
-    const size_t size = source->element_size();
-    for (size_t i = 0; i < 6 * size; ++i) bytes[i] = static_cast<unsigned char>(i % 2);
-    const Tensor made = flatten(transpose(source));
-    const auto* const copied = static_cast<const unsigned char*>(const_data_ptr(made));
-    for (size_t i = 0; i < 6; ++i) {
-      const size_t from = i % 2 * 3 + i / 2;
-      CHECK(std::memcmp(copied + i * size, bytes + from * size, size) == 0);
-    }
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("reshape: a backend's tensor is copied by the backend, in its memory") {
   MinimalBackend device;
@@ -215,17 +199,6 @@ TEST_CASE("reshape: a tracking backend is told of the copy, by name and sizes") 
   CHECK(is_told);
 }
 
-TEST_CASE("reshape: a backend may drop the source while it allocates") {
-  CallingBackend backend;
-  Ints elements = {1, 2, 3, 4};
-  auto source = from_blob(
-      elements.data(), {2, 2}, {1, 2}, ScalarType::Int,
-      [&](void*) noexcept { std::fill(elements.begin(), elements.end(), -1); }, backend);
-  backend.use = [&] { source.reset(); };
-  CHECK(values<int32_t>(reshape(source, {4})) == Ints{1, 3, 2, 4});
-  CHECK(elements == Ints(4, -1));
-}
-
 TEST_CASE("reshape: of a Meta tensor it is one, of a placeholder where a copy is needed refused") {
   const Tensor meta = for_blob(nullptr, {2, 3}).device(DeviceType::Meta).make_tensor();
   const Tensor flat = reshape(transpose(meta), {6});
@@ -255,23 +228,6 @@ TEST_CASE("reshape: of memory that nobody can reach, only as a view") {
   CHECK(const_data_ptr(reshape(t, {6})) == address);
   RAISES(NotSupported, "reshape: the source tensor is on cuda:0, which the host cannot reach",
          reshape(transpose(t), {6}));
-}
-
-TEST_CASE("reshape: of pinned memory without a backend the copy is on cpu", "[plain]") {
-  int32_t data[4] = {1, 2, 3, 4};
-  const TensorPtr pinned = for_blob(data, {2, 2}).device(DeviceType::CUDAHost).make_tensor_ptr();
-  CHECK(reshape(pinned, {4}).device() == Device(DeviceType::CUDAHost));
-  const Tensor copy = reshape(transpose(pinned), {4});
-  CHECK(copy.device() == Device());
-  CHECK(values<int32_t>(copy) == Ints{1, 3, 2, 4});
-}
-
-TEST_CASE("reshape: of expressions the copy is Data", "[plain]") {
-  ExprBackend backend;
-  const TensorPtr t = iota({2, 3}, ScalarType::Int, backend);
-  const Tensor flat = reshape(transpose(t), {6});
-  CHECK(&backend_of(flat) == &backend);
-  CHECK(values<int32_t>(backend_copy(flat, host_backend())) == Ints{0, 3, 1, 4, 2, 5});
 }
 
 }  // namespace reshape_test

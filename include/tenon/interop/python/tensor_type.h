@@ -38,7 +38,7 @@ struct ExchangeFunctions {
       TENON_TRY(check_dlpack_device(prototype->device));
       const Device device = device_from_dlpack(prototype->device);
       Backend* backend = &host_backend();
-      if (!device.is_cpu()) TENON_TRY(find_registered(device, "the new tensor", backend));
+      if (!device.is_cpu()) TENON_TRY(find_memory_backend(device, "the new tensor", backend));
       const ArrayRef<int64_t> sizes(prototype->shape, static_cast<size_t>(prototype->ndim));
       const Result<TensorPtr> made = Empty<Result<TensorPtr>>{"allocate"}(
           Dims(sizes), public_type(type_from_dlpack(prototype->dtype)), TensorShapeDynamism::STATIC,
