@@ -109,7 +109,15 @@ class [[nodiscard]] Result {
   }
 
   bool ok() const noexcept { return error_ == Error::Ok; }
-  explicit operator bool() const noexcept { return ok(); }
+  template <class U = T, std::enable_if_t<!std::is_same_v<U, bool>, int> = 0>
+  explicit operator bool() const noexcept {
+    return ok();
+  }
+  /// Of a Result<bool>, `if (result)` would hide the value.
+  template <class OkOrValueNeeded = T,
+            std::enable_if_t<std::is_same_v<OkOrValueNeeded, bool>, int> = 0>
+  explicit operator bool() const
+      TENON_MISTAKE("*result is the value, result.ok() says whether there is one");
   /// For TENON_TRY(): the error; its message becomes the thread's.
   explicit operator Error() const noexcept {
     return ok() ? Error::Ok : detail::fail(error_, message());

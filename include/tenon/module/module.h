@@ -197,14 +197,15 @@ class TENON_EXPORT Module {
   Result<std::vector<EValue>> execute(std::string_view method, EValues inputs = {}) {
     return collect("execute", method, &inputs);
   }
-  /// Runs `forward` on a tensor and returns its only output, a tensor:
-  /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set.
+  /// Runs a method on a tensor and returns its only output, a tensor:
+  /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set. With the method
+  /// first, run() leaves the outputs to get_output().
   /// Errors: also InvalidArgument for another number of outputs, InvalidType for one of another
   /// kind: before the run if the model describes its outputs, else after it.
-  Result<Tensor> run(ConstTensorArg input) {
+  Result<Tensor> run(ConstTensorArg input, std::string_view method = "forward") {
     const EValue value(input.defined() ? input.tensor() : Tensor());
     Tensor output;
-    const Error error = change("run", "forward", [&](Method& m) {
+    const Error error = change("run", method, [&](Method& m) {
       const auto specs = m.meta.outputs;
       if (m.meta.knows_outputs) {
         TENON_TRY(m.check_single(specs.size(), specs.empty() ? ValueKind::None : specs[0].kind));
@@ -227,12 +228,15 @@ class TENON_EXPORT Module {
   [[nodiscard]] Error set_input(const EValue& value, size_t index = 0) {
     return set_input("forward", value, index);
   }
-  /// Always pass the index with a number: set_input("encode", 5) sets input 5 of `forward` to a
-  /// String.
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
     const EValue held = value;  // as in set_output()
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&held, 1}, index); });
   }
+  template <class TextNeedsEValueNumberNeedsIndex,
+            std::enable_if_t<std::is_arithmetic_v<TextNeedsEValueNumberNeedsIndex>, int> = 0>
+  Error set_input(std::string_view, TextNeedsEValueNumberNeedsIndex) TENON_MISTAKE(
+      "a number for a method needs its index, set_input(method, 5, 0); a text for forward is "
+      "EValue(text)");
   /// Sets the first inputs: all or, on error, none.
   [[nodiscard]] Error set_inputs(EValues values) { return put_inputs("forward", values); }
   [[nodiscard]] Error set_inputs(std::string_view method, EValues values) {

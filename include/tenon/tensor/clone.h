@@ -335,7 +335,8 @@ TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) n
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
 /// its elements is an error that names it. The try_ form returns a Result.
 ///
-/// InUse, with nothing changed, while others use the memory: views, Blobs and exports; of a view
+/// An outcome, not an Error, as in Nx: look at it. InUse, with nothing changed, while others use
+/// the memory: views, Blobs and exports; of a view
 /// also its source. Runs the deleter; forgets memory borrowed by a raw pointer. Data up to 1 KiB on
 /// the host's heap, or in a backend that keeps metadata, is in one block with the metadata, and
 /// freed with it.
@@ -343,7 +344,7 @@ TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) n
 /// Threads: the caller locks out all who use the tensor.
 /// Source: Nx.backend_deallocate.
 template <class = void>
-Deallocation backend_deallocate(TensorArg t) {
+[[nodiscard]] Deallocation backend_deallocate(TensorArg t) {
   auto done = Deallocation::Ok;
   detail::raise_if("backend_deallocate", detail::deallocate(t, done));
   return done;

@@ -756,6 +756,27 @@ void f() {
 }
 #endif
 
+// The condition would ask whether there is a value.
+// result_of_bool: OkOrValueNeeded|the value, result.ok
+#if defined(result_of_bool)
+#include <tenon/tensor/values.h>
+int f(tenon::TensorPtr& t) {
+  GOOD(return *tenon::try_equal(t, t) ? 1 : 0;)
+  BAD(if (tenon::try_equal(t, t)) return 1;)
+  return 0;
+}
+#endif
+
+// The number would be the index, the text a value of `forward`.
+// input_without_index: TextNeedsEValueNumberNeedsIndex|a number for a method needs its index
+#if defined(input_without_index)
+#include <tenon/module/module.h>
+tenon::Error f(tenon::Module& m) {
+  GOOD(return m.set_input("encode", 5, 0);)
+  BAD(return m.set_input("encode", 5);)
+}
+#endif
+
 // For what describes a tensor too.
 // print_sizes: NeedsTenonOstreamHeader|include <tenon/ostream.h>, or print to_string
 #if defined(print_sizes)

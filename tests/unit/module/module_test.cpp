@@ -104,6 +104,8 @@ TEST_CASE("Module: run(tensor) gives the output of a model of one tensor, or say
   REQUIRE(y.ok());
   CHECK(data<const float>(*y)[1] == 1.5f);
   CHECK(fills.run(*x).ok());
+  CHECK(fills.run(x, "forward").ok());
+  FAILS(NotFound, "run: ", fills.run(x, "encode"));
   CHECK(fills.run("forward", x) == Error::Ok);
   FAILS(InvalidState, "run: input 0: the tensor is undefined", fills.run(TensorPtr()));
   FAILS(InvalidState, "run: input 0: the tensor is undefined", fills.run(Tensor()));

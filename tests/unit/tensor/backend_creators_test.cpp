@@ -308,7 +308,7 @@ TEST_CASE("backend: with a pointer and a deleter, that is what releases it, once
   {
     const TensorPtr t = for_blob(p, {2}).deleter(calls.deleter()).backend(b).make_tensor_ptr();
     CHECK(&backend_of(t) == &b);
-    backend_deallocate(t);
+    REQUIRE(backend_deallocate(t) == Deallocation::Ok);
     CHECK(calls.count == 2);
   }
   CHECK(calls.count == 2);

@@ -43,7 +43,7 @@ TEST_CASE("backend_of: who gave the memory, for views too, else who is registere
   register_backend(backend);
   CHECK(&backend_of(far) == &backend);
   RAISES(InvalidState, "backend_of: the tensor is undefined", backend_of(Tensor()));
-  backend_deallocate(t);
+  REQUIRE(backend_deallocate(t) == Deallocation::Ok);
   RAISES(InvalidState, "backend_of: the tensor, of sizes {2, 3}, was deallocated", backend_of(t));
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("backend_transfer: undefined, deallocated tensors and placeholders are
   RAISES(InvalidState, "backend_transfer: the source tensor is undefined",
          backend_transfer(TensorPtr(), backend));
   const TensorPtr t = zeros({2}, backend);
-  backend_deallocate(t);
+  REQUIRE(backend_deallocate(t) == Deallocation::Ok);
   RAISES(InvalidState, "backend_transfer: the source tensor, of sizes {2}, was deallocated",
          backend_transfer(t, backend));
   RAISES(InvalidState, "backend_transfer: the source tensor is a placeholder",
