@@ -328,14 +328,16 @@ TENON_END_NAMESPACE
 /// TENON_TRY() does: `TENON_ASSIGN(auto t, try_zeros({2, 3}));`, `TENON_ASSIGN(t, try_ones({2}));`.
 ///
 /// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). More
-/// than one statement: an `if` around it needs braces, and a line has one. `lhs` must not have
-/// commas outside of round brackets: write auto.
+/// than one statement: an `if` around it needs braces. `lhs` must not have commas outside of round
+/// brackets: write auto. A lambda with it says what it returns, `-> Error`.
 #define TENON_ASSIGN(lhs, ...)                                                                     \
-  TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __LINE__), lhs, (__VA_ARGS__))
+  TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __COUNTER__), lhs, (__VA_ARGS__))
 #define TENON_DETAIL_ASSIGN(name, lhs, result)                                                     \
   TENON_DETAIL_MAY_SHADOW                                                                          \
   auto&& name = result;                                                                            \
   TENON_DETAIL_SHADOW_END                                                                          \
+  static_assert(::tenon::detail::is_result_v<decltype(name)>,                                      \
+                "TENON_ASSIGN takes a Result, such as that of try_zeros()");                       \
   if (!name.ok()) return static_cast<::tenon::Error>(name);                                        \
   lhs = std::forward<decltype(name)>(name).value()
 // clang-format on

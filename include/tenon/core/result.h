@@ -62,6 +62,8 @@ template <class T>
 struct IsResult<Result<T>> : std::true_type {
   using Value = T;
 };
+template <class T>
+inline constexpr bool is_result_v = IsResult<std::decay_t<T>>::value;
 
 }  // namespace detail
 
@@ -146,10 +148,14 @@ class [[nodiscard]] Result {
   /// The value, or `other` if there is none, whose type converts to T.
   template <class U = T>
   T value_or(U&& other) const& {
+    static_assert(std::is_convertible_v<U, T>,
+                  "value_or(other): other converts to the value's type");
     return ok() ? value_ : static_cast<T>(std::forward<U>(other));
   }
   template <class U = T>
   T value_or(U&& other) && {
+    static_assert(std::is_convertible_v<U, T>,
+                  "value_or(other): other converts to the value's type");
     return ok() ? std::move(value_) : static_cast<T>(std::forward<U>(other));
   }
   /// f(value), which returns a Result or an Error; of a failed result, its error and message.
@@ -200,6 +206,7 @@ class [[nodiscard]] Result {
   template <class Self, class F>
   static auto transform(Self&& self, F&& f) {
     using Value = decltype(std::forward<F>(f)(std::forward<Self>(self).value_));
+    static_assert(!std::is_same_v<Value, Error>, "f returns an Error: use and_then(f)");
     if constexpr (std::is_void_v<Value>) {
       if (!self.ok()) return static_cast<Error>(self);
       std::forward<F>(f)(std::forward<Self>(self).value_);

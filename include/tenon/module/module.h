@@ -219,6 +219,7 @@ class TENON_EXPORT Module {
     if (error != Error::Ok) return error;
     return output;
   }
+  Result<Tensor> run(std::nullptr_t) TENON_MISTAKE("run(tensor), run(\"method\"), or run()");
   /// Runs a method; get_output() returns its outputs. Needs no heap if the runtime needs none.
   [[nodiscard]] Error run(std::string_view method = "forward", EValues inputs = {}) {
     return change("run", method, [&](Method& m) { return start(m, inputs); });

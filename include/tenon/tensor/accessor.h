@@ -108,6 +108,10 @@ class TensorAccessor<T, N>::Iterator {
   Iterator(const TensorAccessor& over, int64_t i) noexcept : over_(over), i_(i) {}
 
   reference operator*() const { return over_[i_]; }
+  template <class R = reference, std::enable_if_t<std::is_lvalue_reference_v<R>, int> = 0>
+  std::remove_reference_t<R>* operator->() const {
+    return &**this;
+  }
   Iterator& operator++() noexcept { return ++i_, *this; }
   Iterator operator++(int) noexcept { return {over_, i_++}; }
   /// Of iterators over one accessor.

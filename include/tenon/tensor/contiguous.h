@@ -173,7 +173,7 @@ Result<Tensor> try_to(ConstTensorArg tensor, Device device, ScalarType type,
 }
 
 /// view() where the elements lie evenly enough for the sizes, else a row-major copy with these
-/// sizes: view() itself never copies. is_alias_of() tells which it is.
+/// sizes: view() itself never copies. ownership() tells: View is one.
 ///
 /// Errors: view()'s, but for NotSupported; for a copy contiguous()'s.
 /// Source: at::reshape, numpy.reshape.

@@ -163,7 +163,8 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 /// nothing. A tensor of rank 0 is STATIC.
 /// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory of another
 /// device than cpu that no backend gave, and where elements lie below element 0), InvalidArgument
-/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with), InUse
+/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than
+/// its memory has from element 0 upward), InUse
 /// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined; changed by its
 /// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by

@@ -767,6 +767,26 @@ int f(tenon::TensorPtr& t) {
 }
 #endif
 
+// What only an explicit conversion takes, such as an address that a TensorPtr would delete.
+// value_or_of_an_address: other converts to the value's type
+#if defined(value_or_of_an_address)
+tenon::TensorPtr f([[maybe_unused]] tenon::Tensor& t) {
+  GOOD(return tenon::try_zeros({3}).value_or(nullptr);)
+  BAD(return tenon::try_zeros({3}).value_or(&t);)
+}
+#endif
+
+// Two statements are not one.
+// assign_without_braces: tenon_result_
+#if defined(assign_without_braces)
+tenon::Error f(bool again) {
+  TENON_ASSIGN(auto t, tenon::try_zeros({2}));
+  GOOD(if (again) { TENON_ASSIGN(t, tenon::try_zeros({3})); })
+  BAD(if (again) TENON_ASSIGN(t, tenon::try_zeros({3}));)
+  return t == nullptr ? tenon::Error::Internal : tenon::Error::Ok;
+}
+#endif
+
 // The number would be the index, the text a value of `forward`.
 // input_without_index: TextNeedsEValueNumberNeedsIndex|a number for a method needs its index
 #if defined(input_without_index)

@@ -266,6 +266,15 @@ TEST_CASE("result: TENON_ASSIGN declares or assigns, or returns the error with i
   CHECK(code(7, &found) == Error::InvalidArgument);
   CHECK(last_error_message() == std::string("half_of: 7 is odd"));
   CHECK(found == 4);
+#define TWO_ON_A_LINE(a, b)    \
+  TENON_ASSIGN(a, half_of(8)); \
+  TENON_ASSIGN(b, half_of(4))
+  const auto sum = []() -> Result<int> {
+    TWO_ON_A_LINE(const int four, const int two);
+    return four + two;
+  };
+#undef TWO_ON_A_LINE
+  CHECK(sum().value() == 6);
 }
 
 TEST_CASE("result: TENON_ASSIGN moves out of a temporary, and copies a named result") {
