@@ -480,7 +480,7 @@ TEST_CASE("Module: without specs there are as many inputs as are given or set") 
   CHECK(module.forward(given)->at(0).toInt() == 2);
   CHECK(passed == given.data());
   const TensorPtr x = pair(1, 2);
-  REQUIRE(module.set_input("text", 2) == Error::Ok);
+  REQUIRE(module.set_input(EValue("text"), 2) == Error::Ok);
   CHECK(module.forward({x, 2})->at(0).toInt() == 3);
   CHECK(x->use_count() == 1);  // it was for that run alone
   RETURNS(InvalidArgument, "describe_inputs: 1 specs are given for at least 3 inputs",
