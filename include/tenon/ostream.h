@@ -79,9 +79,9 @@ std::ostream& operator<<(std::ostream& out, Span<T> values) {
   }
   return out << '}';
 }
-template <class T, std::enable_if_t<std::is_same_v<T, Dims>, int> = 0>
+template <class T, std::enable_if_t<detail::is_printed_list_v<T>, int> = 0>
 std::ostream& operator<<(std::ostream& out, const T& dims) {
-  return out << ArrayRef<int64_t>(dims);
+  return out << ArrayRef<typename T::value_type>(dims);
 }
 
 TENON_END_NAMESPACE

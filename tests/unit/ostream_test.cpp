@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "tenon/exchange/blob.h"
 #include "tenon/tensor/tensor_ptr.h"
 
 namespace ostream_test {
@@ -71,6 +72,9 @@ TEST_CASE("operator<<: a Scalar prints as in error messages") {
 TEST_CASE("operator<<: Dims and spans of sizes print as in error messages") {
   CHECK(print(tenon::Dims{2, 3}) == "{2, 3}");
   CHECK(print(tenon::Dims()) == "{}");
+  CHECK(print(tenon::DimOrder{1, 0}) == "{1, 0}");
+  CHECK(to_string(tenon::DimOrder{1, 0}) == "{1, 0}");
+  CHECK(print(tenon::Blob{nullptr, {2}, {1}}.strides) == "{1}");
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(print(t->sizes()) == "{2, 3}");
   CHECK(print(t->strides()) == "{3, 1}");

@@ -136,6 +136,20 @@ class InlineArray {
     return true;
   }
 
+  // For two lists; everything else compares as ArrayRef.
+  template <class A, class B,
+            std::enable_if_t<std::is_base_of_v<InlineArray, A> && std::is_base_of_v<InlineArray, B>,
+                             int> = 0>
+  friend bool operator==(const A& a, const B& b) noexcept {
+    return ArrayRef<T>(a) == ArrayRef<T>(b);
+  }
+  template <class A, class B,
+            std::enable_if_t<std::is_base_of_v<InlineArray, A> && std::is_base_of_v<InlineArray, B>,
+                             int> = 0>
+  friend bool operator!=(const A& a, const B& b) noexcept {
+    return !(a == b);
+  }
+
  protected:
   void fail(Error error) noexcept {
     error_ = error;
@@ -228,6 +242,8 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_VALUES
 
+class DimOrder;
+
 /// Sizes or strides: up to TENON_INLINE_DIMS inline (6, on bare metal 4), one heap block beyond, at
 /// most kMaxDims.
 ///
@@ -241,7 +257,8 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   Dims(std::initializer_list<detail::DimArg> values) noexcept { copy(values); }
   Dims(ArrayRef<int64_t> values) noexcept : InlineArray(values) {}
   template <class C,
-            std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_base_of_v<InlineArray, C>,
+            std::enable_if_t<detail::IsIntegerRange<C>::value &&
+                                 !std::is_base_of_v<InlineArray, C> && !std::is_same_v<C, DimOrder>,
                              int> = 0>
   TENON_DETAIL_RAISES Dims(const C& values) {
     if constexpr (detail::HasSize<C>::value) {
@@ -260,16 +277,10 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   template <class NumberNeedsBraces,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
   Dims(NumberNeedsBraces) TENON_MISTAKE("a list of sizes or dimensions needs braces, as in {2, 3}");
-
-  // For two Dims; everything else compares as ArrayRef.
-  template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
-  friend bool operator==(const D& a, const D& b) noexcept {
-    return ArrayRef<int64_t>(a) == ArrayRef<int64_t>(b);
-  }
-  template <class D, std::enable_if_t<std::is_same_v<D, Dims>, int> = 0>
-  friend bool operator!=(const D& a, const D& b) noexcept {
-    return !(a == b);
-  }
+  template <class OrderIsAnOption,
+            std::enable_if_t<std::is_same_v<OrderIsAnOption, DimOrder>, int> = 0>
+  Dims(const OrderIsAnOption&)
+      TENON_MISTAKE("a DimOrder is neither sizes nor strides: zeros({2, 3}, DimOrder{1, 0})");
 
  private:
   template <class C>
@@ -302,11 +313,18 @@ class Strides {
 };
 
 /// A permutation of dimension numbers, outermost in memory first: what dim_order() returns, and an
-/// option: `make_tensor_ptr({2, 3}, data, DimOrder{1, 0})`. Made as Dims are.
+/// option: `make_tensor_ptr({2, 3}, data, DimOrder{1, 0})`. Made as Dims are, and not convertible
+/// to Dims.
 class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
  public:
-  using InlineArray::InlineArray;
+  DimOrder() noexcept = default;
   DimOrder(std::initializer_list<detail::DimArg> values) noexcept : DimOrder(Dims(values)) {}
+  DimOrder(ArrayRef<DimOrderType> values) noexcept : InlineArray(values) {}
+  template <class C,
+            std::enable_if_t<detail::IsIntegerRange<C>::value &&
+                                 !std::is_base_of_v<InlineArray, C> && !std::is_base_of_v<Dims, C>,
+                             int> = 0>
+  TENON_DETAIL_RAISES DimOrder(const C& values) : DimOrder(Dims(values)) {}
   DimOrder(const Dims& values) noexcept {
     bool fit = resize_for_overwrite(values.size());
     for (size_t d = 0; d < size(); ++d) {
@@ -318,10 +336,48 @@ class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
   }
 };
 
+namespace detail_values {
+
+/// A parameter or field of strides: made as Dims are, and of Strides.
+class StridesArg : public Dims {
+ public:
+  using Dims::Dims;
+  StridesArg() noexcept = default;
+  StridesArg(Dims strides) noexcept : Dims(std::move(strides)) {}
+  StridesArg(const Strides& strides) noexcept : Dims(strides.dims()) {}
+  // Clang inherits constructors without what they advise.
+  template <class NumberNeedsBraces,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  StridesArg(NumberNeedsBraces) TENON_MISTAKE("a list of strides needs braces, as in {3, 1}");
+  template <class OrderIsAnOption,
+            std::enable_if_t<std::is_same_v<OrderIsAnOption, DimOrder>, int> = 0>
+  StridesArg(const OrderIsAnOption&)
+      TENON_MISTAKE("a DimOrder is neither sizes nor strides: zeros({2, 3}, DimOrder{1, 0})");
+};
+
+/// A parameter or field of dimension numbers: made as Dims are, and of a DimOrder.
+class DimOrderArg : public Dims {
+ public:
+  using Dims::Dims;
+  DimOrderArg() noexcept = default;
+  DimOrderArg(Dims order) noexcept : Dims(std::move(order)) {}
+  DimOrderArg(const DimOrder& order) noexcept : Dims(order.begin(), order.end()) {
+    if (order.error() != Error::Ok) fail(order.error());
+  }
+  template <class NumberNeedsBraces,
+            std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
+  DimOrderArg(NumberNeedsBraces) TENON_MISTAKE("a list of dimensions needs braces, as in {1, 0}");
+};
+
+}  // namespace detail_values
+
 TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+using detail_values::DimOrderArg;
+using detail_values::StridesArg;
 
 template <class T, size_t kInline, size_t kMost>
 void append(Message& out, const InlineArray<T, kInline, kMost>& list) noexcept {
@@ -341,13 +397,14 @@ TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
   return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
 }
-inline Error check_dim_order(const DimOrder& order) noexcept {
-  if (order.error() == Error::OutOfBounds) {
+/// Of the error() of a DimOrder, or of a list that is used as one.
+inline Error check_dim_order(Error error) noexcept {
+  if (error == Error::OutOfBounds) {
     return fail(Error::InvalidArgument,
                 "dim_order has a value that is not a dimension: expected 0 "
                 "to the rank - 1, each once");
   }
-  return order.error() != Error::Ok ? fail_dims("dim_order", order.error()) : Error::Ok;
+  return error != Error::Ok ? fail_dims("dim_order", error) : Error::Ok;
 }
 
 }  // namespace detail

@@ -324,7 +324,7 @@ TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_siz
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dim_order(dim_order.error()));
   TENON_TRY(check_dims("strides", strides));
   return make_layout({sizes, strides, dim_order}, element_size, layout);
 }

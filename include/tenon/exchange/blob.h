@@ -24,7 +24,7 @@ struct Blob {
   void* data = nullptr;
   Dims sizes = {};
   /// In elements, of any value; empty for contiguous memory.
-  Dims strides = {};
+  detail::StridesArg strides = {};
   /// Must be filled in: functions refuse an Undefined one.
   ScalarType dtype = ScalarType::Undefined;
   Device device = {};
@@ -37,7 +37,7 @@ struct Blob {
   /// pointer to const. Empty strides mean contiguous memory.
   /// Ownership: `owner`, if given, keeps the memory alive.
   template <class P, detail::IfPointer<P> = 0>
-  static Blob of(P data, Dims sizes, Dims strides = {},
+  static Blob of(P data, Dims sizes, detail::StridesArg strides = {},
                  std::shared_ptr<const void> owner = {}) noexcept {
     static_assert(detail::is_typed_v<P>,
                   "raw bytes need a dtype: Blob::of(data, sizes, ScalarType::Float)");
@@ -48,7 +48,7 @@ struct Blob {
   /// Of raw bytes, which need a dtype: `Blob::of(bytes, {2, 3}, ScalarType::Half)`. For void*,
   /// char*, unsigned char*, std::byte* and the literal nullptr.
   template <class P, detail::IfPointer<P> = 0>
-  static Blob of(P data, Dims sizes, Dims strides, detail::TypeArg type,
+  static Blob of(P data, Dims sizes, detail::StridesArg strides, detail::TypeArg type,
                  std::shared_ptr<const void> owner = {}) noexcept {
     static_assert(detail::is_untyped_v<P>,
                   "the pointer says its dtype; pass a void* to reinterpret the bytes");

@@ -312,7 +312,7 @@ struct ShmCreate {
   /// Cost: O(bytes): the memory is reserved.
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
   Out operator()(const ShmName& name, const Dims& sizes, const TypeArg& type,
-                 const Dims& strides = {}, mode_t mode = 0600) const {
+                 const StridesArg& strides = {}, mode_t mode = 0600) const {
     NewTensor new_tensor;
     const Error error = make_shm(&name, sizes, type, strides, mode, new_tensor);
     return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
@@ -326,7 +326,7 @@ struct ShmCreate {
   /// ends.
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
-  Out operator()(const Dims& sizes, const TypeArg& type, const Dims& strides = {}) const {
+  Out operator()(const Dims& sizes, const TypeArg& type, const StridesArg& strides = {}) const {
     NewTensor new_tensor;
     const Error error = make_shm(nullptr, sizes, type, strides, 0, new_tensor);
     return return_to_user<Out>(function, error, new_tensor);

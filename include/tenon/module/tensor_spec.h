@@ -27,10 +27,10 @@ struct TensorSpec {
   /// The maximum for each size that is -1; -1 for no maximum; empty for none at all.
   Dims max_sizes = {};
   /// The strides, -1 for any; empty for any strides. Strides of dimensions of size 1 are ignored.
-  Dims strides = {};
+  detail::StridesArg strides = {};
   /// Instead of strides, if they depend on sizes: the dim order of a dense tensor, outermost first.
   /// {0, 2, 3, 1} is channels last.
-  Dims dim_order = {};
+  detail::DimOrderArg dim_order = {};
 
   /// `type`, in a Tensor's words.
   ScalarType dtype() const noexcept { return type; }

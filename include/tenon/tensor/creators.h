@@ -180,13 +180,14 @@ struct StridedCreator {
   const char* function;
 
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, const Dims& strides, const Value&... value,
+  Out operator()(const Dims& sizes, const StridesArg& strides, const Value&... value,
                  Options&&... options) const {
     const StridesList list{strides};
     return Creator<Out, Elements, Value...>{function}(sizes, value..., list, options...);
   }
   template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
-  Out operator()(const Dims&, const Dims&, const Value&..., TypeDynamismBackendOrDevice&&...) const
+  Out operator()(const Dims&, const StridesArg&, const Value&...,
+                 TypeDynamismBackendOrDevice&&...) const
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 

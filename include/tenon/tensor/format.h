@@ -293,12 +293,21 @@ TENON_TEMPLATE_INLINE std::string to_string(ConstTensorArg t, const FormatOption
   return out;
 }
 
+namespace detail {
+
+/// Lists of sizes, strides and dimension numbers.
+template <class T>
+inline constexpr bool is_printed_list_v = std::is_base_of_v<Dims, T> || std::is_same_v<T, DimOrder>;
+
+}  // namespace detail
+
 /// The value in the words of error messages, as <tenon/ostream.h> prints it: "cuda:1", "1 + 2i",
 /// "{2, 3}". A template, since many types convert to these.
-template <class T,
-          std::enable_if_t<std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar> ||
-                               std::is_same_v<T, Dims> || std::is_same_v<T, ArrayRef<int64_t>>,
-                           int> = 0>
+template <class T, std::enable_if_t<std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar> ||
+                                        detail::is_printed_list_v<T> ||
+                                        std::is_same_v<T, ArrayRef<int64_t>> ||
+                                        std::is_same_v<T, ArrayRef<DimOrderType>>,
+                                    int> = 0>
 std::string to_string(const T& value) {
   std::string out;
   detail::append_text(out, value);
@@ -313,7 +322,7 @@ struct IsPrinted
     : std::bool_constant<
           (kHasOwnTensors && (std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>)) ||
           std::is_same_v<T, own::ScalarType> || std::is_same_v<T, own::Scalar> ||
-          std::is_same_v<T, Device> || std::is_same_v<T, Dims> || std::is_same_v<T, Error>> {};
+          std::is_same_v<T, Device> || is_printed_list_v<T> || std::is_same_v<T, Error>> {};
 template <class T>
 struct IsPrinted<Span<T>> : std::true_type {};
 

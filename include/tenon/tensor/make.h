@@ -26,11 +26,8 @@ namespace detail {
 TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, OrderAndStrides given, size_t element_size,
                                     Layout& layout) noexcept {
   const Dims none;
-  Dims order;
-  if (given.order != nullptr) {
-    TENON_TRY(check_dim_order(*given.order));
-    order = Dims(*given.order);
-  }
+  DimOrderArg order;
+  if (given.order != nullptr) order = DimOrderArg(*given.order);
   return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : order,
                      given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
@@ -348,7 +345,7 @@ TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     int64_t storage_offset, NewView& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   TENON_TRY(check_dims("sizes", sizes));
-  TENON_TRY(check_dims("dim_order", dim_order));
+  TENON_TRY(check_dim_order(dim_order.error()));
   TENON_TRY(check_dims("strides", strides));
   const SourceGuard kept(source, asks_for_metadata(source));
   TENON_TRY(make_impl(tensor, metadata_backend_like(kept.arg)));

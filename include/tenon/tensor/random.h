@@ -227,7 +227,7 @@ template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
   template <class... Options, IfAnyOptions<Options...> = 0>
-  Out operator()(Arguments... arguments, const Dims& sizes, const Dims& strides,
+  Out operator()(Arguments... arguments, const Dims& sizes, const StridesArg& strides,
                  Options&&... options) const {
     const StridesList list{strides};
     return Random<Out, Kind, Arguments...>{function}(arguments..., sizes, list, options...);

@@ -104,14 +104,14 @@ struct MakeTensor {
     return of_values(sizes, values, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, Values values, const Dims& dim_order,
+  Out operator()(const Dims& sizes, Values values, const DimOrderArg& dim_order,
                  Options&&... options) const {
     const DimOrderList order{dim_order};
     return of_values(sizes, values, order, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, Values values, const Dims& dim_order, const Dims& strides,
-                 Options&&... options) const {
+  Out operator()(const Dims& sizes, Values values, const DimOrderArg& dim_order,
+                 const Dims& strides, Options&&... options) const {
     const DimOrderList order{dim_order};
     const StridesList list{strides};
     return of_values(sizes, values, order, list, options...);
@@ -132,13 +132,13 @@ struct MakeTensor {
     return make_borrowed<Out>(function, data, sizes, &release, type, dynamism, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order,
+  Out operator()(const Dims& sizes, DataPtr data, const DimOrderArg& dim_order,
                  Options&&... options) const {
     const DimOrderList order{dim_order};
     return make_borrowed<Out>(function, data, sizes, nullptr, order, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
+  Out operator()(const Dims& sizes, DataPtr data, const DimOrderArg& dim_order, const Dims& strides,
                  Options&&... options) const {
     const DimOrderList order{dim_order};
     const StridesList list{strides};
@@ -146,7 +146,7 @@ struct MakeTensor {
   }
   template <class F, class... Options, std::enable_if_t<is_deleter_v<F>, int> = 0,
             IfOptionsOrLayout<Options...> = 0>
-  Out operator()(const Dims& sizes, DataPtr data, const Dims& dim_order, const Dims& strides,
+  Out operator()(const Dims& sizes, DataPtr data, const DimOrderArg& dim_order, const Dims& strides,
                  TypeArg type, TensorShapeDynamism dynamism, F deleter,
                  Options&&... options) const {
     Deleter release(data.get(), std::move(deleter));
@@ -227,8 +227,8 @@ struct MakeTensor {
   /// undefined source.
   template <class S,
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
-  Out operator()(const S& source, const Dims& sizes, const Dims& dim_order = {},
-                 const Dims& strides = {}, int64_t storage_offset = 0) const {
+  Out operator()(const S& source, const Dims& sizes, const DimOrderArg& dim_order = {},
+                 const StridesArg& strides = {}, int64_t storage_offset = 0) const {
     NewView tensor;
     const Error error = make_view(source, sizes, dim_order, strides, storage_offset, tensor);
     return return_to_user<Out>(function, error, tensor);
@@ -238,11 +238,9 @@ struct MakeTensor {
             IfLayout<Options...> = 0>
   Out operator()(const S& source, const Dims& sizes, Options&&... options) const {
     const OrderAndStrides given = order_and_strides_of(options...);
-    const Dims none;
-    Error error = given.order != nullptr ? check_dim_order(*given.order) : Error::Ok;
-    if (error != Error::Ok) return return_to_user<Out>(function, error);
-    return (*this)(source, sizes, given.order != nullptr ? Dims(*given.order) : none,
-                   given.strides != nullptr ? *given.strides : none);
+    const auto order = given.order != nullptr ? DimOrderArg(*given.order) : DimOrderArg();
+    const auto strides = given.strides != nullptr ? StridesArg(*given.strides) : StridesArg();
+    return (*this)(source, sizes, order, strides);
   }
   template <class S, std::enable_if_t<std::is_same_v<S, Tensor>, int> = 0>
   Out operator()(const S& source) const {

@@ -29,11 +29,11 @@ class TensorPtrMaker {
     return std::move(*this);
   }
   /// In elements; any values. By default dense.
-  TensorPtrMaker&& strides(Dims strides) {
+  TensorPtrMaker&& strides(detail::StridesArg strides) {
     strides_ = std::move(strides);
     return std::move(*this);
   }
-  TensorPtrMaker&& dim_order(Dims dim_order) {
+  TensorPtrMaker&& dim_order(detail::DimOrderArg dim_order) {
     dim_order_ = std::move(dim_order);
     return std::move(*this);
   }

@@ -107,7 +107,7 @@ TENON_VIEW(transpose, (ConstTensorArg t), transpose())
 ///
 /// Errors: InvalidArgument unless each dimension is in `dims` once.
 /// Source: at::permute.
-TENON_VIEW(permute, (ConstTensorArg t, const Dims& dims), permute(dims))
+TENON_VIEW(permute, (ConstTensorArg t, const detail::DimOrderArg& dims), permute(dims))
 
 /// Dimension source[i] of the tensor becomes dimension destination[i] of the view. The others keep
 /// their order.
@@ -159,7 +159,8 @@ TENON_VIEW(flip, (ConstTensorArg t, const Dims& dims), flip(dims))
 /// of different length; a negative size; an overflow).
 /// Source: at::as_strided, whose offset counts from the start of the storage, which also bounds it.
 TENON_VIEW(as_strided,
-           (ConstTensorArg t, const Dims& sizes, const Dims& strides, int64_t storage_offset = 0),
+           (ConstTensorArg t, const Dims& sizes, const detail::StridesArg& strides,
+            int64_t storage_offset = 0),
            as_strided(sizes, strides, storage_offset))
 
 /// The bytes of the elements taken as elements of `type`.

@@ -807,6 +807,59 @@ tenon::Error f(tenon::Module& m) {
 void f(tenon::TensorPtr& t) { std::cout << t->sizes(); }
 #endif
 
+// A dim order is not sizes.
+// dim_order_as_sizes: deleted function .*OrderIsAnOption|a DimOrder is neither sizes nor strides
+#if defined(dim_order_as_sizes)
+GOOD(auto t = tenon::zeros({1, 2}, tenon::DimOrder{1, 0});)
+BAD(auto t = tenon::zeros(tenon::DimOrder{1, 2});)
+#endif
+
+// Nor strides, wherever those are given.
+// dim_order_as_blob_strides: deleted function .*OrderIsAnOption|a DimOrder is neither
+#if defined(dim_order_as_blob_strides)
+float p[6];
+GOOD(auto blob = tenon::Blob::of(p, {2, 3}, tenon::Strides{1, 2});)
+BAD(auto blob = tenon::Blob::of(p, {2, 3}, tenon::DimOrder{1, 0});)
+#endif
+// dim_order_as_maker_strides: deleted function .*OrderIsAnOption|a DimOrder is neither
+#if defined(dim_order_as_maker_strides)
+float p[6];
+GOOD(auto t = tenon::for_blob(p, {2, 3}).dim_order(tenon::DimOrder{1, 0}).make_tensor_ptr();)
+BAD(auto t = tenon::for_blob(p, {2, 3}).strides(tenon::DimOrder{1, 0}).make_tensor_ptr();)
+#endif
+// dim_order_as_view_strides: deleted function .*OrderIsAnOption|a DimOrder is neither
+#if defined(dim_order_as_view_strides)
+tenon::TensorPtr t;
+GOOD(auto v = as_strided(t, {2, 3}, tenon::Strides{1, 2});)
+BAD(auto v = as_strided(t, {2, 3}, tenon::DimOrder{1, 0});)
+#endif
+// dim_order_as_creator_strides: deleted function .*OrderIsAnOption|a DimOrder is neither
+#if defined(dim_order_as_creator_strides)
+GOOD(auto t = tenon::empty_strided({2, 3}, tenon::Strides{1, 2});)
+BAD(auto t = tenon::empty_strided({2, 3}, tenon::DimOrder{1, 0});)
+#endif
+
+// A list needs braces, for strides and dimensions too.
+// number_as_strides: NumberNeedsBraces|a list of strides needs braces
+#if defined(number_as_strides)
+tenon::TensorPtr t;
+GOOD(auto v = as_strided(t, {2}, {1});)
+BAD(auto v = as_strided(t, {2}, 1);)
+#endif
+// number_as_dimensions: NumberNeedsBraces|a list of dimensions needs braces
+#if defined(number_as_dimensions)
+tenon::TensorPtr t;
+GOOD(auto v = permute(t, {0});)
+BAD(auto v = permute(t, 0);)
+#endif
+
+// Strides are not sizes.
+// strides_as_sizes: no match for call|no matching function
+#if defined(strides_as_sizes)
+GOOD(auto t = tenon::zeros({2, 3}, tenon::Strides{1, 2});)
+BAD(auto t = tenon::zeros(tenon::Strides{2, 3});)
+#endif
+
 // A system without what shared memory takes.
 // shm_on_another_system: interop/shm.h needs Linux
 #if defined(shm_on_another_system)

@@ -60,7 +60,7 @@ TEST_CASE("dims: braces, ranges, spans and pairs of iterators of any integers co
       {array, {1, 2, 3}},
       {ArrayRef<int64_t>(dims), {1, 2, 3}},
       {Span<const uint8_t>(bytes), {2, 0, 1}},
-      {order, {1, 0}},
+      {detail::DimOrderArg(order), {1, 0}},
       {Dims(list.begin(), list.end()), {1, 2, 3}},
       {Dims(array + 1, array + 3), {2, 3}},
       {Dims{array, array + 2}, {1, 2}},
@@ -256,19 +256,45 @@ TEST_CASE("dims: a dim order is made of braces and ranges, of dimensions' number
   const DimOrder order{1, 0};
   REQUIRE(order.size() == 2);
   CHECK((order[0] == 1 && order[1] == 0));
-  CHECK(Dims(DimOrder(std::vector<int>{2, 0, 1})) == Dims{2, 0, 1});
+  CHECK(DimOrder(std::vector<int>{2, 0, 1}) == DimOrder{2, 0, 1});
   CHECK(DimOrder(Dims(std::vector<int>(20, 3))).size() == 20);
   CHECK(DimOrder{}.empty());
-  CHECK(detail::check_dim_order(order) == Error::Ok);
+  CHECK(detail::check_dim_order(order.error()) == Error::Ok);
   for (const int64_t wrong : {int64_t{-1}, int64_t{64}, int64_t{256}, INT64_MIN}) {
     INFO(wrong);
     RETURNS(InvalidArgument, "dim_order has a value that is not a dimension",
-            detail::check_dim_order(DimOrder{0, wrong}));
+            detail::check_dim_order(DimOrder{0, wrong}.error()));
   }
   RETURNS(InvalidArgument, "dim_order has a value that is not a dimension",
-          detail::check_dim_order(DimOrder{0, UINT64_MAX}));
+          detail::check_dim_order(DimOrder{0, UINT64_MAX}.error()));
   RETURNS(InvalidArgument, "dim_order has more than 64 entries",
-          detail::check_dim_order(DimOrder(Dims(std::vector<int>(65)))));
+          detail::check_dim_order(DimOrder(Dims(std::vector<int>(65))).error()));
+}
+
+TEST_CASE("dims: a dim order is made of what tensors return, and compares") {
+  const DimOrderType numbers[] = {1, 0};
+  const DimOrder order = ArrayRef<DimOrderType>(numbers);
+  const DimOrder copied = std::vector<uint8_t>{1, 0};
+  CHECK(order == DimOrder{1, 0});
+  CHECK(order == copied);
+  CHECK(order != DimOrder{0, 1});
+  CHECK(order == ArrayRef<DimOrderType>(numbers));
+}
+
+TEST_CASE("dims: parameters of strides take Strides, those of a dim order a DimOrder") {
+  using detail::DimOrderArg;
+  using detail::StridesArg;
+  const Dims list{3, -1};
+  for (const StridesArg& strides : {StridesArg{3, -1}, StridesArg(list), StridesArg(Strides{3, -1}),
+                                    StridesArg(std::vector<int>{3, -1})}) {
+    CHECK(strides == list);
+  }
+  CHECK(StridesArg() == Dims());
+  CHECK(StridesArg(Strides{UINT64_MAX}).error() == Error::OutOfBounds);
+  CHECK(DimOrderArg(DimOrder{1, 0}) == Dims{1, 0});
+  CHECK(DimOrderArg{1, 0} == DimOrderArg(Dims{1, 0}));
+  CHECK(DimOrderArg(DimOrder{64}).error() == Error::OutOfBounds);
+  STATIC_REQUIRE_FALSE(std::is_convertible_v<Strides, DimOrderArg>);
 }
 
 TEST_CASE("dims: messages show them in braces") {

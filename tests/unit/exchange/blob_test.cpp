@@ -164,6 +164,19 @@ TEST_CASE("Blob::of: takes the dtype of the pointer, read-only for one to const,
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("blob: its strides are a list or Strides") {
+  int32_t data[6] = {0, 1, 2, 3, 4, 5};
+  Blob filled{data, {2, 3}, Strides{1, 2}, ScalarType::Int};
+  CHECK(filled.strides == Dims{1, 2});
+  for (const Blob& blob :
+       {filled, Blob::of(data, {2, 3}, Strides{1, 2}),
+        Blob::of(static_cast<void*>(data), {2, 3}, Strides{1, 2}, ScalarType::Int)}) {
+    check_tensor(*from_blob(blob), {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
+  }
+  filled.strides = Strides{3, 1};
+  CHECK(filled.strides == Dims{3, 1});
+}
+
 TEST_CASE("blob: each function refuses one without a dtype, and names the field") {
   int32_t ints[2] = {1, 2};
   const Blob blob{ints, {2}};

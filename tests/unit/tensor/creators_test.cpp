@@ -74,6 +74,8 @@ TEST_CASE("creators: strides and a dim order are options too") {
   CHECK(strides(zeros({2, 3}, DimOrder{1, 0})) == Vector{1, 2});
   CHECK(strides(ones_strided({2, 3}, {1, 2}, DimOrder{1, 0})) == Vector{1, 2});
   CHECK(strides(rand({2, 3}, ScalarType::Half, DimOrder{1, 0})) == Vector{1, 2});
+  CHECK(strides(full_strided({2, 3}, Strides{1, 2}, 7)) == Vector{1, 2});
+  CHECK(strides(rand_strided({2, 3}, Strides{1, 2})) == Vector{1, 2});
   CHECK(equal(randn({2, 3}, Strides{4, 1}, Generator(3)),
               randn_strided({2, 3}, {4, 1}, Generator(3))));
   RAISES(InvalidArgument, "zeros: strides {0, 1}", zeros({2, 3}, Strides{0, 1}));

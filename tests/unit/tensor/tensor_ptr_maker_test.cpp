@@ -253,6 +253,8 @@ TEST_CASE("from_blob: strides and a dim order are options, in any order with the
         from_blob(data, {2, 3}, {1, 2}, type, calls.deleter(), DimOrder{1, 0}),
         *try_from_blob(data, {2, 3}, Strides{1, 2}),
         for_blob(data, {2, 3}).strides({1, 2}).dim_order({1, 0}).make_tensor_ptr(),
+        for_blob(data, {2, 3}).strides(Strides{1, 2}).make_tensor_ptr(),
+        for_blob(data, {2, 3}).dim_order(DimOrder{1, 0}).make_tensor_ptr(),
     };
     for (const TensorPtr& t : rows) {
       INFO("row " << &t - rows);
@@ -274,6 +276,8 @@ TEST_CASE("from_blob: strides and a dim order are options, in any order with the
   RAISES(InvalidArgument, "from_blob: ", from_blob(data, {2, 3}, Strides{1}));
   RAISES(InvalidArgument, "from_blob: dim_order has a value that is not a dimension",
          from_blob(data, {2, 3}, DimOrder{256, 1}));
+  RAISES(InvalidArgument, "for_blob: dim_order has a value that is not a dimension",
+         for_blob(data, {2, 3}).dim_order(DimOrder{256, 1}).make_tensor_ptr());
   RAISES(InvalidArgument, "from_blob: dim_order {2, 1} is not a permutation",
          from_blob(data, {2, 3}, DimOrder{2, 1}));
   RAISES(InvalidArgument, "from_blob: dim_order has more than 64",

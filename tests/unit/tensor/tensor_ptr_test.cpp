@@ -146,6 +146,8 @@ TEST_CASE("make_tensor: every form takes strides and a dim order as options") {
           handle(make({2, 3}, data, Strides{1, 2}, ScalarType::Int, kBound, calls.deleter())),
           handle(make(handle(make({6}, data)), {2, 3}, Strides{1, 2})),
           handle(make(handle(make({6}, data)), {2, 3}, DimOrder{1, 0}, Strides{1, 2})),
+          handle(make(handle(make({6}, data)), {2, 3}, DimOrder{1, 0}, {1, 2})),
+          handle(make({2, 3}, data, DimOrder{1, 0}, {1, 2})),
       };
       for (const Tensor& t : made) {
         INFO("row " << &t - made);

@@ -207,7 +207,9 @@ TEST_CASE("view: the dim order follows dimensions that leave, enter and move") {
   CHECK(dim_order(pixel) == Vector{0, 1, 2, 3});
   ATEN_LACKS(CHECK(dim_order(permute(pixel, {0, 3, 1, 2})) == Vector{0, 2, 3, 1});)
   const Tensor t = make_tensor({2, 1, 3, 1}, {0, 1, 2, 3, 4, 5}, {2, 3, 0, 1});
+  CHECK(strides(as_strided(t, {3, 2}, Strides{2, 1})) == Vector{2, 1});
 #if !TENON_ATEN_MODE  // where a dimension of size 1 has no place in the order
+  CHECK(strides(permute(t, tenon::dim_order(t))) == Vector{2, 2, 1, 1});
   CHECK(dim_order(squeeze(t, 1)) == Vector{1, 2, 0});
   CHECK(dim_order(tenon::select(t, 0, 1)) == Vector{1, 2, 0});
   CHECK(dim_order(unsqueeze(t, 1)) == Vector{1, 3, 4, 0, 2});

@@ -65,7 +65,8 @@ inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_v
     values.push_back(aoti_number(value));
     is_valid = is_valid && (values.back() >= 0 || (has_strides && value == "*"));
   }
-  (has_strides ? spec.strides : spec.dim_order) = Dims(values);
+  Dims& list = has_strides ? static_cast<Dims&>(spec.strides) : spec.dim_order;
+  list = Dims(values);
   return true;
 }
 
