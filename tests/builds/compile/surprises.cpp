@@ -171,6 +171,18 @@ int main() {
          !try_make_tensor_ptr({2}, std::vector<int>{255, 1}, ScalarType::Byte).ok();
 }
 #endif
+// The characters of a text above 127 are negative where char is signed; from_bytes takes the bytes.
+// A 2 is no value of full() for a Bool; in a list the type Int is refused, whatever its values.
+// values_for_bool_and_bytes: runs
+#if defined(values_for_bool_and_bytes)
+int main() {
+  const std::string text = "\xc3\xa4";
+  if (data<uint8_t>(from_bytes({2}, text, kByte))[0] != 0xc3) return 1;
+  if (try_full({2}, 2, kBool).error() != Error::InvalidArgument) return 2;
+  if (try_make_tensor_ptr(2, kBool).error() != Error::InvalidType) return 3;
+  return !data<bool>(full({2}, true, kBool))[1] || !item<bool>(make_tensor_ptr(true));
+}
+#endif
 
 // 12. CastMode::Checked checks the pair of dtypes, as canCast() does. A tensor's integers wrap, as in
 // C++; Saturate clamps them.
