@@ -92,10 +92,16 @@ inline Error from_c10(c10::Device from, Device& to) noexcept {
   return fail_c10_device(from.type());
 }
 
-/// c10::Device converts to Device.
+/// c10::Device and c10::DeviceType convert to Device.
 template <>
 struct ForeignDevice<c10::Device> : std::true_type {
   static Error convert(c10::Device from, Device& to) noexcept { return from_c10(from, to); }
+};
+template <>
+struct ForeignDevice<c10::DeviceType> : std::true_type {
+  static Error convert(c10::DeviceType from, Device& to) noexcept {
+    return from_c10(c10::Device(from), to);
+  }
 };
 
 /// Calls `f`, which returns an Error, and catches libtorch's exceptions.
@@ -113,6 +119,15 @@ Error call_libtorch(F&& f) noexcept {
 }
 
 }  // namespace detail
+
+/// A c10::Device in libtorch's words: "cuda:1". A template, since text converts to a c10::Device.
+template <class D, std::enable_if_t<std::is_same_v<D, c10::Device>, int> = 0>
+std::string to_string(const D& device) {
+  return device.str();
+}
+/// c10 has a toString() of what a DeviceType converts to.
+inline std::string to_string(c10::DeviceType type) { return c10::DeviceTypeName(type, true); }
+
 TENON_END_NAMESPACE
 
 #endif

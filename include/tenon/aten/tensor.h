@@ -11,11 +11,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 
 #include "tenon/aten/c10.h"
 #include "tenon/backend/calls.h"
+#include "tenon/core/scalar.h"
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/fields.h"
 #include "tenon/tensor/tensor_impl.h"
@@ -195,6 +198,15 @@ inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& mad
 struct ArgAccess;
 
 }  // namespace detail
+
+/// As to_string() of tenon's own Scalar. A template, since numbers convert to a c10::Scalar.
+template <class S, std::enable_if_t<std::is_same_v<S, c10::Scalar>, int> = 0>
+std::string to_string(const S& value) {
+  char text[96];
+  detail::Message message(text, sizeof text);
+  append(message, own::Scalar(value));
+  return text;
+}
 
 /// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
 /// make the memory const, so functions that write take it too, a temporary view included.

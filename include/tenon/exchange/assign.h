@@ -163,6 +163,10 @@ template <class = void>
 [[nodiscard]] Error assign(TensorArg out, detail::DataPtr data, size_t nbytes) noexcept {
   return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes));
 }
+template <class ContainerNeedsBlob, class... More,
+          detail::IfContainer<std::remove_reference_t<ContainerNeedsBlob>> = 0>
+Error assign(TensorArg, ContainerNeedsBlob&&, const More&...)
+    TENON_MISTAKE("assign takes a blob: assign(t, Blob::of(values.data(), sizes))");
 
 /// Whether assign() with these arguments would succeed, unless a temporary is out of memory. If
 /// false, last_error_message() says why.

@@ -187,5 +187,8 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
   if (error == Error::Ok) error = detail::bind_memory(t, data);
   return detail::add_context_if("set_data", error);
 }
+template <class ContainerNeedsData, class = decltype(std::declval<ContainerNeedsData&>().data())>
+Error set_data(const TensorArg&, ContainerNeedsData&&)
+    TENON_MISTAKE("set_data borrows a pointer: set_data(t, values.data())");
 
 TENON_END_NAMESPACE

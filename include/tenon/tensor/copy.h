@@ -296,6 +296,10 @@ template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
   return copy_(dst, src, CastMode::Checked, policy);
 }
+template <class ContainerNeedsTensor, class... More,
+          detail::IfContainer<std::remove_reference_t<ContainerNeedsTensor>> = 0>
+Error copy_(TensorArg, ContainerNeedsTensor&&, const More&...)
+    TENON_MISTAKE("copy_ takes a tensor: copy_(t, make_tensor_ptr(sizes, values))");
 
 /// Copies as above and normalises in one pass: see Normalize. Source elements are converted to
 /// float, rounded once if they have more bits; results are cast from float. A Float destination

@@ -31,7 +31,9 @@ constexpr Option option_of() noexcept {
   if (std::is_same_v<U, tenon::ScalarType> || std::is_same_v<U, TypeArg>) return Option::Type;
   if (std::is_same_v<U, TensorShapeDynamism>) return Option::Dynamism;
   if (is_backend_v<U>) return Option::Backend;
-  if (std::is_same_v<U, Device> || std::is_same_v<U, DeviceType>) return Option::Device;
+  if (std::is_same_v<U, Device> || std::is_same_v<U, DeviceType> || ForeignDevice<U>::value) {
+    return Option::Device;
+  }
   if (std::is_same_v<U, Strides> || std::is_same_v<U, StridesList>) return Option::Strides;
   if (std::is_same_v<U, DimOrder> || std::is_same_v<U, DimOrderList>) return Option::DimOrder;
   return std::is_same_v<U, Generator> ? Option::Generator : Option::None;
@@ -84,36 +86,55 @@ using IfLayout =
 
 // Restrictions for deleted overloads, which only a mistake selects.
 
-template <class... Arguments>
-using IfNotOptions =
-    std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::DimOrder>), int>;
 /// Whether T is text: a device's name, which is to be a Device.
 template <class T>
 inline constexpr bool is_text_v =
-    std::is_convertible_v<T, const char*> || std::is_same_v<std::decay_t<T>, std::string>;
+    !std::is_null_pointer_v<std::decay_t<T>> &&
+    (std::is_convertible_v<T, const char*> || std::is_same_v<std::decay_t<T>, std::string>);
 template <class... Arguments>
-using IfText = std::enable_if_t<(... || (is_text_v<Arguments> &&
-                                         !std::is_same_v<std::decay_t<Arguments>, std::nullptr_t>)),
-                                int>;
+using IfText = std::enable_if_t<(... || is_text_v<Arguments>), int>;
+template <class... Arguments>
+using IfNotOptions =
+    std::enable_if_t<!(... && is_option_argument_v<Arguments, Option::DimOrder>)&&!(
+                         ... || is_text_v<Arguments>),
+                     int>;
 template <class Characters>
 using IfCharacters = std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
-/// Whether the arguments have a deleter that does not follow an option of kind `kBefore`.
-template <Option kBefore, class... Arguments>
+/// Whether the arguments have a deleter that does not follow an option of kind `kBefore`, or has
+/// others before it than up to that kind, with strides or a dim order in front unless a list gave
+/// them.
+template <Option kBefore, bool kHasList, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
   bool misplaced = false;
+  bool has_others = false;
+  bool is_first = !kHasList;
   Option last = Option::None;
-  ((misplaced |= is_deleter_v<std::remove_reference_t<Arguments>> && last != kBefore,
-    last = option_of<Arguments>()),
+  ((misplaced |=
+    is_deleter_v<std::remove_reference_t<Arguments>> && (last != kBefore || has_others),
+    last = option_of<Arguments>(),
+    has_others |= last > kBefore && !(is_first && is_layout_option_v<Arguments>), is_first = false),
    ...);
   return misplaced;
 }
-template <Option kBefore, class... Arguments>
-using IfMisplacedDeleter = std::enable_if_t<has_misplaced_deleter<kBefore, Arguments...>(), int>;
+template <Option kBefore, bool kHasList, class... Arguments>
+using IfMisplacedDeleter =
+    std::enable_if_t<has_misplaced_deleter<kBefore, kHasList, Arguments...>(), int>;
 /// Smart pointers to elements. (A DataPtr has get() too.)
 template <class P>
 using IfSmartPointer =
     std::enable_if_t<std::is_class_v<P> && !std::is_same_v<P, DataPtr> &&
                          std::is_constructible_v<DataPtr, decltype(std::declval<P&>().get())>,
+                     int>;
+/// Containers and tensors, to which no pointer is needed.
+template <class T>
+inline constexpr bool is_pointee_v =
+    is_container_v<T> || std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>;
+template <class T>
+using IfPointee = std::enable_if_t<is_pointee_v<std::remove_cv_t<T>>, int>;
+/// Types that are neither elements nor such.
+template <class T>
+using IfStruct =
+    std::enable_if_t<!std::is_constructible_v<DataPtr, T*> && !is_pointee_v<std::remove_cv_t<T>>,
                      int>;
 /// Types that are not element types.
 template <class T>
@@ -126,6 +147,12 @@ using IfData = std::enable_if_t<std::is_pointer_v<std::decay_t<P>>
                                 int>;
 template <class Number>
 using IfInteger = std::enable_if_t<std::is_integral_v<Number>, int>;
+template <class Number>
+using IfNumber = std::enable_if_t<std::is_arithmetic_v<Number>, int>;
+template <class T>
+using IfTensor = std::enable_if_t<std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>, int>;
+template <class C>
+using IfContainer = std::enable_if_t<is_container_v<C>, int>;
 
 /// A creator's strides and dim order; null if not given. Calls with only sizes link nothing that
 /// reads strides.
@@ -154,7 +181,7 @@ struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option gives the type
-  Error error = Error::Ok;         // of the device, which has no backend
+  Error error = Error::Ok;         // of the device, which is unknown or has no backend
   Device device;                   // where existing memory is; new memory has its backend
   Backend* requested = nullptr;    // the backend option; may be the host's heap
   Backend* backend = nullptr;      // allocates memory and metadata; null: heap
@@ -174,13 +201,17 @@ struct CreateOptions {
   }
   void take(TensorShapeDynamism option) noexcept { dynamism = option; }
   void take(Device option) noexcept { device = option; }
+  template <class D, std::enable_if_t<ForeignDevice<D>::value, int> = 0>
+  void take(const D& option) noexcept {
+    error = ForeignDevice<D>::convert(option, device);
+  }
   void take(Generator& option) noexcept { generator = &option; }
   void take(Backend& option) noexcept { requested = &option; }
   template <class T, std::enable_if_t<is_layout_option_v<T>, int> = 0>
   void take(const T&) noexcept {}  // OrderAndStrides takes it
   /// New memory on a device is made by the backend registered for it; on the CPU it is the heap's.
   TENON_TEMPLATE_INLINE void choose_device_backend() noexcept {
-    error = find_registered(device, requested);
+    if (error == Error::Ok) error = find_registered(device, requested);
     // Not null, the heap, after an error: allocate_in_backend() returns it.
     backend = error == Error::Ok ? null_if_heap(requested) : &host_backend();
   }

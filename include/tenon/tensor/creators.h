@@ -8,6 +8,8 @@
 // NotFound (a device without a registered backend), OutOfMemory.
 #pragma once
 
+#include <initializer_list>
+
 #include "tenon/kernels/fill.h"
 #include "tenon/tensor/from_values.h"
 
@@ -168,6 +170,22 @@ struct Creator {
   template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in ones({3})");
+  template <class SizesComeBeforeValue,
+            std::enable_if_t<std::is_arithmetic_v<SizesComeBeforeValue> && sizeof...(Value) != 0,
+                             int> = 0>
+  Out operator()(SizesComeBeforeValue, const Dims&) const
+      TENON_MISTAKE("the sizes come before the value: full({3}, 1.5)");
+  template <
+      class ListNeedsStrides, class... More,
+      std::enable_if_t<std::is_arithmetic_v<ListNeedsStrides> && sizeof...(Value) == 0, int> = 0>
+  Out operator()(const Dims&, std::initializer_list<ListNeedsStrides>, const More&...) const
+      TENON_MISTAKE("strides are Strides{3, 1}; make_tensor_ptr(sizes, values) takes values");
+  template <class TensorNeedsLike, class... More, IfTensor<TensorNeedsLike> = 0>
+  Out operator()(const TensorNeedsLike&, const More&...) const
+      TENON_MISTAKE("ones_like(t) makes a tensor of t's sizes; so do zeros_like and the others");
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Dims&, const Value&..., TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
   template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
   Out operator()(const Dims&, const Value&..., TypeDynamismBackendOrDevice&&...) const
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
@@ -185,6 +203,9 @@ struct StridedCreator {
     const StridesList list{strides};
     return Creator<Out, Elements, Value...>{function}(sizes, value..., list, options...);
   }
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(const Dims&, const Dims&, const Value&..., TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
   template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
   Out operator()(const Dims&, const StridesArg&, const Value&...,
                  TypeDynamismBackendOrDevice&&...) const
@@ -208,6 +229,9 @@ struct LikeCreator {
     }
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(ConstTensorArg, const Value&..., TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
   template <class... TypeDynamismBackendOrDevice, IfNotOptions<TypeDynamismBackendOrDevice...> = 0>
   Out operator()(ConstTensorArg, const Value&..., TypeDynamismBackendOrDevice&&...) const
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");

@@ -281,8 +281,10 @@ TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data,
   OrderAndStrides given;
   if constexpr (has_layout_v<Options...>) given = order_and_strides_of(options...);
   NewTensor tensor;
-  Error error = Error::Ok;
-  if constexpr (has_type_v<Options...>) error = check_pointer_type(data, opts.type);
+  Error error = opts.error;
+  if constexpr (has_type_v<Options...>) {
+    if (error == Error::Ok) error = check_pointer_type(data, opts.type);
+  }
   if constexpr (kHasBackend) opts.device = opts.requested->device();
   if (error == Error::Ok) error = borrow(data, sizes, given, opts, release, tensor);
   if constexpr (kHasBackend) {

@@ -217,6 +217,12 @@ struct Random {
   template <class NumberNeedsBraces, class... More, IfInteger<NumberNeedsBraces> = 0>
   Out operator()(Arguments..., NumberNeedsBraces, More&&...) const
       TENON_MISTAKE("sizes need braces, as in rand({3})");
+  template <class TensorNeedsLike, class... More, IfTensor<TensorNeedsLike> = 0>
+  Out operator()(Arguments..., const TensorNeedsLike&, const More&...) const
+      TENON_MISTAKE("randn_like(t) makes a tensor of t's sizes; so do the others");
+  template <class... TextNeedsDevice, IfText<TextNeedsDevice...> = 0>
+  Out operator()(Arguments..., const Dims&, TextNeedsDevice&&...) const
+      TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
   template <class... TypeDynamismBackendDeviceOrGenerator,
             IfNotOptions<TypeDynamismBackendDeviceOrGenerator...> = 0>
   Out operator()(Arguments..., const Dims&, TypeDynamismBackendDeviceOrGenerator&&...) const
@@ -275,6 +281,12 @@ TensorPtr rand(const Dims& sizes, Options&&... options) {
 }
 template <class NumberNeedsBraces, class... More, detail::IfInteger<NumberNeedsBraces> = 0>
 TensorPtr rand(NumberNeedsBraces, More&&...) TENON_MISTAKE("sizes need braces, as in rand({3})");
+template <class TensorNeedsLike, class... More, detail::IfTensor<TensorNeedsLike> = 0>
+TensorPtr rand(const TensorNeedsLike&, const More&...)
+    TENON_MISTAKE("rand_like(t) makes a tensor of t's sizes");
+template <class... TextNeedsDevice, detail::IfText<TextNeedsDevice...> = 0>
+TensorPtr rand(const Dims&, TextNeedsDevice&&...)
+    TENON_MISTAKE("a device is Device(\"cuda\"), not text alone");
 template <class... TypeDynamismBackendDeviceOrGenerator,
           detail::IfNotOptions<TypeDynamismBackendDeviceOrGenerator...> = 0>
 TensorPtr rand(const Dims&, TypeDynamismBackendDeviceOrGenerator&&...) TENON_MISTAKE(

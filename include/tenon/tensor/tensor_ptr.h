@@ -171,15 +171,15 @@ struct MakeTensor {
   Out operator()(const Dims&, DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
 
-  template <class... DynamismComesBeforeDeleter,
-            IfMisplacedDeleter<Option::Dynamism, DynamismComesBeforeDeleter...> = 0>
-  Out operator()(const Dims&, DataPtr, DynamismComesBeforeDeleter&&...) const TENON_MISTAKE(
-      "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter)");
+  template <class... TypeDynamismDeleterThenOptions,
+            IfMisplacedDeleter<Option::Dynamism, false, TypeDynamismDeleterThenOptions...> = 0>
+  Out operator()(const Dims&, DataPtr, TypeDynamismDeleterThenOptions&&...) const TENON_MISTAKE(
+      "type, dynamism, deleter is the order, or from_blob(data, sizes, type, deleter); "
+      "Strides or DimOrder may stand before the type, other options follow the deleter");
   template <class SmartPointerNeedsGet, class... More, IfSmartPointer<SmartPointerNeedsGet> = 0>
   Out operator()(const Dims&, const SmartPointerNeedsGet&, const More&...) const
       TENON_MISTAKE("give data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
-  template <class VoidPointerAndTypeNeeded, class... More,
-            IfNoElement<VoidPointerAndTypeNeeded> = 0>
+  template <class VoidPointerAndTypeNeeded, class... More, IfStruct<VoidPointerAndTypeNeeded> = 0>
   Out operator()(const Dims&, const VoidPointerAndTypeNeeded*, More&&...) const TENON_MISTAKE(
       "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
   template <class SizesNeedBraces, class... More, IfInteger<SizesNeedBraces> = 0,
@@ -199,9 +199,21 @@ struct MakeTensor {
   Out operator()(const SizesComeBeforeData&, const Dims&, Options&&...) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
   template <class SizesComeBeforeData,
-            std::enable_if_t<std::is_pointer_v<SizesComeBeforeData>, int> = 0>
-  Out operator()(const SizesComeBeforeData&) const
+            std::enable_if_t<std::is_constructible_v<DataPtr, SizesComeBeforeData*>, int> = 0>
+  Out operator()(SizesComeBeforeData* const&) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data)");
+  template <class VoidPointerAndTypeNeeded, IfStruct<VoidPointerAndTypeNeeded> = 0>
+  Out operator()(const VoidPointerAndTypeNeeded*) const TENON_MISTAKE(
+      "no dtype has such elements: make_tensor_ptr(sizes, static_cast<void*>(data), type)");
+  template <class PointeeNeeded, class... More, IfPointee<PointeeNeeded> = 0>
+  Out operator()(const PointeeNeeded*, const More&...) const
+      TENON_MISTAKE("containers and tensors come by themselves: make_tensor_ptr(*pointer)");
+  template <class PointeeNeeded, class... More, IfPointee<PointeeNeeded> = 0>
+  Out operator()(const Dims&, const PointeeNeeded*, const More&...) const
+      TENON_MISTAKE("containers come by themselves: make_tensor_ptr(sizes, *pointer)");
+  template <class NumberNeedsFull, class... More, IfNumber<NumberNeedsFull> = 0>
+  Out operator()(const Dims&, NumberNeedsFull, const More&...) const
+      TENON_MISTAKE("full({3}, 5.0f) makes a tensor of one number; values need braces");
   template <class SizesComeBeforeData, IfSmartPointer<SizesComeBeforeData> = 0>
   Out operator()(const SizesComeBeforeData&) const
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data.get())");

@@ -225,22 +225,26 @@ struct FromBlob {
   template <class... DeleterTakesVoidPointer, IfWrongDeleter<DeleterTakesVoidPointer...> = 0>
   Out operator()(DataPtr, const Dims&, const Dims&, DeleterTakesVoidPointer&&...) const
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  template <class... TypeComesBeforeDeleter,
-            IfMisplacedDeleter<Option::Type, TypeComesBeforeDeleter...> = 0>
-  Out operator()(DataPtr, const Dims&, TypeComesBeforeDeleter&&...) const
-      TENON_MISTAKE("the type comes before the deleter: from_blob(data, sizes, type, deleter)");
-  template <class... TypeComesBeforeDeleter,
-            IfMisplacedDeleter<Option::Type, TypeComesBeforeDeleter...> = 0>
-  Out operator()(DataPtr, const Dims&, const Dims&, TypeComesBeforeDeleter&&...) const
+  template <class... TypeThenDeleterThenOptions,
+            IfMisplacedDeleter<Option::Type, false, TypeThenDeleterThenOptions...> = 0>
+  Out operator()(DataPtr, const Dims&, TypeThenDeleterThenOptions&&...) const TENON_MISTAKE(
+      "the type comes before the deleter: from_blob(data, sizes, type, deleter); "
+      "Strides or DimOrder may stand before the type, other options follow the deleter");
+  template <class... TypeThenDeleterThenOptions,
+            IfMisplacedDeleter<Option::Type, true, TypeThenDeleterThenOptions...> = 0>
+  Out operator()(DataPtr, const Dims&, const Dims&, TypeThenDeleterThenOptions&&...) const
       TENON_MISTAKE(
-          "the type comes before the deleter: from_blob(data, sizes, strides, type, deleter)");
+          "the type comes before the deleter: from_blob(data, sizes, strides, type, deleter); "
+          "other options follow the deleter");
   template <class SmartPointerNeedsGet, class... More, IfSmartPointer<SmartPointerNeedsGet> = 0>
   Out operator()(const SmartPointerNeedsGet&, const Dims&, const More&...) const TENON_MISTAKE(
       "from_blob takes data.get(); for_blob(data.get(), sizes).owner(data) keeps data alive");
-  template <class VoidPointerAndTypeNeeded, class... More,
-            IfNoElement<VoidPointerAndTypeNeeded> = 0>
+  template <class VoidPointerAndTypeNeeded, class... More, IfStruct<VoidPointerAndTypeNeeded> = 0>
   Out operator()(const VoidPointerAndTypeNeeded*, const Dims&, More&&...) const
       TENON_MISTAKE("no dtype has such elements: from_blob(static_cast<void*>(data), sizes, type)");
+  template <class PointeeNeedsData, class... More, IfPointee<PointeeNeedsData> = 0>
+  Out operator()(const PointeeNeedsData*, const Dims&, More&&...) const
+      TENON_MISTAKE("from_blob takes a pointer to elements: container->data(), t->data_ptr()");
   template <class DataComesBeforeSizes, class... Options, IfData<DataComesBeforeSizes> = 0>
   Out operator()(const Dims&, const DataComesBeforeSizes&, Options&&...) const
       TENON_MISTAKE("the data comes before the sizes: from_blob(data, sizes)");
@@ -273,10 +277,11 @@ struct FromBlob {
             std::enable_if_t<!is_only_deleter_v<Owner> && !is_option_v<Owner>, int> = 0,
             IfOptions<Options...> = 0>
   Out operator()(Blob blob, Owner owner, Options&&... options) const;
-  // An owner is kept, never called: a deleter belongs into for_blob(data, sizes).deleter(f).
-  template <class F, std::enable_if_t<is_only_deleter_v<F>, int> = 0>
-  Out operator()(Blob blob, F deleter,
-                 TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const = delete;
+  // An owner is kept, never called.
+  template <class DeleterNeedsForBlob, class... More,
+            std::enable_if_t<is_only_deleter_v<DeleterNeedsForBlob>, int> = 0>
+  Out operator()(const Blob&, DeleterNeedsForBlob, const More&...) const
+      TENON_MISTAKE("for_blob(data, sizes).deleter(f) runs a deleter; blob.owner keeps an owner");
 };
 
 }  // namespace detail

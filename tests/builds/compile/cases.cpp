@@ -152,19 +152,19 @@ BAD(auto tensor = tenon::iota({2, 2}, 1.7);)
 #endif
 
 // A device is a Device, not text alone, as surprises.cpp has it: after other options,
-// text_after_type: TypeDynamismBackendOrDevice = \{.*const char|backends with a name, and Device
+// text_after_type: TextNeedsDevice = \{.*const char|a device is Device.*not text alone
 #if defined(text_after_type)
 GOOD(auto tensor = tenon::full({2}, 1, tenon::kHalf, tenon::Device("cpu"));)
 BAD(auto tensor = tenon::full({2}, 1, tenon::kHalf, "cpu");)
 #endif
 // with strides,
-// text_as_device_strided: TypeDynamismBackendOrDevice = \{const char|backends with a name, and Device
+// text_as_device_strided: TextNeedsDevice = \{.*const char|a device is Device.*not text alone
 #if defined(text_as_device_strided)
 GOOD(auto tensor = tenon::zeros_strided({2}, {1}, tenon::Device("cpu"));)
 BAD(auto tensor = tenon::zeros_strided({2}, {1}, "cpu");)
 #endif
 // like another tensor,
-// text_as_device_like: TypeDynamismBackendOrDevice = \{const char|backends with a name, and Device
+// text_as_device_like: TextNeedsDevice = \{.*const char|a device is Device.*not text alone
 #if defined(text_as_device_like)
 tenon::TensorPtr f(const tenon::TensorPtr& t) {
   GOOD(return tenon::zeros_like(t, tenon::Device("cpu"));)
@@ -172,10 +172,20 @@ tenon::TensorPtr f(const tenon::TensorPtr& t) {
 }
 #endif
 // of random numbers,
-// random_on_text: TypeDynamismBackendDeviceOrGenerator = \{const char|backends with a name, generators
+// random_on_text: TextNeedsDevice = \{.*const char|a device is Device.*not text alone
 #if defined(random_on_text)
 GOOD(auto tensor = tenon::randn({2}, tenon::Device("cpu"));)
 BAD(auto tensor = tenon::randn({2}, "cpu");)
+#endif
+// zeros_on_text: TextNeedsDevice = \{const char|a device is Device.*not text alone
+#if defined(zeros_on_text)
+GOOD(auto tensor = tenon::zeros({2}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::zeros({2}, "cpu");)
+#endif
+// rand_on_text: TextNeedsDevice = \{const char|a device is Device.*not text alone
+#if defined(rand_on_text)
+GOOD(auto tensor = tenon::rand({2}, tenon::Device("cpu"));)
+BAD(auto tensor = tenon::rand({2}, "cpu");)
 #endif
 // of sequences,
 // range_on_text: TextNeedsDevice = \{const char|a device is Device.*not text alone
@@ -429,7 +439,7 @@ BAD(auto tensor = tenon::make_tensor_ptr({1}, data, tenon::ScalarType::Float,
 #endif
 
 // In from_blob a deleter comes after the type,
-// deleter_before_type: TypeComesBeforeDeleter = |the type comes before the deleter
+// deleter_before_type: TypeThenDeleterThenOptions = |the type comes before the deleter
 // A promise of docs/guarantees.md.
 #if defined(deleter_before_type)
 float data[1];
@@ -438,7 +448,7 @@ BAD(auto tensor = tenon::from_blob(data, {1}, [](void*) {});)
 #endif
 
 // also after strides,
-// deleter_after_strides: TypeComesBeforeDeleter = |the type comes before the deleter
+// deleter_after_strides: TypeThenDeleterThenOptions = |the type comes before the deleter
 #if defined(deleter_after_strides)
 float data[1];
 GOOD(auto tensor = tenon::from_blob(data, {1}, {1}, tenon::ScalarType::Float, [](void*) {});)
@@ -447,7 +457,7 @@ BAD(auto tensor = tenon::from_blob(
 #endif
 
 // and with a device,
-// deleter_after_device: TypeComesBeforeDeleter = |the type comes before the deleter
+// deleter_after_device: TypeThenDeleterThenOptions = |the type comes before the deleter
 #if defined(deleter_after_device)
 float data[1];
 GOOD(auto t = tenon::from_blob(
@@ -456,12 +466,58 @@ BAD(auto t = tenon::from_blob(data, {1}, tenon::Device(), [](void*) {});)
 #endif
 
 // in make_tensor_ptr after the dynamism.
-// deleter_before_dynamism: DynamismComesBeforeDeleter = |type, dynamism, deleter is the order
+// deleter_before_dynamism: TypeDynamismDeleterThenOptions = |type, dynamism, deleter is the order
 #if defined(deleter_before_dynamism)
 float data[1];
 GOOD(auto tensor = tenon::make_tensor_ptr({1}, data, tenon::ScalarType::Float,
                                           tenon::TensorShapeDynamism::STATIC, [](void*) {});)
 BAD(auto tensor = tenon::make_tensor_ptr({1}, data, tenon::ScalarType::Float, [](void*) {});)
+#endif
+
+// In front of the type only strides or a dim order,
+// options_before_deleter: TypeThenDeleterThenOptions = |Strides or DimOrder may stand before the type
+#if defined(options_before_deleter)
+float data[1];
+void drop(void*) {}
+GOOD(auto t = tenon::from_blob(data, {1}, tenon::Strides{1}, tenon::kFloat, &drop,
+                               tenon::DimOrder{0});)
+BAD(auto t = tenon::from_blob(data, {1}, tenon::Strides{1}, tenon::DimOrder{0}, tenon::kFloat,
+                              &drop);)
+#endif
+// and no device;
+// device_before_deleter: TypeThenDeleterThenOptions = |other options follow the deleter
+#if defined(device_before_deleter)
+float data[1];
+void drop(void*) {}
+GOOD(auto t = tenon::from_blob(data, {1}, tenon::kFloat, &drop, tenon::Device("cpu"));)
+BAD(auto t = tenon::from_blob(data, {1}, tenon::Device("cpu"), tenon::kFloat, &drop);)
+#endif
+// after a list of strides nothing at all,
+// order_after_strides: TypeThenDeleterThenOptions = |other options follow the deleter
+#if defined(order_after_strides)
+float data[1];
+void drop(void*) {}
+GOOD(auto t = tenon::from_blob(data, {1}, {1}, tenon::kFloat, &drop, tenon::DimOrder{0});)
+BAD(auto t = tenon::from_blob(data, {1}, {1}, tenon::DimOrder{0}, tenon::kFloat, &drop);)
+#endif
+// in make_tensor_ptr too.
+// options_before_dynamism: TypeDynamismDeleterThenOptions = |other options follow the deleter
+#if defined(options_before_dynamism)
+float data[1];
+void drop(void*) {}
+constexpr auto dynamism = tenon::TensorShapeDynamism::STATIC;
+GOOD(auto t = tenon::make_tensor_ptr({1}, data, tenon::Strides{1}, tenon::kFloat, dynamism, &drop,
+                                     tenon::DimOrder{0});)
+BAD(auto t = tenon::make_tensor_ptr({1}, data, tenon::Strides{1}, tenon::DimOrder{0}, tenon::kFloat,
+                                    dynamism, &drop);)
+#endif
+// An owner is never called.
+// deleter_of_blob: DeleterNeedsForBlob = |for_blob.data, sizes..deleter.f. runs a deleter
+#if defined(deleter_of_blob)
+tenon::Blob blob;
+void drop(void*) {}
+GOOD(auto t = tenon::from_blob(blob, 5);)
+BAD(auto t = tenon::from_blob(blob, &drop);)
 #endif
 
 // Strides come before the type.
@@ -495,6 +551,109 @@ float data[1];
 float* pointer = data;
 GOOD(auto tensor = tenon::make_tensor_ptr({1}, pointer);)
 BAD(auto tensor = tenon::make_tensor_ptr(pointer);)
+#endif
+
+// A pointer to a struct has no dtype with sizes or without,
+// struct_alone: VoidPointerAndTypeNeeded = |no dtype has such elements: make_tensor_ptr.sizes
+#if defined(struct_alone)
+struct Pixel {
+  float r, g;
+};
+Pixel* pixels = nullptr;
+GOOD(auto t = tenon::make_tensor_ptr({2}, static_cast<void*>(pixels), tenon::kFloat);)
+BAD(auto t = tenon::make_tensor_ptr(pixels);)
+#endif
+// and one to a container is not needed:
+// container_pointer: PointeeNeeded = |make_tensor_ptr..pointer
+#if defined(container_pointer)
+std::vector<float> data(2);
+GOOD(auto t = tenon::make_tensor_ptr(data);)
+BAD(auto t = tenon::make_tensor_ptr(&data);)
+#endif
+// container_pointer_with_sizes: PointeeNeeded = |make_tensor_ptr.sizes, .pointer
+#if defined(container_pointer_with_sizes)
+std::vector<float> data(2);
+GOOD(auto t = tenon::make_tensor_ptr({2}, data);)
+BAD(auto t = tenon::make_tensor_ptr({2}, &data);)
+#endif
+// tensor_pointer: PointeeNeeded = |make_tensor_ptr..pointer
+#if defined(tensor_pointer)
+GOOD(tenon::TensorPtr f(tenon::Tensor& t) { return tenon::make_tensor_ptr(t); })
+BAD(tenon::TensorPtr f(tenon::Tensor& t) { return tenon::make_tensor_ptr(&t); })
+#endif
+// blob_of_container_pointer: PointeeNeedsData = |takes a pointer to elements
+#if defined(blob_of_container_pointer)
+std::vector<float> data(2);
+GOOD(auto t = tenon::from_blob(data.data(), {2});)
+BAD(auto t = tenon::from_blob(&data, {2});)
+#endif
+
+// One number for all elements is full()'s.
+// number_with_sizes: NumberNeedsFull = float|full.*makes a tensor of one number
+#if defined(number_with_sizes)
+GOOD(auto t = tenon::full({3}, 5.0f);)
+BAD(auto t = tenon::make_tensor_ptr({3}, 5.0f);)
+#endif
+// value_first: SizesComeBeforeValue = |the sizes come before the value
+#if defined(value_first)
+GOOD(auto t = tenon::full({3}, 5);)
+BAD(auto t = tenon::full(5, {3});)
+#endif
+// fraction_first: SizesComeBeforeValue = |the sizes come before the value
+#if defined(fraction_first)
+GOOD(auto t = tenon::full({2, 3}, 1.5);)
+BAD(auto t = tenon::full(1.5, {2, 3});)
+#endif
+// A second list is not an option,
+// list_as_option: ListNeedsStrides = int|strides are Strides.*takes values
+#if defined(list_as_option)
+GOOD(auto t = tenon::zeros({2, 3}, tenon::Strides{1, 2});)
+BAD(auto t = tenon::zeros({2, 3}, {1, 2});)
+#endif
+// a tensor not sizes.
+// ones_of_tensor: TensorNeedsLike = |ones_like.t. makes
+#if defined(ones_of_tensor)
+GOOD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::ones_like(t); })
+BAD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::ones(t); })
+#endif
+// full_of_tensor: TensorNeedsLike = |ones_like.t. makes
+#if defined(full_of_tensor)
+GOOD(tenon::TensorPtr f(const tenon::Tensor& t) { return tenon::full_like(t, 2); })
+BAD(tenon::TensorPtr f(const tenon::Tensor& t) { return tenon::full(t, 2); })
+#endif
+// randn_of_tensor: TensorNeedsLike = |randn_like.t. makes
+#if defined(randn_of_tensor)
+GOOD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::randn_like(t); })
+BAD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::randn(t); })
+#endif
+// rand_of_tensor: TensorNeedsLike = |rand_like.t. makes
+#if defined(rand_of_tensor)
+GOOD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::rand_like(t); })
+BAD(tenon::TensorPtr f(const tenon::TensorPtr& t) { return tenon::rand(t); })
+#endif
+
+// Elements come in a tensor, a blob or by a pointer.
+// assign_container: ContainerNeedsBlob = |assign.t, Blob::of.values.data.., sizes
+#if defined(assign_container)
+std::vector<float> v(2);
+GOOD(bool f(tenon::TensorPtr& t) {
+  return tenon::assign(t, tenon::Blob::of(v.data(), {2})) == tenon::Error::Ok;
+})
+BAD(bool f(tenon::TensorPtr& t) { return tenon::assign(t, v) == tenon::Error::Ok; })
+#endif
+// copy_container: ContainerNeedsTensor = |copy_.t, make_tensor_ptr.sizes, values
+#if defined(copy_container)
+std::vector<float> v(2);
+GOOD(bool f(tenon::TensorPtr& t) {
+  return tenon::copy_(t, tenon::make_tensor_ptr({2}, v)) == tenon::Error::Ok;
+})
+BAD(bool f(tenon::TensorPtr& t) { return tenon::copy_(t, v) == tenon::Error::Ok; })
+#endif
+// set_container: ContainerNeedsData = |set_data.t, values.data
+#if defined(set_container)
+std::vector<float> v(2);
+GOOD(bool f(tenon::TensorPtr& t) { return tenon::set_data(t, v.data()) == tenon::Error::Ok; })
+BAD(bool f(tenon::TensorPtr& t) { return tenon::set_data(t, v) == tenon::Error::Ok; })
 #endif
 
 // Containers come second there too.

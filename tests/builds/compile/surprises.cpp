@@ -330,7 +330,7 @@ int main() { return fill(host_backend()) != Error::Ok; }
 #endif
 
 // 24. Calls that nearly compile say what to write: a deleter without a type,
-// deleter_after_pointer: DynamismComesBeforeDeleter|type, dynamism, deleter is the order
+// deleter_after_pointer: TypeDynamismDeleterThenOptions|type, dynamism, deleter is the order
 #if defined(deleter_after_pointer)
 float memory[2];
 GOOD(auto t = make_tensor_ptr({2}, memory, ScalarType::Float, TensorShapeDynamism::STATIC,
@@ -344,7 +344,7 @@ GOOD(auto t = make_tensor_ptr({int8_t('a'), int8_t('b')});)
 BAD(auto t = make_tensor_ptr({'a', 'b'});)
 #endif
 // and a device by its name.
-// device_by_name: TypeDynamismBackendOrDevice|and Device.*cuda
+// device_by_name: TextNeedsDevice|and Device.*cuda|a device is Device
 #if defined(device_by_name)
 GOOD(auto t = zeros({2}, Device("cpu"));)
 BAD(auto t = zeros({2}, "cpu");)

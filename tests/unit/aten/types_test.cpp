@@ -100,4 +100,42 @@ TEST_CASE("ATen types: elements of c10's types are taken by value, list and poin
   CHECK(tenon::item<float>(tenon::select(borrowed, 0, 1)) == 3);
 }
 
+TEST_CASE("ATen types: c10's devices are options of creators, copies and borrowed memory") {
+  float memory[2] = {1, 2};
+  const auto t = tenon::zeros({2}, at::kCPU);
+  CHECK(tenon::zeros({2}, t->device())->device() == at::kCPU);
+  CHECK(tenon::zeros_like(t, t->device())->device() == at::kCPU);
+  CHECK(tenon::full({2}, 1, tenon::kInt, t->device())->scalar_type() == tenon::kInt);
+  CHECK(tenon::rand({2}, t->device())->numel() == 2);
+  CHECK(tenon::arange(2, t->device())->numel() == 2);
+  CHECK(tenon::make_tensor_ptr({1.0f, 2.0f}, t->device())->numel() == 2);
+  CHECK(tenon::make_tensor_ptr({2}, memory, t->device())->const_data_ptr() == memory);
+  CHECK(tenon::from_blob(memory, {2}, t->device())->const_data_ptr() == memory);
+  CHECK(tenon::from_blob(memory, {2}, at::kCPU, tenon::Strides{1})->const_data_ptr() == memory);
+  CHECK(tenon::clone(t, t->device())->numel() == 2);
+  CHECK(tenon::to(*t, at::kCPU).is_same(*t));
+  CHECK(tenon::to(*t, t->device()).is_same(*t));
+  CHECK(tenon::zeros({2}, at::Device("meta"))->device() == at::kMeta);
+}
+
+TEST_CASE("ATen types: c10's devices that tenon lacks are errors of the creator") {
+  float memory[2] = {1, 2};
+  CHECK_ERROR(tenon::Error::NotSupported, "no device for libtorch's \"xla\"",
+              tenon::zeros({2}, at::kXLA));
+  CHECK_ERROR(tenon::Error::NotSupported, "no device for libtorch's \"xla\"",
+              tenon::from_blob(memory, {2}, tenon::kFloat, at::Device(at::kXLA, 0)));
+  CHECK(tenon::try_zeros({2}, at::kXLA).error() == tenon::Error::NotSupported);
+  CHECK(tenon::try_make_tensor_ptr({1.0f}, at::kXLA).error() == tenon::Error::NotSupported);
+  CHECK(tenon::try_arange(3, at::kXLA).error() == tenon::Error::NotSupported);
+}
+
+TEST_CASE("ATen types: to_string of c10's devices and Scalars") {
+  CHECK(tenon::to_string(tenon::zeros({2})->device()) == "cpu");
+  CHECK(tenon::to_string(at::Device("cuda:1")) == "cuda:1");
+  CHECK(tenon::to_string(at::kCPU) == "cpu");
+  CHECK(tenon::to_string(tenon::Scalar(1)) == "1");
+  CHECK(tenon::to_string(tenon::Scalar(true)) == tenon::to_string(tenon::own::Scalar(true)));
+  CHECK(tenon::to_string(tenon::Scalar(c10::complex<double>(1, 2))) == "1 + 2i");
+}
+
 }  // namespace types_test
