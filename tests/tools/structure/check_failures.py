@@ -88,7 +88,7 @@ NOT_FAILING = {
         Tensor::item Tensor::mutable_data_ptr Tensor::unsafeGetTensorImpl Tensor::use_count
         TensorAccessor::Iterator TensorAccessor::begin TensorAccessor::data TensorAccessor::end
         TensorAccessor::extent TensorAccessor::operator!= TensorAccessor::operator()
-        TensorAccessor::operator* TensorAccessor::operator++ TensorAccessor::operator==
+        TensorAccessor::operator* TensorAccessor::operator++ TensorAccessor::operator-> TensorAccessor::operator==
         TensorAccessor::operator[] TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
          TensorArg::defined TensorArg::tensor TensorArgs::for_each
          TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
