@@ -106,8 +106,8 @@ using IfCharacters = std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Cha
 template <Option kBefore, bool kHasList, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
   bool misplaced = false;
-  bool has_others = false;
-  bool is_first = !kHasList;
+  [[maybe_unused]] bool has_others = false;  // without arguments
+  [[maybe_unused]] bool is_first = !kHasList;
   Option last = Option::None;
   ((misplaced |=
     is_deleter_v<std::remove_reference_t<Arguments>> && (last != kBefore || has_others),

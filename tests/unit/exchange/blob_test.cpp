@@ -163,7 +163,6 @@ TEST_CASE("Blob::of: takes the dtype of the pointer, read-only for one to const,
   CHECK(Blob::of(nullptr, {0}, {1}, ScalarType::Float).data == nullptr);
 }
 
-// A promise of docs/guarantees.md.
 TEST_CASE("blob: its strides are a list or Strides") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   Blob filled{data, {2, 3}, Strides{1, 2}, ScalarType::Int};
@@ -177,6 +176,7 @@ TEST_CASE("blob: its strides are a list or Strides") {
   CHECK(filled.strides == Dims{3, 1});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("blob: each function refuses one without a dtype, and names the field") {
   int32_t ints[2] = {1, 2};
   const Blob blob{ints, {2}};
