@@ -71,6 +71,12 @@ struct Blob {
             detail::IfSmartPointer<SmartPointerNeedsGet> = 0>
   static Blob of(const SmartPointerNeedsGet&, const Dims&, const More&...)
       TENON_MISTAKE("Blob::of(data.get(), sizes, strides, data) keeps a shared_ptr's data alive");
+  template <class ContainerNeedsData, class... More, detail::IfContainer<ContainerNeedsData> = 0>
+  static Blob of(const ContainerNeedsData&, const Dims& = {}, const More&...)
+      TENON_MISTAKE("Blob::of takes a pointer: Blob::of(container.data(), sizes)");
+  template <class TensorNeedsToBlob, class... More, detail::IfTensor<TensorNeedsToBlob> = 0>
+  static Blob of(const TensorNeedsToBlob&, const More&...)
+      TENON_MISTAKE("to_blob(t) describes a tensor's memory");
 
   /// ATen's name for `dtype`.
   ScalarType scalar_type() const noexcept { return dtype; }

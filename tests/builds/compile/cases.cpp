@@ -122,6 +122,25 @@ struct Pixel {
 GOOD(bool f(const tenon::Tensor& t) { return tenon::can_assign(t, static_cast<void*>(data), 8); })
 BAD(bool f(const tenon::Tensor& t) { return tenon::can_assign(t, data, 8); })
 #endif
+// A container has a pointer,
+// described_container: ContainerNeedsData = |Blob::of.container.data.., sizes
+#if defined(described_container)
+std::vector<float> data(2);
+GOOD(auto blob = tenon::Blob::of(data.data(), {2});)
+BAD(auto blob = tenon::Blob::of(data, {2});)
+#endif
+// described_container_alone: ContainerNeedsData = |Blob::of.container.data.., sizes
+#if defined(described_container_alone)
+std::vector<float> data(2);
+GOOD(auto blob = tenon::Blob::of(data.data(), {2});)
+BAD(auto blob = tenon::Blob::of(data);)
+#endif
+// and a tensor to_blob().
+// described_tensor: TensorNeedsToBlob = |to_blob.t. describes
+#if defined(described_tensor)
+GOOD(tenon::Blob f(const tenon::TensorPtr& t) { return tenon::to_blob(t); })
+BAD(tenon::Blob f(const tenon::TensorPtr& t) { return tenon::Blob::of(t); })
+#endif
 // A blob keeps what a smart pointer shares.
 // described_smart_pointer: SmartPointerNeedsGet = |Blob::of.data.get.., sizes, strides, data. keeps
 #if defined(described_smart_pointer)
