@@ -338,14 +338,21 @@ class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
 
 namespace detail_values {
 
+/// Ranges of integers, but Dims: these are moved.
+template <class C>
+using IfDims = std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_same_v<C, DimOrder> &&
+                                    !std::is_base_of_v<Dims, C>,
+                                int>;
+
 /// A parameter or field of strides: made as Dims are, and of Strides.
 class StridesArg : public Dims {
  public:
-  using Dims::Dims;
   StridesArg() noexcept = default;
+  StridesArg(std::initializer_list<detail::DimArg> values) noexcept : Dims(values) {}
+  template <class C, IfDims<C> = 0>
+  TENON_DETAIL_RAISES StridesArg(const C& values) : Dims(values) {}
   StridesArg(Dims strides) noexcept : Dims(std::move(strides)) {}
   StridesArg(const Strides& strides) noexcept : Dims(strides.dims()) {}
-  // Clang inherits constructors without what they advise.
   template <class NumberNeedsBraces,
             std::enable_if_t<std::is_integral_v<NumberNeedsBraces>, int> = 0>
   StridesArg(NumberNeedsBraces) TENON_MISTAKE("a list of strides needs braces, as in {3, 1}");
@@ -358,8 +365,10 @@ class StridesArg : public Dims {
 /// A parameter or field of dimension numbers: made as Dims are, and of a DimOrder.
 class DimOrderArg : public Dims {
  public:
-  using Dims::Dims;
   DimOrderArg() noexcept = default;
+  DimOrderArg(std::initializer_list<detail::DimArg> values) noexcept : Dims(values) {}
+  template <class C, IfDims<C> = 0>
+  TENON_DETAIL_RAISES DimOrderArg(const C& values) : Dims(values) {}
   DimOrderArg(Dims order) noexcept : Dims(std::move(order)) {}
   DimOrderArg(const DimOrder& order) noexcept : Dims(order.begin(), order.end()) {
     if (order.error() != Error::Ok) fail(order.error());
