@@ -112,7 +112,9 @@ constexpr bool has_misplaced_deleter() noexcept {
   ((misplaced |=
     is_deleter_v<std::remove_reference_t<Arguments>> && (last != kBefore || has_others),
     last = option_of<Arguments>(),
-    has_others |= last > kBefore && !(is_first && is_layout_option_v<Arguments>), is_first = false),
+    has_others |= last > kBefore && last != Option::None &&  // a list is none
+                  !(is_first && is_layout_option_v<Arguments>),
+    is_first = false),
    ...);
   return misplaced;
 }
