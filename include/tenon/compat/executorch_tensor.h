@@ -167,6 +167,14 @@ inline aten::Tensor cast(const char* function, const aten::Tensor& source, Scala
       {&tenon::detail::cast_elements<>, has_data ? &check_cast : &check_type}, true);
 }
 
+/// Integers wrap, as in ExecuTorch.
+inline tenon::Error convert_values(ScalarType type, void* out,
+                                   const tenon::detail::Values& values) noexcept {
+  tenon::detail::convert_elements(type, out, values.type(), values.data(),
+                                  static_cast<int64_t>(values.count()), tenon::CastMode::Checked);
+  return tenon::Error::Ok;
+}
+
 /// Makes all tensors of values here; 1-d without sizes.
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
                          const Dims& dim_order, const Dims& strides, TypeArg type,
@@ -187,7 +195,8 @@ inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
                                                   {&dim_order, &strides}, from, layout);
   if (error == tenon::Error::Ok) {
     error = tenon::detail::make_of_values(data.values, layout, sizes == nullptr,
-                                          tenon::detail::value_cast<TypeArg>(), opts, tensor);
+                                          {&tenon::detail::check_cast<>, &convert_values}, opts,
+                                          tensor);
   }
   const auto made =
       tenon::detail::return_to_user<aten::Tensor>(function, error, tensor, opts.backend);
