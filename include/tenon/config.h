@@ -371,7 +371,7 @@
 #else
 #define TENON_DETAIL_VERSION TENON_DETAIL_NUMBERED(v, TENON_VERSION_MAJOR)
 #endif
-// Increment it when the test odr.layouts says so, or an inline function that others call changes.
+// Increment it when the test `layouts` says so, or an inline function that others call changes.
 #define TENON_DETAIL_EPOCH TENON_DETAIL_NUMBERED(TENON_DETAIL_VERSION, _abi3)
 #if TENON_ERROR_TEXT
 #define TENON_DETAIL_TEXT

@@ -83,6 +83,15 @@ void make_values(Program& p) {
   Bytes bytes = noise(from, count, p.in.take<uint8_t>());
   std::vector<T> values(static_cast<size_t>(count));
   if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+  if (expected == Error::Ok && type != from &&
+      impl->memory != nullptr) {  // else nothing is made of them
+    for (const T& value : values) {
+      unsigned char element[16];
+      const Error fits =
+          tenon::detail::store_scalar(type, tenon::detail::load_scalar(from, &value), element);
+      if (fits != Error::Ok) expected = fits;
+    }
+  }
   if (expected == Error::Ok && impl->memory != nullptr) {
     Elements elements(from, 0);
     elements.bytes = bytes;

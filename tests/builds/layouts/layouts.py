@@ -261,7 +261,7 @@ def main():
         sys.exit(__doc__)
     repository = pathlib.Path(others[0]) if others else pathlib.Path(__file__).resolve().parents[3]
     clang = others[1] if len(others) > 1 else "clang++"
-    path = repository / "tests/builds/odr/layouts.txt"
+    path = repository / "tests/builds/layouts/layouts.txt"
     found = measure(repository, clang)
     if mode == "update":
         path.write_text(write(*found), encoding="utf-8")
