@@ -130,7 +130,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   /// pointer to elements of another type.
   TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
                                  const detail::DataPtr& data = nullptr) {
-    const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
+    const ArrayRef<SizesType> shape = describe(type, dim, sizes);
+    set_pointer(type, data);
     detail::raise_if("TensorImpl", fields_.layout.make_row_major(shape, elementSize(type)));
     fields_.finalize(TensorShapeDynamism::STATIC);
   }
@@ -139,7 +140,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, const detail::DataPtr& data,
              const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
-    const ArrayRef<SizesType> shape = describe(type, dim, sizes, data);
+    const ArrayRef<SizesType> shape = describe(type, dim, sizes);
+    set_pointer(type, data);
     detail::raise_if("TensorImpl", detail::make_layout(shape, list(dim_order, shape.size()),
                                                        list(strides, shape.size()),
                                                        elementSize(type), fields_.layout));
@@ -195,17 +197,21 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   const detail::ImplFields& get(const char*) const noexcept { return fields_; }
 
-  /// Sets a constructor's arguments, except the lists. Returns the sizes.
-  ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes,
-                               const detail::DataPtr& data) {
+  // Inlined, so that a program whose types agree does not link the text.
+  TENON_ALWAYS_INLINE void set_pointer(ScalarType type, const detail::DataPtr& data) {
+    if (!data.is_raw() && data.type() != type) {
+      detail::raise_if("TensorImpl", detail::check_pointer_type(data, type, "the type given"));
+    }
+    fields_.data = data.get();
+    fields_.readonly = data.is_readonly();
+  }
+  /// Sets a constructor's other arguments, except the lists. Returns the sizes.
+  ArrayRef<SizesType> describe(ScalarType type, int64_t dim, const SizesType* sizes) {
     TENON_CHECK(isValidType(type), Error::InvalidType, "TensorImpl: ", type,
                 " is not an element type");
     TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
-    detail::raise_if("TensorImpl", detail::check_pointer_type(data, type, "the type given"));
-    fields_.data = data.get();
-    fields_.readonly = data.is_readonly();
     fields_.type = type;
     // Clamped, so that too many sizes stay too many in a 32-bit size_t.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
