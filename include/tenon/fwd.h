@@ -135,7 +135,7 @@ struct ValueSpec;
 
 namespace detail {
 template <class>
-void delete_handle(Tensor* handle) noexcept;
+TENON_NOINLINE void delete_handle(Tensor* handle) noexcept;
 }
 
 TENON_END_NAMESPACE
