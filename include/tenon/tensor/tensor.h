@@ -192,7 +192,8 @@ inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
 
 /// `delete handle`, without an atomic instruction if the handle is in its tensor's seat: it leaves
 /// the seat before it drops the tensor, so that no other user can leave meanwhile.
-TENON_TEMPLATE_INLINE void delete_handle(Tensor* handle) noexcept {
+template <class>
+void delete_handle(Tensor* handle) noexcept {
   Seat* const seat = Seat::of(handle);
   TensorImplPtr& impl = impl_of(*handle);
   if (seat == nullptr || impl.use_count() == 0 || seat != seat_of(impl)) {
