@@ -327,7 +327,8 @@ def load_printers():
 
 PRINTERS = load_printers()
 NAMES = (r"Tensor|TensorImpl|TensorArg|TensorView|ViewWithLists|Blob|EValue|Span<.*>|Result<.*>|"
-         r"Dims|detail::Layout|Scalar|complex<.*>|Device|Deleter|detail_values::InlineArray<.*>|detail::SmallFloat<.*>|"
+         r"Dims|DimOrder|detail_values::(InlineArray<.*>|StridesArg|DimOrderArg)|detail::Layout|Scalar|complex<.*>|Device|"
+         r"Deleter|detail::SmallFloat<.*>|"
          r"[A-Za-z_]*Backend")
 # In the syntax of lldb's expressions, which has no \d and no (?:).
 TYPES = (r"^(const )?tenon::(v[0-9][A-Za-z0-9_]*::)?(own::)?(%s)$" % NAMES)

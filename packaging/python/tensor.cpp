@@ -13,7 +13,7 @@ PyObject* asarray(PyObject*, PyObject* arguments, PyObject* named) {
                                   &object, &copy) == 0) {
     return nullptr;
   }
-  tenon::Optional<bool> wanted = tenon::none;
+  tenon::detail::Optional<bool> wanted = tenon::none;
   if (copy != Py_None) {
     const int is_true = PyObject_IsTrue(copy);
     if (is_true < 0) return nullptr;
