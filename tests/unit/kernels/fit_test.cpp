@@ -69,7 +69,7 @@ TEST_CASE("check_fit: says of each value what store_scalar says, for every pair 
 TEST_CASE("check_fit: finds one value among many, wherever it is, and names it") {
   std::vector<int32_t> values(3000, 255);
   CHECK(check_fit(ScalarType::Byte, ScalarType::Int, values.data(), 3000) == Error::Ok);
-  for (const size_t at : {0, 1, 1023, 1024, 2047, 2999}) {
+  for (const size_t at : {0u, 1u, 1023u, 1024u, 2047u, 2999u}) {
     values[at] = -1;
     INFO("at " << at);
     RETURNS(InvalidArgument, "the value -1 does not fit Byte",
