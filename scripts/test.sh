@@ -143,7 +143,7 @@ run() {
   build "$@"
   local build=$root/build/$1 what=build/$1 rc=0
   local output=$build/test.log ctest=(ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error)
-  [ -n "$nightly" ] || ctest+=(--timeout 300) # no test takes a tenth of it
+  [ -n "$nightly" ] || ctest+=(--timeout 300) # the longest takes one minute
   step "testing in $what"
   : >"$output"
   followed "$output" "${ctest[@]}" || rc=$?

@@ -311,6 +311,19 @@ TENON_END_NAMESPACE
 #define TENON_DETAIL_SHADOW_END
 #endif
 
+// Clang 22 warns of __COUNTER__, which TENON_ASSIGN has.
+#if defined(__has_warning)
+#if __has_warning("-Wc2y-extensions")
+#define TENON_DETAIL_MAY_COUNT \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wc2y-extensions\"")
+#define TENON_DETAIL_COUNT_END _Pragma("clang diagnostic pop")
+#endif
+#endif
+#if !defined(TENON_DETAIL_MAY_COUNT)
+#define TENON_DETAIL_MAY_COUNT
+#define TENON_DETAIL_COUNT_END
+#endif
+
 // clang-format off
 /// If the expression, an Error or a Result, failed, returns its error from the enclosing function,
 /// which returns Error or Result<T>. Keeps a Result's message: `TENON_TRY(copy_(row, image));`.
@@ -331,11 +344,11 @@ TENON_END_NAMESPACE
 /// than one statement: an `if` around it needs braces. `lhs` must not have commas outside of round
 /// brackets: write auto. A lambda with it says what it returns, `-> Error`.
 #define TENON_ASSIGN(lhs, ...)                                                                     \
+  TENON_DETAIL_MAY_COUNT                                                                           \
   TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __COUNTER__), lhs, (__VA_ARGS__))
 #define TENON_DETAIL_ASSIGN(name, lhs, result)                                                     \
-  TENON_DETAIL_MAY_SHADOW                                                                          \
   auto&& name = result;                                                                            \
-  TENON_DETAIL_SHADOW_END                                                                          \
+  TENON_DETAIL_COUNT_END                                                                           \
   static_assert(::tenon::detail::is_result_v<decltype(name)>,                                      \
                 "TENON_ASSIGN takes a Result, such as that of try_zeros()");                       \
   if (!name.ok()) return static_cast<::tenon::Error>(name);                                        \
