@@ -84,7 +84,8 @@ def public_names(repository):
     names.update(check_failures.public_functions(headers))
     lines = [line for header in (repository / "include").rglob("*.*h") for line in
              SWITCH.findall(header.read_text(encoding="utf-8").replace("\\\n", " "))]
-    names.update(dict.fromkeys((name for line in lines for name in ASKED.findall(line)), "macro"))
+    names.update(dict.fromkeys((name for line in lines for name in ASKED.findall(line)
+                                if not name.startswith("TENON_DETAIL")), "macro"))
     names.update(dict.fromkeys(("TENON_VERSION_MAJOR", "TENON_TRY", "TENON_FORALL_SCALAR_TYPES"), "macro"))
     return {name.rpartition("::")[2] for name in names if "operator" not in name and "~" not in name} - set(NOT_SHOWN)
 
