@@ -4,8 +4,8 @@
 //
 // TensorPtr is a std::shared_ptr here, as ExecuTorch's has been since 0.5; code for the unique_ptr
 // of older releases compiles too. Accepts both argument orders that ExecuTorch had, with and
-// without a Device. docs/executorch.md lists the intended differences. Do not use it in a program
-// with ExecuTorch itself.
+// without a Device. docs/executorch.md lists the intended differences. A program may contain ExecuTorch too,
+// but no source file includes both: the names stand in inline namespaces, so that the symbols differ.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 
 namespace executorch {
 namespace extension {
+inline namespace tenon_compat {
 
 // Functions, not function objects, so that their address can be taken and using-directives form
 // overload sets. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector;
@@ -183,6 +184,7 @@ runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& t
   return runtime::internal::error_of(tenon::detail::add_context("make_tensor_accessor", error));
 }
 
+}  // namespace tenon_compat
 }  // namespace extension
 }  // namespace executorch
 

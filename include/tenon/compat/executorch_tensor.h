@@ -15,6 +15,7 @@
 
 namespace executorch {
 namespace extension {
+inline namespace tenon_compat {
 
 using TensorPtr = std::shared_ptr<aten::Tensor>;
 using tenon::TensorImplPtr;
@@ -433,5 +434,6 @@ TensorPtr from_blob(internal::AnyPtr data, const tenon::Dims& sizes, const tenon
   return internal::share(internal::make("from_blob", data, sizes, {}, strides, std::move(args)...));
 }
 
+}  // namespace tenon_compat
 }  // namespace extension
 }  // namespace executorch

@@ -28,6 +28,7 @@ using DeviceIndex = int32_t;
 }  // namespace aten
 
 namespace runtime {
+inline namespace tenon_compat {
 namespace etensor = executorch::aten;
 using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType;
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
@@ -120,6 +121,7 @@ class [[nodiscard]] Result {
 
 /// Does nothing: tenon needs no initialisation.
 inline void runtime_init() noexcept {}
+}  // namespace tenon_compat
 }  // namespace runtime
 
 }  // namespace executorch
