@@ -2,6 +2,7 @@
 // The types of executorch::aten and executorch::runtime.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -30,9 +31,32 @@ using DeviceIndex = int32_t;
 namespace runtime {
 inline namespace tenon_compat {
 namespace etensor = executorch::aten;
-using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType;
+using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType, tenon::Span;
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
     tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
+
+/// The kinds of values, by ExecuTorch's numbers.
+enum class Tag : uint32_t {
+  None,
+  Tensor,
+  String,
+  Double,
+  Int,
+  Bool,
+  ListBool,
+  ListDouble,
+  ListInt,
+  ListTensor,
+  ListScalar,
+  ListOptionalTensor,
+};
+constexpr const char* tag_to_string(Tag tag) noexcept {
+  constexpr const char* kNames[] = {"None",    "Tensor",     "String",     "Double",
+                                    "Int",     "Bool",       "ListBool",   "ListDouble",
+                                    "ListInt", "ListTensor", "ListScalar", "ListOptionalTensor"};
+  const auto number = static_cast<size_t>(tag);
+  return number < sizeof kNames / sizeof *kNames ? kNames[number] : "Unknown";
+}
 
 // ExecuTorch's errors by name and number, for the enumeration and to_string().
 #define TENON_COMPAT_ERRORS(_)             \
@@ -98,8 +122,14 @@ constexpr Error error_of(tenon::Error error) noexcept {
 template <class T>
 class [[nodiscard]] Result {
  public:
+  using value_type = T;
+
   Result(T value) : value_(std::move(value)), error_(Error::Ok) {}
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {}
+  /// tenon's, such as that of EValue::tryToInt().
+  Result(tenon::Result<T> result) : error_(internal::error_of(result.error())) {
+    if (result.ok()) value_ = std::move(*result);
+  }
 
   bool ok() const noexcept { return error_ == Error::Ok; }
   Error error() const noexcept { return error_; }
@@ -119,8 +149,6 @@ class [[nodiscard]] Result {
   Error error_;
 };
 
-/// Does nothing: tenon needs no initialisation.
-inline void runtime_init() noexcept {}
 }  // namespace tenon_compat
 }  // namespace runtime
 

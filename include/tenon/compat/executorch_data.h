@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// What ExecuTorch's Module is made from: loaders of a program's bytes, allocators and a tracer.
+// tenon's runtimes take the bytes alone; docs/executorch.md says what is not used.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenon/compat/executorch_platform.h"
+#include "tenon/interop/files/file.h"
+
+namespace executorch {
+namespace runtime {
+inline namespace tenon_compat {
+
+/// Bytes that a function frees. Movable.
+/// Ownership: calls `free(context, data, size)` once, at the end of its life or in Free().
+class FreeableBuffer {
+ public:
+  using FreeFn = void (*)(void* context, void* data, size_t size);
+
+  FreeableBuffer() noexcept = default;
+  FreeableBuffer(const void* data, size_t size, FreeFn free, void* context = nullptr) noexcept
+      : data_(data), size_(size), free_(free), context_(context) {}
+  FreeableBuffer(FreeableBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        free_(std::exchange(other.free_, nullptr)),
+        context_(other.context_) {}
+  FreeableBuffer& operator=(FreeableBuffer&&) = delete;
+  ~FreeableBuffer() { Free(); }
+
+  void Free() {
+    const void* const data = std::exchange(data_, nullptr);
+    const size_t size = std::exchange(size_, 0);
+    const FreeFn free = std::exchange(free_, nullptr);
+    if (data != nullptr && free != nullptr) free(context_, const_cast<void*>(data), size);
+  }
+  const void* data() const noexcept { return data_; }
+  Result<const void*> data_safe() const { return data_; }
+  size_t size() const noexcept { return size_; }
+
+ private:
+  const void* data_ = nullptr;
+  size_t size_ = 0;
+  FreeFn free_ = nullptr;
+  void* context_ = nullptr;
+};
+
+/// Where a program's bytes are. Programs may derive from it.
+class DataLoader {
+ public:
+  struct SegmentInfo {
+    enum class Type { Program, Constant, Backend, Mutable, External };
+    SegmentInfo() noexcept = default;
+    explicit SegmentInfo(Type type, size_t index = 0, const char* text = nullptr) noexcept
+        : segment_type(type), segment_index(index), descriptor(text) {}
+
+    Type segment_type = Type::Program;
+    size_t segment_index = 0;
+    const char* descriptor = nullptr;
+  };
+
+  virtual ~DataLoader() = default;
+  [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
+                                                    const SegmentInfo& info) const = 0;
+  [[nodiscard]] virtual Error load_into(size_t offset, size_t size, const SegmentInfo& info,
+                                        void* to) const {
+    const auto loaded = load(offset, size, info);
+    if (!loaded.ok()) return loaded.error();
+    if (size != 0) std::memcpy(to, loaded->data(), size);
+    return Error::Ok;
+  }
+  [[nodiscard]] virtual Result<size_t> size() const = 0;
+  /// Not in ExecuTorch: the file, which tenon's runtimes open themselves; null if there is none.
+  virtual const char* path() const noexcept { return nullptr; }
+  /// Not in ExecuTorch: whether the file is to be mapped.
+  virtual bool maps() const noexcept { return false; }
+};
+
+/// Takes memory from the caller. tenon's runtimes do not use it.
+class MemoryAllocator {
+ public:
+  static constexpr size_t kDefaultAlignment = alignof(void*);
+
+  MemoryAllocator(uint32_t size, uint8_t* base) noexcept : base_(base), size_(size) {}
+  virtual ~MemoryAllocator() = default;
+  /// Null if there is no room, or the alignment is not a power of two.
+  virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
+    if (!isPowerOf2(alignment) || base_ == nullptr) return nullptr;
+    const size_t padding = (0 - reinterpret_cast<uintptr_t>(base_ + used_)) & (alignment - 1);
+    if (padding > free_size() || size > free_size() - padding) return nullptr;
+    used_ += padding + size;
+    return base_ + used_ - size;
+  }
+  template <class T>
+  T* allocateInstance(size_t alignment = alignof(T)) {
+    return static_cast<T*>(allocate(sizeof(T), alignment));
+  }
+  template <class T>
+  T* allocateList(size_t count, size_t alignment = alignof(T)) {
+    return count > SIZE_MAX / sizeof(T) ? nullptr
+                                        : static_cast<T*>(allocate(count * sizeof(T), alignment));
+  }
+  virtual uint8_t* base_address() const { return base_; }
+  virtual uint32_t size() const { return size_; }
+  virtual size_t used_size() const { return used_; }
+  virtual size_t free_size() const { return size_ - used_; }
+  virtual void reset() { used_ = 0; }
+
+ protected:
+  static constexpr bool isPowerOf2(size_t value) noexcept {
+    return value != 0 && (value & (value - 1)) == 0;
+  }
+
+ private:
+  uint8_t* base_;
+  uint32_t size_;
+  size_t used_ = 0;
+};
+
+/// Planned memory and its allocators. tenon's runtimes plan their own.
+class HierarchicalAllocator {
+ public:
+  explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) noexcept : buffers_(buffers) {}
+  Result<void*> get_offset_address(uint32_t memory, size_t offset, size_t size) {
+    ET_CHECK_OR_RETURN_ERROR(memory < buffers_.size(), InvalidArgument, "buffer %u of %zu", memory,
+                             buffers_.size());
+    const Span<uint8_t> buffer = buffers_[memory];
+    ET_CHECK_OR_RETURN_ERROR(offset <= buffer.size() && size <= buffer.size() - offset,
+                             MemoryAllocationFailed, "%zu bytes at %zu of %zu", size, offset,
+                             buffer.size());
+    return static_cast<void*>(buffer.data() + offset);
+  }
+
+ private:
+  Span<Span<uint8_t>> buffers_;
+};
+class MemoryManager {
+ public:
+  explicit MemoryManager(MemoryAllocator* method, HierarchicalAllocator* planned = nullptr,
+                         MemoryAllocator* temporary = nullptr) noexcept
+      : method_(method), planned_(planned), temporary_(temporary) {}
+  MemoryAllocator* method_allocator() const noexcept { return method_; }
+  HierarchicalAllocator* planned_memory() const noexcept { return planned_; }
+  MemoryAllocator* temp_allocator() const noexcept { return temporary_; }
+
+ private:
+  MemoryAllocator* method_;
+  HierarchicalAllocator* planned_;
+  MemoryAllocator* temporary_;
+};
+
+/// Kept by Module, and not called.
+class EventTracer {
+ public:
+  virtual ~EventTracer() = default;
+};
+
+// Named in Module's parameters.
+class Method;
+class NamedDataMap;
+struct Kernel {};
+
+}  // namespace tenon_compat
+}  // namespace runtime
+
+namespace extension {
+inline namespace tenon_compat {
+
+/// Reads a file.
+/// Threads: load() may be called from several.
+class FileDataLoader : public runtime::DataLoader {
+ public:
+  /// Errors: AccessFailed.
+  static runtime::Result<FileDataLoader> from(const char* path, size_t alignment = 16) {
+    static_cast<void>(alignment);  // of tenon's memory, which is 64
+    tenon::detail::InputFile file;
+    const runtime::Error error = open(path, file);
+    if (error != runtime::Error::Ok) return error;
+    return FileDataLoader(path);
+  }
+  [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
+      size_t offset, size_t size, const SegmentInfo& info = SegmentInfo()) const override {
+    auto bytes = std::make_unique<std::vector<uint8_t>>();
+    const auto end = this->size();
+    if (!end.ok()) return end.error();
+    ET_CHECK_OR_RETURN_ERROR(offset <= *end && size <= *end - offset, InvalidArgument,
+                             "%s: %zu bytes at %zu of %zu", path(), size, offset, *end);
+    bytes->resize(size);
+    const runtime::Error error = load_into(offset, size, info, bytes->data());
+    if (error != runtime::Error::Ok) return error;
+    const void* const data = bytes->data();
+    return runtime::FreeableBuffer(
+        data, size,
+        [](void* owner, void*, size_t) { delete static_cast<std::vector<uint8_t>*>(owner); },
+        bytes.release());
+  }
+  [[nodiscard]] runtime::Error load_into(size_t offset, size_t size, const SegmentInfo&,
+                                         void* to) const override {
+    tenon::detail::InputFile file;
+    const runtime::Error error = open(path(), file);
+    if (error != runtime::Error::Ok) return error;
+    ET_CHECK_OR_RETURN_ERROR(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
+                             "%s: %zu bytes at %zu", path(), size, offset);
+    return runtime::internal::report(file.read(offset, to, size));
+  }
+  [[nodiscard]] runtime::Result<size_t> size() const override {
+    tenon::detail::InputFile file;
+    const runtime::Error error = open(path(), file);
+    if (error != runtime::Error::Ok) return error;
+    return static_cast<size_t>(file.size());
+  }
+  const char* path() const noexcept override { return path_.c_str(); }
+
+ protected:
+  explicit FileDataLoader(const char* path) : path_(path) {}
+
+ private:
+  static runtime::Error open(const char* path, tenon::detail::InputFile& file) {
+    if (file.open(path) == tenon::Error::Ok) return runtime::Error::Ok;
+    static_cast<void>(runtime::internal::report(
+        tenon::detail::FilePath(path).add_context(tenon::detail::last_error().error)));
+    return runtime::Error::AccessFailed;
+  }
+  std::string path_;
+};
+
+/// A file whose program is mapped, where the runtime can.
+class MmapDataLoader : public FileDataLoader {
+ public:
+  enum class MlockConfig { NoMlock, UseMlock, UseMlockIgnoreErrors, UseMadvise };
+
+  static runtime::Result<MmapDataLoader> from(const char* path,
+                                              MlockConfig config = MlockConfig::UseMlock) {
+    static_cast<void>(config);
+    const auto file = FileDataLoader::from(path);
+    if (!file.ok()) return file.error();
+    return MmapDataLoader(path);
+  }
+  bool maps() const noexcept override { return true; }
+
+ private:
+  using FileDataLoader::FileDataLoader;
+};
+
+/// A program in memory.
+/// Ownership: borrows the bytes.
+class BufferDataLoader : public runtime::DataLoader {
+ public:
+  BufferDataLoader(const void* data, size_t size) noexcept : data_(data), size_(size) {}
+
+  [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
+      size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
+    ET_CHECK_OR_RETURN_ERROR(offset <= size_ && size <= size_ - offset, InvalidArgument,
+                             "%zu bytes at %zu of %zu", size, offset, size_);
+    return runtime::FreeableBuffer(static_cast<const uint8_t*>(data_) + offset, size, nullptr);
+  }
+  [[nodiscard]] runtime::Result<size_t> size() const override { return size_; }
+
+ private:
+  const void* data_;
+  size_t size_;
+};
+
+/// Memory from the heap, released together.
+class MallocMemoryAllocator : public runtime::MemoryAllocator {
+ public:
+  MallocMemoryAllocator() noexcept : MemoryAllocator(0, nullptr) {}
+  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
+    if (!isPowerOf2(alignment) || size > SIZE_MAX - alignment) return nullptr;
+    blocks_.push_back(std::make_unique<uint8_t[]>(size + alignment));
+    uint8_t* const block = blocks_.back().get();
+    return block + ((0 - reinterpret_cast<uintptr_t>(block)) & (alignment - 1));
+  }
+  void reset() override { blocks_.clear(); }
+
+ private:
+  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
+};
+
+}  // namespace tenon_compat
+}  // namespace extension
+}  // namespace executorch

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// ExecuTorch's EValue, which is tenon's, and MethodMeta and TensorInfo over tenon's MethodMeta.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/compat/executorch_platform.h"
+#include "tenon/module/module.h"
+
+namespace executorch {
+namespace runtime {
+inline namespace tenon_compat {
+
+using tenon::EValue;
+
+namespace internal {
+
+constexpr Tag tag_of(tenon::ValueKind kind) noexcept {
+  using tenon::ValueKind;
+  switch (kind) {
+    case ValueKind::None: return Tag::None;
+    case ValueKind::Tensor: return Tag::Tensor;
+    case ValueKind::Int: return Tag::Int;
+    case ValueKind::Double: return Tag::Double;
+    case ValueKind::Bool: return Tag::Bool;
+    case ValueKind::String: return Tag::String;
+    case ValueKind::TensorList: return Tag::ListTensor;
+    case ValueKind::OptionalTensorList: return Tag::ListOptionalTensor;
+    case ValueKind::IntList: return Tag::ListInt;
+    case ValueKind::DoubleList: return Tag::ListDouble;
+    case ValueKind::BoolList: return Tag::ListBool;
+  }
+  return Tag::None;
+}
+/// A value's description. Sizes are the largest that the value may have, as in ExecuTorch.
+struct ValueInfo {
+  explicit ValueInfo(const tenon::ValueSpec& spec)
+      : tag(tag_of(spec.kind)), name(spec.name()), is_described(spec.is_described) {
+    if (!is_described) return;
+    const tenon::TensorSpec& tensor = spec.tensor;
+    type = tensor.type;
+    nbytes = aten::elementSize(type == aten::ScalarType::Undefined ? aten::ScalarType::Byte : type);
+    for (size_t d = 0; d < tensor.sizes.size(); ++d) {
+      sizes.push_back(tenon::detail::limit_of(tensor, d));
+      sizes32.push_back(static_cast<int32_t>(sizes.back()));
+      dim_order.push_back(static_cast<uint8_t>(d));
+      is_bounded = is_bounded && sizes.back() >= 0;
+      nbytes *= static_cast<size_t>(sizes.back());
+    }
+  }
+
+  Tag tag;
+  std::string name;
+  bool is_described;
+  bool is_bounded = true;
+  aten::ScalarType type = aten::ScalarType::Undefined;
+  std::vector<aten::SizesType> sizes;
+  std::vector<int32_t> sizes32;
+  std::vector<uint8_t> dim_order;
+  size_t nbytes = 0;
+};
+struct MethodInfo {
+  explicit MethodInfo(const tenon::MethodMeta& meta) : name(meta.name) {
+    for (const auto& spec : meta.inputs) inputs.emplace_back(spec);
+    for (const auto& spec : meta.outputs) outputs.emplace_back(spec);
+  }
+  std::string name;
+  std::vector<ValueInfo> inputs;
+  std::vector<ValueInfo> outputs;
+};
+
+}  // namespace internal
+
+/// Sizes, of SizesType; of int32_t too, which is ExecuTorch's, for code that names it.
+class InfoSizes : public Span<const aten::SizesType> {
+ public:
+  explicit InfoSizes(const internal::ValueInfo& info) noexcept
+      : Span(info.sizes.data(), info.sizes.size()), info_(&info) {}
+  operator Span<const int32_t>() const noexcept {
+    return {info_->sizes32.data(), info_->sizes32.size()};
+  }
+
+ private:
+  const internal::ValueInfo* info_;
+};
+
+/// A tensor that a method takes or gives.
+/// Ownership: of the Module that made it.
+class TensorInfo {
+ public:
+  explicit TensorInfo(const internal::ValueInfo& info) noexcept : info_(&info) {}
+
+  /// The largest that they may be.
+  InfoSizes sizes() const noexcept { return InfoSizes(*info_); }
+  Span<const uint8_t> dim_order() const noexcept {
+    return {info_->dim_order.data(), info_->dim_order.size()};
+  }
+  aten::ScalarType scalar_type() const noexcept { return info_->type; }
+  /// False: a runtime's own memory is not told.
+  bool is_memory_planned() const noexcept { return false; }
+  /// Of the largest sizes.
+  size_t nbytes() const noexcept { return info_->nbytes; }
+  std::string_view name() const noexcept { return info_->name; }
+
+ private:
+  const internal::ValueInfo* info_;
+};
+
+/// What a method takes and gives.
+/// Ownership: of the Module that made it.
+class MethodMeta {
+ public:
+  explicit MethodMeta(const internal::MethodInfo& info) noexcept : info_(&info) {}
+
+  const char* name() const noexcept { return info_->name.c_str(); }
+  size_t num_inputs() const noexcept { return info_->inputs.size(); }
+  size_t num_outputs() const noexcept { return info_->outputs.size(); }
+  /// Errors: InvalidArgument for an index out of range.
+  Result<Tag> input_tag(size_t index) const { return tag(info_->inputs, index); }
+  Result<Tag> output_tag(size_t index) const { return tag(info_->outputs, index); }
+  /// Errors: also InvalidArgument for a value of another kind; NotSupported for a tensor that the
+  /// runtime does not describe, or of which a size has no limit.
+  Result<TensorInfo> input_tensor_meta(size_t index) const { return tensor(info_->inputs, index); }
+  Result<TensorInfo> output_tensor_meta(size_t index) const {
+    return tensor(info_->outputs, index);
+  }
+
+  // Not told by tenon's runtimes.
+
+  size_t num_attributes() const noexcept { return 0; }
+  Result<TensorInfo> attribute_tensor_meta(size_t) const { return Error::InvalidArgument; }
+  size_t num_memory_planned_buffers() const noexcept { return 0; }
+  Result<int64_t> memory_planned_buffer_size(size_t) const { return Error::InvalidArgument; }
+  bool uses_backend(const char*) const noexcept { return false; }
+  size_t num_backends() const noexcept { return 0; }
+  Result<const char*> get_backend_name(size_t) const { return Error::InvalidArgument; }
+
+ private:
+  using Infos = std::vector<internal::ValueInfo>;
+
+  static Result<Tag> tag(const Infos& infos, size_t index) {
+    ET_CHECK_OR_RETURN_ERROR(index < infos.size(), InvalidArgument, "index %zu of %zu", index,
+                             infos.size());
+    return infos[index].tag;
+  }
+  static Result<TensorInfo> tensor(const Infos& infos, size_t index) {
+    const auto found = tag(infos, index);
+    if (!found.ok()) return found.error();
+    ET_CHECK_OR_RETURN_ERROR(*found == Tag::Tensor, InvalidArgument,
+                             "value %zu is %s, not a tensor", index, tag_to_string(*found));
+    ET_CHECK_OR_RETURN_ERROR(infos[index].is_described, NotSupported,
+                             "tensor %zu is not described by its runtime", index);
+    ET_CHECK_OR_RETURN_ERROR(infos[index].is_bounded, NotSupported,
+                             "a size of tensor %zu has no limit; tenon's describe_inputs() or the "
+                             "model's specs can give max_sizes",
+                             index);
+    return TensorInfo(infos[index]);
+  }
+
+  const internal::MethodInfo* info_;
+};
+
+}  // namespace tenon_compat
+}  // namespace runtime
+}  // namespace executorch

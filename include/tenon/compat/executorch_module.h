@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// executorch::extension::Module on tenon's modules, with EValue, MethodMeta and the macros: include
+// it instead of <executorch/extension/module/module.h>.
+//
+// Which runtime runs a file is registered by the end of its path: module/runtimes.h. Errors are
+// logged with tenon's text, and returned as ExecuTorch's codes. docs/executorch.md lists what
+// differs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "tenon/compat/executorch.h"
+#include "tenon/compat/executorch_data.h"
+#include "tenon/compat/executorch_meta.h"
+#include "tenon/compat/executorch_options.h"
+#include "tenon/compat/executorch_platform.h"
+#include "tenon/compat/executorch_switch.h"
+#include "tenon/module/runtimes.h"
+
+#define ET_MODULE_NAMESPACE module
+
+namespace executorch {
+namespace runtime {
+inline namespace tenon_compat {
+namespace internal {
+
+/// As ExecuTorch: what is wrong with a file.
+inline Error report_file(tenon::Error error) noexcept {
+  const Error reported = report(error);
+  if (reported == Error::NotFound) return Error::AccessFailed;
+  return reported == Error::InvalidArgument ? Error::InvalidProgram : reported;
+}
+/// As ExecuTorch: what is wrong with a method's name, its inputs and outputs.
+inline Error report_method(tenon::Error error, const char* text) noexcept {
+  const Error reported = report(error, text);
+  const bool is_argument = reported == Error::NotFound || reported == Error::InvalidType;
+  return is_argument ? Error::InvalidArgument : reported;
+}
+inline Error report_method(tenon::Error error) noexcept {
+  return report_method(error, tenon::detail::message_of(error));
+}
+template <class T>
+Result<T> result_of(tenon::Result<T> result) {
+  if (!result.ok()) return report_method(result.error(), result.message());
+  return std::move(*result);
+}
+
+/// A loader's file, or a copy of its bytes, as a .pte.
+inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
+  tenon::ModelFile file;
+  file.map = loader.maps();
+  if (loader.path() != nullptr) {
+    file.path = loader.path();
+    return file;
+  }
+  const auto size = loader.size();
+  if (!size.ok()) return size.error();
+  const auto bytes = loader.load(0, *size, DataLoader::SegmentInfo());
+  if (!bytes.ok()) return bytes.error();
+  auto copy = tenon::try_empty({static_cast<int64_t>(*size)}, tenon::ScalarType::Byte);
+  if (!copy.ok()) return report(copy.error(), copy.message());
+  if (*size != 0) std::memcpy((*copy)->mutable_data_ptr(), bytes->data(), *size);
+  file.path = ".pte";
+  file.bytes = **copy;
+  return file;
+}
+
+}  // namespace internal
+
+/// A program that was opened, to be shared by modules.
+class Program {
+ public:
+  enum class Verification : uint8_t { Minimal, InternalConsistency };
+
+  explicit Program(tenon::ModelFile file) : file_(std::move(file)) {}
+  static Result<Program> load(const DataLoader* loader, Verification = Verification::Minimal) {
+    auto file = internal::model_of(*loader);
+    if (!file.ok()) return file.error();
+    return Program(std::move(*file));
+  }
+  /// Not in ExecuTorch.
+  const tenon::ModelFile& file() const noexcept { return file_; }
+
+ private:
+  tenon::ModelFile file_;
+};
+
+}  // namespace tenon_compat
+}  // namespace runtime
+
+namespace extension {
+inline namespace tenon_compat {
+
+using runtime::Kernel, runtime::LoadBackendOptionsMap, runtime::Method, runtime::MethodMeta,
+    runtime::NamedDataMap, runtime::Program;
+
+namespace module {
+
+// Not in the class: a derived class would find them before the names of its own code.
+using runtime::Error, runtime::EValue;
+using Values = runtime::Result<std::vector<EValue>>;
+using Allocator = std::unique_ptr<runtime::MemoryAllocator>;
+using Tracer = std::unique_ptr<runtime::EventTracer>;
+using Loader = std::unique_ptr<runtime::DataLoader>;
+
+/// A model file and its methods, run by the runtime that is registered for it.
+///
+/// Allocators, tracer, kernels and options of delegates are kept or dropped, and not used.
+/// Ownership: outputs outlive the module, unlike ExecuTorch's; inputs and outputs that were set are
+/// shared.
+/// Errors: AccessFailed (no such file), NotSupported (no runtime for it), InvalidProgram (not a
+/// model of that runtime), InvalidArgument (an unknown method, index or input of another kind,
+/// dtype or size), InvalidState; the runtime's.
+/// Threads: one at a time.
+/// Source: executorch::extension::Module.
+class Module {
+ public:
+  enum class LoadMode { File, Mmap, MmapUseMlock, MmapUseMlockIgnoreErrors, MmapUseMadvise };
+
+  explicit Module(const std::string& path, LoadMode mode = LoadMode::File, Tracer tracer = nullptr,
+                  Allocator = nullptr, Allocator = nullptr, bool share_memory_arenas = false)
+      : Module(path, std::vector<std::string>(), mode, std::move(tracer), nullptr, nullptr,
+               share_memory_arenas) {}
+  explicit Module(const std::string& path, const std::string& data_file,
+                  LoadMode mode = LoadMode::File, Tracer tracer = nullptr, Allocator = nullptr,
+                  Allocator = nullptr, bool share_memory_arenas = false)
+      : Module(path, std::vector<std::string>{data_file}, mode, std::move(tracer), nullptr, nullptr,
+               share_memory_arenas) {}
+  explicit Module(const std::string& path, std::vector<std::string> data_files,
+                  LoadMode mode = LoadMode::File, Tracer tracer = nullptr, Allocator = nullptr,
+                  Allocator = nullptr, bool share_memory_arenas = false)
+      : tracer_(std::move(tracer)) {
+    file_.path = path;
+    file_.data_files = std::move(data_files);
+    file_.map = mode != LoadMode::File;
+    file_.share_arenas = share_memory_arenas;
+  }
+  explicit Module(Loader loader, Allocator = nullptr, Allocator = nullptr, Tracer tracer = nullptr,
+                  Loader data_loader = nullptr, bool share_memory_arenas = false)
+      : loader_(std::move(loader)),
+        data_loader_(std::move(data_loader)),
+        tracer_(std::move(tracer)) {
+    file_.share_arenas = share_memory_arenas;
+  }
+  explicit Module(std::shared_ptr<Program> program, Allocator = nullptr, Allocator = nullptr,
+                  Tracer tracer = nullptr, Loader data_loader = nullptr,
+                  bool share_memory_arenas = false)
+      : data_loader_(std::move(data_loader)),
+        program_(std::move(program)),
+        tracer_(std::move(tracer)) {
+    file_.share_arenas = share_memory_arenas;
+  }
+  /// Not in ExecuTorch: any of tenon's modules, such as a FunctionModule.
+  explicit Module(std::shared_ptr<tenon::Module> model) : model_(std::move(model)) {}
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  virtual ~Module() = default;
+
+  [[nodiscard]] virtual Error load(Program::Verification = Program::Verification::Minimal) {
+    return is_loaded() ? Error::Ok : open();
+  }
+  [[nodiscard]] virtual Error load(
+      const LoadBackendOptionsMap& options,
+      Program::Verification verification = Program::Verification::Minimal) {
+    const Error error = load(verification);
+    if (error == Error::Ok) options_ = options;
+    return error;
+  }
+  virtual bool is_loaded() const { return program_ != nullptr; }
+  const LoadBackendOptionsMap& backend_options() const noexcept { return options_; }
+  std::shared_ptr<Program> program() const { return program_; }
+  runtime::EventTracer* event_tracer() const noexcept { return tracer_.get(); }
+
+  runtime::Result<std::unordered_set<std::string>> method_names() {
+    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    auto names = model_->method_names();
+    if (!names.ok()) return runtime::internal::report_file(names.error());
+    return std::unordered_set<std::string>(names->begin(), names->end());
+  }
+  runtime::Result<size_t> num_methods() {
+    const auto names = method_names();
+    if (!names.ok()) return names.error();
+    return names->size();
+  }
+  runtime::Result<MethodMeta> method_meta(const std::string& name) {
+    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    auto& info = infos_[name];
+    if (info == nullptr) {
+      const auto meta = model_->method_meta(name);
+      if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
+      info = std::make_unique<runtime::internal::MethodInfo>(*meta);
+    }
+    return MethodMeta(*info);
+  }
+
+  [[nodiscard]] Error load_method(const std::string& name,
+                                  runtime::HierarchicalAllocator* = nullptr,
+                                  runtime::EventTracer* = nullptr,
+                                  const LoadBackendOptionsMap* = nullptr,
+                                  std::vector<Kernel> = {}) {
+    if (is_method_loaded(name)) return Error::Ok;
+    ET_CHECK_OK_OR_RETURN_ERROR(load());
+    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    const Error error = runtime::internal::report_method(model_->load_method(name));
+    if (error == Error::Ok) methods_.insert(name);
+    return error;
+  }
+  [[nodiscard]] Error load_forward(runtime::HierarchicalAllocator* = nullptr,
+                                   runtime::EventTracer* = nullptr,
+                                   const LoadBackendOptionsMap* = nullptr,
+                                   std::vector<Kernel> = {}) {
+    return load_method("forward");
+  }
+  bool is_method_loaded(const std::string& name) const { return methods_.count(name) != 0; }
+  /// Whether it was loaded.
+  bool unload_method(const std::string& name) { return methods_.erase(name) != 0; }
+  bool unload_forward() { return unload_method("forward"); }
+
+  [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    return runtime::internal::result_of(model_->execute(name, inputs));
+  }
+  [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
+    return execute(name, std::vector<EValue>{input});
+  }
+  [[nodiscard]] Values execute(const std::string& name) {
+    return execute(name, std::vector<EValue>());
+  }
+  /// The first output.
+  [[nodiscard]] runtime::Result<EValue> get(const std::string& name,
+                                            const std::vector<EValue>& inputs) {
+    auto outputs = execute(name, inputs);
+    if (!outputs.ok()) return outputs.error();
+    ET_CHECK_OR_RETURN_ERROR(!outputs->empty(), InvalidArgument, "%s has no output", name.c_str());
+    return std::move((*outputs)[0]);
+  }
+  [[nodiscard]] runtime::Result<EValue> get(const std::string& name, const EValue& input) {
+    return get(name, std::vector<EValue>{input});
+  }
+  [[nodiscard]] runtime::Result<EValue> get(const std::string& name) {
+    return get(name, std::vector<EValue>());
+  }
+  [[nodiscard]] Values forward(const std::vector<EValue>& inputs) {
+    return execute("forward", inputs);
+  }
+  [[nodiscard]] Values forward(const EValue& input) { return execute("forward", input); }
+  [[nodiscard]] Values forward() { return execute("forward"); }
+
+  [[nodiscard]] Error set_input(const std::string& name, const EValue& value, size_t index) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    return runtime::internal::report_method(model_->set_input(name, value, index));
+  }
+  [[nodiscard]] Error set_input(const EValue& value, size_t index) {
+    return set_input("forward", value, index);
+  }
+  [[nodiscard]] Error set_inputs(const std::string& name, const std::vector<EValue>& values) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    return runtime::internal::report_method(model_->set_inputs(name, values));
+  }
+  [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
+    return set_inputs("forward", values);
+  }
+  [[nodiscard]] Error set_output(const std::string& name, EValue value, size_t index = 0) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "output %zu of %s is no tensor",
+                             index, name.c_str());
+    return runtime::internal::report_method(model_->set_output(name, value.toTensor(), index));
+  }
+  [[nodiscard]] Error set_output(EValue value, size_t index = 0) {
+    return set_output("forward", std::move(value), index);
+  }
+  [[nodiscard]] Error set_outputs(const std::string& name, const std::vector<EValue>& values) {
+    const auto meta = method_meta(name);
+    if (!meta.ok()) return meta.error();
+    ET_CHECK_OR_RETURN_ERROR(values.size() == meta->num_outputs(), InvalidArgument,
+                             "%zu outputs for %s, which has %zu", values.size(), name.c_str(),
+                             meta->num_outputs());
+    for (size_t i = 0; i < values.size(); ++i) {
+      ET_CHECK_OK_OR_RETURN_ERROR(set_output(name, values[i], i));
+    }
+    return Error::Ok;
+  }
+  [[nodiscard]] Error set_outputs(const std::vector<EValue>& values) {
+    return set_outputs("forward", values);
+  }
+  [[nodiscard]] Values get_outputs(const std::string& name = "forward") {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    return runtime::internal::result_of(model_->get_outputs(name));
+  }
+  [[nodiscard]] runtime::Result<EValue> get_output(const std::string& name, size_t index = 0) {
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    return runtime::internal::result_of(model_->get_output(name, index));
+  }
+  [[nodiscard]] runtime::Result<EValue> get_output(size_t index = 0) {
+    return get_output("forward", index);
+  }
+
+ private:
+  /// Makes the runtime's module and opens the file.
+  Error open() {
+    if (model_ != nullptr && program_ != nullptr) return Error::Ok;
+    if (model_ == nullptr) {
+      ET_CHECK_OK_OR_RETURN_ERROR(find_file());
+      auto made = tenon::open_module(file_);
+      if (!made.ok()) return runtime::internal::report(made.error(), made.message());
+      model_ = std::move(*made);
+    }
+    const auto names = model_->method_names();
+    if (!names.ok()) {
+      if (!file_.path.empty()) model_.reset();
+      return runtime::internal::report_file(names.error());
+    }
+    if (program_ == nullptr) program_ = std::make_shared<Program>(file_);
+    return Error::Ok;
+  }
+  Error find_file() {
+    if (data_loader_ != nullptr) {
+      ET_CHECK_OR_RETURN_ERROR(data_loader_->path() != nullptr, NotSupported,
+                               "a loader of data that is no file");
+      file_.data_files = {data_loader_->path()};
+    }
+    if (loader_ == nullptr && program_ == nullptr) return Error::Ok;
+    auto found = program_ != nullptr ? runtime::Result<tenon::ModelFile>(program_->file())
+                                     : runtime::internal::model_of(*loader_);
+    if (!found.ok()) return found.error();
+    file_.path = std::move(found->path);
+    file_.bytes = std::move(found->bytes);
+    file_.map = found->map;
+    if (file_.data_files.empty()) file_.data_files = std::move(found->data_files);
+    return Error::Ok;
+  }
+
+  tenon::ModelFile file_;
+  Loader loader_;
+  Loader data_loader_;
+  std::shared_ptr<Program> program_;
+  std::shared_ptr<tenon::Module> model_;
+  Tracer tracer_;
+  LoadBackendOptionsMap options_;
+  std::unordered_set<std::string> methods_;
+  std::map<std::string, std::unique_ptr<runtime::internal::MethodInfo>> infos_;
+};
+
+}  // namespace module
+using module::Module;
+}  // namespace tenon_compat
+}  // namespace extension
+}  // namespace executorch
+
+namespace c10 {
+using tenon::BFloat16, tenon::Half;
+}  // namespace c10
+
+namespace torch {
+namespace executor {
+using executorch::extension::Module, executorch::extension::TensorPtr;
+using executorch::runtime::EValue, executorch::runtime::EventTracer, executorch::runtime::LogLevel,
+    executorch::runtime::MemoryAllocator, executorch::runtime::MethodMeta,
+    executorch::runtime::Program, executorch::runtime::Span, executorch::runtime::Tag,
+    executorch::runtime::TensorInfo, executorch::runtime::runtime_init;
+}  // namespace executor
+}  // namespace torch

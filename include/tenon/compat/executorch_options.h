@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Options of ExecuTorch's delegates, by name. They are kept, so that a program reads back what it
+// set; tenon's runtimes do not use them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tenon/compat/executorch_platform.h"
+
+namespace executorch {
+namespace runtime {
+inline namespace tenon_compat {
+
+constexpr size_t kMaxOptionKeyLength = 64;     // with the final 0
+constexpr size_t kMaxOptionValueLength = 256;  // with the final 0
+using OptionValue = std::variant<bool, int, std::array<char, kMaxOptionValueLength>>;
+
+struct BackendOption {
+  char key[kMaxOptionKeyLength] = {};
+  OptionValue value;
+};
+
+/// Up to N options of one delegate.
+template <size_t N>
+class BackendOptions {
+ public:
+  Span<BackendOption> view() noexcept { return {options_.data(), count_}; }
+
+  /// Adds or replaces an option. Longer texts are cut.
+  /// Errors: InvalidArgument when N options are there.
+  Error set_option(const char* key, bool value) noexcept { return put(key, value); }
+  Error set_option(const char* key, int value) noexcept { return put(key, value); }
+  Error set_option(const char* key, const char* value) noexcept {
+    std::array<char, kMaxOptionValueLength> text{};
+    std::strncpy(text.data(), value, text.size() - 1);
+    return put(key, text);
+  }
+  /// T is bool, int, or const char*, which points into this.
+  /// Errors: NotFound; InvalidArgument for a value of another type.
+  template <class T>
+  Error get_option(const char* key, T& out) const noexcept {
+    for (size_t i = 0; i < count_; ++i) {
+      if (std::strcmp(options_[i].key, key) != 0) continue;
+      if constexpr (std::is_same_v<T, const char*>) {
+        const auto* text = std::get_if<std::array<char, kMaxOptionValueLength>>(&options_[i].value);
+        if (text == nullptr) return Error::InvalidArgument;
+        out = text->data();
+      } else {
+        const T* value = std::get_if<T>(&options_[i].value);
+        if (value == nullptr) return Error::InvalidArgument;
+        out = *value;
+      }
+      return Error::Ok;
+    }
+    return Error::NotFound;
+  }
+
+ private:
+  Error put(const char* key, const OptionValue& value) noexcept {
+    size_t i = 0;
+    while (i < count_ && std::strcmp(options_[i].key, key) != 0) ++i;
+    if (i == N) return Error::InvalidArgument;
+    if (i == count_) std::strncpy(options_[count_++].key, key, kMaxOptionKeyLength - 1);
+    options_[i].value = value;
+    return Error::Ok;
+  }
+
+  std::array<BackendOption, N> options_{};
+  size_t count_ = 0;
+};
+
+/// Options of several delegates, by the delegate's name.
+/// Ownership: copies them, unlike ExecuTorch's.
+class LoadBackendOptionsMap {
+ public:
+  struct EntryView {
+    const char* backend_id = nullptr;
+    Span<const BackendOption> options;
+  };
+
+  /// Errors: InvalidArgument for a delegate without a name, or the ninth.
+  Error set_options(const char* delegate, Span<BackendOption> options) {
+    if (delegate == nullptr || *delegate == '\0' || std::strlen(delegate) >= kMaxName) {
+      return Error::InvalidArgument;
+    }
+    if (!has_options(delegate) && options_.size() == kMaxDelegates) return Error::InvalidArgument;
+    options_[delegate] = options.vec();
+    return Error::Ok;
+  }
+  /// A delegate's own class of options, which has backend_id() and view().
+  template <class Builder>
+  Error set_options(Builder& builder) {
+    return set_options(builder.backend_id(), builder.view());
+  }
+  Span<const BackendOption> get_options(const char* delegate) const {
+    const auto found = delegate == nullptr ? options_.end() : options_.find(delegate);
+    if (found == options_.end()) return {};
+    return {found->second.data(), found->second.size()};
+  }
+  bool has_options(const char* delegate) const {
+    return delegate != nullptr && options_.count(delegate) != 0;
+  }
+  size_t size() const noexcept { return options_.size(); }
+  EntryView entry_at(size_t index) const {
+    ET_CHECK_MSG(index < size(), "entry %zu of %zu", index, size());
+    const auto entry = std::next(options_.begin(), static_cast<std::ptrdiff_t>(index));
+    return {entry->first.c_str(), {entry->second.data(), entry->second.size()}};
+  }
+
+ private:
+  static constexpr size_t kMaxDelegates = 8;
+  static constexpr size_t kMaxName = 64;  // with the final 0
+
+  std::map<std::string, std::vector<BackendOption>> options_;
+};
+
+// A delegate's options for all programs: none is here.
+
+inline Error set_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
+inline Error get_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
+inline Error set_option(const char*, const BackendOption&) noexcept { return Error::NotFound; }
+inline Error get_option(const char*, BackendOption&) noexcept { return Error::NotFound; }
+
+}  // namespace tenon_compat
+}  // namespace runtime
+}  // namespace executorch

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// ExecuTorch's ET_SWITCH macros: they call a lambda, in which `alias` is the C++ type of a dtype:
+//
+//     ET_SWITCH_FLOAT_TYPES(t.scalar_type(), nullptr, "sum", T, [&] { return sum<T>(t); })
+//
+// Any other dtype raises InvalidState, as a failed ET_CHECK does. `context` is not used.
+#pragma once
+
+#include "tenon/compat/executorch_platform.h"
+
+#define TENON_DETAIL_ET_SWITCH(type, name, ...)                                             \
+  [&] {                                                                                     \
+    switch (const auto et_type = (type)) {                                                  \
+      __VA_ARGS__                                                                           \
+      default:                                                                              \
+        TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",              \
+                                           ::executorch::runtime::toString(et_type), name); \
+    }                                                                                       \
+  }()
+#define TENON_DETAIL_ET_CASE(dtype, alias, ...)                                                  \
+  case ::executorch::aten::ScalarType::dtype: {                                                  \
+    using alias =                                                                                \
+        ::executorch::runtime::ScalarTypeToCppType<::executorch::aten::ScalarType::dtype>::type; \
+    return __VA_ARGS__();                                                                        \
+  }
+// Below, `...` is `alias, lambda`.
+#define TENON_DETAIL_ET_INTS(...)          \
+  TENON_DETAIL_ET_CASE(Byte, __VA_ARGS__)  \
+  TENON_DETAIL_ET_CASE(Char, __VA_ARGS__)  \
+  TENON_DETAIL_ET_CASE(Short, __VA_ARGS__) \
+  TENON_DETAIL_ET_CASE(Int, __VA_ARGS__)   \
+  TENON_DETAIL_ET_CASE(Long, __VA_ARGS__)
+#define TENON_DETAIL_ET_UINTS(...)          \
+  TENON_DETAIL_ET_CASE(UInt16, __VA_ARGS__) \
+  TENON_DETAIL_ET_CASE(UInt32, __VA_ARGS__) \
+  TENON_DETAIL_ET_CASE(UInt64, __VA_ARGS__)
+#define TENON_DETAIL_ET_FLOATS(...)        \
+  TENON_DETAIL_ET_CASE(Float, __VA_ARGS__) \
+  TENON_DETAIL_ET_CASE(Double, __VA_ARGS__)
+#define TENON_DETAIL_ET_REALS(...) \
+  TENON_DETAIL_ET_INTS(__VA_ARGS__) TENON_DETAIL_ET_FLOATS(__VA_ARGS__)
+
+#define ET_SWITCH_REAL_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name, TENON_DETAIL_ET_REALS(__VA_ARGS__))
+#define ET_SWITCH_REALH_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(                               \
+      type, name, TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(Half, __VA_ARGS__))
+#define ET_SWITCH_REALB_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(                               \
+      type, name, TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(Bool, __VA_ARGS__))
+#define ET_SWITCH_REALHB_TYPES(type, context, name, ...)                          \
+  TENON_DETAIL_ET_SWITCH(type, name,                                              \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE( \
+                             Half, __VA_ARGS__) TENON_DETAIL_ET_CASE(Bool, __VA_ARGS__))
+#define ET_SWITCH_REALHBF16_TYPES(type, context, name, ...)                       \
+  TENON_DETAIL_ET_SWITCH(type, name,                                              \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE( \
+                             Half, __VA_ARGS__) TENON_DETAIL_ET_CASE(BFloat16, __VA_ARGS__))
+#define ET_SWITCH_REALHBBF16_TYPES(type, context, name, ...)                     \
+  TENON_DETAIL_ET_SWITCH(                                                        \
+      type, name,                                                                \
+      TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(Half, __VA_ARGS__) \
+          TENON_DETAIL_ET_CASE(Bool, __VA_ARGS__) TENON_DETAIL_ET_CASE(BFloat16, __VA_ARGS__))
+#define ET_SWITCH_INT_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name, TENON_DETAIL_ET_INTS(__VA_ARGS__))
+#define ET_SWITCH_FLOAT_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name, TENON_DETAIL_ET_FLOATS(__VA_ARGS__))
+#define ET_SWITCH_FLOATH_TYPES(type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(                                \
+      type, name, TENON_DETAIL_ET_FLOATS(__VA_ARGS__) TENON_DETAIL_ET_CASE(Half, __VA_ARGS__))
+#define ET_SWITCH_FLOATHBF16_TYPES(type, context, name, ...)                       \
+  TENON_DETAIL_ET_SWITCH(type, name,                                               \
+                         TENON_DETAIL_ET_FLOATS(__VA_ARGS__) TENON_DETAIL_ET_CASE( \
+                             Half, __VA_ARGS__) TENON_DETAIL_ET_CASE(BFloat16, __VA_ARGS__))
+#define ET_SWITCH_REALHBBF16_AND_UINT_TYPES(type, context, name, ...)                          \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                           \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_UINTS(__VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(Half, __VA_ARGS__) TENON_DETAIL_ET_CASE(     \
+                                 Bool, __VA_ARGS__) TENON_DETAIL_ET_CASE(BFloat16, __VA_ARGS__))
+#define ET_SWITCH_REAL_TYPES_AND(a, type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name,                          \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__))
+#define ET_SWITCH_REAL_TYPES_AND2(a, b, type, context, name, ...)                                \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                             \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(b, __VA_ARGS__))
+#define ET_SWITCH_REAL_TYPES_AND3(a, b, c, type, context, name, ...)                             \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                             \
+                         TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(b, __VA_ARGS__)                                \
+                                 TENON_DETAIL_ET_CASE(c, __VA_ARGS__))
+#define ET_SWITCH_INT_TYPES_AND(a, type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name,                         \
+                         TENON_DETAIL_ET_INTS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__))
+#define ET_SWITCH_FLOAT_TYPES_AND(a, type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(type, name,                           \
+                         TENON_DETAIL_ET_FLOATS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__))
+#define ET_SWITCH_FLOAT_TYPES_AND2(a, b, type, context, name, ...)                                \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                              \
+                         TENON_DETAIL_ET_FLOATS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(b, __VA_ARGS__))
+#define ET_SWITCH_FLOAT_TYPES_AND3(a, b, c, type, context, name, ...)                             \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                              \
+                         TENON_DETAIL_ET_FLOATS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(b, __VA_ARGS__)                                 \
+                                 TENON_DETAIL_ET_CASE(c, __VA_ARGS__))
+#define ET_SWITCH_TWO_TYPES(a, b, type, context, name, ...) \
+  TENON_DETAIL_ET_SWITCH(                                   \
+      type, name, TENON_DETAIL_ET_CASE(a, __VA_ARGS__) TENON_DETAIL_ET_CASE(b, __VA_ARGS__))
+#define ET_SWITCH_THREE_TYPES(a, b, c, type, context, name, ...)                                   \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                               \
+                         TENON_DETAIL_ET_CASE(a, __VA_ARGS__) TENON_DETAIL_ET_CASE(b, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(c, __VA_ARGS__))
+#define ET_SWITCH_FOUR_TYPES(a, b, c, d, type, context, name, ...)                                 \
+  TENON_DETAIL_ET_SWITCH(type, name,                                                               \
+                         TENON_DETAIL_ET_CASE(a, __VA_ARGS__) TENON_DETAIL_ET_CASE(b, __VA_ARGS__) \
+                             TENON_DETAIL_ET_CASE(c, __VA_ARGS__)                                  \
+                                 TENON_DETAIL_ET_CASE(d, __VA_ARGS__))
