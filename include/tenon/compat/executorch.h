@@ -4,8 +4,10 @@
 //
 // TensorPtr is a std::shared_ptr here, as ExecuTorch's has been since 0.5; code for the unique_ptr
 // of older releases compiles too. Accepts both argument orders that ExecuTorch had, with and
-// without a Device. docs/executorch.md lists the intended differences. A program may contain ExecuTorch too,
-// but no source file includes both: the names stand in inline namespaces, so that the symbols differ.
+// without a Device. docs/executorch.md lists the intended differences.
+//
+// A program may contain ExecuTorch itself too, since the names here stand in inline namespaces; no
+// source file includes both.
 #pragma once
 
 #include <cstddef>

@@ -150,7 +150,11 @@ struct Log {
       return;
     }
 #endif
-    std::fprintf(stderr, "%c executorch:%s:%zu] %s\n", letter, file, line, text);
+    if (line == 0) {
+      std::fprintf(stderr, "%c %s] %s\n", letter, file, text);
+    } else {
+      std::fprintf(stderr, "%c executorch:%s:%zu] %s\n", letter, file, line, text);
+    }
   }
 };
 

@@ -129,6 +129,12 @@ class ListArg {
                                       int> = 0>
   ListArg(V&& value) : one_(std::forward<V>(value)), values_(&one_), size_(1) {}
 
+  /// For functions that pass a temporary on, as std::make_shared does.
+  ListArg(ListArg&& other) noexcept
+      : one_(std::move(other.one_)),
+        values_(other.values_ == &other.one_ ? &one_ : other.values_),
+        size_(other.size_),
+        is_given_(other.is_given_) {}
   ListArg(const ListArg&) = delete;
   ListArg& operator=(const ListArg&) = delete;
 

@@ -75,7 +75,7 @@ TENON_VECTORIZE TENON_VECTORIZE_EXACT TENON_VECTORIZE_WHOLE
 """.split())
 
 # What other libraries' headers ask for, and Arrow's own, which its specification says to define.
-OF_OTHERS = re.compile(r"ARROW_|MPICH_|OMPI_|PY_")
+OF_OTHERS = re.compile(r"ARROW_|ET_|MPICH_|OMPI_|PY_")
 
 LICENCE = "// SPDX-License-Identifier: MIT"
 INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
