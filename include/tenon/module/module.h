@@ -4,166 +4,9 @@
 
 #include <vector>
 
-#include "tenon/module/outputs.h"
+#include "tenon/module/method.h"
 
 TENON_BEGIN_NAMESPACE
-
-namespace detail {
-
-/// Stores specs, after checking that they can be met.
-inline Error store_specs(const char* role, const ValueSpecs& specs,
-                         StoredArray<ValueSpec>& to) noexcept {
-  TENON_TRY(to.resize(specs.size()));
-  for (size_t i = 0; i < specs.size(); ++i) {
-    to[i] = specs[i];
-    TENON_TRY(add_context_if(role, i, to[i].name(), check_spec(to[i].tensor)));
-  }
-  return Error::Ok;
-}
-
-/// Refuses undefined tensors, meta tensors and placeholders, but accepts undefined tensors in a
-/// list of optional tensors.
-inline Error check_tensors(const EValue& value) noexcept {
-  const ArrayRef<Tensor> tensors = tensors_of(value);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const ConstTensorArg tensor(tensors[i]);
-    if (!tensor.defined() && value.isOptionalTensorList()) continue;
-    Error error = check_metadata(tensor, "the tensor");
-    if (error == Error::Ok) error = check_has_data(fields(tensor));
-    TENON_TRY(value.isTensor() ? error : add_context_if("element", i, "", error));
-  }
-  return Error::Ok;
-}
-
-/// A method's state in a module.
-struct Method {
-  Method(Backend* memory, size_t number_) noexcept
-      : number(number_), metadata_backend(metadata_backend_for(memory)), outputs(memory) {}
-
-  Error check_index(const char* role, size_t index, bool known, size_t count) const noexcept {
-    const size_t limit = known ? count : kMaxValues;
-    if (index < limit) return Error::Ok;
-    return fail(Error::OutOfBounds, role, ' ', index, " of ", meta.name,
-                " is out of range, expected below ", limit);
-  }
-  Error check_idle() const noexcept {
-    return runs ? fail(Error::InvalidState, meta.name, " is running") : Error::Ok;
-  }
-  Error check_has_run() const noexcept {
-    if (has_run) return Error::Ok;
-    return fail(Error::InvalidState, meta.name, " has not run yet, or failed");
-  }
-  /// Checks that there is one output, a tensor.
-  Error check_single(size_t count, ValueKind first) const noexcept {
-    if (count != 1) {
-      return fail(Error::InvalidArgument, meta.name, " has ", count,
-                  " outputs, run(tensor) returns one; forward(tensor) returns all");
-    }
-    if (first == ValueKind::Tensor) return Error::Ok;
-    return fail(Error::InvalidType, "the output of ", meta.name, " is ", first,
-                ", run(tensor) returns a tensor; forward(tensor) returns any value");
-  }
-  Error check_input(const EValue& value, size_t index) const noexcept {
-    if (!meta.knows_inputs) return add_context_if("input", index, "", check_tensors(value));
-    const ValueSpec& spec = meta.inputs[index];
-    Error error = Error::Ok;
-    if (value.isNone() && !spec.is_optional && spec.kind != ValueKind::None) {
-      error = fail(Error::InvalidState, "it is not given");
-    } else {
-      error = check_value(spec, value);
-      if (error == Error::Ok) error = check_tensors(value);
-    }
-    return add_context_if("input", index, spec.name(), error);
-  }
-  /// Sets all inputs or, on error, none.
-  Error put_inputs(Span<const EValue> values, size_t first) noexcept {
-    for (size_t i = 0; i < values.size(); ++i) {
-      TENON_TRY(check_index("input", first + i, meta.knows_inputs, meta.inputs.size()));
-      if (!values[i].isNone()) TENON_TRY(check_input(values[i], first + i));
-    }
-    const size_t count = meta.knows_inputs ? meta.inputs.size() : first + values.size();
-    if (inputs.size() < count) TENON_TRY(inputs.resize(count));
-    for (size_t i = 0; i < values.size(); ++i) inputs[first + i] = values[i];
-    return Error::Ok;
-  }
-  /// Sets an output's tensor; null removes it.
-  Error put_output(const Tensor* tensor, size_t index) noexcept {
-    TENON_TRY(check_index("output", index, meta.knows_outputs, meta.outputs.size()));
-    if (tensor == nullptr) {
-      return outputs.is_set(index) ? outputs.set(index, Tensor()) : Error::Ok;
-    }
-    const TensorArg target(*tensor);
-    TENON_TRY(check_defined(target, "the tensor"));
-    TENON_TRY(check_has_data(fields(target)));
-    if (fields(target).readonly) {
-      return fail(Error::InvalidState, "the tensor is read-only");
-    }
-    if (meta.knows_outputs) {
-      const ValueSpec& spec = meta.outputs[index];
-      TENON_TRY(add_context_if("output", index, spec.name(), check_value(spec, EValue(*tensor))));
-    }
-    return outputs.set(index, *tensor);
-  }
-  /// Adds to the descriptions of all inputs or, on error, of none.
-  Error describe(const ValueSpecs& specs) noexcept {
-    TENON_TRY(check_idle());  // a running method reads the inputs
-    size_t count = meta.inputs.size();
-    for (size_t i = 0; i < inputs.size() && !meta.knows_inputs; ++i) {
-      if (!inputs[i].isNone()) count = i + 1;
-    }
-    if (specs.size() < count || (meta.knows_inputs && specs.size() > count)) {
-      return fail(Error::InvalidArgument, specs.size(), " specs are given for ",
-                  meta.knows_inputs ? "" : "at least ", count, " inputs");
-    }
-    StoredArray<ValueSpec> made(metadata_backend);
-    TENON_TRY(store_specs("input", specs, made));
-    for (size_t i = 0; i < made.size() && meta.knows_inputs; ++i) {
-      TENON_TRY(add_context_if("input", i, made[i].name(), narrow_spec(meta.inputs[i], made[i])));
-    }
-    described = std::move(made);
-    meta.inputs = described;
-    meta.knows_inputs = true;
-    return Error::Ok;
-  }
-  /// Checks the inputs of a run: `values`, with set inputs in place of None and beyond its end.
-  /// `passed` is valid until `arguments` changes.
-  Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
-    if (meta.knows_inputs && values.size() > meta.inputs.size()) {
-      return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
-                  meta.inputs.size());
-    }
-    size_t count = meta.knows_inputs ? meta.inputs.size() : values.size();
-    bool complete = values.size() == count;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].isNone()) continue;
-      if (i >= count) count = i + 1;
-      complete = complete && i < values.size() && !values[i].isNone();
-    }
-    passed = values;
-    if (!complete) {
-      TENON_TRY(arguments.resize(count));
-      for (size_t i = 0; i < count; ++i) {
-        const bool is_given = i < values.size() && !values[i].isNone();
-        if (is_given || i < inputs.size()) arguments[i] = is_given ? values[i] : inputs[i];
-      }
-      passed = arguments;
-    }
-    for (size_t i = 0; i < count; ++i) TENON_TRY(check_input(passed[i], i));
-    return Error::Ok;
-  }
-
-  MethodMeta meta;
-  size_t number;
-  bool runs = false;
-  bool has_run = false;
-  BackendState* metadata_backend;
-  StoredArray<ValueSpec> described{metadata_backend};  // the inputs, if describe_inputs() added
-  StoredArray<EValue> inputs{metadata_backend};        // those that were set
-  StoredArray<EValue> arguments{metadata_backend};  // a run's inputs, if set inputs are among them
-  Outputs outputs;
-};
-
-}  // namespace detail
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
@@ -321,6 +164,22 @@ class TENON_EXPORT Module {
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
     return change("load_method", method, [](Method&) { return Error::Ok; });
   }
+  /// Undoes load_method(): drops the method's set inputs and outputs, its last outputs, what
+  /// describe_inputs() added, and what the runtime prepared for it. Its next use prepares it anew.
+  /// Ok for a method that is not loaded.
+  /// Errors: also InvalidState while a function of the module is at work on the method, as a run
+  /// is; the runtime's. The method stays as it was then.
+  [[nodiscard]] Error unload_method(std::string_view method = "forward") {
+    return detail::add_context_if("unload_method", drop(method));
+  }
+  /// Whether load_method() or a use has prepared the method. Loads nothing: false for an unknown
+  /// name too.
+  bool is_method_loaded(std::string_view method = "forward") const noexcept {
+    for (const auto& made : methods_) {
+      if (made != nullptr && detail::is_name(method, made->meta.name)) return true;
+    }
+    return false;
+  }
 
  protected:
   /// With `memory`, the module's state (set inputs and outputs, last outputs) is in that backend's
@@ -336,8 +195,8 @@ class TENON_EXPORT Module {
   virtual size_t count_methods() const noexcept = 0;
   /// A method's name; must not change.
   virtual const char* name_of(size_t method) const noexcept = 0;
-  /// Prepares a method, once, and describes it. Lists that `meta` refers to must live as long as
-  /// the module. `meta` already has the name.
+  /// Prepares a method, once until it is unloaded, and describes it. Lists that `meta` refers to
+  /// must live as long as the module or until unload(). `meta` already has the name.
   virtual Error prepare(size_t method, MethodMeta& meta) = 0;
   /// Runs a prepared method on checked inputs. Pass each output to outputs.put(), or write it to
   /// outputs.target(i), if that is not null.
@@ -357,8 +216,13 @@ class TENON_EXPORT Module {
   template <class F>
   Error change(const char* function, std::string_view name, const F& f) noexcept {
     Method* method = nullptr;
-    const Error error = find(name, method);
-    return detail::add_context_if(function, error == Error::Ok ? f(*method) : error);
+    Error error = find(name, method);
+    if (error == Error::Ok) {
+      ++method->uses;
+      error = f(*method);
+      --method->uses;
+    }
+    return detail::add_context_if(function, error);
   }
   Error put_inputs(std::string_view name, const EValues& values) noexcept {
     return change("set_inputs", name, [&](Method& m) { return m.put_inputs(values, 0); });
@@ -387,12 +251,23 @@ class TENON_EXPORT Module {
     loaded_ = true;
     return Error::Ok;
   }
+  Error find_number(std::string_view name, size_t& number) noexcept;
+  Error drop(std::string_view name) noexcept;
   // Virtual, so that they run in the library that made the module and owns its state.
   virtual Error find(std::string_view name, Method*& found) noexcept;
   virtual Error start(Method& method, const EValues& inputs) noexcept;
+
+ protected:
+  /// Optional: frees what prepare() made for a method, which is not running. After an error the
+  /// method must be as it was.
+  virtual Error unload(size_t method) {
+    static_cast<void>(method);
+    return Error::Ok;
+  }
+
+ private:
 #if !TENON_BARE_METAL  // which loads no libraries
   // The places of optional functions to come, which return Error: see docs/versions.md.
-  virtual Error reserved1() { return Error::NotSupported; }
   virtual Error reserved2() { return Error::NotSupported; }
   virtual Error reserved3() { return Error::NotSupported; }
   virtual Error reserved4() { return Error::NotSupported; }
@@ -403,16 +278,38 @@ class TENON_EXPORT Module {
   detail::StoredArray<detail::Stored<Method>> methods_{detail::metadata_backend_for(memory_)};
 };
 
-inline Error Module::find(std::string_view name, Method*& found) noexcept {
+inline Error Module::find_number(std::string_view name, size_t& number) noexcept {
   TENON_TRY(open());
   const size_t count = count_methods();
-  size_t index = 0;
-  while (index < count && !detail::is_name(name, name_of(index))) ++index;
-  if (index == count) {
-    return detail::fail(Error::NotFound, "there is no method \"", name,
-                        "\"; the first method: ", count == 0 ? "none" : name_of(0));
+  for (number = 0; number < count; ++number) {
+    if (detail::is_name(name, name_of(number))) return Error::Ok;
   }
-  if (methods_.size() < count) TENON_TRY(methods_.resize(count));
+  return detail::fail(Error::NotFound, "there is no method \"", name,
+                      "\"; the first method: ", count == 0 ? "none" : name_of(0));
+}
+
+inline Error Module::drop(std::string_view name) noexcept {
+  size_t index = 0;
+  TENON_TRY(find_number(name, index));
+  if (index >= methods_.size() || methods_[index] == nullptr) return Error::Ok;
+  Method& method = *methods_[index];
+  if (method.uses != 0) {
+    return detail::fail(Error::InvalidState, method.meta.name, " is running, or being changed");
+  }
+  method.uses = 1;
+  method.runs = true;  // the runtime may call the module
+  const Error error = detail::call_safely([&] { return unload(index); });
+  method.uses = 0;
+  method.runs = false;
+  TENON_TRY(error);
+  const detail::Stored<Method> dropped = std::move(methods_[index]);  // deleters may load it again
+  return Error::Ok;
+}
+
+inline Error Module::find(std::string_view name, Method*& found) noexcept {
+  size_t index = 0;
+  TENON_TRY(find_number(name, index));
+  if (methods_.size() <= index) TENON_TRY(methods_.resize(count_methods()));
   if (methods_[index] == nullptr) {
     detail::Stored<Method> made;
     TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_, index));

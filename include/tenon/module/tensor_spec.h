@@ -95,8 +95,8 @@ struct ValueSpec {
 
 using ValueSpecs = detail::ListArg<ValueSpec>;
 
-/// A method's description: refers to the module's lists, valid while the module lives; `inputs`
-/// until describe_inputs() changes them.
+/// A method's description: refers to the module's lists, valid while the module lives and has not
+/// unloaded the method; `inputs` until describe_inputs() changes them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
   const char* name = "";

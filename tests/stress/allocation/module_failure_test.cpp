@@ -148,6 +148,12 @@ TEST_CASE("out of memory: each function of a module leaves it as it was") {
     FunctionModule module([](Span<const EValue>, Span<EValue>) {});
     return module.load_method();
   });
+  fail_each("Module::unload_method", Expected(), [&] {
+    return with_module([&](Module& m) {
+      TENON_TRY(m.set_input(*x));
+      return m.unload_method();
+    });
+  });
   fail_each("Module::describe_inputs", Expected(), [&] {
     return with_module([&](Module& m) {
       const ValueSpec spec(kLongName, TensorSpec{{2}});

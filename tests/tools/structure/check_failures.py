@@ -61,6 +61,7 @@ NOT_FAILING = {
         DeviceBackend::as_device Strides::dims
         EValue::isBool EValue::isBoolList EValue::isDouble EValue::isDoubleList EValue::isInt
         EValue::isIntList EValue::isNone EValue::isOptionalTensorList EValue::isScalar
+        Module::is_method_loaded
         EValue::isString EValue::isTensor EValue::isTensorList EValue::kind EValue::toBool
         EValue::toBoolList EValue::toDouble EValue::toDoubleList EValue::toInt EValue::toIntList
         EValue::toOptionalTensorList EValue::toScalar EValue::toString EValue::toTensor
