@@ -12,6 +12,7 @@ module;
 #include <tenon/backend/strided_copy.h>
 #include <tenon/backend/tracking.h>
 #include <tenon/module/function_module.h>
+#include <tenon/module/runtimes.h>
 #include <tenon/ostream.h>
 #include <tenon/tenon.h>
 #include <tenon/tensor/expr.h>
@@ -205,6 +206,8 @@ using tenon::FunctionModule;
 using tenon::Module;
 // module/outputs.h
 using tenon::Outputs;
+// module/runtimes.h
+using tenon::ModelFile, tenon::ModuleMaker, tenon::register_runtime, tenon::open_module;
 // module/tensor_spec.h
 using tenon::EValues, tenon::TensorSpec, tenon::ValueSpec, tenon::ValueSpecs, tenon::MethodMeta;
 // module/value_kind.h

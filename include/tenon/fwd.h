@@ -130,6 +130,7 @@ class Module;
 class FunctionModule;
 class Outputs;
 struct MethodMeta;
+struct ModelFile;
 struct TensorSpec;
 struct ValueSpec;
 

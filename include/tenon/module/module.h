@@ -251,8 +251,35 @@ class TENON_EXPORT Module {
     loaded_ = true;
     return Error::Ok;
   }
-  Error find_number(std::string_view name, size_t& number) noexcept;
-  Error drop(std::string_view name) noexcept;
+  size_t number_of(std::string_view name, size_t count) const noexcept {
+    size_t number = 0;
+    while (number < count && !detail::is_name(name, name_of(number))) ++number;
+    return number;
+  }
+  Error fail_unknown(std::string_view name, size_t count) const noexcept {
+    return detail::fail(Error::NotFound, "there is no method \"", name,
+                        "\"; the first method: ", count == 0 ? "none" : name_of(0));
+  }
+  Error drop(std::string_view name) noexcept {
+    TENON_TRY(open());
+    const size_t count = count_methods();
+    const size_t index = number_of(name, count);
+    if (index == count) return fail_unknown(name, count);
+    if (index >= methods_.size() || methods_[index] == nullptr) return Error::Ok;
+    Method& method = *methods_[index];
+    if (method.uses != 0) {
+      return detail::fail(Error::InvalidState, method.meta.name, " is running, or being changed");
+    }
+    method.uses = 1;
+    method.runs = true;  // the runtime may call the module
+    const Error error = detail::call_safely([&] { return unload(index); });
+    method.uses = 0;
+    method.runs = false;
+    TENON_TRY(error);
+    const detail::Stored<Method> dropped =
+        std::move(methods_[index]);  // deleters may load it again
+    return Error::Ok;
+  }
   // Virtual, so that they run in the library that made the module and owns its state.
   virtual Error find(std::string_view name, Method*& found) noexcept;
   virtual Error start(Method& method, const EValues& inputs) noexcept;
@@ -278,38 +305,12 @@ class TENON_EXPORT Module {
   detail::StoredArray<detail::Stored<Method>> methods_{detail::metadata_backend_for(memory_)};
 };
 
-inline Error Module::find_number(std::string_view name, size_t& number) noexcept {
+inline Error Module::find(std::string_view name, Method*& found) noexcept {
   TENON_TRY(open());
   const size_t count = count_methods();
-  for (number = 0; number < count; ++number) {
-    if (detail::is_name(name, name_of(number))) return Error::Ok;
-  }
-  return detail::fail(Error::NotFound, "there is no method \"", name,
-                      "\"; the first method: ", count == 0 ? "none" : name_of(0));
-}
-
-inline Error Module::drop(std::string_view name) noexcept {
-  size_t index = 0;
-  TENON_TRY(find_number(name, index));
-  if (index >= methods_.size() || methods_[index] == nullptr) return Error::Ok;
-  Method& method = *methods_[index];
-  if (method.uses != 0) {
-    return detail::fail(Error::InvalidState, method.meta.name, " is running, or being changed");
-  }
-  method.uses = 1;
-  method.runs = true;  // the runtime may call the module
-  const Error error = detail::call_safely([&] { return unload(index); });
-  method.uses = 0;
-  method.runs = false;
-  TENON_TRY(error);
-  const detail::Stored<Method> dropped = std::move(methods_[index]);  // deleters may load it again
-  return Error::Ok;
-}
-
-inline Error Module::find(std::string_view name, Method*& found) noexcept {
-  size_t index = 0;
-  TENON_TRY(find_number(name, index));
-  if (methods_.size() <= index) TENON_TRY(methods_.resize(count_methods()));
+  const size_t index = number_of(name, count);
+  if (index == count) return fail_unknown(name, count);
+  if (methods_.size() < count) TENON_TRY(methods_.resize(count));
   if (methods_[index] == nullptr) {
     detail::Stored<Method> made;
     TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_, index));

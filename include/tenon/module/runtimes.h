@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Which runtime runs a model file: open_module("digits.onnx") makes the Module that was registered
-// for ".onnx".
+// Which runtime runs a model file: open_module("digits.onnx") makes the module of the runtime that
+// is registered for ".onnx".
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tenon/module/module.h"
 
+#if !TENON_HEAP
+#error "tenon/module/runtimes.h: the runtimes' list is on the heap, and TENON_HEAP is 0"
+#endif
+#if TENON_HAS_THREADS
+#include <mutex>
+#endif
+
 TENON_BEGIN_NAMESPACE
 
-/// A model to open: a file, or its bytes.
+/// A model to open: a file, or its bytes. Fields are only ever appended.
 struct ModelFile {
   /// Of a program in memory: a name that its runtime is found by.
   std::string path = {};
@@ -22,9 +30,9 @@ struct ModelFile {
   Tensor bytes = {};
   /// Files of weights beside it, such as ExecuTorch's .ptd.
   std::vector<std::string> data_files = {};
-  /// Whether to map files, not to copy them; a runtime may do as it does always.
+  /// Whether to map files, not to copy them, where the runtime has a choice.
   bool map = false;
-  /// Whether methods may plan their memory in one arena; a runtime may do as it does always.
+  /// Whether methods may plan their memory in one arena, where the runtime has a choice.
   bool share_arenas = false;
 };
 
@@ -33,81 +41,114 @@ using ModuleMaker = std::function<std::shared_ptr<Module>(const ModelFile& file)
 
 namespace detail {
 
+/// The makers, by suffix. Shared, so that a call or a copy of one needs no lock.
 struct Runtimes {
-  struct Entry {
-    std::string suffix;
-    ModuleMaker make;
-  };
-  std::mutex mutex;
-  std::vector<Entry> entries;
+#if TENON_HAS_THREADS
+  using Mutex = std::mutex;
+#else
+  using Mutex = SpinLock;
+#endif
+  Mutex mutex;
+  std::map<std::string, std::shared_ptr<const ModuleMaker>, std::less<>> makers;
 };
 TENON_EXPORT inline Runtimes& runtimes() {
-  static Runtimes all;
+  static Runtimes& all = *new Runtimes;  // static objects may open modules before and after main()
   return all;
+}
+
+/// The maker of the longest suffix of `path` that has one.
+inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker>& found) {
+  Runtimes& all = runtimes();
+  const LockGuard<Runtimes::Mutex> lock(all.mutex);
+  for (size_t i = 0; i <= path.size(); ++i) {
+    const auto at = all.makers.find(path.substr(i));
+    if (at == all.makers.end()) continue;
+    found = at->second;
+    return Error::Ok;
+  }
+  std::string known;
+  for (const auto& entry : all.makers) {
+    known += (known.empty() ? "\"" : ", \"") + entry.first + '"';
+  }
+  return fail(Error::NotSupported, "no runtime is registered for \"", path,
+              "\"; registered: ", known.empty() ? "none" : known.c_str());
 }
 
 }  // namespace detail
 
-/// Registers what runs the model files whose path ends in `suffix`: ".onnx", or one file's name. Of
-/// several that fit, the longest suffix wins, and of equal ones the last registered; "" takes any.
-/// Returns true, for the initializer of a static variable.
-/// Threads: any.
-inline bool register_runtime(std::string suffix, ModuleMaker make) {
-  detail::Runtimes& all = detail::runtimes();
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  all.entries.push_back({std::move(suffix), std::move(make)});
-  return true;
+/// Registers what runs the model files whose path ends in `suffix`: ".onnx", or a file's name. Case
+/// matters. The longest suffix of a path wins; "" takes any path. Another maker for the suffix is
+/// replaced; an empty one (`nullptr`) leaves none.
+///
+/// A program and its shared libraries have one registry. A library that is unloaded removes its
+/// makers before.
+/// Ownership: keeps `make` until it is replaced, and while it runs.
+/// Returns true, for the initializer of a static variable; false, with the thread's error text, if
+/// out of memory.
+/// Threads: any; `make` may be called on several at once. It may register and open others.
+inline bool register_runtime(std::string suffix, ModuleMaker make) noexcept {
+  std::shared_ptr<const ModuleMaker> maker;  // then what it replaces: dropped without the lock
+  const Error error = detail::call_safely([&] {
+    if (make) maker = std::make_shared<const ModuleMaker>(std::move(make));
+    detail::Runtimes& all = detail::runtimes();
+    const detail::LockGuard<detail::Runtimes::Mutex> lock(all.mutex);
+    if (maker != nullptr) {
+      all.makers[std::move(suffix)].swap(maker);
+    } else if (const auto at = all.makers.find(suffix); at != all.makers.end()) {
+      maker = std::move(at->second);
+      all.makers.erase(at);
+    }
+    return Error::Ok;
+  });
+  return detail::add_context_if("register_runtime", error) == Error::Ok;
 }
-/// Registers a class that is made from a path or from a program's bytes:
-/// `register_runtime<OnnxModule>(".onnx")`. It takes no data_files.
+/// Registers a class of modules that are made of a path or, if it has such a constructor, of a
+/// program's bytes: `register_runtime<OnnxModule>(".onnx")`. It takes no data files.
 template <class M>
-bool register_runtime(std::string suffix) {
+bool register_runtime(std::string suffix) noexcept {
   return register_runtime(std::move(suffix), [](const ModelFile& file) -> std::shared_ptr<Module> {
-    if (!file.data_files.empty()) {
-      static_cast<void>(set_error(Error::NotSupported, "the runtime takes no data files"));
+    constexpr bool kTakesBytes = std::is_constructible_v<M, const Tensor&>;
+    if (!file.data_files.empty() || (!kTakesBytes && file.bytes.defined())) {
+      static_cast<void>(set_error(Error::NotSupported, "the runtime of \"", file.path.c_str(),
+                                  "\" takes no ",
+                                  file.data_files.empty() ? "program in memory" : "data files"));
       return nullptr;
     }
-    if (file.bytes.defined()) return std::make_shared<M>(file.bytes);
+    if constexpr (kTakesBytes) {
+      if (file.bytes.defined()) return std::make_shared<M>(file.bytes);
+    }
     return std::make_shared<M>(file.path);
   });
 }
 
-/// Makes the module of the runtime that is registered for `file`. Whether the file is there and
-/// right is found out when the module is used.
-/// Errors: NotSupported, with the registered suffixes, if there is none for it; the runtime's.
+/// Makes the module of the runtime that is registered for `file`. Most runtimes open the file only
+/// when the module is used: its errors are those of load_method() and the other functions then.
+/// Errors: NotSupported, with the registered suffixes, if there is no runtime for it; the maker's;
+/// InvalidState if the maker makes no module and sets no error.
 /// Threads: any.
 inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
-  ModuleMaker make;
-  std::string known;
-  size_t longest = 0;
-  {
-    detail::Runtimes& all = detail::runtimes();
-    const std::lock_guard<std::mutex> lock(all.mutex);
-    for (const auto& entry : all.entries) {
-      const std::string& suffix = entry.suffix;
-      known += (known.empty() ? "\"" : ", \"") + suffix + '"';
-      if (suffix.size() < longest || suffix.size() > file.path.size()) continue;
-      if (file.path.compare(file.path.size() - suffix.size(), suffix.size(), suffix) != 0) continue;
-      make = entry.make;
-      longest = suffix.size();
-    }
-  }
-  if (!make) {
-    return detail::fail(Error::NotSupported, "open_module: no runtime is registered for \"",
-                        file.path, "\"; registered: ", known.empty() ? "none" : known);
-  }
   std::shared_ptr<Module> module;
   const Error error = detail::call_safely([&] {
-    static_cast<void>(set_error(Error::InvalidState, "the runtime made no module"));
-    module = make(file);
-    return module != nullptr ? Error::Ok : detail::last_error().error;
+    std::shared_ptr<const ModuleMaker> make;
+    TENON_TRY(detail::find_maker(file.path, make));
+    Error& last = detail::last_error().error;
+    const Error before = std::exchange(last, Error::Ok);  // not the maker's
+    module = (*make)(file);
+    if (module == nullptr) {
+      return last != Error::Ok ? last
+                               : detail::fail(Error::InvalidState, "the runtime made no module");
+    }
+    if (last == Error::Ok) last = before;
+    return Error::Ok;
   });
   if (error != Error::Ok) return detail::add_context("open_module", error);
   return module;
 }
-inline Result<std::shared_ptr<Module>> open_module(std::string path) {
+/// A template, so that braces are a ModelFile: `open_module({"llama.pte", {}, {"llama.ptd"}})`.
+template <class Path, std::enable_if_t<std::is_convertible_v<Path, std::string>, int> = 0>
+Result<std::shared_ptr<Module>> open_module(Path&& path) {
   ModelFile file;
-  file.path = std::move(path);
+  file.path = std::forward<Path>(path);
   return open_module(file);
 }
 

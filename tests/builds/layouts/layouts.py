@@ -32,9 +32,10 @@ MODES = {
 # Instances of templates, and internal classes that one library makes and another uses.
 OTHERS = ["Result<Blob>", "TensorAccessor<float, 2>", "complex<float>", "detail::BackendRegistry", "detail::BackendState",
           "detail::BlockHeader", "detail::LastError", "detail::Method", "detail::Seat"]
-HOSTED_OTHERS = ["detail::TrackingLink"]
+HOSTED_OTHERS = ["detail::Runtimes", "detail::TrackingLink"]
 HEADERS = ["tenon.h", "ostream.h", "backend/strided_copy.h", "module/function_module.h", "tensor/values.h"]
-HOSTED = ["backend/pmr.h", "backend/pool.h", "backend/tracking.h", "backend/tracking_report.h", "tensor/expr.h"]  # need a heap
+HOSTED = ["backend/pmr.h", "backend/pool.h", "backend/tracking.h", "backend/tracking_report.h", "module/runtimes.h",
+          "tensor/expr.h"]  # need a heap
 RESERVED = re.compile(r"function \d+: Error reserved\w*\(")
 OTHER_PROJECTS = ("aten/", "interop/", "backend/cuda")
 

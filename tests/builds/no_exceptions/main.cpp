@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include <tenon/module/function_module.h>
+#include <tenon/module/runtimes.h>
 #include <tenon/tenon.h>
 
 #include "support/child.h"
@@ -142,6 +144,22 @@ static void check_undefined_tensor() {
   CHECK(!death_of([] {}).aborted());
 }
 
+static const bool is_registered = register_runtime(".five", [](const ModelFile&) {
+  return std::make_shared<FunctionModule>([](Span<const EValue>) { return EValue(5); });
+});
+static void check_runtimes() {
+  CHECK(is_registered);
+  const auto module = open_module("x.five");
+  CHECK(module.ok());
+  CHECK((*module)->forward().value()[0].toInt() == 5);
+  CHECK((*module)->unload_method() == Error::Ok);
+  CHECK(register_runtime(".none", [](const ModelFile&) { return std::shared_ptr<Module>(); }));
+  CHECK_TEXT(open_module("x.none").message(), "open_module: the runtime made no module");
+  CHECK_TEXT(
+      open_module("x.six").message(),
+      "open_module: no runtime is registered for \"x.six\"; registered: \".five\", \".none\"");
+}
+
 int main(int argc, char** argv) {
   const struct {
     const char* name;
@@ -151,6 +169,7 @@ int main(int argc, char** argv) {
       {"handler", &check_handler},
       {"default_handler", &check_default_handler},
       {"undefined_tensor", &check_undefined_tensor},
+      {"runtimes", &check_runtimes},
   };
   for (const auto& part : parts) {
     if (argc == 2 && std::strcmp(argv[1], part.name) == 0) {

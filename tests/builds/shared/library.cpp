@@ -2,6 +2,8 @@
 // Either library: LIBRARY is its name.
 #include "library.h"
 
+#include <tenon/module/function_module.h>
+#include <tenon/module/runtimes.h>
 #include <tenon/tenon.h>
 #include <tenon/tensor/expr.h>
 
@@ -67,6 +69,18 @@ void unregister_device() { tenon::unregister_backend(*held.backend); }
 const void* find(int32_t index) {
   return tenon::detail::find_backend(tenon::Device(tenon::DeviceType::ExtDev, index));
 }
+
+void register_runtime(const char* suffix) {
+  tenon::register_runtime(suffix, [](const tenon::ModelFile& file) {
+    const auto length = static_cast<int64_t>(file.path.size());
+    return std::make_shared<tenon::FunctionModule>(
+        [length](tenon::Span<const tenon::EValue>) { return tenon::EValue(length); });
+  });
+}
+
+void unregister_runtime(const char* suffix) { tenon::register_runtime(suffix, nullptr); }
+
+bool can_open(const char* path) { return tenon::open_module(path).ok(); }
 
 const void* current() { return &tenon::default_backend(); }
 

@@ -18,6 +18,11 @@
   SHARED_EXPORT void unregister_device();                                                 \
   /* The backend registered for a device, null when there is none. */                     \
   SHARED_EXPORT const void* find(int32_t index);                                          \
+  /* Registers a runtime of that library's for a suffix, or removes it. */                \
+  SHARED_EXPORT void register_runtime(const char* suffix);                                \
+  SHARED_EXPORT void unregister_runtime(const char* suffix);                              \
+  /* Whether a file has a runtime, as seen there. */                                      \
+  SHARED_EXPORT bool can_open(const char* path);                                          \
   /* The thread's default backend. */                                                     \
   SHARED_EXPORT const void* current();                                                    \
   /* The text of the latest error, as seen there. */                                      \

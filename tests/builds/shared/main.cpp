@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include <tenon/module/runtimes.h>
 #include <tenon/tenon.h>
 #include <tenon/tensor/expr.h>
 
@@ -63,6 +64,16 @@ static void check_registry() {
 }
 
 // A promise of docs/guarantees.md.
+static void check_runtimes() {
+  first::register_runtime(".one");
+  ODR_CHECK(second::can_open("x.one") && !second::can_open("x.two"));
+  ODR_CHECK(tenon::open_module("model.one").value()->forward().value()[0].toInt() == 9);
+  ODR_CHECK(!newer::can_open("x.one") && !wider::can_open("x.one"));
+  second::unregister_runtime(".one");
+  ODR_CHECK(!first::can_open("x.one"));
+}
+
+// A promise of docs/guarantees.md.
 static void check_types() {
   tenon::TensorPtr t;
   first::make_template(&t);
@@ -108,6 +119,7 @@ static tenon::TensorPtr late_tensor;  // dropped after main(), maybe after the b
 int main() {
   tenon::set_failure_handler([](tenon::Error, const char*) noexcept { ++reports; });
   check_registry();
+  check_runtimes();
   check_types();
   check_others();
   late_tensor = tenon::zeros({3}, tenon::backend_for(tenon::Device(tenon::DeviceType::ExtDev, 2)));

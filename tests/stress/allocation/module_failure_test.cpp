@@ -2,6 +2,7 @@
 // Modules and their values with what they allocate, call and throw failing.
 #include "allocation/failures.h"
 #include "tenon/module/function_module.h"
+#include "tenon/module/runtimes.h"
 
 namespace module_failure_test {
 
@@ -198,6 +199,29 @@ TEST_CASE("failing callables: what they and their copies throw is the run's erro
     FunctionModule module(callable, {any}, {any}, gpu);
     return module.run("forward", *there);
   }());
+}
+
+TEST_CASE("out of memory: a runtime is not registered, or a module not opened; others stay") {
+  const ModuleMaker make = [](const ModelFile& file) {
+    call_user_code();
+    auto module = std::make_shared<FunctionModule>([](Span<const EValue>) { return EValue(1); });
+    check(module->add_method(file.path, [](Span<const EValue>) { return EValue(2); }));
+    return module;
+  };
+  const std::string path = "a path that is longer than what a std::string has room for.stays";
+  REQUIRE(register_runtime(".stays", make));
+  FAIL_EACH(open_module(path).error());
+  FAIL_EACH([&] {
+    // Copies are the caller's: what they throw is not register_runtime()'s.
+    std::string suffix = "a suffix that is longer than what a std::string has room for";
+    ModuleMaker copy = make;
+    if (register_runtime(std::move(suffix), std::move(copy))) return Error::Ok;
+    return detail::last_error().error;
+  }());
+  REQUIRE(
+      register_runtime("a suffix that is longer than what a std::string has room for", nullptr));
+  CHECK(open_module(path).ok());
+  REQUIRE(register_runtime(".stays", nullptr));
 }
 
 TEST_CASE("failing metadata: a module whose memory is full leaves nothing in it") {
