@@ -148,7 +148,11 @@ inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
 template <class Path, std::enable_if_t<std::is_convertible_v<Path, std::string>, int> = 0>
 Result<std::shared_ptr<Module>> open_module(Path&& path) {
   ModelFile file;
-  file.path = std::forward<Path>(path);
+  const Error error = detail::call_safely([&] {
+    file.path = std::forward<Path>(path);
+    return Error::Ok;
+  });
+  if (error != Error::Ok) return detail::add_context("open_module", error);
   return open_module(file);
 }
 
