@@ -14,6 +14,8 @@ install(FILES debug/tenon_gdb.py debug/tenon_lldb.py debug/tenon_memory.py debug
 # The CMake package. In share/, not lib/: the headers alone do not depend on the architecture.
 set(tenon_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/tenon")
 install(TARGETS tenon tenon_testing EXPORT tenonTargets INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS tenon_executorch_compat EXPORT tenonTargets
+        INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/tenon/compat/executorch_headers")
 if(TENON_COMPILED)
   install(TARGETS tenon_compiled EXPORT tenonTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
@@ -44,7 +46,7 @@ endif()
 ${version_check}")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/tenonConfig.cmake"
               "${CMAKE_CURRENT_BINARY_DIR}/tenonConfigVersion.cmake"
-              cmake/tenonComponents.cmake
+              cmake/tenonComponents.cmake src/executorch_runtime.cpp
         DESTINATION "${tenon_package_dir}")
 
 # pkg-config. The folder of the headers is given relative to the file's own.

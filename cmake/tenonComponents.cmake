@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Finds libtorch, ExecuTorch's C++ runtime, CUDA's runtime and minizip, and makes tenon::aten, tenon::libtorch,
-# tenon::executorch, tenon::cuda and tenon::aoti of them. Used by the tree and by the installed package, so nothing here names a
+# tenon::executorch, tenon::executorch_runtime, tenon::cuda and tenon::aoti of them. Used by the tree and by the installed package, so nothing here names a
 # folder of any.
 #
 # <where> are find_path's and find_package's words: NO_DEFAULT_PATH, HINTS <folder>... The targets are global,
@@ -199,7 +199,7 @@ function(tenon_add_component component reason)
     set(named TENON_MINIZIP_DIR)
     set(may_be "the prefix of an installed minizip")
   else()
-    set(${reason} "tenon has no such component, only aten, executorch, cuda, aoti, module and compiled." PARENT_SCOPE)
+    set(${reason} "tenon has no such component, only aten, executorch, executorch_runtime, executorch_compat, cuda, aoti, testing, module and compiled." PARENT_SCOPE)
     return()
   endif()
   if(TARGET tenon::${component})
@@ -222,7 +222,7 @@ function(tenon_add_component component reason)
     set(runtime tenon::aoti_runtime)
     tenon_add_aoti(${runtime} ${where})
   else()
-    set(runtime tenon::executorch_runtime)
+    set(runtime tenon::executorch_libraries)
     tenon_add_executorch(${runtime} ${where})
   endif()
   if(NOT TARGET ${runtime})
@@ -235,4 +235,25 @@ function(tenon_add_component component reason)
   if(component STREQUAL "aten")
     target_compile_definitions(tenon::aten INTERFACE USE_ATEN_LIB)
   endif()
+endfunction()
+
+# tenon_add_executorch_runtime()
+# Makes tenon::executorch_runtime, where there is tenon::executorch: a program that links it runs .pte files by
+# open_module(). An object, not a static library, of which the linker would leave out a file that nothing refers to; and not
+# a source of whatever links it, whose <executorch/...> may be those of tenon::executorch_compat.
+function(tenon_add_executorch_runtime)
+  if(TARGET tenon::executorch_runtime)
+    return()
+  endif()
+  set(file "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/executorch_runtime.cpp")  # installed
+  if(NOT EXISTS "${file}")
+    get_filename_component(file "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src/executorch_runtime.cpp" ABSOLUTE)
+  endif()
+  add_library(tenon_executorch_object OBJECT EXCLUDE_FROM_ALL "${file}")
+  set_target_properties(tenon_executorch_object PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(tenon_executorch_object PRIVATE tenon::executorch)
+  add_library(tenon_executorch_runtime INTERFACE)
+  add_library(tenon::executorch_runtime ALIAS tenon_executorch_runtime)
+  target_sources(tenon_executorch_runtime INTERFACE $<TARGET_OBJECTS:tenon_executorch_object>)
+  target_link_libraries(tenon_executorch_runtime INTERFACE tenon::tenon $<LINK_ONLY:tenon::executorch>)
 endfunction()

@@ -131,7 +131,7 @@ function(mode_install)
   expect("the licence beside the headers" "${own_licence}" "${licence}")
   list_files(others "${SCRATCH}/install/prefix" "^include/")
   expect("what else is installed" "${others}"
-         "share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_lldb.py;share/tenon/debug/tenon_memory.py;share/tenon/debug/tenon_stacks.py"
+         "share/cmake/tenon/executorch_runtime.cpp;share/cmake/tenon/tenonComponents.cmake;share/cmake/tenon/tenonConfig.cmake;share/cmake/tenon/tenonConfigVersion.cmake;share/cmake/tenon/tenonTargets.cmake;share/doc/tenon/LICENSE;share/pkgconfig/tenon.pc;share/tenon/debug/tenon_gdb.py;share/tenon/debug/tenon_lldb.py;share/tenon/debug/tenon_memory.py;share/tenon/debug/tenon_stacks.py"
   )
   # Moved, because an installed tree must not depend on where it was installed.
   file(REMOVE_RECURSE "${prefix}")
@@ -242,22 +242,24 @@ function(mode_components)
   set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
               -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
               "-DCMAKE_FIND_ROOT_PATH=${SCRATCH}" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
-  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,compiled,aten,executorch,cuda,aoti)
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,compiled,aten,executorch,executorch_runtime,cuda,aoti)
   set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
             "-DTENON_MINIZIP_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten, executorch, cuda, aoti, module and compiled."
+  set(absent "nonsense: tenon has no such component, only aten, executorch, executorch_runtime, executorch_compat, cuda, aoti, testing, module and compiled."
              "compiled: this tenon was made without it, which is TENON_COMPILED."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
+             "executorch_runtime: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
              "cuda: CUDA was not found, and TENON_CUDA_DIR is not set."
              "aoti: minizip was not found, and TENON_MINIZIP_DIR is not set.")
   set(misnamed "aten: TENON_LIBTORCH_DIR has no libtorch: \"${SCRATCH}\"."
                "executorch: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"."
+               "executorch_runtime: TENON_EXECUTORCH_DIR has no ExecuTorch: \"${SCRATCH}\"."
                "cuda: TENON_CUDA_DIR has no CUDA: \"${SCRATCH}\"."
                "aoti: TENON_MINIZIP_DIR has no minizip: \"${SCRATCH}\".")
   expect_refusal("${absent}" "${here}/version" ${options} ${all})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${all} ${wrong})
-  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch,cuda,aoti)
+  set(optional -DCONSUMER_COMPONENTS=OPTIONAL_COMPONENTS,nonsense,aten,executorch,executorch_runtime,cuda,aoti)
   configure_only("${here}/version" ${options} ${optional})
   expect_refusal("${misnamed}" "${here}/version" ${options} ${optional} ${wrong})
 endfunction()
@@ -294,6 +296,24 @@ function(mode_executorch)
   build_consumer(${installed} -DCONSUMER_SOURCE=executorch.cpp -DCONSUMER_TARGET=tenon::executorch
                  "-DCONSUMER_COMPONENTS=COMPONENTS,executorch" "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
                  "-DCONSUMER_ARGUMENT=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
+endfunction()
+
+# Sources for ExecuTorch's headers, with a model that is a function; with ExecuTorch's includes on the path as well.
+function(mode_executorch_compat)
+  set(compat -DCONSUMER_SOURCE=executorch_compat.cpp -DCONSUMER_TARGET=tenon::executorch_compat)
+  file(WRITE "${SCRATCH}/executorch_compat/real/executorch/extension/module/module.h" "#error \"another's\"\n")
+  set(compat ${compat} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} -isystem ${SCRATCH}/executorch_compat/real")
+  build_consumer(${installed} ${compat} -DCONSUMER_COMPONENTS=COMPONENTS,executorch_compat)
+  build_consumer(${inside} ${compat})
+endfunction()
+
+# The same source, with a .pte, linked to ExecuTorch.
+function(mode_executorch_runtime)
+  set(both -DCONSUMER_SOURCE=executorch_compat.cpp "-DCONSUMER_TARGET=tenon::executorch_compat,tenon::executorch_runtime"
+           "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
+           "-DCONSUMER_ARGUMENT=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
+  build_consumer(${installed} ${both} "-DCONSUMER_COMPONENTS=COMPONENTS,executorch_compat,executorch_runtime")
+  build_consumer(${inside} ${both})
 endfunction()
 
 function(mode_cuda)
