@@ -12,9 +12,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE_DIRS = (ROOT / "include", ROOT / "testing/include")
 SPDX = "// SPDX-License-Identifier: MIT"
-# Those of aten/ are ATen mode's, or are included by others.
+# Those of aten/ are ATen mode's, or are included by others; those of executorch_headers/ include one of compat/ each.
 NAMES = sorted(path.relative_to(folder / "tenon").with_suffix("").as_posix() for folder in INCLUDE_DIRS
-               for path in (folder / "tenon").rglob("*.h") if path.parent.name != "aten")
+               for path in (folder / "tenon").rglob("*.h")
+               if path.parent.name != "aten" and "executorch_headers" not in path.parts)
 DIRECTIVE = re.compile(r"\s*#\s*(if|else|endif)")
 MODE = re.compile(r"#if (!?)TENON_ATEN_MODE\b(?!\s*&&)")
 OWN = re.compile(r'\s*#\s*include\s+"(tenon/[^"]+)"')

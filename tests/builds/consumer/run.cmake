@@ -351,6 +351,11 @@ function(mode_pkg_config)
   separate_arguments(flags UNIX_COMMAND "${output}")
   compile_consumer("${here}/main.cpp" ${flags})
   compile_consumer("${here}/light.cpp" ${flags})
+  # docs/building.md's way to the headers by ExecuTorch's paths.
+  run("${PKG_CONFIG}" --variable=includedir tenon)
+  string(STRIP "${output}" output)
+  run("${CXX}" -std=c++17 -fsyntax-only ${flags} "-I${output}/tenon/compat/executorch_headers"
+      "${here}/executorch_compat.cpp")
 endfunction()
 
 # Partners that must not be looked at.
@@ -420,7 +425,7 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^backend/cuda|^interop/([a-z]+/)?(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^compat/executorch_headers/|^backend/cuda|^interop/([a-z]+/)?(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
   list_files(testing "${TENON_SOURCE_DIR}/testing/include/tenon" "^$")
   list(APPEND headers ${testing})
   list(TRANSFORM headers REPLACE "\\.h$" "")

@@ -9,9 +9,11 @@ usage: check_headers.py CHECK REPOSITORY
           interop declares a type that interop defines; the folders of interop in ALONE include nothing else of interop
   tests   every header but tenon.h has a test file at the same path, in C++ or in Python; those of
           backend/cuda are tested in tests/unit/cuda, by what they do together
+          compat/executorch_headers/ is left out: its headers only include one of compat/ each
   form    every header begins with the licence line and has #pragma once before any code; no line is
           longer than 100 characters; no two headers have one name, but for aten/'s, whose files
-          replace those of the same name, and executorch.h; from core to module only MODE_HEADERS ask for ATen mode
+          replace those of the same name, and executorch.h, and compat/executorch_headers/, whose headers are three lines; from core to module only
+          MODE_HEADERS ask for ATen mode
   statics every variable of static storage that may change is in a TENON_EXPORT function, or else in
           DUPLICATES, because it may be there once for each shared library
   forward fwd.h declares each public class, struct and enumeration of core to module, and nothing that is not there
@@ -76,6 +78,10 @@ TENON_VECTORIZE TENON_VECTORIZE_EXACT TENON_VECTORIZE_WHOLE
 
 # What other libraries' headers ask for, and Arrow's own, which its specification says to define.
 OF_OTHERS = re.compile(r"ARROW_|ET_|MPICH_|OMPI_|PY_")
+
+# Headers by ExecuTorch's paths: the licence, #pragma once, and one header of compat/.
+FORWARDING = "tenon/compat/executorch_headers/"
+FORWARDS = re.compile(r'// SPDX-License-Identifier: MIT\n#pragma once\n#include "tenon/compat/\w+\.h"\n')
 
 LICENCE = "// SPDX-License-Identifier: MIT"
 INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
@@ -201,7 +207,7 @@ def test_path(header):
 def check_tests(headers, repository):
     """Yields headers without a test file. tenon.h is only a list of the others."""
     for header in headers:
-        if header.startswith("tenon/backend/cuda"):
+        if header.startswith(("tenon/backend/cuda", FORWARDING)):
             continue
         path = test_path(header)
         files = (pathlib.Path(repository, f"{path}{suffix}") for suffix in (".cpp", ".py"))
@@ -213,6 +219,10 @@ def check_form(headers):
     """Yields faults in a header's name, first lines and line lengths."""
     seen = {"executorch.h": None, "tensor_ptr.h": None}  # of interop/ and of compat/; of tensor/, and with what goes with it
     for header, text in headers.items():
+        if header.startswith(FORWARDING):
+            if not FORWARDS.fullmatch(text):
+                yield f"{header}: is not three lines, the last of which includes a header of compat/"
+            continue
         name = header.rsplit("/", 1)[1]
         if not header.startswith("tenon/aten/") and seen.setdefault(name, header) not in (None, header):
             yield f"{header}: has the name of {seen[name]}"

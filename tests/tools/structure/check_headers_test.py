@@ -136,6 +136,15 @@ class Form(unittest.TestCase):
         self.assertEqual(list(check_headers.check_form(headers)),
                          ["tenon/tensor/a.h: has the name of tenon/core/a.h"])
 
+    def test_a_forwarding_header_has_three_lines(self):
+        name = check_headers.FORWARDING + "executorch/runtime/core/error.h"
+        text = check_headers.LICENCE + '\n#pragma once\n#include "tenon/compat/executorch_types.h"\n'
+        self.assertEqual(list(check_headers.check_form({"tenon/core/error.h": check_headers.LICENCE + "\n#pragma once\n",
+                                                        name: text})), [])
+        self.assertEqual(list(check_headers.check_tests({name: text}, "")), [])
+        for other in (text + "int x;\n", text.replace("compat", "core"), text.replace("#pragma once\n", "")):
+            self.assertEqual(len(list(check_headers.check_form({name: other}))), 1, other)
+
     def test_long_lines_are_faults(self):
         text = check_headers.LICENCE + "\n#pragma once\n//" + 98 * "x" + "\n//" + 99 * "x" + "\n"
         self.assertEqual(list(check_headers.check_form({"tenon/core/a.h": text})),
