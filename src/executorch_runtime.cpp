@@ -3,5 +3,17 @@
 #include "tenon/interop/executorch.h"
 #include "tenon/module/runtimes.h"
 
-[[maybe_unused]] static const bool is_registered =
-    tenon::register_runtime<tenon::ExecuTorchModule>(".pte");
+namespace {
+
+std::shared_ptr<tenon::Module> make_module(const tenon::ModelFile& file) {
+  tenon::ExecuTorchOptions options;
+  options.data_files = file.data_files;
+  options.share_arenas = file.share_arenas;
+  if (file.map) options.map = executorch::extension::MmapDataLoader::MlockConfig::NoMlock;
+  if (file.bytes.defined()) return std::make_shared<tenon::ExecuTorchModule>(file.bytes, options);
+  return std::make_shared<tenon::ExecuTorchModule>(file.path, options);
+}
+
+[[maybe_unused]] const bool registered = tenon::register_runtime(".pte", make_module);
+
+}  // namespace

@@ -4,6 +4,9 @@
 // runtime, wants compat/executorch.h instead.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tenon/backend/cpu.h"
 #include "tenon/interop/files/file.h"
 #include "tenon/interop/runtimes/executorch_method.h"
@@ -11,10 +14,73 @@
 
 #include <executorch/extension/data_loader/buffer_data_loader.h>
 #include <executorch/extension/data_loader/file_data_loader.h>
+#include <executorch/extension/data_loader/mmap_data_loader.h>
+#include <executorch/extension/flat_tensor/flat_tensor_data_map.h>
+#include <executorch/extension/named_data_map/merged_data_map.h>
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
 
 TENON_BEGIN_NAMESPACE
+
+/// What an ExecuTorchModule does beyond the default.
+struct ExecuTorchOptions {
+  /// Files of weights, .ptd, that were exported beside the program.
+  std::vector<std::string> data_files = {};
+  /// Maps all files, as it says, instead of copying them to memory. A file that is truncated while
+  /// it is mapped ends the program by SIGBUS, which no check prevents.
+  std::optional<::executorch::extension::MmapDataLoader::MlockConfig> map = {};
+  /// The module copies it, with the options that it refers to.
+  ::executorch::runtime::LoadBackendOptionsMap backend_options = {};
+  /// Is told of each step, in a runtime that was built with that. Borrowed: it outlives the module.
+  ::executorch::runtime::EventTracer* event_tracer = nullptr;
+  /// All methods use one memory for what they plan as memory 1, activations, and 2, state that they
+  /// share (share_mutable_buffers at export). Load them all before the first run: loading one may
+  /// set the state's first value. State that is not exported as shared is lost to other methods.
+  bool share_arenas = false;
+};
+
+namespace detail {
+
+/// A file that is copied to memory or mapped, and the weights in it, if it is a .ptd.
+struct ExecutorchFile {
+  Error open(const char* path, const ExecuTorchOptions& options,
+             ::executorch::runtime::DataLoader*& loader) {
+    TENON_TRY(InputFile().open(path));  // for a better error text
+    const auto keep = [&](auto file, auto& kept) {
+      TENON_TRY(check_executorch(file.error(), "it cannot be opened"));
+      loader = &kept.emplace(std::move(*file));
+      return Error::Ok;
+    };
+    return options.map.has_value()
+               ? keep(::executorch::extension::MmapDataLoader::from(path, *options.map), mapped)
+               : keep(::executorch::extension::FileDataLoader::from(path, kDataAlignment), copied);
+  }
+  Error open_weights(const char* path, const ExecuTorchOptions& options) {
+    ::executorch::runtime::DataLoader* loader = nullptr;
+    TENON_TRY(open(path, options, loader));
+    auto loaded = ::executorch::extension::FlatTensorDataMap::load(loader);
+    TENON_TRY(check_loaded(loaded.error(), options, "it has no weights that can be loaded"));
+    weights.emplace(std::move(*loaded));
+    return Error::Ok;
+  }
+
+  /// Ok, or the error with a text.
+  static Error check_loaded(::executorch::runtime::Error error, const ExecuTorchOptions& options,
+                            const char* text) {
+    const bool is_locked =
+        options.map == ::executorch::extension::MmapDataLoader::MlockConfig::UseMlock;
+    return check_executorch(error, is_locked && error == ::executorch::runtime::Error::NotSupported
+                                       ? "it cannot be locked in memory; UseMlockIgnoreErrors "
+                                         "goes on without"
+                                       : text);
+  }
+
+  std::optional<::executorch::extension::FileDataLoader> copied;
+  std::optional<::executorch::extension::MmapDataLoader> mapped;
+  std::optional<::executorch::extension::FlatTensorDataMap> weights;
+};
+
+}  // namespace detail
 
 /// The methods of an ExecuTorch program, a .pte. The kernels and delegates that it uses are to be
 /// linked.
@@ -22,26 +88,30 @@ TENON_BEGIN_NAMESPACE
 /// Nothing is opened before the first use, which reports errors of the file; the next use tries
 /// again. A method is loaded at its first use, or by load_method().
 ///
-/// Inputs: a tensor is dense in the dim order of export, and not beyond max_sizes where its shape
-/// is dynamic. Any other kind has the one value that it had at export. A tensor is read where it
-/// is, or copied if the program plans memory for it (alloc_graph_input, on by default at export).
-/// It may be read-only: a program writes to no input but one that it was exported to change. Give
-/// that writable memory; ExecuTorch does not tell which it is.
+/// Inputs: a tensor is dense in the dim order of export, which method_meta() tells where it is not
+/// row-major, and not beyond max_sizes where its shape is dynamic. Any other kind has the one value
+/// that it had at export. A tensor is read where it is, or copied if the program plans memory for
+/// it (alloc_graph_input, on by default at export). It may be read-only: a program writes to no
+/// input but one that it was exported to change. Give that writable memory; ExecuTorch does not
+/// tell which it is.
 /// Outputs: one for which no memory is planned (alloc_graph_output=False at export) is written
 /// right into the tensor that was set, if that has room for the largest shape, is dense in the same
 /// dim order and shares nothing with an input or an earlier set output; where none was set, into
 /// one that the module makes, as FunctionModule does. Any other, also a constant, or one that is an
 /// input, is copied there. A list of tensors, which no export makes, is None, and get_output() says
 /// so; a run of a method that takes one is NotSupported.
-/// Ownership: the file is copied to memory, and stays open for delegates. A program in memory is
-/// used where it is, and kept by its tensor: bytes in flash, an adopted std::vector, a mapped file.
+/// Ownership: files are copied to memory, or mapped, and stay open for delegates. A program in
+/// memory is used where it is, and kept by its tensor: bytes in flash, an adopted std::vector.
 /// With `memory`, which is the host's, all is made there but what ExecuTorch, kernels and delegates
 /// take from the heap, and long names and shapes, as with FunctionModule; it outlives the module
 /// and the outputs. Outputs outlive the module.
 /// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no program, or a
 /// broken one; a tensor in another dim order); NotSupported (operators or delegates that are not
-/// linked; memory that is not the host's); OutOfMemory; errors of kernels. A text "ExecuTorch says
-/// …" is the runtime's; it logs more to stderr, unless the program's platform layer differs.
+/// linked; memory that is not the host's); OutOfMemory; InvalidState (a method in arenas that
+/// another one is using); errors of kernels. A text "ExecuTorch says …" is the runtime's; it logs
+/// more to stderr, unless the program's platform layer differs. After an exception of a kernel or a
+/// tracer, the next run loads the method again; what it kept in itself may be anything. A .ptd that
+/// is damaged behind its header may end the program: the runtime does not check it.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
 /// made, for the first copy of one that shares memory, and for shapes of more dimensions than
 /// TENON_INLINE_DIMS.
@@ -51,35 +121,50 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
  public:
   explicit ExecuTorchModule(std::string path) : ExecuTorchModule(std::move(path), host_backend()) {}
   ExecuTorchModule(std::string path, Backend& memory)
-      : ExecuTorchModule(memory, std::move(path), Tensor(), false) {}
+      : ExecuTorchModule(std::move(path), ExecuTorchOptions(), memory) {}
+  ExecuTorchModule(std::string path, ExecuTorchOptions options, Backend& memory = host_backend())
+      : ExecuTorchModule(memory, std::move(path), Tensor(), false, std::move(options)) {}
   /// A program in memory: a contiguous tensor of its bytes, at a multiple of 16.
   explicit ExecuTorchModule(const TensorArg& program) : ExecuTorchModule(program, host_backend()) {}
   ExecuTorchModule(const TensorArg& program, Backend& memory)
-      : ExecuTorchModule(memory, {}, program.defined() ? program.tensor() : Tensor(), true) {}
+      : ExecuTorchModule(program, ExecuTorchOptions(), memory) {}
+  ExecuTorchModule(const TensorArg& program, ExecuTorchOptions options,
+                   Backend& memory = host_backend())
+      : ExecuTorchModule(memory, {}, program.defined() ? program.tensor() : Tensor(), true,
+                         std::move(options)) {}
 
  protected:
   Error load() override {
     const Error error = open();
     if (error == Error::Ok) return Error::Ok;
     program_.reset();
-    file_.reset();
+    data_.reset();
+    static_cast<void>(files_.resize(0));
     buffer_.reset();
-    return is_in_memory_ ? error : detail::FilePath(path_).add_context(error);
+    return error;
   }
   size_t count_methods() const noexcept override { return methods_.size(); }
   const char* name_of(size_t method) const noexcept override {
     return program_->get_method_name(method).get();
   }
   Error prepare(size_t method, MethodMeta& meta) override {
-    detail::Stored<detail::ExecutorchMethod> made;
-    TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_));
-    TENON_TRY(made->load(*program_, name_of(method)));
-    made->describe(meta);
-    methods_[method] = std::move(made);
-    return Error::Ok;
+    return use_arenas([&] {
+      TENON_TRY(make_arenas());
+      detail::Stored<detail::ExecutorchMethod> made;
+      TENON_TRY(detail::make_stored(made, methods_.metadata_backend(), 0, memory_));
+      TENON_TRY(made->load(setup(), name_of(method)));
+      made->describe(meta);
+      methods_[method] = std::move(made);
+      return Error::Ok;
+    });
   }
   Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) override {
-    return methods_[method]->run(name_of(method), inputs, outputs);
+    return use_arenas(
+        [&] { return methods_[method]->run(setup(), name_of(method), inputs, outputs); });
+  }
+  Error unload(size_t method) override {
+    const auto dropped = std::move(methods_[method]);  // what it frees may use the module
+    return Error::Ok;
   }
   Error explain_none(size_t method, size_t output) const noexcept override {
     return methods_[method]->explain_none(output);
@@ -87,22 +172,41 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
 
  private:
   using Program = ::executorch::runtime::Program;
+  using MergedDataMap = ::executorch::extension::merged_data_map::MergedDataMap;
 
-  ExecuTorchModule(Backend& memory, std::string path, Tensor bytes, bool is_in_memory)
+  ExecuTorchModule(Backend& memory, std::string path, Tensor bytes, bool is_in_memory,
+                   ExecuTorchOptions options)
       : Module(&memory),
         memory_(memory),
         path_(std::move(path)),
         bytes_(std::move(bytes)),
-        is_in_memory_(is_in_memory) {}
+        is_in_memory_(is_in_memory),
+        options_(std::move(options)) {
+    auto& map = options_.backend_options;
+    for (size_t i = 0; i < map.size(); ++i) {
+      const auto entry = map.entry_at(i);
+      auto& kept = backend_options_.emplace_back(entry.options.begin(), entry.options.end());
+      // No error for a backend that has an entry.
+      static_cast<void>(map.set_options(entry.backend_id, {kept.data(), kept.size()}));
+    }
+  }
 
   Error open() {
     if (!memory_.device().is_cpu() || memory_.is_opaque()) {
-      return detail::fail(Error::NotSupported, "backend ", memory_.name(),
-                          " has no memory that the host reads on cpu");
+      return add_path(detail::fail(Error::NotSupported, "backend ", memory_.name(),
+                                   " has no memory that the host reads on cpu"));
     }
     ::executorch::runtime::runtime_init();
+    TENON_TRY(add_path(open_program()));
+    return options_.data_files.empty() ? Error::Ok : open_data();
+  }
+  Error add_path(Error error) const noexcept {
+    return error == Error::Ok || is_in_memory_ ? error : detail::FilePath(path_).add_context(error);
+  }
+  Error open_program() {
     ::executorch::runtime::DataLoader* loader = nullptr;
-    TENON_TRY(is_in_memory_ ? open_bytes(loader) : open_file(loader));
+    TENON_TRY(files_.resize(1 + options_.data_files.size()));
+    TENON_TRY(is_in_memory_ ? open_bytes(loader) : files_[0].open(path_.c_str(), options_, loader));
     // All that the file refers to is checked, if the runtime was built with that.
     const auto load_with = [&](Program::Verification verification) {
       auto program = Program::load(loader, verification);
@@ -113,7 +217,8 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     if (error == ::executorch::runtime::Error::NotSupported) {
       error = load_with(Program::Verification::Minimal);
     }
-    TENON_TRY(detail::check_executorch(error, "it is no program that can be loaded"));
+    TENON_TRY(detail::ExecutorchFile::check_loaded(error, options_,
+                                                   "it is no program that can be loaded"));
     const size_t count = program_->num_methods();
     for (size_t i = 0; i < count; ++i) {
       TENON_TRY(detail::check_executorch(program_->get_method_name(i).error(), "method ", i,
@@ -121,14 +226,19 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     }
     return methods_.resize(count);
   }
-  /// Not mapped: a file that is truncated while it is would end the program by SIGBUS.
-  Error open_file(::executorch::runtime::DataLoader*& loader) {
-    TENON_TRY(detail::InputFile().open(path_.c_str()));  // for a better error text
-    auto file =
-        ::executorch::extension::FileDataLoader::from(path_.c_str(), detail::kDataAlignment);
-    TENON_TRY(detail::check_executorch(file.error(), "it cannot be opened"));
-    file_.emplace(std::move(*file));
-    loader = &*file_;
+  Error open_data() {
+    const size_t count = options_.data_files.size();
+    detail::StoredArray<const ::executorch::runtime::NamedDataMap*> maps;
+    TENON_TRY(maps.resize(count));
+    for (size_t i = 0; i < count; ++i) {
+      const detail::FilePath path(options_.data_files[i]);
+      const Error error = files_[1 + i].open_weights(path.c_str(), options_);
+      if (error != Error::Ok) return path.add_context(error);
+      maps[i] = &*files_[1 + i].weights;
+    }
+    auto merged = MergedDataMap::load({maps.data(), count});
+    TENON_TRY(detail::check_executorch(merged.error(), "the data files cannot be merged"));
+    data_.emplace(std::move(*merged));
     return Error::Ok;
   }
   Error open_bytes(::executorch::runtime::DataLoader*& loader) {
@@ -149,14 +259,62 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     return Error::Ok;
   }
 
+  detail::ExecutorchSetup setup() const noexcept {
+    return {*program_,
+            options_.event_tracer,
+            options_.backend_options,
+            data_ ? &*data_ : nullptr,
+            {arenas_.data(), arenas_.size()}};
+  }
+  /// Makes the methods' common memory: as much as any of them plans.
+  Error make_arenas() {
+    if (!options_.share_arenas || arenas_.size() != 0) return Error::Ok;
+    constexpr size_t kShared = 2;  // those beyond have a meaning that only the export knows
+    int64_t nbytes[kShared] = {-1, -1};
+    for (size_t method = 0; method < methods_.size(); ++method) {
+      const auto meta = program_->method_meta(name_of(method));
+      TENON_TRY(detail::check_executorch(meta.error(), "method ", name_of(method)));
+      for (size_t i = 0; i < kShared && i < meta->num_memory_planned_buffers(); ++i) {
+        const auto planned = meta->memory_planned_buffer_size(i);
+        TENON_TRY(detail::check_executorch(planned.error(), "planned memory ", i));
+        if (*planned > nbytes[i]) nbytes[i] = *planned;
+      }
+    }
+    detail::StoredArray<Tensor> made{methods_.metadata_backend()};
+    for (size_t i = 0; i < kShared && nbytes[i] >= 0; ++i) {
+      Tensor arena;
+      TENON_TRY(detail::make_planned(nbytes[i], memory_, arena));
+      TENON_TRY(made.push_back(std::move(arena)));
+    }
+    arenas_ = std::move(made);
+    return Error::Ok;
+  }
+  /// Calls f(), in which kernels, backends and a tracer may use the module, but no shared arena.
+  template <class F>
+  Error use_arenas(const F& f) {
+    if (!options_.share_arenas) return f();
+    if (are_arenas_used_) {
+      return detail::fail(Error::InvalidState, "another method is running, in the shared arenas");
+    }
+    are_arenas_used_ = true;
+    const Error error = detail::call_safely(f);
+    are_arenas_used_ = false;
+    return error;
+  }
+
   Backend& memory_;
   const std::string path_;
   const Tensor bytes_;
   const bool is_in_memory_;
+  bool are_arenas_used_ = false;
+  ExecuTorchOptions options_;
+  std::vector<std::vector<::executorch::runtime::BackendOption>> backend_options_;
   // Later members refer to earlier ones.
-  std::optional<::executorch::extension::FileDataLoader> file_;
   std::optional<::executorch::extension::BufferDataLoader> buffer_;
+  detail::StoredArray<detail::ExecutorchFile> files_{detail::metadata_backend_for(&memory_)};
+  std::optional<MergedDataMap> data_;
   std::optional<Program> program_;
+  detail::StoredArray<Tensor> arenas_{detail::metadata_backend_for(&memory_)};
   detail::StoredArray<detail::Stored<detail::ExecutorchMethod>> methods_{
       detail::metadata_backend_for(&memory_)};
 };

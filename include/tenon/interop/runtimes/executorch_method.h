@@ -5,8 +5,11 @@
 #include "tenon/interop/runtimes/executorch_tensors.h"
 #include "tenon/module/outputs.h"
 
+#include <executorch/runtime/backend/backend_options_map.h>
+#include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/memory_allocator.h>
+#include <executorch/runtime/core/named_data_map.h>
 #include <executorch/runtime/core/span.h>
 #include <executorch/runtime/executor/memory_manager.h>
 #include <executorch/runtime/executor/method.h>
@@ -97,7 +100,7 @@ inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
 /// Describes an input or output as it is before anything was run.
 ///
 /// Which dimensions of a dynamic shape may vary is not recorded: here any may, each up to what it
-/// is now.
+/// is now. A row-major dim order is left out: a spec that has one can take no strides.
 /// Errors: NotSupported for lists of tensors, which exported methods neither take nor give, a dtype
 /// that tenon lacks, and memory that is not the host's.
 inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
@@ -117,6 +120,10 @@ inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
   if (tensor.shape_dynamism() != ::executorch::aten::TensorShapeDynamism::STATIC) {
     spec.tensor.max_sizes = spec.tensor.sizes;
     for (int64_t& size : spec.tensor.sizes) size = -1;
+  }
+  const Dims order = dims_of(tensor.dim_order());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<int64_t>(i)) spec.tensor.dim_order = order;
   }
   return check_spec(spec.tensor);
 }
@@ -145,6 +152,24 @@ inline const TheirValue& input_of(const ::executorch::runtime::Method& method, s
 }
 #pragma GCC diagnostic pop
 
+/// Memory for a plan, zeroed: a mutable buffer without a value starts with zeros.
+inline Error make_planned(int64_t nbytes, Backend& memory, Tensor& made) {
+  constexpr Constant<Result<Tensor>, 0> make{"zeros"};
+  Result<Tensor> result = make({nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory);
+  if (!result.ok()) return fail(result.error(), result.message());
+  made = std::move(*result);
+  return Error::Ok;
+}
+
+/// What a program's methods are loaded with. It outlives them.
+struct ExecutorchSetup {
+  const ::executorch::runtime::Program& program;
+  ::executorch::runtime::EventTracer* event_tracer;
+  const ::executorch::runtime::LoadBackendOptionsMap& backend_options;
+  const ::executorch::runtime::NamedDataMap* data;
+  Span<const Tensor> arenas;  // the methods' common planned memory
+};
+
 /// A run binds every input to the caller's memory, and every output that has none by plan to the
 /// caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
 /// Afterwards an output may be elsewhere nevertheless: where it was planned, in an input, in a
@@ -155,12 +180,21 @@ class ExecutorchMethod {
  public:
   explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
 
-  Error load(const ::executorch::runtime::Program& program, const char* name) {
-    const auto meta = program.method_meta(name);
+  /// Loads it, also again.
+  Error load(const ExecutorchSetup& setup, const char* name) {
+    const auto meta = setup.program.method_meta(name);
     TENON_TRY(check_executorch(meta.error(), "method ", name));
-    TENON_TRY(plan(*meta));
-    auto loaded = program.load_method(name, &*manager_);
-    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded"));
+    method_.reset();
+    kept_.reset();
+    if (!manager_) TENON_TRY(plan(*meta, setup.arenas));
+    auto loaded = setup.program.load_method(name, &*manager_, setup.event_tracer, setup.data,
+                                            &setup.backend_options);
+    const bool may_lack_data =
+        loaded.error() == ::executorch::runtime::Error::InvalidState && setup.data == nullptr;
+    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded",
+                               may_lack_data ? "; if its weights are in a .ptd, data_files has to "
+                                               "name it"
+                                             : ""));
     method_.emplace(std::move(*loaded));
     TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
     for (size_t i = 0; i < method_->inputs_size(); ++i) {
@@ -181,7 +215,9 @@ class ExecutorchMethod {
       if (specs_.outputs[i].kind != ValueKind::Tensor) continue;
       TheirImpl* const impl = value.toTensor().unsafeGetTensorImpl();
       outputs_[i] = {impl, info->nbytes(), !info->is_memory_planned() && !is_input(impl)};
+      specs_.outputs[i].copies_strides = true;
     }
+    is_whole_ = true;
     return Error::Ok;
   }
   void describe(MethodMeta& meta) const noexcept { specs_.describe(meta); }
@@ -192,14 +228,19 @@ class ExecutorchMethod {
   }
 
   /// Inputs have been checked by their specs.
-  Error run(const char* name, Span<const EValue> inputs, Outputs& outputs) {
+  Error run(const ExecutorchSetup& setup, const char* name, Span<const EValue> inputs,
+            Outputs& outputs) {
+    if (!is_whole_) TENON_TRY(load(setup, name));
     for (size_t i = 0; i < inputs.size(); ++i) {
       TENON_TRY(add_context_if("input", i, specs_.inputs[i].name(), set_input(i, inputs[i])));
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i].impl != nullptr) TENON_TRY(bind_output(i, outputs));
     }
-    TENON_TRY(check_executorch(method_->execute(), "method ", name));
+    is_whole_ = false;  // if a kernel or a tracer throws: the runtime cannot start from there
+    const auto error = method_->execute();
+    is_whole_ = true;
+    TENON_TRY(check_executorch(error, "method ", name));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       TENON_TRY(add_context_if("output", i, specs_.outputs[i].name(),
                                take_output(i, outputs.values()[i])));
@@ -220,12 +261,12 @@ class ExecutorchMethod {
     }
   };
 
-  /// Allocates the planned memory, zeroed: a mutable buffer without a value starts with zeros.
+  /// Allocates the planned memory that is in no arena.
   /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
-  Error plan(const ::executorch::runtime::MethodMeta& meta) {
+  Error plan(const ::executorch::runtime::MethodMeta& meta, Span<const Tensor> arenas) {
     const size_t count = meta.num_memory_planned_buffers();
-    TENON_TRY(planned_.reserve(count));
-    TENON_TRY(spans_.reserve(count));
+    TENON_TRY(planned_.resize(count));
+    TENON_TRY(spans_.resize(count));
     for (size_t i = 0; i < count; ++i) {
       const auto nbytes = meta.memory_planned_buffer_size(i);
       const auto device = meta.memory_planned_buffer_device(i);
@@ -234,12 +275,13 @@ class ExecutorchMethod {
       if (device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0) {
         return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
       }
-      constexpr Constant<Result<Tensor>, 0> make{"zeros"};
-      Result<Tensor> made = make({*nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory_);
-      if (!made.ok()) return fail(made.error(), made.message());
-      TENON_TRY(spans_.push_back(
-          {static_cast<uint8_t*>(fields(TensorArg(*made)).data), static_cast<size_t>(*nbytes)}));
-      TENON_TRY(planned_.push_back(std::move(*made)));
+      if (i < arenas.size()) {
+        planned_[i] = arenas[i];
+      } else {
+        TENON_TRY(make_planned(*nbytes, memory_, planned_[i]));
+      }
+      const TensorFields& planned = fields(TensorArg(planned_[i]));
+      spans_[i] = {static_cast<uint8_t*>(planned.data), planned.nbytes()};
     }
     hierarchy_.emplace(
         ::executorch::runtime::Span<::executorch::runtime::Span<uint8_t>>(spans_.data(), count));
@@ -389,6 +431,7 @@ class ExecutorchMethod {
   std::optional<::executorch::runtime::HierarchicalAllocator> hierarchy_;
   std::optional<::executorch::runtime::MemoryManager> manager_;
   std::optional<::executorch::runtime::Method> method_;
+  bool is_whole_ = false;
 };
 
 }  // namespace detail

@@ -46,15 +46,18 @@ def export(module, *inputs, dynamic=None):
     return torch.export.export(module, inputs, dynamic_shapes=dynamic)
 
 
-def save(name, methods, constants=None, planned=True, partitioner=None):
-    """Writes a .pte of exported methods and of methods that give a constant."""
+def save(name, methods, constants=None, planned=True, partitioner=None, shares_state=False, **config):
+    """Writes a .pte of exported methods and of methods that give a constant, and .ptd files if it has external constants."""
     if partitioner is None:
         program = to_edge(methods, constant_methods=constants)
     else:
         program = to_edge_transform_and_lower(methods, partitioner=[partitioner])
-    planning = MemoryPlanningPass(alloc_graph_input=planned, alloc_graph_output=planned)
-    program = program.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning))
+    planning = MemoryPlanningPass(
+        alloc_graph_input=planned, alloc_graph_output=planned, share_mutable_buffers=shares_state
+    )
+    program = program.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning, **config))
     (HERE / name).write_bytes(program.buffer)
+    program.write_tensor_data_to_file(HERE)
 
 
 def save_listed(name, x):
@@ -104,6 +107,18 @@ class Counter(torch.nn.Module):
     def forward(self):
         self.runs.add_(1)
         return self.runs.clone()
+
+
+class Sum(torch.nn.Module):
+    """A function of a state, which methods exported together have in common."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.register_buffer("sum", torch.zeros(2, 3))
+
+    def forward(self, *inputs):
+        return self.function(self.sum, *inputs)
 
 
 class Branch(torch.nn.Module):
@@ -321,6 +336,10 @@ def main():
             "scalar": export(lambda x: x + 1, torch.tensor(1.0)),
             "empty": export(lambda x: x + 1, torch.ones(0, 3)),
             "channels_last": export(lambda x: x + x, image.to(memory_format=torch.channels_last)),
+            "channels_last_batch": export(
+                lambda x: x + x, image.to(memory_format=torch.channels_last), dynamic=({0: BATCH},)
+            ),
+            "channels_last_one": export(lambda x: x + x, image[:1].to(memory_format=torch.channels_last)),
         },
     )
     for name, planned in (("aliasing.pte", True), ("aliasing_unplanned.pte", False)):
@@ -336,6 +355,12 @@ def main():
         save(name, export(lambda x, state: (state + x, state), x, y), planned=planned)
     rows = torch.ones(2, 4)
     save("xnnpack.pte", export(Linear(), rows, dynamic=({0: BATCH},)), partitioner=XnnpackPartitioner())
+    save("external.pte", export(Linear(), rows), external_constants=lambda node: f"external_{node.name[2:]}")
+    save(
+        "shared.pte",
+        {"add": export(Sum(lambda sum, x: sum.add_(x) * 1), x), "get": export(Sum(lambda sum: sum * 1))},
+        shares_state=True,
+    )
     depth = Dim("depth", min=1, max=16)
     save(
         "fails.pte",
