@@ -47,7 +47,8 @@ struct ValueInfo {
     for (size_t d = 0; d < tensor.sizes.size(); ++d) {
       sizes.push_back(tenon::detail::limit_of(tensor, d));
       sizes32.push_back(static_cast<int32_t>(sizes.back()));
-      dim_order.push_back(static_cast<uint8_t>(d));
+      dim_order.push_back(static_cast<uint8_t>(tensor.dim_order.empty() ? static_cast<int64_t>(d)
+                                                                        : tensor.dim_order[d]));
       is_bounded = is_bounded && sizes.back() >= 0;
       nbytes *= static_cast<size_t>(sizes.back());
     }

@@ -30,8 +30,8 @@ inline namespace tenon_compat {
 namespace internal {
 
 /// As ExecuTorch: what is wrong with a file.
-inline Error report_file(tenon::Error error) noexcept {
-  const Error reported = report(error);
+inline Error report_file(tenon::Error error, const char* text) noexcept {
+  const Error reported = report(error, text);
   if (reported == Error::NotFound) return Error::AccessFailed;
   return reported == Error::InvalidArgument ? Error::InvalidProgram : reported;
 }
@@ -129,8 +129,9 @@ class Module {
   explicit Module(const std::string& path, const std::string& data_file,
                   LoadMode mode = LoadMode::File, Tracer tracer = nullptr, Allocator = nullptr,
                   Allocator = nullptr, bool share_memory_arenas = false)
-      : Module(path, std::vector<std::string>{data_file}, mode, std::move(tracer), nullptr, nullptr,
-               share_memory_arenas) {}
+      : Module(path,
+               data_file.empty() ? std::vector<std::string>() : std::vector<std::string>{data_file},
+               mode, std::move(tracer), nullptr, nullptr, share_memory_arenas) {}
   explicit Module(const std::string& path, std::vector<std::string> data_files,
                   LoadMode mode = LoadMode::File, Tracer tracer = nullptr, Allocator = nullptr,
                   Allocator = nullptr, bool share_memory_arenas = false)
@@ -177,9 +178,9 @@ class Module {
   runtime::EventTracer* event_tracer() const noexcept { return tracer_.get(); }
 
   runtime::Result<std::unordered_set<std::string>> method_names() {
-    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     auto names = model_->method_names();
-    if (!names.ok()) return runtime::internal::report_file(names.error());
+    if (!names.ok()) return runtime::internal::report_file(names.error(), names.message());
     return std::unordered_set<std::string>(names->begin(), names->end());
   }
   runtime::Result<size_t> num_methods() {
@@ -188,7 +189,7 @@ class Module {
     return names->size();
   }
   runtime::Result<MethodMeta> method_meta(const std::string& name) {
-    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     auto& info = infos_[name];
     if (info == nullptr) {
       const auto meta = model_->method_meta(name);
@@ -204,8 +205,7 @@ class Module {
                                   const LoadBackendOptionsMap* = nullptr,
                                   std::vector<Kernel> = {}) {
     if (is_method_loaded(name)) return Error::Ok;
-    ET_CHECK_OK_OR_RETURN_ERROR(load());
-    ET_CHECK_OK_OR_RETURN_ERROR(open());
+    ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     const Error error = runtime::internal::report_method(model_->load_method(name));
     if (error == Error::Ok) methods_.insert(name);
     return error;
@@ -217,13 +217,19 @@ class Module {
     return load_method("forward");
   }
   bool is_method_loaded(const std::string& name) const { return methods_.count(name) != 0; }
-  /// Whether it was loaded.
-  bool unload_method(const std::string& name) { return methods_.erase(name) != 0; }
+  /// Forgets the method's inputs and outputs. Returns whether it was loaded and is not in use.
+  bool unload_method(const std::string& name) {
+    if (!is_method_loaded(name)) return false;
+    const Error error = runtime::internal::report_method(model_->unload_method(name));
+    return error == Error::Ok && methods_.erase(name) != 0;
+  }
   bool unload_forward() { return unload_method("forward"); }
 
   [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return runtime::internal::result_of(model_->execute(name, inputs));
+    auto outputs = model_->execute(name, inputs);
+    if (!outputs.ok()) return report_inputs(outputs.error(), outputs.message(), name, inputs, 0);
+    return std::move(*outputs);
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
     return execute(name, std::vector<EValue>{input});
@@ -253,21 +259,26 @@ class Module {
 
   [[nodiscard]] Error set_input(const std::string& name, const EValue& value, size_t index) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return runtime::internal::report_method(model_->set_input(name, value, index));
+    return report_inputs(model_->set_input(name, value, index), name, {&value, 1}, index);
   }
   [[nodiscard]] Error set_input(const EValue& value, size_t index) {
     return set_input("forward", value, index);
   }
   [[nodiscard]] Error set_inputs(const std::string& name, const std::vector<EValue>& values) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return runtime::internal::report_method(model_->set_inputs(name, values));
+    const auto meta = model_->method_meta(name);
+    if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
+    ET_CHECK_OR_RETURN_ERROR(!meta->knows_inputs || values.size() == meta->inputs.size(),
+                             InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
+                             name.c_str(), meta->inputs.size());
+    return report_inputs(model_->set_inputs(name, values), name, values, 0);
   }
   [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
     return set_inputs("forward", values);
   }
   [[nodiscard]] Error set_output(const std::string& name, EValue value, size_t index = 0) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "output %zu of %s is no tensor",
+    ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "output %zu of %s is not a tensor",
                              index, name.c_str());
     return runtime::internal::report_method(model_->set_output(name, value.toTensor(), index));
   }
@@ -275,11 +286,12 @@ class Module {
     return set_output("forward", std::move(value), index);
   }
   [[nodiscard]] Error set_outputs(const std::string& name, const std::vector<EValue>& values) {
-    const auto meta = method_meta(name);
-    if (!meta.ok()) return meta.error();
-    ET_CHECK_OR_RETURN_ERROR(values.size() == meta->num_outputs(), InvalidArgument,
-                             "%zu outputs for %s, which has %zu", values.size(), name.c_str(),
-                             meta->num_outputs());
+    ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
+    const auto meta = model_->method_meta(name);
+    if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
+    ET_CHECK_OR_RETURN_ERROR(!meta->knows_outputs || values.size() == meta->outputs.size(),
+                             InvalidArgument, "%zu outputs for %s, which has %zu", values.size(),
+                             name.c_str(), meta->outputs.size());
     for (size_t i = 0; i < values.size(); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(set_output(name, values[i], i));
     }
@@ -301,19 +313,41 @@ class Module {
   }
 
  private:
+  using Inputs = tenon::Span<const EValue>;
+
+  Error load_model() {
+    ET_CHECK_OK_OR_RETURN_ERROR(load());
+    return open();
+  }
+  /// As ExecuTorch: a tensor of other sizes is NotSupported, whatever else is wrong with an input
+  /// InvalidArgument.
+  Error report_inputs(tenon::Error error, const char* text, const std::string& name, Inputs inputs,
+                      size_t first) {
+    const Error reported = runtime::internal::report_method(error, text);
+    if (error != tenon::Error::InvalidArgument) return reported;
+    const auto meta = model_->method_meta(name);
+    for (size_t i = 0; meta.ok() && i < inputs.size() && first + i < meta->inputs.size(); ++i) {
+      const auto& spec = meta->inputs[first + i];
+      if (inputs[i].isTensor() && spec.check(inputs[i]) == error) return Error::NotSupported;
+    }
+    return reported;
+  }
+  Error report_inputs(tenon::Error error, const std::string& name, Inputs inputs, size_t first) {
+    return report_inputs(error, tenon::detail::message_of(error), name, inputs, first);
+  }
   /// Makes the runtime's module and opens the file.
   Error open() {
     if (model_ != nullptr && program_ != nullptr) return Error::Ok;
     if (model_ == nullptr) {
       ET_CHECK_OK_OR_RETURN_ERROR(find_file());
       auto made = tenon::open_module(file_);
-      if (!made.ok()) return runtime::internal::report(made.error(), made.message());
+      if (!made.ok()) return runtime::internal::report_file(made.error(), made.message());
       model_ = std::move(*made);
     }
     const auto names = model_->method_names();
     if (!names.ok()) {
       if (!file_.path.empty()) model_.reset();
-      return runtime::internal::report_file(names.error());
+      return runtime::internal::report_file(names.error(), names.message());
     }
     if (program_ == nullptr) program_ = std::make_shared<Program>(file_);
     return Error::Ok;
