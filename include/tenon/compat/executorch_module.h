@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -35,18 +36,25 @@ inline Error report_file(tenon::Error error, const char* text) noexcept {
   if (reported == Error::NotFound) return Error::AccessFailed;
   return reported == Error::InvalidArgument ? Error::InvalidProgram : reported;
 }
-/// As ExecuTorch: what is wrong with a method's name, its inputs and outputs.
+/// As ExecuTorch: an unknown method.
 inline Error report_method(tenon::Error error, const char* text) noexcept {
   const Error reported = report(error, text);
-  const bool is_argument = reported == Error::NotFound || reported == Error::InvalidType;
-  return is_argument ? Error::InvalidArgument : reported;
+  return reported == Error::NotFound ? Error::InvalidArgument : reported;
 }
 inline Error report_method(tenon::Error error) noexcept {
   return report_method(error, tenon::detail::message_of(error));
 }
+/// As ExecuTorch: what is wrong with an input or an output.
+inline Error report_value(tenon::Error error, const char* text) noexcept {
+  const Error reported = report(error, text);
+  return reported == Error::InvalidType ? Error::InvalidArgument : reported;
+}
+inline Error report_value(tenon::Error error) noexcept {
+  return report_value(error, tenon::detail::message_of(error));
+}
 template <class T>
 Result<T> result_of(tenon::Result<T> result) {
-  if (!result.ok()) return report_method(result.error(), result.message());
+  if (!result.ok()) return report_value(result.error(), result.message());
   return std::move(*result);
 }
 
@@ -207,7 +215,7 @@ class Module {
     if (is_method_loaded(name)) return Error::Ok;
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     const Error error = runtime::internal::report_method(model_->load_method(name));
-    if (error == Error::Ok) methods_.insert(name);
+    if (error == Error::Ok) methods_[name];
     return error;
   }
   [[nodiscard]] Error load_forward(runtime::HierarchicalAllocator* = nullptr,
@@ -228,8 +236,9 @@ class Module {
   [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     auto outputs = model_->execute(name, inputs);
-    if (!outputs.ok()) return report_inputs(outputs.error(), outputs.message(), name, inputs, 0);
-    return std::move(*outputs);
+    if (outputs.ok()) return std::move(*outputs);
+    const Error error = runtime::internal::report_value(outputs.error(), outputs.message());
+    return refine_missing(name, inputs, refine_sizes(name, inputs, 0, error));
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
     return execute(name, std::vector<EValue>{input});
@@ -259,7 +268,7 @@ class Module {
 
   [[nodiscard]] Error set_input(const std::string& name, const EValue& value, size_t index) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return report_inputs(model_->set_input(name, value, index), name, {&value, 1}, index);
+    return set(model_->set_input(name, value, index), name, {&value, 1}, index);
   }
   [[nodiscard]] Error set_input(const EValue& value, size_t index) {
     return set_input("forward", value, index);
@@ -271,7 +280,7 @@ class Module {
     ET_CHECK_OR_RETURN_ERROR(!meta->knows_inputs || values.size() == meta->inputs.size(),
                              InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
                              name.c_str(), meta->inputs.size());
-    return report_inputs(model_->set_inputs(name, values), name, values, 0);
+    return set(model_->set_inputs(name, values), name, values, 0);
   }
   [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
     return set_inputs("forward", values);
@@ -280,7 +289,7 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "output %zu of %s is not a tensor",
                              index, name.c_str());
-    return runtime::internal::report_method(model_->set_output(name, value.toTensor(), index));
+    return runtime::internal::report_value(model_->set_output(name, value.toTensor(), index));
   }
   [[nodiscard]] Error set_output(EValue value, size_t index = 0) {
     return set_output("forward", std::move(value), index);
@@ -319,21 +328,37 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
     return open();
   }
-  /// As ExecuTorch: a tensor of other sizes is NotSupported, whatever else is wrong with an input
-  /// InvalidArgument.
-  Error report_inputs(tenon::Error error, const char* text, const std::string& name, Inputs inputs,
-                      size_t first) {
-    const Error reported = runtime::internal::report_method(error, text);
-    if (error != tenon::Error::InvalidArgument) return reported;
+  /// Reports what set_input() or set_inputs() gave, and remembers which inputs were set.
+  Error set(tenon::Error error, const std::string& name, Inputs inputs, size_t first) {
+    const Error reported = runtime::internal::report_value(error);
+    if (reported != Error::Ok) return refine_sizes(name, inputs, first, reported);
+    std::vector<bool>& are_set = methods_[name];
+    if (are_set.size() < first + inputs.size()) are_set.resize(first + inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) are_set[first + i] = !inputs[i].isNone();
+    return Error::Ok;
+  }
+  /// As ExecuTorch: NotSupported instead of InvalidArgument for a tensor of other sizes.
+  Error refine_sizes(const std::string& name, Inputs inputs, size_t first, Error reported) {
+    if (reported != Error::InvalidArgument) return reported;
     const auto meta = model_->method_meta(name);
     for (size_t i = 0; meta.ok() && i < inputs.size() && first + i < meta->inputs.size(); ++i) {
-      const auto& spec = meta->inputs[first + i];
-      if (inputs[i].isTensor() && spec.check(inputs[i]) == error) return Error::NotSupported;
+      const tenon::Error error = meta->inputs[first + i].check(inputs[i]);
+      if (error == tenon::Error::InvalidArgument) return Error::NotSupported;
     }
     return reported;
   }
-  Error report_inputs(tenon::Error error, const std::string& name, Inputs inputs, size_t first) {
-    return report_inputs(error, tenon::detail::message_of(error), name, inputs, first);
+  /// As ExecuTorch: InvalidArgument instead of InvalidState for a missing input.
+  Error refine_missing(const std::string& name, Inputs inputs, Error reported) {
+    if (reported != Error::InvalidState) return reported;
+    const auto meta = model_->method_meta(name);
+    const std::vector<bool>& are_set = methods_[name];
+    for (size_t i = 0; meta.ok() && i < meta->inputs.size(); ++i) {
+      const auto& spec = meta->inputs[i];
+      const bool is_given = i < inputs.size() && !inputs[i].isNone();
+      if (is_given || (i < are_set.size() && are_set[i])) continue;
+      if (!spec.is_optional && spec.kind != tenon::ValueKind::None) return Error::InvalidArgument;
+    }
+    return reported;
   }
   /// Makes the runtime's module and opens the file.
   Error open() {
@@ -376,7 +401,7 @@ class Module {
   std::shared_ptr<tenon::Module> model_;
   Tracer tracer_;
   LoadBackendOptionsMap options_;
-  std::unordered_set<std::string> methods_;
+  std::unordered_map<std::string, std::vector<bool>> methods_;  // loaded; which inputs are set
   std::map<std::string, std::unique_ptr<runtime::internal::MethodInfo>> infos_;
 };
 
