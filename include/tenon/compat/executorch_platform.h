@@ -3,9 +3,10 @@
 //
 // A check that fails raises tenon's InvalidState, after it was logged: an Exception, or without
 // exceptions the failure handler and abort(). The log goes to stderr, or to
-// et_pal_emit_log_message() if the program defines that.
+// et_pal_emit_log_message() if the program defines that, where object files are ELF's.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdarg>
@@ -29,7 +30,7 @@ enum et_pal_log_level_t {
   kFatal = 'F',
   kUnknown = '?',
 };
-#if defined(__GNUC__)
+#if defined(__ELF__)  // elsewhere a weak function has to be defined
 extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                                         const char* filename, const char* function, size_t line,
                                         const char* message, size_t length) __attribute__((weak));
@@ -74,7 +75,7 @@ extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_lev
 #endif
 #define ET_RUNTIME_NAMESPACE runtime
 
-// Both may be defined by the program.
+// Both may be defined by the program; ET_LOG_ENABLED alike in all of its files.
 #if !defined(ET_MIN_LOG_LEVEL)
 #define ET_MIN_LOG_LEVEL Info
 #endif
@@ -124,10 +125,19 @@ struct Log {
     write("", format, arguments);
     va_end(arguments);
   }
+  ET_PRINTFLIKE(3, 4)
+  void check_failed(const char* condition, const char* format, ...) const noexcept {
+    char prefix[256];
+    std::snprintf(prefix, sizeof prefix, "Check failed (%.200s): ", condition);
+    va_list arguments;
+    va_start(arguments, format);
+    write(prefix, format, arguments);
+    va_end(arguments);
+  }
   /// Logs, and raises InvalidState.
   [[noreturn]] ET_PRINTFLIKE(3, 4) void fail(const char* condition, const char* format, ...) const {
     char prefix[256];
-    std::snprintf(prefix, sizeof prefix, "In function %s(), assert failed (%s): ", function,
+    std::snprintf(prefix, sizeof prefix, "In function %.50s(), assert failed (%.150s): ", function,
                   condition);
     va_list arguments;
     va_start(arguments, format);
@@ -138,15 +148,26 @@ struct Log {
 
  private:
   ET_PRINTFLIKE(3, 0)
-  void write(const char* prefix, const char* format, va_list arguments) const noexcept {
+  void write([[maybe_unused]] const char* prefix, [[maybe_unused]] const char* format,
+             [[maybe_unused]] va_list arguments) const noexcept {
+#if ET_LOG_ENABLED
     char text[1024];
-    const auto length = static_cast<size_t>(std::snprintf(text, sizeof text, "%s", prefix));
-    std::vsnprintf(text + length, sizeof text - length, format, arguments);
-    const char letter = "DIEF?"[static_cast<size_t>(level)];
-#if defined(__GNUC__)
+    size_t size = std::strlen(prefix);
+    std::memcpy(text, prefix, size);
+    const size_t room = sizeof text - size;
+    const int wanted = std::vsnprintf(text + size, room, format, arguments);
+    if (wanted > 0) size += std::min(static_cast<size_t>(wanted), room - 1);
+    // Of a text that was cut, not a part of a character of UTF-8.
+    if (size == sizeof text - 1) {
+      while ((text[size - 1] & 0xC0) == 0x80) --size;
+      if ((text[size - 1] & 0x80) != 0) --size;
+    }
+    text[size] = '\0';
+    const char letter = level < LogLevel::NumLevels ? "DIEF"[static_cast<size_t>(level)] : '?';
+#if defined(__ELF__)
     if (et_pal_emit_log_message != nullptr) {
       et_pal_emit_log_message(et_pal_current_ticks(), static_cast<et_pal_log_level_t>(letter), file,
-                              function, line, text, std::strlen(text));
+                              function, line, text, size);
       return;
     }
 #endif
@@ -155,16 +176,13 @@ struct Log {
     } else {
       std::fprintf(stderr, "%c executorch:%s:%zu] %s\n", letter, file, line, text);
     }
+#endif
   }
 };
 
 /// Logs the text of tenon's error. Returns the peer's code for it.
 inline Error report(tenon::Error error, const char* text) noexcept {
-#if ET_LOG_ENABLED
   if (error != tenon::Error::Ok) Log{LogLevel::Error, "tenon", "", 0}("%s", text);
-#else
-  static_cast<void>(text);
-#endif
   return error_of(error);
 }
 inline Error report(tenon::Error error) noexcept {
@@ -177,16 +195,15 @@ inline Error report(tenon::Error error) noexcept {
 }  // namespace executorch
 
 #if ET_LOG_ENABLED
-#define ET_LOG(level, ...)                                   \
-  do {                                                       \
-    if (::executorch::runtime::LogLevel::level >=            \
-        ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL) { \
-      TENON_DETAIL_ET_LOG_AT(level)(__VA_ARGS__);            \
-    }                                                        \
-  } while (0)
+#define TENON_DETAIL_ET_LOGS(level) \
+  (::executorch::runtime::LogLevel::level >= ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL)
 #else
-#define ET_LOG(level, ...) static_cast<void>(0)
+#define TENON_DETAIL_ET_LOGS(level) false
 #endif
+#define ET_LOG(level, ...)                                                       \
+  do {                                                                           \
+    if (TENON_DETAIL_ET_LOGS(level)) TENON_DETAIL_ET_LOG_AT(level)(__VA_ARGS__); \
+  } while (0)
 #define TENON_DETAIL_ET_LOG_AT(level)                                                              \
   (::executorch::runtime::internal::Log{::executorch::runtime::LogLevel::level, ET_SHORT_FILENAME, \
                                         ET_FUNCTION, ET_LINE})
@@ -224,13 +241,14 @@ inline Error report(tenon::Error error) noexcept {
       return ::executorch::runtime::Error::error;       \
     }                                                   \
   }
-#define ET_CHECK_OR_RETURN_FALSE(condition, ...)       \
-  {                                                    \
-    if (!(condition)) {                                \
-      ET_LOG(Error, "Check failed (%s):", #condition); \
-      ET_LOG(Error, __VA_ARGS__);                      \
-      return false;                                    \
-    }                                                  \
+#define ET_CHECK_OR_RETURN_FALSE(condition, ...)                             \
+  {                                                                          \
+    if (!(condition)) {                                                      \
+      if (TENON_DETAIL_ET_LOGS(Error)) {                                     \
+        TENON_DETAIL_ET_LOG_AT(Error).check_failed(#condition, __VA_ARGS__); \
+      }                                                                      \
+      return false;                                                          \
+    }                                                                        \
   }
 
 // The next three take a message or none; COUNT tells which, since -Wpedantic warns of `...` without
@@ -239,29 +257,31 @@ inline Error report(tenon::Error error) noexcept {
 #define TENON_DETAIL_ET_COUNT(...)                                                              \
   TENON_DETAIL_ET_12TH(__VA_ARGS__, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, \
                        ONE, )
-#define TENON_DETAIL_ET_JOIN(a, b) TENON_DETAIL_ET_JOIN_NOW(a, b)
-#define TENON_DETAIL_ET_JOIN_NOW(a, b) a##b
+#define TENON_DETAIL_ET_ONE_OR_MORE(name, ...) \
+  TENON_DETAIL_NUMBERED(name, TENON_DETAIL_ET_COUNT(__VA_ARGS__))
 
-#define ET_CHECK_OK_OR_RETURN_ERROR(...)                                              \
-  TENON_DETAIL_ET_JOIN(TENON_DETAIL_ET_CHECK_OK_, TENON_DETAIL_ET_COUNT(__VA_ARGS__)) \
-  (__VA_ARGS__)
-#define TENON_DETAIL_ET_CHECK_OK_ONE(error)                            \
-  do {                                                                 \
-    const auto et_error = (error);                                     \
-    if (et_error != ::executorch::runtime::Error::Ok) return et_error; \
+// Variables are numbered, so that -Wshadow is quiet where one macro is in another's argument.
+#define ET_CHECK_OK_OR_RETURN_ERROR(...)                              \
+  TENON_DETAIL_MAY_COUNT                                              \
+  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_CHECK_OK_, __VA_ARGS__) \
+  (TENON_DETAIL_NUMBERED(et_error_, __COUNTER__), __VA_ARGS__) TENON_DETAIL_COUNT_END
+#define TENON_DETAIL_ET_CHECK_OK_ONE(name, error)              \
+  do {                                                         \
+    const auto name = (error);                                 \
+    if (name != ::executorch::runtime::Error::Ok) return name; \
   } while (0)
-#define TENON_DETAIL_ET_CHECK_OK_MORE(error, ...)       \
+#define TENON_DETAIL_ET_CHECK_OK_MORE(name, error, ...) \
   do {                                                  \
-    const auto et_error = (error);                      \
-    if (et_error != ::executorch::runtime::Error::Ok) { \
+    const auto name = (error);                          \
+    if (name != ::executorch::runtime::Error::Ok) {     \
       ET_LOG(Error, __VA_ARGS__);                       \
-      return et_error;                                  \
+      return name;                                      \
     }                                                   \
   } while (0)
 
 /// Declares `var` from a Result's value, or returns its error.
-#define ET_ASSIGN_OR_RETURN(var, ...)                                               \
-  TENON_DETAIL_ET_JOIN(TENON_DETAIL_ET_ASSIGN_, TENON_DETAIL_ET_COUNT(__VA_ARGS__)) \
+#define ET_ASSIGN_OR_RETURN(var, ...)                               \
+  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_ASSIGN_, __VA_ARGS__) \
   (var, __VA_ARGS__)
 #define TENON_DETAIL_ET_ASSIGN_ONE(var, result)              \
   auto et_result_##var = (result);                           \
@@ -277,21 +297,22 @@ inline Error report(tenon::Error error) noexcept {
 
 /// A Result's value as an expression, or a return of its error: a statement expression, which GCC
 /// and Clang have.
-#define ET_UNWRAP(...)                                                              \
-  TENON_DETAIL_ET_JOIN(TENON_DETAIL_ET_UNWRAP_, TENON_DETAIL_ET_COUNT(__VA_ARGS__)) \
-  (__VA_ARGS__)
-#define TENON_DETAIL_ET_UNWRAP_ONE(result)         \
-  __extension__({                                  \
-    auto et_result = (result);                     \
-    if (!et_result.ok()) return et_result.error(); \
-    std::move(*et_result);                         \
-  })
-#define TENON_DETAIL_ET_UNWRAP_MORE(result, ...) \
+#define ET_UNWRAP(...)                                              \
+  TENON_DETAIL_MAY_COUNT                                            \
+  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_UNWRAP_, __VA_ARGS__) \
+  (TENON_DETAIL_NUMBERED(et_result_, __COUNTER__), __VA_ARGS__) TENON_DETAIL_COUNT_END
+#define TENON_DETAIL_ET_UNWRAP_ONE(name, result) \
   __extension__({                                \
-    auto et_result = (result);                   \
-    if (!et_result.ok()) {                       \
-      ET_LOG(Error, __VA_ARGS__);                \
-      return et_result.error();                  \
-    }                                            \
-    std::move(*et_result);                       \
+    auto name = (result);                        \
+    if (!name.ok()) return name.error();         \
+    std::move(*name);                            \
+  })
+#define TENON_DETAIL_ET_UNWRAP_MORE(name, result, ...) \
+  __extension__({                                      \
+    auto name = (result);                              \
+    if (!name.ok()) {                                  \
+      ET_LOG(Error, __VA_ARGS__);                      \
+      return name.error();                             \
+    }                                                  \
+    std::move(*name);                                  \
   })

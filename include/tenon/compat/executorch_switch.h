@@ -8,14 +8,19 @@
 
 #include "tenon/compat/executorch_platform.h"
 
-#define TENON_DETAIL_ET_SWITCH(type, name, ...)                                             \
-  [&] {                                                                                     \
-    switch (const auto et_type = (type)) {                                                  \
-      __VA_ARGS__                                                                           \
-      default:                                                                              \
-        TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",              \
-                                           ::executorch::runtime::toString(et_type), name); \
-    }                                                                                       \
+// Numbered, since a lambda may have another switch in it.
+#define TENON_DETAIL_ET_SWITCH(type, name, ...)                                                    \
+  TENON_DETAIL_MAY_COUNT                                                                           \
+  TENON_DETAIL_ET_SWITCH_ON(TENON_DETAIL_NUMBERED(et_type_, __COUNTER__), type, name, __VA_ARGS__) \
+  TENON_DETAIL_COUNT_END
+#define TENON_DETAIL_ET_SWITCH_ON(variable, type, name, ...)                                 \
+  [&] {                                                                                      \
+    switch (const auto variable = (type)) {                                                  \
+      __VA_ARGS__                                                                            \
+      default:                                                                               \
+        TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",               \
+                                           ::executorch::runtime::toString(variable), name); \
+    }                                                                                        \
   }()
 #define TENON_DETAIL_ET_CASE(dtype, alias, ...)                                                  \
   case ::executorch::aten::ScalarType::dtype: {                                                  \
