@@ -32,13 +32,13 @@ class BackendOptions {
  public:
   Span<BackendOption> view() noexcept { return {options_.data(), count_}; }
 
-  /// Adds or replaces an option. Longer texts are cut.
-  /// Errors: InvalidArgument when N options are there.
+  /// Adds or replaces an option. A longer text is cut.
+  /// Errors: InvalidArgument for a longer key, and when N options are there.
   Error set_option(const char* key, bool value) noexcept { return put(key, value); }
   Error set_option(const char* key, int value) noexcept { return put(key, value); }
   Error set_option(const char* key, const char* value) noexcept {
     std::array<char, kMaxOptionValueLength> text{};
-    std::strncpy(text.data(), value, text.size() - 1);
+    std::memcpy(text.data(), value, std::min(std::strlen(value), text.size() - 1));
     return put(key, text);
   }
   /// T is bool, int, or const char*, which points into this.
@@ -63,10 +63,11 @@ class BackendOptions {
 
  private:
   Error put(const char* key, const OptionValue& value) noexcept {
+    if (std::strlen(key) >= kMaxOptionKeyLength) return Error::InvalidArgument;
     size_t i = 0;
     while (i < count_ && std::strcmp(options_[i].key, key) != 0) ++i;
     if (i == N) return Error::InvalidArgument;
-    if (i == count_) std::strncpy(options_[count_++].key, key, kMaxOptionKeyLength - 1);
+    if (i == count_) std::strcpy(options_[count_++].key, key);
     options_[i].value = value;
     return Error::Ok;
   }
