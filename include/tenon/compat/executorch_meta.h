@@ -2,8 +2,7 @@
 // ExecuTorch's EValue, which is tenon's, and MethodMeta and TensorInfo over tenon's MethodMeta.
 #pragma once
 
-#include <map>
-#include <memory>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,12 +44,14 @@ struct ValueInfo {
     type = tensor.type;
     nbytes = aten::elementSize(type == aten::ScalarType::Undefined ? aten::ScalarType::Byte : type);
     for (size_t d = 0; d < tensor.sizes.size(); ++d) {
-      sizes.push_back(tenon::detail::limit_of(tensor, d));
-      sizes32.push_back(static_cast<int32_t>(sizes.back()));
+      const int64_t size = tenon::detail::limit_of(tensor, d);
+      sizes.push_back(size);
+      sizes32.push_back(static_cast<int32_t>(std::min<int64_t>(size, INT32_MAX)));
       dim_order.push_back(static_cast<uint8_t>(tensor.dim_order.empty() ? static_cast<int64_t>(d)
                                                                         : tensor.dim_order[d]));
-      is_bounded = is_bounded && sizes.back() >= 0;
-      nbytes *= static_cast<size_t>(sizes.back());
+      const auto count = static_cast<size_t>(size);
+      is_bounded = is_bounded && size >= 0 && (count == 0 || nbytes <= SIZE_MAX / count);
+      nbytes *= count;
     }
   }
 
@@ -124,7 +125,7 @@ class MethodMeta {
   Result<Tag> input_tag(size_t index) const { return tag(info_->inputs, index); }
   Result<Tag> output_tag(size_t index) const { return tag(info_->outputs, index); }
   /// Errors: also InvalidArgument for a value of another kind; NotSupported for a tensor that the
-  /// runtime does not describe, or of which a size has no limit.
+  /// runtime does not describe, or whose sizes have no limit or overflow.
   Result<TensorInfo> input_tensor_meta(size_t index) const { return tensor(info_->inputs, index); }
   Result<TensorInfo> output_tensor_meta(size_t index) const {
     return tensor(info_->outputs, index);
@@ -155,10 +156,11 @@ class MethodMeta {
                              "value %zu is %s, not a tensor", index, tag_to_string(*found));
     ET_CHECK_OR_RETURN_ERROR(infos[index].is_described, NotSupported,
                              "tensor %zu is not described by its runtime", index);
-    ET_CHECK_OR_RETURN_ERROR(infos[index].is_bounded, NotSupported,
-                             "a size of tensor %zu has no limit; tenon's describe_inputs() or the "
-                             "model's specs can give max_sizes",
-                             index);
+    ET_CHECK_OR_RETURN_ERROR(
+        infos[index].is_bounded, NotSupported,
+        "the sizes of tensor %zu have no limit, or overflow; tenon's describe_inputs() or the "
+        "model's specs can give max_sizes",
+        index);
     return TensorInfo(infos[index]);
   }
 
