@@ -3,6 +3,7 @@
 // tenon's runtimes take the bytes alone; docs/executorch.md says what is not used.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +15,25 @@
 namespace executorch {
 namespace runtime {
 inline namespace tenon_compat {
+
+namespace internal {
+
+constexpr bool is_power_of_2(size_t value) noexcept {
+  return value != 0 && (value & (value - 1)) == 0;
+}
+/// The bytes from `p` to the next multiple of `alignment`, a power of two.
+inline size_t padding_of(const void* p, size_t alignment) noexcept {
+  return (0 - reinterpret_cast<uintptr_t>(p)) & (alignment - 1);
+}
+/// From malloc; null if there is no memory. `data` is a multiple of `alignment`.
+inline std::unique_ptr<void, void (*)(void*)> allocate(size_t size, size_t alignment,
+                                                       uint8_t*& data) noexcept {
+  void* const block = size > SIZE_MAX - alignment ? nullptr : std::malloc(size + alignment);
+  if (block != nullptr) data = static_cast<uint8_t*>(block) + padding_of(block, alignment);
+  return {block, &std::free};
+}
+
+}  // namespace internal
 
 /// Bytes that a function frees. Movable.
 /// Ownership: calls `free(context, data, size)` once, at the end of its life or in Free().
@@ -70,6 +90,8 @@ class DataLoader {
                                         void* to) const {
     const auto loaded = load(offset, size, info);
     if (!loaded.ok()) return loaded.error();
+    ET_CHECK_OR_RETURN_ERROR(loaded->size() >= size, InvalidExternalData,
+                             "load() gave %zu bytes, expected %zu", loaded->size(), size);
     if (size != 0) std::memcpy(to, loaded->data(), size);
     return Error::Ok;
   }
@@ -90,7 +112,7 @@ class MemoryAllocator {
   /// Null if there is no room, or the alignment is not a power of two.
   virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
     if (!isPowerOf2(alignment) || base_ == nullptr) return nullptr;
-    const size_t padding = (0 - reinterpret_cast<uintptr_t>(base_ + used_)) & (alignment - 1);
+    const size_t padding = internal::padding_of(base_ + used_, alignment);
     if (padding > free_size() || size > free_size() - padding) return nullptr;
     used_ += padding + size;
     return base_ + used_ - size;
@@ -111,9 +133,7 @@ class MemoryAllocator {
   virtual void reset() { used_ = 0; }
 
  protected:
-  static constexpr bool isPowerOf2(size_t value) noexcept {
-    return value != 0 && (value & (value - 1)) == 0;
-  }
+  static constexpr bool isPowerOf2(size_t value) noexcept { return internal::is_power_of_2(value); }
 
  private:
   uint8_t* base_;
@@ -174,58 +194,68 @@ inline namespace tenon_compat {
 /// Threads: load() may be called from several.
 class FileDataLoader : public runtime::DataLoader {
  public:
-  /// Errors: AccessFailed.
+  /// Errors: AccessFailed; InvalidArgument for no path, or an alignment that is not a power of two.
   static runtime::Result<FileDataLoader> from(const char* path, size_t alignment = 16) {
-    static_cast<void>(alignment);  // of tenon's memory, which is 64
+    ET_CHECK_OR_RETURN_ERROR(runtime::internal::is_power_of_2(alignment), InvalidArgument,
+                             "alignment %zu is not a power of two", alignment);
+    ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument, "the path is null");
     tenon::detail::InputFile file;
-    const runtime::Error error = open(path, file);
-    if (error != runtime::Error::Ok) return error;
-    return FileDataLoader(path);
+    ET_CHECK_OK_OR_RETURN_ERROR(open(path, file));
+    return FileDataLoader(path, alignment);
   }
   [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
-      size_t offset, size_t size, const SegmentInfo& info = SegmentInfo()) const override {
-    auto bytes = std::make_unique<std::vector<uint8_t>>();
-    const auto end = this->size();
-    if (!end.ok()) return end.error();
-    ET_CHECK_OR_RETURN_ERROR(offset <= *end && size <= *end - offset, InvalidArgument,
-                             "%s: %zu bytes at %zu of %zu", path(), size, offset, *end);
-    bytes->resize(size);
-    const runtime::Error error = load_into(offset, size, info, bytes->data());
-    if (error != runtime::Error::Ok) return error;
-    const void* const data = bytes->data();
+      size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
+    tenon::detail::InputFile file;
+    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
+    if (size == 0) return runtime::FreeableBuffer();
+    uint8_t* data = nullptr;
+    auto block = runtime::internal::allocate(size, alignment_, data);
+    ET_CHECK_OR_RETURN_ERROR(block != nullptr, MemoryAllocationFailed,
+                             "%s: out of memory for %zu bytes", path(), size);
+    ET_CHECK_OK_OR_RETURN_ERROR(report(path(), file.read(offset, data, size)));
     return runtime::FreeableBuffer(
-        data, size,
-        [](void* owner, void*, size_t) { delete static_cast<std::vector<uint8_t>*>(owner); },
-        bytes.release());
+        data, size, [](void* context, void*, size_t) { std::free(context); }, block.release());
   }
   [[nodiscard]] runtime::Error load_into(size_t offset, size_t size, const SegmentInfo&,
                                          void* to) const override {
     tenon::detail::InputFile file;
-    const runtime::Error error = open(path(), file);
-    if (error != runtime::Error::Ok) return error;
-    ET_CHECK_OR_RETURN_ERROR(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
-                             "%s: %zu bytes at %zu", path(), size, offset);
-    return runtime::internal::report(file.read(offset, to, size));
+    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
+    ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
+    return size == 0 ? runtime::Error::Ok : report(path(), file.read(offset, to, size));
   }
   [[nodiscard]] runtime::Result<size_t> size() const override {
     tenon::detail::InputFile file;
-    const runtime::Error error = open(path(), file);
-    if (error != runtime::Error::Ok) return error;
+    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
     return static_cast<size_t>(file.size());
   }
   const char* path() const noexcept override { return path_.c_str(); }
 
  protected:
-  explicit FileDataLoader(const char* path) : path_(path) {}
+  explicit FileDataLoader(const char* path, size_t alignment = 16)
+      : path_(path), alignment_(alignment) {}
 
  private:
   static runtime::Error open(const char* path, tenon::detail::InputFile& file) {
-    if (file.open(path) == tenon::Error::Ok) return runtime::Error::Ok;
-    static_cast<void>(runtime::internal::report(
-        tenon::detail::FilePath(path).add_context(tenon::detail::last_error().error)));
+    const tenon::Error error = file.open(path);
+    if (error == tenon::Error::Ok) return runtime::Error::Ok;
+    static_cast<void>(report(path, error));
     return runtime::Error::AccessFailed;
   }
+  static runtime::Error report(const char* path, tenon::Error error) {
+    if (error == tenon::Error::Ok) return runtime::Error::Ok;
+    return runtime::internal::report(tenon::detail::FilePath(path).add_context(error));
+  }
+  runtime::Error check_range(const tenon::detail::InputFile& file, size_t offset,
+                             size_t size) const {
+    ET_CHECK_OR_RETURN_ERROR(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
+                             "%s: %zu bytes at %zu, but the file has %zu", path(), size, offset,
+                             static_cast<size_t>(file.size()));
+    return runtime::Error::Ok;
+  }
+
   std::string path_;
+  size_t alignment_;
 };
 
 /// A file whose program is mapped, where the runtime can.
@@ -270,15 +300,15 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
  public:
   MallocMemoryAllocator() noexcept : MemoryAllocator(0, nullptr) {}
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
-    if (!isPowerOf2(alignment) || size > SIZE_MAX - alignment) return nullptr;
-    blocks_.push_back(std::make_unique<uint8_t[]>(size + alignment));
-    uint8_t* const block = blocks_.back().get();
-    return block + ((0 - reinterpret_cast<uintptr_t>(block)) & (alignment - 1));
+    if (!isPowerOf2(alignment)) return nullptr;
+    uint8_t* data = nullptr;
+    blocks_.push_back(runtime::internal::allocate(size, alignment, data));
+    return data;
   }
   void reset() override { blocks_.clear(); }
 
  private:
-  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
+  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
 };
 
 }  // namespace tenon_compat

@@ -70,6 +70,8 @@ inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
   if (!size.ok()) return size.error();
   const auto bytes = loader.load(0, *size, DataLoader::SegmentInfo());
   if (!bytes.ok()) return bytes.error();
+  ET_CHECK_OR_RETURN_ERROR(bytes->size() >= *size, InvalidProgram,
+                           "the loader gave %zu bytes, expected %zu", bytes->size(), *size);
   auto copy = tenon::try_empty({static_cast<int64_t>(*size)}, tenon::ScalarType::Byte);
   if (!copy.ok()) return report(copy.error(), copy.message());
   if (*size != 0) std::memcpy((*copy)->mutable_data_ptr(), bytes->data(), *size);
