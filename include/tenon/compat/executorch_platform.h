@@ -30,7 +30,7 @@ enum et_pal_log_level_t {
   kFatal = 'F',
   kUnknown = '?',
 };
-#if defined(__ELF__)  // elsewhere a weak function has to be defined
+#if defined(__GNUC__) && defined(__ELF__)  // elsewhere a weak function has to be defined
 extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                                         const char* filename, const char* function, size_t line,
                                         const char* message, size_t length) __attribute__((weak));
@@ -164,7 +164,7 @@ struct Log {
     }
     text[size] = '\0';
     const char letter = level < LogLevel::NumLevels ? "DIEF"[static_cast<size_t>(level)] : '?';
-#if defined(__ELF__)
+#if defined(__GNUC__) && defined(__ELF__)
     if (et_pal_emit_log_message != nullptr) {
       et_pal_emit_log_message(et_pal_current_ticks(), static_cast<et_pal_log_level_t>(letter), file,
                               function, line, text, size);
