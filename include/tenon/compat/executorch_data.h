@@ -83,6 +83,9 @@ class DataLoader {
     const char* descriptor = nullptr;
   };
 
+  DataLoader() = default;
+  DataLoader(const DataLoader&) = default;
+  DataLoader& operator=(const DataLoader&) = default;
   virtual ~DataLoader() = default;
   [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
                                                     const SegmentInfo& info) const = 0;
@@ -90,8 +93,8 @@ class DataLoader {
                                         void* to) const {
     const auto loaded = load(offset, size, info);
     if (!loaded.ok()) return loaded.error();
-    ET_CHECK_OR_RETURN_ERROR(loaded->size() >= size, InvalidExternalData,
-                             "load() gave %zu bytes, expected %zu", loaded->size(), size);
+    TENON_DETAIL_ET_CHECK(loaded->size() >= size, InvalidExternalData,
+                          "load() gave %zu bytes, expected %zu", loaded->size(), size);
     if (size != 0) std::memcpy(to, loaded->data(), size);
     return Error::Ok;
   }
@@ -146,12 +149,12 @@ class HierarchicalAllocator {
  public:
   explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) noexcept : buffers_(buffers) {}
   Result<void*> get_offset_address(uint32_t memory, size_t offset, size_t size) {
-    ET_CHECK_OR_RETURN_ERROR(memory < buffers_.size(), InvalidArgument, "buffer %u of %zu", memory,
-                             buffers_.size());
+    TENON_DETAIL_ET_CHECK(memory < buffers_.size(), InvalidArgument, "buffer %u of %zu", memory,
+                          buffers_.size());
     const Span<uint8_t> buffer = buffers_[memory];
-    ET_CHECK_OR_RETURN_ERROR(offset <= buffer.size() && size <= buffer.size() - offset,
-                             MemoryAllocationFailed, "%zu bytes at %zu of %zu", size, offset,
-                             buffer.size());
+    TENON_DETAIL_ET_CHECK(offset <= buffer.size() && size <= buffer.size() - offset,
+                          MemoryAllocationFailed, "%zu bytes at %zu of %zu", size, offset,
+                          buffer.size());
     return static_cast<void*>(buffer.data() + offset);
   }
 
@@ -196,9 +199,9 @@ class FileDataLoader : public runtime::DataLoader {
  public:
   /// Errors: AccessFailed; InvalidArgument for no path, or an alignment that is not a power of two.
   static runtime::Result<FileDataLoader> from(const char* path, size_t alignment = 16) {
-    ET_CHECK_OR_RETURN_ERROR(runtime::internal::is_power_of_2(alignment), InvalidArgument,
-                             "alignment %zu is not a power of two", alignment);
-    ET_CHECK_OR_RETURN_ERROR(path != nullptr, InvalidArgument, "the path is null");
+    TENON_DETAIL_ET_CHECK(runtime::internal::is_power_of_2(alignment), InvalidArgument,
+                          "alignment %zu is not a power of two", alignment);
+    TENON_DETAIL_ET_CHECK(path != nullptr, InvalidArgument, "the path is null");
     tenon::detail::InputFile file;
     ET_CHECK_OK_OR_RETURN_ERROR(open(path, file));
     return FileDataLoader(path, alignment);
@@ -211,8 +214,8 @@ class FileDataLoader : public runtime::DataLoader {
     if (size == 0) return runtime::FreeableBuffer();
     uint8_t* data = nullptr;
     auto block = runtime::internal::allocate(size, alignment_, data);
-    ET_CHECK_OR_RETURN_ERROR(block != nullptr, MemoryAllocationFailed,
-                             "%s: out of memory for %zu bytes", path(), size);
+    TENON_DETAIL_ET_CHECK(block != nullptr, MemoryAllocationFailed,
+                          "%s: out of memory for %zu bytes", path(), size);
     ET_CHECK_OK_OR_RETURN_ERROR(report(path(), file.read(offset, data, size)));
     return runtime::FreeableBuffer(
         data, size, [](void* context, void*, size_t) { std::free(context); }, block.release());
@@ -227,7 +230,7 @@ class FileDataLoader : public runtime::DataLoader {
   [[nodiscard]] runtime::Result<size_t> size() const override {
     tenon::detail::InputFile file;
     ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
-    return static_cast<size_t>(file.size());
+    return static_cast<size_t>(static_cast<ptrdiff_t>(file.size()));
   }
   const char* path() const noexcept override { return path_.c_str(); }
 
@@ -248,9 +251,9 @@ class FileDataLoader : public runtime::DataLoader {
   }
   runtime::Error check_range(const tenon::detail::InputFile& file, size_t offset,
                              size_t size) const {
-    ET_CHECK_OR_RETURN_ERROR(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
-                             "%s: %zu bytes at %zu, but the file has %zu", path(), size, offset,
-                             static_cast<size_t>(file.size()));
+    TENON_DETAIL_ET_CHECK(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
+                          "%s: %zu bytes at %zu, but the file has %" PRIu64, path(), size, offset,
+                          file.size());
     return runtime::Error::Ok;
   }
 
@@ -284,8 +287,8 @@ class BufferDataLoader : public runtime::DataLoader {
 
   [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
-    ET_CHECK_OR_RETURN_ERROR(offset <= size_ && size <= size_ - offset, InvalidArgument,
-                             "%zu bytes at %zu of %zu", size, offset, size_);
+    TENON_DETAIL_ET_CHECK(offset <= size_ && size <= size_ - offset, InvalidArgument,
+                          "%zu bytes at %zu of %zu", size, offset, size_);
     return runtime::FreeableBuffer(static_cast<const uint8_t*>(data_) + offset, size, nullptr);
   }
   [[nodiscard]] runtime::Result<size_t> size() const override { return size_; }

@@ -145,18 +145,18 @@ class MethodMeta {
   using Infos = std::vector<internal::ValueInfo>;
 
   static Result<Tag> tag(const Infos& infos, size_t index) {
-    ET_CHECK_OR_RETURN_ERROR(index < infos.size(), InvalidArgument, "index %zu of %zu", index,
-                             infos.size());
+    TENON_DETAIL_ET_CHECK(index < infos.size(), InvalidArgument, "index %zu of %zu", index,
+                          infos.size());
     return infos[index].tag;
   }
   static Result<TensorInfo> tensor(const Infos& infos, size_t index) {
     const auto found = tag(infos, index);
     if (!found.ok()) return found.error();
-    ET_CHECK_OR_RETURN_ERROR(*found == Tag::Tensor, InvalidArgument,
-                             "value %zu is %s, not a tensor", index, tag_to_string(*found));
-    ET_CHECK_OR_RETURN_ERROR(infos[index].is_described, NotSupported,
-                             "tensor %zu is not described by its runtime", index);
-    ET_CHECK_OR_RETURN_ERROR(
+    TENON_DETAIL_ET_CHECK(*found == Tag::Tensor, InvalidArgument, "value %zu is %s, not a tensor",
+                          index, tag_to_string(*found));
+    TENON_DETAIL_ET_CHECK(infos[index].is_described, NotSupported,
+                          "tensor %zu is not described by its runtime", index);
+    TENON_DETAIL_ET_CHECK(
         infos[index].is_bounded, NotSupported,
         "the sizes of tensor %zu have no limit, or overflow; tenon's describe_inputs() or the "
         "model's specs can give max_sizes",

@@ -70,8 +70,8 @@ inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
   if (!size.ok()) return size.error();
   const auto bytes = loader.load(0, *size, DataLoader::SegmentInfo());
   if (!bytes.ok()) return bytes.error();
-  ET_CHECK_OR_RETURN_ERROR(bytes->size() >= *size, InvalidProgram,
-                           "the loader gave %zu bytes, expected %zu", bytes->size(), *size);
+  TENON_DETAIL_ET_CHECK(bytes->size() >= *size, InvalidProgram,
+                        "the loader gave %zu bytes, expected %zu", bytes->size(), *size);
   auto copy = tenon::try_empty({static_cast<int64_t>(*size)}, tenon::ScalarType::Byte);
   if (!copy.ok()) return report(copy.error(), copy.message());
   if (*size != 0) std::memcpy((*copy)->mutable_data_ptr(), bytes->data(), *size);
@@ -253,7 +253,7 @@ class Module {
                                             const std::vector<EValue>& inputs) {
     auto outputs = execute(name, inputs);
     if (!outputs.ok()) return outputs.error();
-    ET_CHECK_OR_RETURN_ERROR(!outputs->empty(), InvalidArgument, "%s has no output", name.c_str());
+    TENON_DETAIL_ET_CHECK(!outputs->empty(), InvalidArgument, "%s has no output", name.c_str());
     return std::move((*outputs)[0]);
   }
   [[nodiscard]] runtime::Result<EValue> get(const std::string& name, const EValue& input) {
@@ -289,8 +289,8 @@ class Module {
   }
   [[nodiscard]] Error set_output(const std::string& name, EValue value, size_t index = 0) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    ET_CHECK_OR_RETURN_ERROR(value.isTensor(), InvalidArgument, "output %zu of %s is not a tensor",
-                             index, name.c_str());
+    TENON_DETAIL_ET_CHECK(value.isTensor(), InvalidArgument, "output %zu of %s is not a tensor",
+                          index, name.c_str());
     return runtime::internal::report_value(model_->set_output(name, value.toTensor(), index));
   }
   [[nodiscard]] Error set_output(EValue value, size_t index = 0) {
@@ -300,9 +300,9 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     const auto meta = model_->method_meta(name);
     if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
-    ET_CHECK_OR_RETURN_ERROR(!meta->knows_outputs || values.size() == meta->outputs.size(),
-                             InvalidArgument, "%zu outputs for %s, which has %zu", values.size(),
-                             name.c_str(), meta->outputs.size());
+    TENON_DETAIL_ET_CHECK(!meta->knows_outputs || values.size() == meta->outputs.size(),
+                          InvalidArgument, "%zu outputs for %s, which has %zu", values.size(),
+                          name.c_str(), meta->outputs.size());
     for (size_t i = 0; i < values.size(); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(set_output(name, values[i], i));
     }
@@ -381,8 +381,8 @@ class Module {
   }
   Error find_file() {
     if (data_loader_ != nullptr) {
-      ET_CHECK_OR_RETURN_ERROR(data_loader_->path() != nullptr, NotSupported,
-                               "a loader of data that is no file");
+      TENON_DETAIL_ET_CHECK(data_loader_->path() != nullptr, NotSupported,
+                            "a loader of data that is no file");
       file_.data_files = {data_loader_->path()};
     }
     if (loader_ == nullptr && program_ == nullptr) return Error::Ok;

@@ -233,14 +233,17 @@ inline Error report(tenon::Error error) noexcept {
   TENON_DETAIL_ET_LOG_AT(Fatal).fail("false", "Execution should not reach this point")
 #define ET_ASSERT_UNREACHABLE_MSG(...) TENON_DETAIL_ET_LOG_AT(Fatal).fail("false", __VA_ARGS__)
 
+/// ET_CHECK_OR_RETURN_ERROR as a statement, for these headers: Clang has a warning of semicolons.
+#define TENON_DETAIL_ET_CHECK(condition, error, ...) \
+  do {                                               \
+    if (!(condition)) {                              \
+      ET_LOG(Error, __VA_ARGS__);                    \
+      return ::executorch::runtime::Error::error;    \
+    }                                                \
+  } while (0)
 // Blocks, as ExecuTorch's are: some code has no semicolon behind them.
 #define ET_CHECK_OR_RETURN_ERROR(condition, error, ...) \
-  {                                                     \
-    if (!(condition)) {                                 \
-      ET_LOG(Error, __VA_ARGS__);                       \
-      return ::executorch::runtime::Error::error;       \
-    }                                                   \
-  }
+  { TENON_DETAIL_ET_CHECK(condition, error, __VA_ARGS__); }
 #define ET_CHECK_OR_RETURN_FALSE(condition, ...)                             \
   {                                                                          \
     if (!(condition)) {                                                      \

@@ -15,7 +15,8 @@
   TENON_DETAIL_COUNT_END
 #define TENON_DETAIL_ET_SWITCH_ON(variable, type, name, ...)                                 \
   [&] {                                                                                      \
-    switch (const auto variable = (type)) {                                                  \
+    const auto variable = (type);                                                            \
+    switch (static_cast<int>(variable)) { /* -Wswitch-enum wants all enumerators */          \
       __VA_ARGS__                                                                            \
       default:                                                                               \
         TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",               \
@@ -23,7 +24,7 @@
     }                                                                                        \
   }()
 #define TENON_DETAIL_ET_CASE(dtype, alias, ...)                                                  \
-  case ::executorch::aten::ScalarType::dtype: {                                                  \
+  case static_cast<int>(::executorch::aten::ScalarType::dtype): {                                \
     using alias =                                                                                \
         ::executorch::runtime::ScalarTypeToCppType<::executorch::aten::ScalarType::dtype>::type; \
     return __VA_ARGS__();                                                                        \
