@@ -279,9 +279,9 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     const auto meta = model_->method_meta(name);
     if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
-    ET_CHECK_OR_RETURN_ERROR(!meta->knows_inputs || values.size() == meta->inputs.size(),
-                             InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
-                             name.c_str(), meta->inputs.size());
+    TENON_DETAIL_ET_CHECK(!meta->knows_inputs || values.size() == meta->inputs.size(),
+                          InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
+                          name.c_str(), meta->inputs.size());
     return set(model_->set_inputs(name, values), name, values, 0);
   }
   [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
