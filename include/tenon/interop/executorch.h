@@ -163,11 +163,12 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
         [&] { return methods_[method]->run(setup(), name_of(method), inputs, outputs); });
   }
   Error unload(size_t method) override {
-    const auto dropped = std::move(methods_[method]);  // what it frees may use the module
+    const auto dropped = std::move(methods_[method]);
     return Error::Ok;
   }
   Error explain_none(size_t method, size_t output) const noexcept override {
-    return methods_[method]->explain_none(output);
+    // Null while unload() frees it: the backend's code may call the module then.
+    return methods_[method] ? methods_[method]->explain_none(output) : Error::Ok;
   }
 
  private:

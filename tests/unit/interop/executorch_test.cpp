@@ -525,6 +525,35 @@ TEST_CASE("ExecuTorchModule: unload_method frees what was loaded; the next use l
   CHECK(memory.live_bytes() == 0);
 }
 
+TEST_CASE("ExecuTorchModule: what is freed by unload_method may use the module") {
+  class Asking final : public WrapperBackend {
+   public:
+    explicit Asking(Backend& inner) : WrapperBackend(inner) {}
+    std::function<void()> on_free = [] {};
+    const char* name() const noexcept override { return "asking"; }
+    void deallocate(void* p, size_t nbytes) noexcept override {
+      WrapperBackend::deallocate(p, nbytes);
+      on_free();
+    }
+  } memory(host_backend());
+  ExecuTorchModule module(model_path("listed.pte"), memory);
+  const TensorPtr x = full({2}, 1);
+  REQUIRE(module.run("forward", *x) == Error::Ok);
+  int asked = 0;
+  memory.on_free = [&] {
+    if (++asked > 1) return;
+    CHECK(module.get_output(1)->isNone());
+    CHECK(floats(module.get_output()->toTensor()) == Floats{2, 2});
+    RETURNS(InvalidState, "run: forward is running", module.run("forward", *x));
+    RETURNS(InvalidState, "unload_method: forward is running", module.unload_method());
+    CHECK(module.load_method("take") == Error::Ok);
+  };
+  REQUIRE(module.unload_method() == Error::Ok);
+  CHECK(asked > 0);
+  memory.on_free = [] {};
+  CHECK(floats(module.forward(*x)) == Floats{2, 2});
+}
+
 TEST_CASE("ExecuTorchModule: an event tracer is told of each step of loads and runs") {
   Tracer tracer;
   ExecuTorchOptions options;
