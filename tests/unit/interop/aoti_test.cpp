@@ -53,6 +53,22 @@ TEST_CASE("AotiModule: the model reads the input's own memory, read-only or not"
   CHECK(values<float>(outputs[0].toTensor()) == Floats{2, 2, 4, 6});
 }
 
+TEST_CASE("AotiModule: an unloaded method runs again, with the constants that were set") {
+  AotiModule module(loaded());
+  const TensorPtr y = zeros({2, 4});
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(module.set_output(*y) == Error::Ok);
+    for (int run = 0; run < 3; ++run) {
+      REQUIRE(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
+      CHECK(values<float>(*y) == Floats{0, 2, 2, 2, 2, 2, 2, 2});
+      REQUIRE(zero_(*y) == Error::Ok);
+    }
+    REQUIRE(module.unload_method() == Error::Ok);
+    REQUIRE(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
+    CHECK(values<float>(*y)[1] == 0);  // it is not set any more
+  }
+}
+
 TEST_CASE("AotiModule: an output is computed in the tensor that was set") {
   AotiModule module(loaded());
   const TensorPtr y = zeros({2, 4});

@@ -404,6 +404,19 @@ TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refu
   CHECK(module.get_output().error() == Error::InvalidState);
 }
 
+TEST_CASE("OnnxModule: an unloaded method is described anew, with the outputs that were selected") {
+  OnnxModule two(model("two"));
+  REQUIRE(two.select_outputs({"difference"}) == Error::Ok);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(two.set_input(kB, 1) == Error::Ok);
+    const auto outputs = given(two.forward(kA));
+    REQUIRE(outputs.size() == 1);
+    CHECK(outputs[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
+    REQUIRE(two.unload_method() == Error::Ok);
+    CHECK(two.run("forward", kA) == Error::InvalidState);  // the second input is not set any more
+  }
+}
+
 TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked for") {
   OnnxModule two(model("two"));
   REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);

@@ -296,6 +296,10 @@ def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]])
   RETURNS(InvalidState, "split_input: forward has been used already",
           module.split_input("table", {"x"}));
 
+  REQUIRE(module.unload_method() == Error::Ok);
+  CHECK(floats(one(module.forward(
+            {number(5), number(3), number(2), number(3), number(4), number(1)}))) == Floats{264});
+
   TorchScriptModule whole(script(source));
   RETURNS(NotSupported,
           "run: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be; split_input() "
