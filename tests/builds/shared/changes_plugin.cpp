@@ -132,6 +132,10 @@ const ModuleChange module_changes[] = {
      [](Module& m, const TensorPtr& t, auto&) {
        ignore{m.set_output(*t), m.set_output(none)};
      }},
+    {"set_input, unload_method",
+     [](Module& m, auto&, const TensorPtr& x) {
+       ignore{m.set_input(*x), m.unload_method()};
+     }},
     {"run", [](Module& m, auto&, const TensorPtr& x) { ignore{m.run("forward", *x)}; }},
     {"run, get_output",
      [](Module& m, auto&, const TensorPtr& x) {

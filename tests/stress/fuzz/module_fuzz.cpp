@@ -270,6 +270,7 @@ void run_module(fuzz::Input& in) {
   FUZZ_CHECK((made == Error::Ok) == valid);
   if (!valid) return;
 
+  const std::vector<ValueSpec> first_specs = input_specs;
   for (size_t turn = 0; turn < 4; ++turn) {
     const size_t index = in.choose(4) == 0 ? in.take<size_t>() : in.choose(3);
     switch (in.choose(6)) {
@@ -306,6 +307,13 @@ void run_module(fuzz::Input& in) {
           const ArrayRef<ValueSpec> known = module.method_meta()->inputs;
           input_specs.assign(known.begin(), known.end());
         }
+        break;
+      }
+      case 3: {
+        FUZZ_CHECK(module.unload_method() == Error::Ok && !module.is_method_loaded());
+        FUZZ_CHECK(module.method_meta()->inputs.size() == first_specs.size());
+        input_specs = first_specs;
+        has_run = false;
         break;
       }
       default: {
