@@ -2,8 +2,8 @@
 // ExecuTorch's platform layer and the macros of its log, checks and results, over tenon's errors.
 //
 // A check that fails raises tenon's InvalidState, after it was logged: an Exception, or without
-// exceptions the failure handler and abort(). The log goes to stderr, or to
-// et_pal_emit_log_message() if the program defines that, where object files are ELF's.
+// exceptions the failure handler and abort(). The log goes to stderr; of programs in ELF files,
+// and without TENON_PORTABLE, to et_pal_emit_log_message() if they define it.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +30,13 @@ enum et_pal_log_level_t {
   kFatal = 'F',
   kUnknown = '?',
 };
-#if defined(__GNUC__) && defined(__ELF__)  // elsewhere a weak function has to be defined
+#if defined(__GNUC__) && defined(__ELF__) && !TENON_PORTABLE
+#define TENON_DETAIL_ET_HAS_HOOK 1
 extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                                         const char* filename, const char* function, size_t line,
                                         const char* message, size_t length) __attribute__((weak));
+#else  // elsewhere linkers want a definition of a weak function
+#define TENON_DETAIL_ET_HAS_HOOK 0
 #endif
 // Static, so that the real ones may be in the same program.
 [[maybe_unused]] static inline void et_pal_init() noexcept {}
@@ -55,23 +58,22 @@ extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_lev
 #define ET_UNLIKELY(condition) (condition)
 #define ET_FUNCTION __func__
 #define ET_LINE __LINE__
+#define ET_SHORT_FILENAME (::executorch::runtime::internal::file_name(__FILE__))
 #define ET_INLINE inline
 #define ET_PRIsize_t "zu"
 #define ET_PRIssize_t "zd"
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !TENON_PORTABLE
 #define ET_NOINLINE __attribute__((noinline))
 #define ET_WEAK __attribute__((weak))
 #define ET_RESTRICT __restrict__
 #define ET_UNREACHABLE() __builtin_unreachable()
 #define ET_PRINTFLIKE(text, first) __attribute__((format(printf, text, first)))
-#define ET_SHORT_FILENAME (::executorch::runtime::internal::file_name(__FILE__))
 #else
 #define ET_NOINLINE
 #define ET_WEAK
 #define ET_RESTRICT
 #define ET_UNREACHABLE() ::executorch::runtime::runtime_abort()
 #define ET_PRINTFLIKE(text, first)
-#define ET_SHORT_FILENAME __FILE__
 #endif
 #define ET_RUNTIME_NAMESPACE runtime
 
@@ -90,8 +92,6 @@ inline namespace tenon_compat {
 using error_code_t = uint32_t;
 enum class LogLevel : uint8_t { Debug, Info, Error, Fatal, NumLevels };
 
-/// Does nothing: tenon needs no initialisation.
-inline void runtime_init() noexcept {}
 inline void pal_init() noexcept {}
 inline et_timestamp_t pal_current_ticks() noexcept { return et_pal_current_ticks(); }
 inline et_tick_ratio_t pal_ticks_to_ns_multiplier() noexcept {
@@ -164,7 +164,7 @@ struct Log {
     }
     text[size] = '\0';
     const char letter = level < LogLevel::NumLevels ? "DIEF"[static_cast<size_t>(level)] : '?';
-#if defined(__GNUC__) && defined(__ELF__)
+#if TENON_DETAIL_ET_HAS_HOOK
     if (et_pal_emit_log_message != nullptr) {
       et_pal_emit_log_message(et_pal_current_ticks(), static_cast<et_pal_log_level_t>(letter), file,
                               function, line, text, size);

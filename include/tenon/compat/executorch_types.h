@@ -35,6 +35,9 @@ using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType, t
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
     tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
 
+/// Does nothing: tenon needs no initialisation.
+inline void runtime_init() noexcept {}
+
 /// The kinds of values, by ExecuTorch's numbers.
 enum class Tag : uint32_t {
   None,

@@ -2,6 +2,7 @@
 // What users call, for the warnings that compilers give only where code is made. Compiled behind a
 // precompiled header of all headers, in which GCC keeps no pragma.
 #include <tenon/backend/pool.h>
+#include <tenon/compat/executorch_module.h>
 #include <tenon/interop/arrow.h>
 #include <tenon/interop/npy.h>
 #include <tenon/interop/shm.h>
@@ -19,6 +20,7 @@ Error use_random(double& out);
 Error use_shapes(double& out);
 Error use_files(double& out);
 Error use_modules(double& out);
+executorch::runtime::Error use_macros(double& out);
 
 Error use_random(double& out) {
   const auto floats = rand({2, 3});
@@ -80,6 +82,26 @@ Error use_modules(double& out) {
   if (!given.ok()) return given.error();
   out += (*given)[0].toDouble();
   return Error::Ok;
+}
+
+executorch::runtime::Error use_macros(double& out) {
+  using executorch::runtime::Result;
+  const auto half = [](int n) -> Result<int> {
+    ET_CHECK_OR_RETURN_ERROR(n % 2 == 0, InvalidArgument, "%d is odd", n)
+    return n / 2;
+  };
+  const auto quarter = [&](int n) -> Result<int> { return ET_UNWRAP(half(ET_UNWRAP(half(n)))); };
+  ET_ASSIGN_OR_RETURN(one, quarter(4), "no quarter");
+  ET_CHECK_OK_OR_RETURN_ERROR([&] {
+    ET_CHECK_OK_OR_RETURN_ERROR(half(one).error(), "in a lambda");
+    return executorch::runtime::Error::Ok;
+  }());
+  ET_CHECK_MSG(one == 1, "%d", one);
+  out += ET_SWITCH_REAL_TYPES(ScalarType::Int, nullptr, "uses", A, [&] {
+    return ET_SWITCH_REALHBBF16_TYPES(ScalarType::Half, nullptr, "uses", B,
+                                      [&] { return static_cast<double>(sizeof(A) + sizeof(B)); });
+  });
+  return executorch::runtime::Error::Ok;
 }
 
 }  // namespace warnings_uses
