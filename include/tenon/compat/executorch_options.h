@@ -38,7 +38,7 @@ class BackendOptions {
   Error set_option(const char* key, int value) noexcept { return put(key, value); }
   Error set_option(const char* key, const char* value) noexcept {
     std::array<char, kMaxOptionValueLength> text{};
-    std::memcpy(text.data(), value, std::min(std::strlen(value), text.size() - 1));
+    std::memcpy(text.data(), value, (std::min)(std::strlen(value), text.size() - 1));
     return put(key, text);
   }
   /// T is bool, int, or const char*, which points into this.

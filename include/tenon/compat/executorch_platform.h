@@ -156,7 +156,7 @@ struct Log {
     std::memcpy(text, prefix, size);
     const size_t room = sizeof text - size;
     const int wanted = std::vsnprintf(text + size, room, format, arguments);
-    if (wanted > 0) size += std::min(static_cast<size_t>(wanted), room - 1);
+    if (wanted > 0) size += (std::min)(static_cast<size_t>(wanted), room - 1);
     // Of a text that was cut, not a part of a character of UTF-8.
     if (size == sizeof text - 1) {
       while ((text[size - 1] & 0xC0) == 0x80) --size;
