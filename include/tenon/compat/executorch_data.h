@@ -187,6 +187,18 @@ class Method;
 class NamedDataMap;
 struct Kernel {};
 
+/// Takes a kernel's error. Models call their runtime's kernels; a program that calls one of
+/// ExecuTorch's itself compiles it too.
+class KernelRuntimeContext {
+ public:
+  explicit KernelRuntimeContext(EventTracer* = nullptr, MemoryAllocator* = nullptr) noexcept {}
+  void fail(Error error) noexcept { error_ = error; }
+  Error failure_state() const noexcept { return error_; }
+
+ private:
+  Error error_ = Error::Ok;
+};
+
 }  // namespace tenon_compat
 }  // namespace runtime
 
@@ -313,7 +325,19 @@ class MallocMemoryAllocator : public runtime::MemoryAllocator {
  private:
   std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
 };
+/// Caches nothing: no runtime here takes memory from it.
+class CPUCachingAllocator : public MallocMemoryAllocator {
+ public:
+  explicit CPUCachingAllocator(size_t max_size) noexcept { static_cast<void>(max_size); }
+};
 
 }  // namespace tenon_compat
 }  // namespace extension
 }  // namespace executorch
+
+namespace torch {
+namespace executor {
+using ::executorch::runtime::EventTracer, ::executorch::runtime::KernelRuntimeContext,
+    ::executorch::runtime::MemoryAllocator;
+}  // namespace executor
+}  // namespace torch

@@ -38,6 +38,8 @@ using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatin
 /// Does nothing: tenon needs no initialisation.
 inline void runtime_init() noexcept {}
 
+inline bool tensor_is_contiguous(const aten::Tensor& tensor) { return tensor.is_contiguous(); }
+
 /// The kinds of values, by ExecuTorch's numbers.
 enum class Tag : uint32_t {
   None,
