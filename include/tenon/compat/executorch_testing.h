@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// ExecuTorch's helpers for tests: TensorFactory, tensors_are_close() and its kin. For GoogleTest
+// compat/executorch_matchers.h has EXPECT_TENSOR_EQ.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "tenon/compat/executorch.h"
+#include "tenon/compat/executorch_platform.h"
+#include "tenon/ostream.h"
+#include "tenon/tensor/values.h"
+
+namespace executorch {
+namespace runtime {
+namespace testing {
+inline namespace tenon_compat {
+
+/// Makes tensors of one dtype.
+/// Ownership: the tensors own their memory, and outlive the factory, unlike ExecuTorch's.
+/// Errors: those of make_tensor_ptr.
+template <aten::ScalarType kType>
+class TensorFactory {
+  using Dynamism = aten::TensorShapeDynamism;
+  static constexpr Dynamism kStatic = Dynamism::STATIC;
+
+ public:
+  using true_ctype = typename ScalarTypeToCppType<kType>::type;
+  /// A std::vector<bool> has no bytes.
+  using ctype = std::conditional_t<std::is_same_v<true_ctype, bool>, uint8_t, true_ctype>;
+
+  /// `data` in the order of memory.
+  aten::Tensor make(const tenon::Dims& sizes, std::vector<ctype> data,
+                    const tenon::Dims& strides = {}, Dynamism dynamism = kStatic) const {
+    return make(sizes, std::move(data), {}, strides, dynamism);
+  }
+  aten::Tensor make_with_dimorder(const tenon::Dims& sizes, std::vector<ctype> data,
+                                  const tenon::Dims& dim_order = {},
+                                  Dynamism dynamism = kStatic) const {
+    return make(sizes, std::move(data), dim_order, {}, dynamism);
+  }
+  aten::Tensor make_channels_last(const tenon::Dims& sizes, std::vector<ctype> data,
+                                  Dynamism dynamism = kStatic) const {
+    return make(sizes, std::move(data), channels_last(sizes.size()), {}, dynamism);
+  }
+  /// The same values in another order of memory.
+  aten::Tensor channels_last_like(const aten::Tensor& input, Dynamism dynamism = kStatic) const {
+    const aten::Tensor made = full_channels_last(input.sizes(), ctype(), dynamism);
+    tenon::detail::raise_if("channels_last_like", tenon::copy_(made, input));
+    return made;
+  }
+
+  aten::Tensor full(const tenon::Dims& sizes, ctype value, Dynamism dynamism = kStatic) const {
+    return make(sizes, values(sizes, value), {}, {}, dynamism);
+  }
+  aten::Tensor full_channels_last(const tenon::Dims& sizes, ctype value,
+                                  Dynamism dynamism = kStatic) const {
+    return make_channels_last(sizes, values(sizes, value), dynamism);
+  }
+  aten::Tensor zeros(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
+    return full(sizes, static_cast<ctype>(0), dynamism);
+  }
+  aten::Tensor zeros_channels_last(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
+    return full_channels_last(sizes, static_cast<ctype>(0), dynamism);
+  }
+  aten::Tensor ones(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
+    return full(sizes, static_cast<ctype>(1), dynamism);
+  }
+  aten::Tensor zeros_like(const aten::Tensor& input, Dynamism dynamism = kStatic) const {
+    return zeros(input.sizes(), dynamism);
+  }
+  aten::Tensor ones_like(const aten::Tensor& input, Dynamism dynamism = kStatic) const {
+    return ones(input.sizes(), dynamism);
+  }
+
+ private:
+  static aten::Tensor make(const tenon::Dims& sizes, std::vector<ctype> data,
+                           const tenon::Dims& dim_order, const tenon::Dims& strides,
+                           Dynamism dynamism) {
+    return *extension::make_tensor_ptr(sizes, std::move(data), dim_order, strides, kType, dynamism);
+  }
+  static std::vector<ctype> values(const tenon::Dims& sizes, ctype value) {
+    const int64_t count =
+        std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+    return std::vector<ctype>(static_cast<size_t>(count), value);
+  }
+  /// 0, 2, 3, …, 1.
+  static tenon::Dims channels_last(size_t dim) {
+    ET_CHECK_MSG(dim == 4 || dim == 5, "%zu dimensions; channels last has 4 or 5", dim);
+    tenon::Dims order = {0};
+    for (size_t d = 2; d < dim; ++d) order.push_back(static_cast<int64_t>(d));
+    order.push_back(1);
+    return order;
+  }
+};
+
+/// Whether dtypes and sizes are equal, and floating values within the tolerances, others equal. NaN
+/// is close to NaN. Without `atol` it is 1e-8, of Half 1e-3, of BFloat16 1e-2.
+inline bool tensors_are_close(const aten::Tensor& a, const aten::Tensor& b, double rtol = 1e-5,
+                              std::optional<double> atol = std::nullopt) {
+  const aten::ScalarType type = a.scalar_type();
+  if (type != b.scalar_type()) return false;
+  if (!tenon::isFloatingType(type)) return tenon::equal(a, b);
+  const double tolerance = type == aten::ScalarType::Half       ? 1e-3
+                           : type == aten::ScalarType::BFloat16 ? 1e-2
+                                                                : 1e-8;
+  return tenon::allclose(a, b, rtol, atol.value_or(tolerance), true);
+}
+/// The same of the elements in the order of memory, whatever the sizes.
+inline bool tensor_data_is_close(const aten::Tensor& a, const aten::Tensor& b, double rtol = 1e-5,
+                                 std::optional<double> atol = std::nullopt) {
+  const auto row = [](const aten::Tensor& t) {
+    return *tenon::from_blob(const_cast<void*>(t.const_data_ptr()), {t.numel()}, t.scalar_type());
+  };
+  return tensors_are_close(row(a), row(b), rtol, atol);
+}
+inline bool tensor_lists_are_close(const aten::Tensor* a, size_t count_a, const aten::Tensor* b,
+                                   size_t count_b, double rtol = 1e-5,
+                                   std::optional<double> atol = std::nullopt) {
+  if (count_a != count_b) return false;
+  for (size_t i = 0; i < count_a; ++i) {
+    if (!tensors_are_close(a[i], b[i], rtol, atol)) return false;
+  }
+  return true;
+}
+
+}  // namespace tenon_compat
+}  // namespace testing
+}  // namespace runtime
+}  // namespace executorch
+
+namespace torch {
+namespace executor {
+namespace testing {
+using namespace executorch::runtime::testing;
+}  // namespace testing
+}  // namespace executor
+}  // namespace torch

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// ExecuTorch's thread pool by name: tenon's runtimes have their own threads, which it does not set.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+#include "tenon/config.h"
+
+namespace executorch {
+namespace extension {
+namespace threadpool {
+inline namespace tenon_compat {
+
+/// A number of threads, which the program set or the processor has.
+/// Threads: any.
+class ThreadPool {
+ public:
+  /// 0 is the processor's number.
+  explicit ThreadPool(size_t count = 0) noexcept { set(count); }
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  size_t get_thread_count() const noexcept { return count_; }
+  bool _unsafe_reset_threadpool(uint32_t count) noexcept {
+    set(count);
+    return true;
+  }
+  /// Calls `function(i)` for each i below `range`, one after the other.
+  template <class F>
+  void run(F&& function, size_t range) {
+    for (size_t i = 0; i < range; ++i) function(i);
+  }
+
+ private:
+  void set(size_t count) noexcept {
+    const size_t cores = std::thread::hardware_concurrency();
+    count_ = count != 0 ? count : cores != 0 ? cores : 1;
+  }
+  std::atomic<size_t> count_;
+};
+
+TENON_EXPORT inline ThreadPool* get_threadpool() noexcept {
+  static ThreadPool pool;
+  return &pool;
+}
+
+}  // namespace tenon_compat
+}  // namespace threadpool
+
+namespace cpuinfo {
+inline namespace tenon_compat {
+/// All of them.
+inline uint32_t get_num_performant_cores() noexcept { return std::thread::hardware_concurrency(); }
+}  // namespace tenon_compat
+}  // namespace cpuinfo
+}  // namespace extension
+}  // namespace executorch
