@@ -77,7 +77,7 @@ TENON_VECTORIZE TENON_VECTORIZE_EXACT TENON_VECTORIZE_WHOLE
 """.split())
 
 # What other libraries' headers ask for, and Arrow's own, which its specification says to define.
-OF_OTHERS = re.compile(r"ARROW_|ET_|MPICH_|OMPI_|PY_")
+OF_OTHERS = re.compile(r"ARROW_|ET_|MPICH_|OMPI_|PY_|(?:ASSERT|EXPECT)_TENSOR_")
 
 # Headers by ExecuTorch's paths: the licence, #pragma once, and one header of compat/.
 FORWARDING = "tenon/compat/executorch_headers/"
