@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// For real_files.py: ExecuTorch's build makes it, empty.
+#pragma once
