@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's matchers for GoogleMock, where it is installed: EXPECT_TENSOR_EQ, EXPECT_TENSOR_CLOSE
-// and their kin.
+// ExecuTorch's matchers for GoogleMock, where it is installed, and EXPECT_TENSOR_EQ and its kin.
 #pragma once
 
 #include "tenon/compat/executorch_testing.h"

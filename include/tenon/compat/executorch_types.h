@@ -31,6 +31,7 @@ using DeviceIndex = int32_t;
 namespace runtime {
 inline namespace tenon_compat {
 namespace etensor = executorch::aten;
+using aten::IntArrayRef;
 using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType, tenon::Span;
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
     tenon::isIntegralType, tenon::promoteTypes, tenon::toString;

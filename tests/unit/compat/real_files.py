@@ -44,7 +44,7 @@ OUT = [
     ("bundled programs", None, r"bundled_(program|module)"),
     ("ATen mode", r"^extension/aten_util/", r"#include <(ATen|torch|c10/core)/"),
     ("a kernel", r"^(kernels|backends/cadence)/", r"KernelRuntimeContext"),
-    ("a delegate, or a test of one", r"^backends/(?!.*examples/)", r"BackendInterface|mock_cuda_allocator"),
+    ("a delegate", r"^backends/(aoti|apple|(cuda|qualcomm|vulkan)/runtime)/", r"BackendInterface|mock_cuda_allocator"),
     ("Apple's frameworks", None, r"#include <(Core\w+|Accelerate)/"),
     ("Java or JavaScript around the runtime", r"/jni/|/wasm/", None),
 ]
