@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tenon/compat/executorch.h"
-#include "tenon/compat/executorch_platform.h"
 #include "tenon/ostream.h"
 #include "tenon/tensor/values.h"
 
@@ -42,29 +41,12 @@ class TensorFactory {
                                   Dynamism dynamism = kStatic) const {
     return make(sizes, std::move(data), dim_order, {}, dynamism);
   }
-  aten::Tensor make_channels_last(const tenon::Dims& sizes, std::vector<ctype> data,
-                                  Dynamism dynamism = kStatic) const {
-    return make(sizes, std::move(data), channels_last(sizes.size()), {}, dynamism);
-  }
-  /// The same values in another order of memory.
-  aten::Tensor channels_last_like(const aten::Tensor& input, Dynamism dynamism = kStatic) const {
-    const aten::Tensor made = full_channels_last(input.sizes(), ctype(), dynamism);
-    tenon::detail::raise_if("channels_last_like", tenon::copy_(made, input));
-    return made;
-  }
 
   aten::Tensor full(const tenon::Dims& sizes, ctype value, Dynamism dynamism = kStatic) const {
     return make(sizes, values(sizes, value), {}, {}, dynamism);
   }
-  aten::Tensor full_channels_last(const tenon::Dims& sizes, ctype value,
-                                  Dynamism dynamism = kStatic) const {
-    return make_channels_last(sizes, values(sizes, value), dynamism);
-  }
   aten::Tensor zeros(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
     return full(sizes, static_cast<ctype>(0), dynamism);
-  }
-  aten::Tensor zeros_channels_last(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
-    return full_channels_last(sizes, static_cast<ctype>(0), dynamism);
   }
   aten::Tensor ones(const tenon::Dims& sizes, Dynamism dynamism = kStatic) const {
     return full(sizes, static_cast<ctype>(1), dynamism);
@@ -87,10 +69,7 @@ class TensorFactory {
         std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
     return std::vector<ctype>(static_cast<size_t>(count), value);
   }
-  /// 0, 2, 3, …, 1.
-  static tenon::Dims channels_last(size_t dim) {
-    ET_CHECK_MSG(dim == 4 || dim == 5, "%zu dimensions; channels last has 4 or 5", dim);
-    tenon::Dims order = {0};
+};
     for (size_t d = 2; d < dim; ++d) order.push_back(static_cast<int64_t>(d));
     order.push_back(1);
     return order;
