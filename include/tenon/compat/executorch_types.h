@@ -36,9 +36,6 @@ using tenon::ArrayRef, tenon::CppTypeToScalarType, tenon::ScalarTypeToCppType, t
 using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatingType,
     tenon::isIntegralType, tenon::promoteTypes, tenon::toString;
 
-/// Does nothing: tenon needs no initialisation.
-inline void runtime_init() noexcept {}
-
 inline bool tensor_is_contiguous(const aten::Tensor& tensor) { return tensor.is_contiguous(); }
 
 /// The kinds of values, by ExecuTorch's numbers.
@@ -155,6 +152,8 @@ class [[nodiscard]] Result {
   Error error_;
 };
 
+/// Does nothing: tenon needs no initialisation.
+inline void runtime_init() noexcept {}
 }  // namespace tenon_compat
 }  // namespace runtime
 
