@@ -28,7 +28,9 @@ inline size_t padding_of(const void* p, size_t alignment) noexcept {
 /// From malloc; null if there is no memory. `data` is a multiple of `alignment`.
 inline std::unique_ptr<void, void (*)(void*)> allocate(size_t size, size_t alignment,
                                                        uint8_t*& data) noexcept {
-  void* const block = size > SIZE_MAX - alignment ? nullptr : std::malloc(size + alignment);
+  constexpr size_t kMost = PTRDIFF_MAX;  // GCC warns of more
+  const bool fits = size <= kMost && alignment <= kMost - size;
+  void* const block = fits ? std::malloc(size + alignment) : nullptr;
   if (block != nullptr) data = static_cast<uint8_t*>(block) + padding_of(block, alignment);
   return {block, &std::free};
 }

@@ -253,6 +253,7 @@ TEST_CASE("executorch: allocators align, and give null when there is no room") {
   CHECK(heap.allocate(0) != nullptr);
   CHECK(heap.allocate(SIZE_MAX) == nullptr);
   CHECK(heap.allocate(8, 24) == nullptr);
+  CHECK(heap.allocate(8, SIZE_MAX / 2 + 1) == nullptr);
   if (!TENON_MARKS_FREE_MEMORY) CHECK(heap.allocate(SIZE_MAX / 2) == nullptr);
   heap.reset();
   CHECK(heap.allocate(8) != nullptr);
