@@ -54,6 +54,7 @@ class TextLoader final : public DataLoader {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: FreeableBuffer frees once, where it was moved to") {
   char bytes[8] = {};
   Freed freed;
@@ -142,6 +143,7 @@ TEST_CASE("executorch: FileDataLoader and MmapDataLoader read parts of a file") 
   CHECK(std::count(same.begin(), same.end(), true) == 4);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: a file that is missing, empty or became shorter") {
   const TempFolder folder;
   const std::string path = folder / "file";

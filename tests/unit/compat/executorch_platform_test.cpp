@@ -172,6 +172,7 @@ TEST_CASE("executorch: a failed ET_CHECK is logged and raises InvalidState") {
 #endif
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: the macros of errors and results return, log, and evaluate once") {
   struct Row {
     const char* name;
