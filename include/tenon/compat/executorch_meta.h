@@ -49,9 +49,9 @@ struct ValueInfo {
       sizes32.push_back(static_cast<int32_t>(std::min<int64_t>(size, INT32_MAX)));
       dim_order.push_back(static_cast<uint8_t>(tensor.dim_order.empty() ? static_cast<int64_t>(d)
                                                                         : tensor.dim_order[d]));
-      const auto count = static_cast<size_t>(size);
+      const auto count = static_cast<uint64_t>(size);
       is_bounded = is_bounded && size >= 0 && (count == 0 || nbytes <= SIZE_MAX / count);
-      nbytes *= count;
+      if (is_bounded) nbytes *= static_cast<size_t>(size);
     }
   }
 
