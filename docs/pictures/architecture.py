@@ -7,7 +7,7 @@ import dark
 # Storeys from top to bottom: title, description, height.
 STOREYS = [
     ("your program", "", 44),
-    ("interop/  compat/", "python, runtimes, files,\nlibraries, processes", 66),
+    ("interop/  compat/", "a header each partner;\nExecuTorch's names", 66),
     ("module/", "EValue, Module", 52),
     ("exchange/", "Blob, DLPack, bytes", 52),
     ("tensor/: the calls", "overloads, options,\nresults", 80),

@@ -17,6 +17,11 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- eigen -->, <!-- xtensor -->, <!-- safetensors -->, <!-- npz -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
+  <!-- compat -->, <!-- compat, executorch -->, <!-- compat, onnxruntime -->
+                                         the program is written for ExecuTorch, and links
+                                         tenon::executorch_compat; the second links
+                                         tenon::executorch_runtime too, the third ONNX Runtime:
+                                         <name>_compat_<line>.cpp, <name>_compat_executorch_<line>.cpp, …
   <!-- MPI -->                           the same; it runs as three processes, <name>_mpi_<line>.cpp
   <!-- simulated CUDA -->                it runs on tests/unit/cuda/simulated, <name>_simulated_<line>.cpp
   <!-- ATen mode -->                     it is one of ATen mode, <name>_aten_<line>.cpp
@@ -32,7 +37,8 @@ FENCE = re.compile(r"^( *)(`{3,}|~{3,})\s*([^\s`]*)")
 COMMENT = re.compile(r"^\s*<!--\s*(.*?)\s*-->\s*$")
 INCLUDE = re.compile(r"\s*#\s*include\b")
 MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
-KINDS = {"libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
+KINDS = {"compat": "compat", "compat, executorch": "compat_executorch", "compat, onnxruntime": "compat_onnxruntime",
+         "libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
          "opencv": "opencv", "eigen": "eigen", "xtensor": "xtensor",
          "safetensors": "safetensors", "npz": "npz",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}

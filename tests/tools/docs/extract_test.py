@@ -69,6 +69,11 @@ class Extract(unittest.TestCase):
         with self.assertRaisesRegex(extract.Fault, "only a program"):
             translate("<!-- ATen mode -->\n```cpp\nint x;\n```\n")
 
+    def test_programs_written_for_executorch_have_names_of_their_own(self):
+        program = "```cpp\nint main() {}\n```\n"
+        text = translate("<!-- compat -->\n" + program + "<!-- compat, executorch -->\n" + program)
+        self.assertEqual(set(text), {"compat_3", "compat_executorch_7"})
+
     def test_cuda_is_a_file_of_its_own(self):
         text = translate("```cuda\n#include <x>\n__global__ void f();\n```\n```cpp\nint x;\n```\n")
         self.assertEqual(text.pop("cuda_2"), extract.LICENCE + '\n#line 2 "/x/A.md"\n#include <x>\n'

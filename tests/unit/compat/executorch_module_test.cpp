@@ -154,6 +154,7 @@ TEST_CASE("executorch: a Module runs a model's methods") {
   CHECK(item(kept->at(0), 0) == 11);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: a Module's errors are ExecuTorch's codes, and tenon's texts are logged") {
   Module module(make_model());
   const TensorPtr pair = make_tensor_ptr({1.0f, 2.0f});
@@ -455,6 +456,7 @@ float first(const Result<Values>& outputs) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: a method that throws gives a code, and runs again") {
   int fails = 3;
   Module module(make_double([&] {

@@ -126,6 +126,7 @@ TEST_CASE("executorch: a long text of the log is cut, and no character of UTF-8 
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("executorch: a failed ET_CHECK is logged and raises InvalidState") {
   const int n = 3;
   std::string log =
