@@ -136,14 +136,14 @@ struct Log {
   }
   /// Logs, and raises InvalidState.
   [[noreturn]] ET_PRINTFLIKE(3, 4) void fail(const char* condition, const char* format, ...) const {
-    char prefix[256];
-    std::snprintf(prefix, sizeof prefix, "In function %.50s(), assert failed (%.150s): ", function,
-                  condition);
+    char message[1024];
     va_list arguments;
     va_start(arguments, format);
-    write(prefix, format, arguments);
+    std::vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    tenon::detail::raise(tenon::Error::InvalidState, "ET_CHECK failed: ", condition);
+    (*this)("In function %.50s(), assert failed (%.150s): %s", function, condition, message);
+    tenon::detail::raise(tenon::Error::InvalidState, "ET_CHECK failed: ", condition,
+                         *message == '\0' ? "" : ": ", message);
   }
 
  private:

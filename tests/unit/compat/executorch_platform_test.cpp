@@ -134,7 +134,8 @@ TEST_CASE("executorch: a failed ET_CHECK is logged and raises InvalidState") {
   CHECK(contains(log, "F executorch:"));
   CHECK(contains(log, "assert failed (n % 2 == 0): \n"));
   log = log_of([&] {
-    RAISES(InvalidState, "n % 2 == 0", [&] { ET_CHECK_MSG(n % 2 == 0, "%d of %s", n, "x%dx"); }());
+    RAISES(InvalidState, "ET_CHECK failed: n % 2 == 0: 3 of x%dx",
+           [&] { ET_CHECK_MSG(n % 2 == 0, "%d of %s", n, "x%dx"); }());
   });
   CHECK(contains(log, "In function operator()(), assert failed (n % 2 == 0): 3 of x%dx\n"));
   ET_CHECK(n == 3);
