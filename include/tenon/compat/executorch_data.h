@@ -146,7 +146,7 @@ class MemoryAllocator {
   size_t used_ = 0;
 };
 
-/// Planned memory and its allocators. tenon's runtimes plan their own.
+/// Planned memory by number. tenon's runtimes plan their own, and do not use it.
 class HierarchicalAllocator {
  public:
   explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) noexcept : buffers_(buffers) {}
@@ -178,7 +178,7 @@ class MemoryManager {
   MemoryAllocator* temporary_;
 };
 
-/// Kept by Module, and not called.
+/// Module keeps a tracer, and does not call it.
 class EventTracer {
  public:
   virtual ~EventTracer() = default;

@@ -77,7 +77,8 @@ struct MethodInfo {
 
 }  // namespace internal
 
-/// Sizes, of SizesType; of int32_t too, which is ExecuTorch's, for code that names it.
+/// Sizes of tenon's SizesType, int64_t. Converts to a Span of ExecuTorch's, for code that says
+/// int32_t.
 class InfoSizes : public Span<const aten::SizesType> {
  public:
   explicit InfoSizes(const internal::ValueInfo& info) noexcept
@@ -91,20 +92,20 @@ class InfoSizes : public Span<const aten::SizesType> {
 };
 
 /// A tensor that a method takes or gives.
-/// Ownership: of the Module that made it.
+/// Ownership: borrows from the Module that made it.
 class TensorInfo {
  public:
   explicit TensorInfo(const internal::ValueInfo& info) noexcept : info_(&info) {}
 
-  /// The largest that they may be.
+  /// The largest sizes.
   InfoSizes sizes() const noexcept { return InfoSizes(*info_); }
   Span<const uint8_t> dim_order() const noexcept {
     return {info_->dim_order.data(), info_->dim_order.size()};
   }
   aten::ScalarType scalar_type() const noexcept { return info_->type; }
-  /// False: a runtime's own memory is not told.
+  /// Always false: tenon's runtimes do not say what they plan.
   bool is_memory_planned() const noexcept { return false; }
-  /// Of the largest sizes.
+  /// The bytes of the largest sizes.
   size_t nbytes() const noexcept { return info_->nbytes; }
   std::string_view name() const noexcept { return info_->name; }
 
@@ -113,7 +114,7 @@ class TensorInfo {
 };
 
 /// What a method takes and gives.
-/// Ownership: of the Module that made it.
+/// Ownership: borrows from the Module that made it.
 class MethodMeta {
  public:
   explicit MethodMeta(const internal::MethodInfo& info) noexcept : info_(&info) {}
@@ -131,7 +132,7 @@ class MethodMeta {
     return tensor(info_->outputs, index);
   }
 
-  // Not told by tenon's runtimes.
+  // tenon's runtimes do not say these.
 
   size_t num_attributes() const noexcept { return 0; }
   Result<TensorInfo> attribute_tensor_meta(size_t) const { return Error::InvalidArgument; }

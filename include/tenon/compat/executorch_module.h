@@ -30,13 +30,13 @@ namespace runtime {
 inline namespace tenon_compat {
 namespace internal {
 
-/// As ExecuTorch: what is wrong with a file.
+/// Reports an error of a file by ExecuTorch's code for it.
 inline Error report_file(tenon::Error error, const char* text) noexcept {
   const Error reported = report(error, text);
   if (reported == Error::NotFound) return Error::AccessFailed;
   return reported == Error::InvalidArgument ? Error::InvalidProgram : reported;
 }
-/// As ExecuTorch: an unknown method.
+/// Reports an error of a method's name by ExecuTorch's code for it.
 inline Error report_method(tenon::Error error, const char* text) noexcept {
   const Error reported = report(error, text);
   return reported == Error::NotFound ? Error::InvalidArgument : reported;
@@ -44,7 +44,7 @@ inline Error report_method(tenon::Error error, const char* text) noexcept {
 inline Error report_method(tenon::Error error) noexcept {
   return report_method(error, tenon::detail::message_of(error));
 }
-/// As ExecuTorch: what is wrong with an input or an output.
+/// Reports an error of an input or an output by ExecuTorch's code for it.
 inline Error report_value(tenon::Error error, const char* text) noexcept {
   const Error reported = report(error, text);
   return reported == Error::InvalidType ? Error::InvalidArgument : reported;
@@ -58,7 +58,7 @@ Result<T> result_of(tenon::Result<T> result) {
   return std::move(*result);
 }
 
-/// A loader's file, or a copy of its bytes, as a .pte.
+/// The loader's file, or if it has none a copy of its bytes, named ".pte".
 inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
   tenon::ModelFile file;
   file.map = loader.maps();
@@ -111,7 +111,7 @@ using runtime::Kernel, runtime::LoadBackendOptionsMap, runtime::Method, runtime:
 
 namespace module {
 
-// Not in the class: a derived class would find them before the names of its own code.
+// Not members: a class derived from Module would find them before names of its own namespace.
 using runtime::Error, runtime::EValue;
 using Values = runtime::Result<std::vector<EValue>>;
 using Allocator = std::unique_ptr<runtime::MemoryAllocator>;
@@ -123,9 +123,10 @@ using Loader = std::unique_ptr<runtime::DataLoader>;
 /// Allocators, tracer, kernels and options of delegates are kept or dropped, and not used.
 /// Ownership: outputs outlive the module, unlike ExecuTorch's; inputs and outputs that were set are
 /// shared.
-/// Errors: AccessFailed (no such file), NotSupported (no runtime for it), InvalidProgram (not a
-/// model of that runtime), InvalidArgument (an unknown method, index or input of another kind,
-/// dtype or size), InvalidState; the runtime's.
+/// Errors: AccessFailed (no such file); NotSupported (no runtime for it, or a tensor of other
+/// sizes); InvalidProgram (not a model of that runtime); InvalidArgument (an unknown method or
+/// index; an input that is missing, or of another kind or dtype); InvalidState (no outputs yet);
+/// the runtime's.
 /// Threads: one at a time.
 /// Source: executorch::extension::Module.
 class Module {

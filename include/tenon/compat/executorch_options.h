@@ -121,7 +121,7 @@ class LoadBackendOptionsMap {
   std::map<std::string, std::vector<BackendOption>> options_;
 };
 
-// A delegate's options for all programs: none is here.
+// Options of a delegate for all programs: there are no delegates.
 
 inline Error set_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error get_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }

@@ -2,8 +2,9 @@
 // ExecuTorch's platform layer and the macros of its log, checks and results, over tenon's errors.
 //
 // A check that fails raises tenon's InvalidState, after it was logged: an Exception, or without
-// exceptions the failure handler and abort(). The log goes to stderr; of programs in ELF files,
-// and without TENON_PORTABLE, to et_pal_emit_log_message() if they define it.
+// exceptions the failure handler and abort(). The log goes to stderr, or to
+// et_pal_emit_log_message() if the program defines that: where object files are ELF's, and not with
+// TENON_PORTABLE.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +113,7 @@ constexpr const char* file_name(const char* path) noexcept {
   return name;
 }
 
-/// A place in the source, and what is said there.
+/// A line of the source, which logs.
 struct Log {
   LogLevel level;
   const char* file;
@@ -157,7 +158,7 @@ struct Log {
     const size_t room = sizeof text - size;
     const int wanted = std::vsnprintf(text + size, room, format, arguments);
     if (wanted > 0) size += (std::min)(static_cast<size_t>(wanted), room - 1);
-    // Of a text that was cut, not a part of a character of UTF-8.
+    // A text that was cut must not end within a character of UTF-8.
     if (size == sizeof text - 1) {
       while ((text[size - 1] & 0xC0) == 0x80) --size;
       if ((text[size - 1] & 0x80) != 0) --size;

@@ -8,7 +8,7 @@
 
 #include "tenon/compat/executorch_platform.h"
 
-// Numbered, since a lambda may have another switch in it.
+// Numbered, so that a lambda may contain another switch.
 #define TENON_DETAIL_ET_SWITCH(type, name, ...)                                                    \
   TENON_DETAIL_MAY_COUNT                                                                           \
   TENON_DETAIL_ET_SWITCH_ON(TENON_DETAIL_NUMBERED(et_type_, __COUNTER__), type, name, __VA_ARGS__) \

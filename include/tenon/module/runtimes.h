@@ -80,14 +80,14 @@ inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker
 /// matters. The longest suffix of a path wins; "" takes any path. Another maker for the suffix is
 /// replaced; an empty one (`nullptr`) leaves none.
 ///
-/// A program and its shared libraries have one registry. A library that is unloaded removes its
-/// makers before.
+/// A program and its shared libraries have one registry. A library removes its makers before it is
+/// unloaded.
 /// Ownership: keeps `make` until it is replaced, and while it runs.
 /// Returns true, for the initializer of a static variable; false, with the thread's error text, if
 /// out of memory.
 /// Threads: any; `make` may be called on several at once. It may register and open others.
 inline bool register_runtime(std::string suffix, ModuleMaker make) noexcept {
-  std::shared_ptr<const ModuleMaker> maker;  // then what it replaces: dropped without the lock
+  std::shared_ptr<const ModuleMaker> maker;  // later the replaced one: dropped without the lock
   const Error error = detail::call_safely([&] {
     if (make) maker = std::make_shared<const ModuleMaker>(std::move(make));
     detail::Runtimes& all = detail::runtimes();
