@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Runs OURS and THEIRS and requires the same output, of which there must be some.
+# Runs OURS and THEIRS with ARGUMENTS and requires the same output, of which there must be some.
 foreach(side OURS THEIRS)
-  execute_process(COMMAND "${${side}}" OUTPUT_VARIABLE ${side}_OUTPUT ERROR_VARIABLE ${side}_ERRORS
+  execute_process(COMMAND "${${side}}" ${ARGUMENTS} OUTPUT_VARIABLE ${side}_OUTPUT ERROR_VARIABLE ${side}_ERRORS
                   RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${${side}} ended with ${result}: ${${side}_ERRORS}")

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#define CALLS call_tenon
+#include "calls.h"
