@@ -68,6 +68,7 @@ if [ -n "$all" ]; then
   need_header CLI/CLI.hpp libcli11-dev
   need_header png.h libpng-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
+  [ -z "${TENON_EXECUTORCH_SOURCE:-}" ] || need_header gmock/gmock.h libgmock-dev
   need_header sleef.h libsleef-dev
   need_header eigen3/Eigen/Core libeigen3-dev
   need_header xtensor/xadapt.hpp libxtensor-dev
@@ -242,6 +243,12 @@ else
   if [ -n "$nightly" ]; then
     more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600
       -DTENON_BUILD_EXAMPLES=ON)
+  fi
+  # No registry has ExecuTorch's sources, with its own tests: a checkout of it may be named.
+  if [ -n "${TENON_EXECUTORCH_SOURCE:-}" ]; then
+    more+=("-DTENON_EXECUTORCH_SOURCE=$TENON_EXECUTORCH_SOURCE")
+  else
+    step "skipping ExecuTorch's own tests: TENON_EXECUTORCH_SOURCE names no checkout of it"
   fi
   # Meanwhile, what needs no partner.
   files=$(git ls-files '*.h' '*.cpp' '*.cppm' '*.cu' '*.cuh')
