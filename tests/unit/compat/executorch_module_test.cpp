@@ -188,6 +188,8 @@ TEST_CASE("executorch: a Module's errors are ExecuTorch's codes, and tenon's tex
          return module.forward({pair, zeros({3})}).error();
        },
        Error::NotSupported, "dimension 0 is 3, expected 2"},
+      {"set_input's size", [&] { return module.set_input(zeros({3}), 0); }, Error::NotSupported,
+       "set_input: input 0"},
       {"another kind",
        [&] {
          return module.forward({pair, 5}).error();
@@ -205,6 +207,8 @@ TEST_CASE("executorch: a Module's errors are ExecuTorch's codes, and tenon's tex
          return module.set_inputs({pair, pair, pair});
        },
        Error::InvalidArgument, "3 inputs for forward, which has 2"},
+      {"fewer set_inputs", [&] { return module.set_inputs({pair}); }, Error::InvalidArgument,
+       "1 inputs for forward, which has 2"},
       {"set_output's index", [&] { return module.set_output(pair, 2); }, Error::InvalidArgument,
        "set_output: output 2"},
       {"set_output's kind", [&] { return module.set_output(5, 0); }, Error::InvalidArgument,
