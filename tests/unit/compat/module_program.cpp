@@ -309,9 +309,9 @@ void run_loaders(const std::string& path) {
 
 }  // namespace
 
-/// Arguments: the folder of the models, a folder for files, the names of models. Left out are models
-/// with lists of tensors, which no export makes, and with operators that are not there: method_meta()
-/// loads the method, which fails then.
+/// Arguments: the models' folder, a folder for files, the names of models. Left out are models
+/// with lists of tensors, which no export makes, and with operators that are missing: there
+/// method_meta() fails in tenon, since it loads the method.
 int main(int argc, char** argv) {
   executorch::runtime::runtime_init();
   const std::string models = argv[1];
