@@ -93,6 +93,7 @@ class DataLoader {
                                                     const SegmentInfo& info) const = 0;
   [[nodiscard]] virtual Error load_into(size_t offset, size_t size, const SegmentInfo& info,
                                         void* to) const {
+    TENON_DETAIL_ET_CHECK(size == 0 || to != nullptr, InvalidArgument, "the memory is null");
     const auto loaded = load(offset, size, info);
     if (!loaded.ok()) return loaded.error();
     TENON_DETAIL_ET_CHECK(loaded->size() >= size, InvalidExternalData,
@@ -223,7 +224,7 @@ class FileDataLoader : public runtime::DataLoader {
   [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
     tenon::detail::InputFile file;
-    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
+    ET_CHECK_OK_OR_RETURN_ERROR(open(file));
     ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
     if (size == 0) return runtime::FreeableBuffer();
     uint8_t* data = nullptr;
@@ -236,14 +237,15 @@ class FileDataLoader : public runtime::DataLoader {
   }
   [[nodiscard]] runtime::Error load_into(size_t offset, size_t size, const SegmentInfo&,
                                          void* to) const override {
+    TENON_DETAIL_ET_CHECK(size == 0 || to != nullptr, InvalidArgument, "the memory is null");
     tenon::detail::InputFile file;
-    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
+    ET_CHECK_OK_OR_RETURN_ERROR(open(file));
     ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
     return size == 0 ? runtime::Error::Ok : report(path(), file.read(offset, to, size));
   }
   [[nodiscard]] runtime::Result<size_t> size() const override {
     tenon::detail::InputFile file;
-    ET_CHECK_OK_OR_RETURN_ERROR(open(path(), file));
+    ET_CHECK_OK_OR_RETURN_ERROR(open(file));
     return static_cast<size_t>(static_cast<ptrdiff_t>(file.size()));
   }
   const char* path() const noexcept override { return path_.c_str(); }
@@ -258,6 +260,10 @@ class FileDataLoader : public runtime::DataLoader {
     if (error == tenon::Error::Ok) return runtime::Error::Ok;
     static_cast<void>(report(path, error));
     return runtime::Error::AccessFailed;
+  }
+  runtime::Error open(tenon::detail::InputFile& file) const {
+    TENON_DETAIL_ET_CHECK(!path_.empty(), InvalidState, "the loader was moved from");
+    return open(path(), file);
   }
   static runtime::Error report(const char* path, tenon::Error error) {
     if (error == tenon::Error::Ok) return runtime::Error::Ok;

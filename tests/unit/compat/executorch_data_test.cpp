@@ -109,6 +109,7 @@ TEST_CASE("executorch: FileDataLoader and MmapDataLoader read parts of a file") 
     CHECK(loader->load_into(2, 3, info, text) == Error::Ok);
     CHECK(std::string(text) == "234");
     CHECK(loader->load_into(10, 0, info, nullptr) == Error::Ok);
+    CHECK(loader->load_into(0, 1, info, nullptr) == Error::InvalidArgument);
     const std::pair<size_t, size_t> wrong[] = {
         {0, 11}, {10, 1}, {11, 0}, {SIZE_MAX, 1}, {1, SIZE_MAX}, {SIZE_MAX, SIZE_MAX}, {5, 6}};
     for (const auto& range : wrong) {
@@ -141,6 +142,10 @@ TEST_CASE("executorch: FileDataLoader and MmapDataLoader read parts of a file") 
   }
   for (auto& thread : threads) thread.join();
   CHECK(std::count(same.begin(), same.end(), true) == 4);
+  FileDataLoader from = std::move(*FileDataLoader::from(path.c_str()));
+  const FileDataLoader to = std::move(from);
+  CHECK(*to.size() == 10);
+  CHECK(from.size().error() == Error::InvalidState);
 }
 
 // A promise of docs/guarantees.md.
@@ -192,6 +197,7 @@ TEST_CASE("executorch: BufferDataLoader borrows, and a client's loader may be sh
   CHECK(loader.load(10, 0).ok());
   char part[4] = {};
   CHECK(loader.load_into(1, 3, {}, part) == Error::Ok);
+  CHECK(loader.load_into(1, 3, {}, nullptr) == Error::InvalidArgument);
   CHECK(std::string(part) == "123");
   const std::pair<size_t, size_t> wrong[] = {
       {0, 11}, {10, 1}, {11, 0}, {SIZE_MAX, 1}, {1, SIZE_MAX}};
