@@ -204,7 +204,8 @@ function(tenon_torch_export_command result)
       PARENT_SCOPE)
 endfunction()
 
-# Makes the target `name`, which writes `package` from the network() of a Python file, if PyTorch is there.
+# Makes the target `name`, which writes `package` from the network() of a Python file, if PyTorch is there. Options of
+# export.py may follow.
 function(tenon_export_aoti name package file)
   tenon_find_torch_export()
   if(NOT TARGET tenon_partner_torch_export)
@@ -214,7 +215,7 @@ function(tenon_export_aoti name package file)
   set(script "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../examples/aoti/export.py")
   add_custom_command(
     OUTPUT "${package}"
-    COMMAND ${python} "${script}" "${file}" "${package}"
+    COMMAND ${python} "${script}" "${file}" "${package}" ${ARGN}
     DEPENDS "${script}" "${file}"
     VERBATIM)
   add_custom_target(${name} DEPENDS "${package}")
