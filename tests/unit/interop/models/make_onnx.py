@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the .onnx files in this folder, which the tests of interop/onnxruntime.h run. They were written by onnx 1.23.2:
+"""Writes the .onnx files in this folder, which the tests of interop/onnxruntime.h run, and that of
+examples/executorch_app. They were written by onnx 1.23.2:
 
     pip install onnx==1.23.2 numpy==2.4.6
     python3 make_onnx.py
@@ -40,7 +41,7 @@ DTYPES = {
 tensor = helper.make_tensor_value_info
 
 
-def save(name, nodes, inputs, outputs, constants=()):
+def save(name, nodes, inputs, outputs, constants=(), folder=HERE):
     """`constants` are pairs of a name and an array; one that is named as an input is its default."""
     initializers = [numpy_helper.from_array(array, name) for name, array in constants]
     graph = helper.make_graph(nodes, name, inputs, outputs, initializers)
@@ -49,7 +50,7 @@ def save(name, nodes, inputs, outputs, constants=()):
                                   [helper.make_opsetid("ai.onnx.ml", 1)] if any(node.domain for node in nodes) else [])])
     checker.check_model(model, full_check=True)
     data = model.SerializeToString(deterministic=True)
-    (HERE / f"{name}.onnx").write_bytes(data)
+    (folder / f"{name}.onnx").write_bytes(data)
     print(f"{name}.onnx: {len(data)} bytes")
 
 
@@ -60,8 +61,8 @@ def save_double(name, sizes):
          [("two", np.array(2, np.float32))])
 
 
-def save_digits():
-    """The network of examples/digits: any number of images of bytes, ten scores for each."""
+def save_digits(batch="batch", folder=HERE):
+    """The network of examples/digits: `batch` images of bytes, or any number; ten scores for each."""
     weights = {name: np.load(DIGITS / f"{name}.npy") for name in ("w1", "b1", "w2", "b2")}
     # Multiples of 1/64, most of them small: as bytes they take a quarter of what they take as floats.
     small = {name: np.round(array * 64).astype(np.int16) for name, array in weights.items()}
@@ -78,8 +79,8 @@ def save_digits():
     nodes += [helper.make_node("Gemm", ["pixels", "w1_weight", "b1_weight"], ["sums"], transB=1),
               helper.make_node("Relu", ["sums"], ["hidden"]),
               helper.make_node("Gemm", ["hidden", "w2_weight", "b2_weight"], ["scores"], transB=1)]
-    save("digits", nodes, [tensor("images", TensorProto.UINT8, ["batch", 8, 8])],
-         [tensor("scores", FLOAT, ["batch", 10])], constants)
+    save("digits", nodes, [tensor("images", TensorProto.UINT8, [batch, 8, 8])],
+         [tensor("scores", FLOAT, [batch, 10])], constants, folder)
 
 
 def save_classifier(name, labels, outputs):
@@ -175,6 +176,7 @@ def main():
          [tensor("image", FLOAT, [2])],
          [helper.make_tensor_sequence_value_info("images", FLOAT, [2])])
     save_digits()
+    save_digits(1, HERE.parents[3] / "examples" / "executorch_app")
 
 
 if __name__ == "__main__":
