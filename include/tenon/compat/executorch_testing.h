@@ -70,11 +70,6 @@ class TensorFactory {
     return std::vector<ctype>(static_cast<size_t>(count), value);
   }
 };
-    for (size_t d = 2; d < dim; ++d) order.push_back(static_cast<int64_t>(d));
-    order.push_back(1);
-    return order;
-  }
-};
 
 /// Whether dtypes and sizes are equal, and floating values within the tolerances, others equal. NaN
 /// is close to NaN. Without `atol` it is 1e-8, of Half 1e-3, of BFloat16 1e-2.
