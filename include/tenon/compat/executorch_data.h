@@ -186,7 +186,7 @@ class EventTracer {
 };
 
 // Named in Module's parameters.
-class Method;
+class Method;  // NOLINT: another than tenon::detail's
 class NamedDataMap;
 struct Kernel {};
 
