@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// For real_files.py: what ExecuTorch's programs use of meta-pytorch/tokenizers. Nothing is defined.
+// What ExecuTorch's programs use of meta-pytorch/tokenizers. An interface, which the tests in peer/
+// implement; its classes are for real_files.py alone, and not defined.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tokenizers {
@@ -15,34 +17,42 @@ enum class Error : uint32_t { Ok, Internal, Uninitialized, OutOfRange, LoadFailu
 template <class T>
 class Result {
  public:
-  Result(T value);
-  Result(Error error);
-  bool ok() const;
-  Error error() const;
-  T& get();
-  const T& get() const;
-  T& operator*();
-  const T& operator*() const;
-  T* operator->();
-  const T* operator->() const;
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(error) {}
+  bool ok() const { return error_ == Error::Ok; }
+  Error error() const { return error_; }
+  T& get() { return value_; }
+  const T& get() const { return value_; }
+  T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
+
+ private:
+  T value_ = T();
+  Error error_ = Error::Ok;
 };
 
 class Tokenizer {
  public:
-  virtual ~Tokenizer();
+  virtual ~Tokenizer() = default;
   virtual Error load(const std::string& path) = 0;
   virtual Result<std::vector<uint64_t>> encode(const std::string& text, int8_t bos = 0,
                                                int8_t eos = 0) const = 0;
   virtual Result<std::string> decode(uint64_t previous, uint64_t token,
                                      bool skip_special_tokens = false) const = 0;
   virtual Result<std::string> decode(const std::vector<uint64_t>& tokens,
-                                     bool skip_special_tokens = false) const;
+                                     bool skip_special_tokens = false) const {
+    std::string text;
+    for (const uint64_t token : tokens) text += *decode(token, token, skip_special_tokens);
+    return text;
+  }
   virtual Result<std::string> id_to_piece(uint64_t token) const = 0;
   virtual Result<uint64_t> piece_to_id(const std::string& text) const = 0;
-  virtual bool is_loaded() const;
-  int32_t vocab_size() const;
-  uint64_t bos_tok() const;
-  uint64_t eos_tok() const;
+  virtual bool is_loaded() const { return initialized_; }
+  int32_t vocab_size() const { return vocab_size_; }
+  uint64_t bos_tok() const { return bos_tok_; }
+  uint64_t eos_tok() const { return eos_tok_; }
 
  protected:
   bool initialized_ = false;
