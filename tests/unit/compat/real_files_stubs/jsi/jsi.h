@@ -96,10 +96,12 @@ class ArrayBuffer : public Object {
   size_t size(Runtime& runtime) const;
   uint8_t* data(Runtime& runtime) const;
 };
-using HostFunctionType = std::function<Value(Runtime& runtime, const Value& self, const Value* arguments, size_t count)>;
+using HostFunctionType =
+    std::function<Value(Runtime& runtime, const Value& self, const Value* arguments, size_t count)>;
 class Function : public Object {
  public:
-  static Function createFromHostFunction(Runtime& runtime, const PropNameID& name, unsigned count, HostFunctionType function);
+  static Function createFromHostFunction(Runtime& runtime, const PropNameID& name, unsigned count,
+                                         HostFunctionType function);
   template <class... Args>
   Value call(Runtime& runtime, Args&&... arguments) const;
   template <class... Args>

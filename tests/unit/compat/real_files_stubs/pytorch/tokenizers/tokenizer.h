@@ -12,7 +12,15 @@
 
 namespace tokenizers {
 
-enum class Error : uint32_t { Ok, Internal, Uninitialized, OutOfRange, LoadFailure, EncodeFailure, DecodeFailure };
+enum class Error : uint32_t {
+  Ok,
+  Internal,
+  Uninitialized,
+  OutOfRange,
+  LoadFailure,
+  EncodeFailure,
+  DecodeFailure
+};
 
 template <class T>
 class Result {
@@ -64,9 +72,11 @@ class Tokenizer {
 class FileTokenizer : public Tokenizer {
  public:
   Error load(const std::string& path) override;
-  Result<std::vector<uint64_t>> encode(const std::string& text, int8_t bos = 0, int8_t eos = 0) const override;
+  Result<std::vector<uint64_t>> encode(const std::string& text, int8_t bos = 0,
+                                       int8_t eos = 0) const override;
   using Tokenizer::decode;
-  Result<std::string> decode(uint64_t previous, uint64_t token, bool skip_special_tokens = false) const override;
+  Result<std::string> decode(uint64_t previous, uint64_t token,
+                             bool skip_special_tokens = false) const override;
   Result<std::string> id_to_piece(uint64_t token) const override;
   Result<uint64_t> piece_to_id(const std::string& text) const override;
 };
@@ -78,7 +88,8 @@ class Tiktoken : public FileTokenizer {
  public:
   Tiktoken();
   Tiktoken(std::unique_ptr<std::vector<std::string>> special_tokens, size_t bos, size_t eos);
-  Tiktoken(std::string pattern, std::unique_ptr<std::vector<std::string>> special_tokens, size_t bos, size_t eos);
+  Tiktoken(std::string pattern, std::unique_ptr<std::vector<std::string>> special_tokens,
+           size_t bos, size_t eos);
 };
 
 }  // namespace tokenizers
