@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -30,31 +29,23 @@ namespace runtime {
 inline namespace tenon_compat {
 namespace internal {
 
-/// Reports an error of a file by ExecuTorch's code for it.
-inline Error report_file(tenon::Error error, const char* text) noexcept {
-  const Error reported = report(error, text);
+// Log an error of a file, of a method's name, or of a value. Return ExecuTorch's code for it.
+inline Error report_file(tenon::Error error) noexcept {
+  const Error reported = report(error);
   if (reported == Error::NotFound) return Error::AccessFailed;
   return reported == Error::InvalidArgument ? Error::InvalidProgram : reported;
 }
-/// Reports an error of a method's name by ExecuTorch's code for it.
-inline Error report_method(tenon::Error error, const char* text) noexcept {
-  const Error reported = report(error, text);
+inline Error report_method(tenon::Error error) noexcept {
+  const Error reported = report(error);
   return reported == Error::NotFound ? Error::InvalidArgument : reported;
 }
-inline Error report_method(tenon::Error error) noexcept {
-  return report_method(error, tenon::detail::message_of(error));
-}
-/// Reports an error of an input or an output by ExecuTorch's code for it.
-inline Error report_value(tenon::Error error, const char* text) noexcept {
-  const Error reported = report(error, text);
-  return reported == Error::InvalidType ? Error::InvalidArgument : reported;
-}
 inline Error report_value(tenon::Error error) noexcept {
-  return report_value(error, tenon::detail::message_of(error));
+  const Error reported = report(error);
+  return reported == Error::InvalidType ? Error::InvalidArgument : reported;
 }
 template <class T>
 Result<T> result_of(tenon::Result<T> result) {
-  if (!result.ok()) return report_value(result.error(), result.message());
+  if (!result.ok()) return report_value(result.error());
   return std::move(*result);
 }
 
@@ -68,13 +59,10 @@ inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
   }
   const auto size = loader.size();
   if (!size.ok()) return size.error();
-  const auto bytes = loader.load(0, *size, DataLoader::SegmentInfo());
-  if (!bytes.ok()) return bytes.error();
-  TENON_DETAIL_ET_CHECK(bytes->size() >= *size, InvalidProgram,
-                        "the loader gave %zu bytes, expected %zu", bytes->size(), *size);
-  auto copy = tenon::try_empty({static_cast<int64_t>(*size)}, tenon::ScalarType::Byte);
-  if (!copy.ok()) return report(copy.error(), copy.message());
-  if (*size != 0) std::memcpy((*copy)->mutable_data_ptr(), bytes->data(), *size);
+  const auto copy = tenon::try_empty({static_cast<int64_t>(*size)}, tenon::ScalarType::Byte);
+  if (!copy.ok()) return report(copy.error());
+  ET_CHECK_OK_OR_RETURN_ERROR(
+      loader.load_into(0, *size, DataLoader::SegmentInfo(), (*copy)->mutable_data_ptr()));
   file.path = ".pte";
   file.bytes = **copy;
   return file;
@@ -162,7 +150,8 @@ class Module {
   explicit Module(std::shared_ptr<Program> program, Allocator = nullptr, Allocator = nullptr,
                   Tracer tracer = nullptr, Loader data_loader = nullptr,
                   bool share_memory_arenas = false)
-      : data_loader_(std::move(data_loader)),
+      : file_(program->file()),
+        data_loader_(std::move(data_loader)),
         program_(std::move(program)),
         tracer_(std::move(tracer)) {
     file_.share_arenas = share_memory_arenas;
@@ -191,7 +180,7 @@ class Module {
   runtime::Result<std::unordered_set<std::string>> method_names() {
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     auto names = model_->method_names();
-    if (!names.ok()) return runtime::internal::report_file(names.error(), names.message());
+    if (!names.ok()) return runtime::internal::report_file(names.error());
     return std::unordered_set<std::string>(names->begin(), names->end());
   }
   runtime::Result<size_t> num_methods() {
@@ -201,13 +190,9 @@ class Module {
   }
   runtime::Result<MethodMeta> method_meta(const std::string& name) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
-    auto& info = infos_[name];
-    if (info == nullptr) {
-      const auto meta = model_->method_meta(name);
-      if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
-      info = std::make_unique<runtime::internal::MethodInfo>(*meta);
-    }
-    return MethodMeta(*info);
+    const auto meta = model_->method_meta(name);
+    if (!meta.ok()) return runtime::internal::report_method(meta.error());
+    return MethodMeta(infos_.try_emplace(name, *meta).first->second);
   }
 
   [[nodiscard]] Error load_method(const std::string& name,
@@ -218,7 +203,7 @@ class Module {
     if (is_method_loaded(name)) return Error::Ok;
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     const Error error = runtime::internal::report_method(model_->load_method(name));
-    if (error == Error::Ok) methods_[name];
+    if (error == Error::Ok) methods_.insert(name);
     return error;
   }
   [[nodiscard]] Error load_forward(runtime::HierarchicalAllocator* = nullptr,
@@ -239,9 +224,8 @@ class Module {
   [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     auto outputs = model_->execute(name, inputs);
-    if (outputs.ok()) return std::move(*outputs);
-    const Error error = runtime::internal::report_value(outputs.error(), outputs.message());
-    return refine_missing(name, inputs, refine_sizes(name, inputs, 0, error));
+    if (!outputs.ok()) return report_inputs(outputs.error(), name, inputs, 0, true);
+    return std::move(*outputs);
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
     return execute(name, std::vector<EValue>{input});
@@ -271,7 +255,7 @@ class Module {
 
   [[nodiscard]] Error set_input(const std::string& name, const EValue& value, size_t index) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return set(model_->set_input(name, value, index), name, {&value, 1}, index);
+    return report_inputs(model_->set_input(name, value, index), name, {&value, 1}, index);
   }
   [[nodiscard]] Error set_input(const EValue& value, size_t index) {
     return set_input("forward", value, index);
@@ -279,11 +263,10 @@ class Module {
   [[nodiscard]] Error set_inputs(const std::string& name, const std::vector<EValue>& values) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     const auto meta = model_->method_meta(name);
-    if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
-    TENON_DETAIL_ET_CHECK(!meta->knows_inputs || values.size() == meta->inputs.size(),
+    TENON_DETAIL_ET_CHECK(!meta.ok() || !meta->knows_inputs || values.size() == meta->inputs.size(),
                           InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
                           name.c_str(), meta->inputs.size());
-    return set(model_->set_inputs(name, values), name, values, 0);
+    return report_inputs(model_->set_inputs(name, values), name, values);
   }
   [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
     return set_inputs("forward", values);
@@ -300,10 +283,10 @@ class Module {
   [[nodiscard]] Error set_outputs(const std::string& name, const std::vector<EValue>& values) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     const auto meta = model_->method_meta(name);
-    if (!meta.ok()) return runtime::internal::report_method(meta.error(), meta.message());
-    TENON_DETAIL_ET_CHECK(!meta->knows_outputs || values.size() == meta->outputs.size(),
-                          InvalidArgument, "%zu outputs for %s, which has %zu", values.size(),
-                          name.c_str(), meta->outputs.size());
+    TENON_DETAIL_ET_CHECK(
+        !meta.ok() || !meta->knows_outputs || values.size() == meta->outputs.size(),
+        InvalidArgument, "%zu outputs for %s, which has %zu", values.size(), name.c_str(),
+        meta->outputs.size());
     for (size_t i = 0; i < values.size(); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(set_output(name, values[i], i));
     }
@@ -325,41 +308,26 @@ class Module {
   }
 
  private:
-  using Inputs = tenon::Span<const EValue>;
-
   Error load_model() {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
     return open();
   }
-  /// Reports what set_input() or set_inputs() gave, and remembers which inputs were set.
-  Error set(tenon::Error error, const std::string& name, Inputs inputs, size_t first) {
+  /// As report_value(), but as ExecuTorch NotSupported for a tensor of other sizes, and for a run
+  /// InvalidArgument if it was not given all inputs.
+  Error report_inputs(tenon::Error error, const std::string& name, tenon::Span<const EValue> inputs,
+                      size_t first = 0, bool is_run = false) {
     const Error reported = runtime::internal::report_value(error);
-    if (reported != Error::Ok) return refine_sizes(name, inputs, first, reported);
-    std::vector<bool>& are_set = methods_[name];
-    if (are_set.size() < first + inputs.size()) are_set.resize(first + inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) are_set[first + i] = !inputs[i].isNone();
-    return Error::Ok;
-  }
-  /// As ExecuTorch: NotSupported instead of InvalidArgument for a tensor of other sizes.
-  Error refine_sizes(const std::string& name, Inputs inputs, size_t first, Error reported) {
-    if (reported != Error::InvalidArgument) return reported;
+    if (reported != Error::InvalidArgument && reported != Error::InvalidState) return reported;
     const auto meta = model_->method_meta(name);
-    for (size_t i = 0; meta.ok() && i < inputs.size() && first + i < meta->inputs.size(); ++i) {
-      const tenon::Error error = meta->inputs[first + i].check(inputs[i]);
-      if (error == tenon::Error::InvalidArgument) return Error::NotSupported;
-    }
-    return reported;
-  }
-  /// As ExecuTorch: InvalidArgument instead of InvalidState for a missing input.
-  Error refine_missing(const std::string& name, Inputs inputs, Error reported) {
-    if (reported != Error::InvalidState) return reported;
-    const auto meta = model_->method_meta(name);
-    const std::vector<bool>& are_set = methods_[name];
-    for (size_t i = 0; meta.ok() && i < meta->inputs.size(); ++i) {
-      const auto& spec = meta->inputs[i];
-      const bool is_given = i < inputs.size() && !inputs[i].isNone();
-      if (is_given || (i < are_set.size() && are_set[i])) continue;
-      if (!spec.is_optional && spec.kind != tenon::ValueKind::None) return Error::InvalidArgument;
+    for (size_t i = first; meta.ok() && i < meta->inputs.size(); ++i) {
+      const bool is_given = i - first < inputs.size();
+      if (!is_given && !is_run) break;
+      const EValue& value = is_given ? inputs[i - first] : EValue();
+      const tenon::Error found = meta->inputs[i].check(value);
+      if (reported == Error::InvalidArgument && found == tenon::Error::InvalidArgument)
+        return Error::NotSupported;
+      if (reported == Error::InvalidState && value.isNone() && found != tenon::Error::Ok)
+        return Error::InvalidArgument;
     }
     return reported;
   }
@@ -369,31 +337,29 @@ class Module {
     if (model_ == nullptr) {
       ET_CHECK_OK_OR_RETURN_ERROR(find_file());
       auto made = tenon::open_module(file_);
-      if (!made.ok()) return runtime::internal::report_file(made.error(), made.message());
+      if (!made.ok()) return runtime::internal::report_file(made.error());
       model_ = std::move(*made);
     }
     const auto names = model_->method_names();
     if (!names.ok()) {
       if (!file_.path.empty()) model_.reset();
-      return runtime::internal::report_file(names.error(), names.message());
+      return runtime::internal::report_file(names.error());
     }
     if (program_ == nullptr) program_ = std::make_shared<Program>(file_);
     return Error::Ok;
   }
   Error find_file() {
+    if (loader_ != nullptr) {
+      auto found = runtime::internal::model_of(*loader_);
+      if (!found.ok()) return found.error();
+      found->share_arenas = file_.share_arenas;
+      file_ = std::move(*found);
+    }
     if (data_loader_ != nullptr) {
       TENON_DETAIL_ET_CHECK(data_loader_->path() != nullptr, NotSupported,
                             "a loader of data that is no file");
       file_.data_files = {data_loader_->path()};
     }
-    if (loader_ == nullptr && program_ == nullptr) return Error::Ok;
-    auto found = program_ != nullptr ? runtime::Result<tenon::ModelFile>(program_->file())
-                                     : runtime::internal::model_of(*loader_);
-    if (!found.ok()) return found.error();
-    file_.path = std::move(found->path);
-    file_.bytes = std::move(found->bytes);
-    file_.map = found->map;
-    if (file_.data_files.empty()) file_.data_files = std::move(found->data_files);
     return Error::Ok;
   }
 
@@ -404,8 +370,8 @@ class Module {
   std::shared_ptr<tenon::Module> model_;
   Tracer tracer_;
   LoadBackendOptionsMap options_;
-  std::unordered_map<std::string, std::vector<bool>> methods_;  // loaded; which inputs are set
-  std::map<std::string, std::unique_ptr<runtime::internal::MethodInfo>> infos_;
+  std::unordered_set<std::string> methods_;                     // that load_method() loaded
+  std::map<std::string, runtime::internal::MethodInfo> infos_;  // of method_meta()
 };
 
 }  // namespace module

@@ -408,9 +408,9 @@ TEST_CASE("executorch: what is wrong with a file is told, and may be tried again
   };
   log_of([&] {
     CHECK(Module(std::make_unique<Short>(1)).load() == Error::Ok);
-    CHECK(Module(std::make_unique<Short>(2)).load() == Error::InvalidProgram);
+    CHECK(Module(std::make_unique<Short>(2)).load() == Error::InvalidExternalData);
     CHECK(Module(std::make_unique<Short>(0)).load() == Error::NotFound);
-    CHECK(Program::load(std::make_unique<Short>(2).get()).error() == Error::InvalidProgram);
+    CHECK(Program::load(std::make_unique<Short>(2).get()).error() == Error::InvalidExternalData);
   });
 }
 
@@ -496,7 +496,7 @@ TEST_CASE("executorch: a method may use its own module, but not run or unload it
   CHECK(first(module.forward()) == 3);
   REQUIRE(errors.size() == 3);
   CHECK(errors[0] == Error::InvalidState);
-  CHECK(errors[1] == Error::InvalidState);
+  CHECK(errors[1] == Error::InvalidArgument);  // forward() without inputs: as if they were missing
   CHECK(answer == 42);
   CHECK(module.unload_method("forward"));
 }
