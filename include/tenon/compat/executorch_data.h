@@ -3,11 +3,9 @@
 // tenon's runtimes take the bytes alone; docs/executorch.md says what is not used.
 #pragma once
 
-#include <cstdlib>
-#include <memory>
+#include <new>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "tenon/compat/executorch_platform.h"
 #include "tenon/interop/files/file.h"
@@ -15,27 +13,6 @@
 namespace executorch {
 namespace runtime {
 inline namespace tenon_compat {
-
-namespace internal {
-
-constexpr bool is_power_of_2(size_t value) noexcept {
-  return value != 0 && (value & (value - 1)) == 0;
-}
-/// The bytes from `p` to the next multiple of `alignment`, a power of two.
-inline size_t padding_of(const void* p, size_t alignment) noexcept {
-  return (0 - reinterpret_cast<uintptr_t>(p)) & (alignment - 1);
-}
-/// From malloc; null if there is no memory. `data` is a multiple of `alignment`.
-inline std::unique_ptr<void, void (*)(void*)> allocate(size_t size, size_t alignment,
-                                                       uint8_t*& data) noexcept {
-  constexpr size_t kMost = PTRDIFF_MAX;  // GCC warns of more
-  const bool fits = size <= kMost && alignment <= kMost - size;
-  void* const block = fits ? std::malloc(size + alignment) : nullptr;
-  if (block != nullptr) data = static_cast<uint8_t*>(block) + padding_of(block, alignment);
-  return {block, &std::free};
-}
-
-}  // namespace internal
 
 /// Bytes that a function frees. Movable.
 /// Ownership: calls `free(context, data, size)` once, at the end of its life or in Free().
@@ -45,30 +22,29 @@ class FreeableBuffer {
 
   FreeableBuffer() noexcept = default;
   FreeableBuffer(const void* data, size_t size, FreeFn free, void* context = nullptr) noexcept
-      : data_(data), size_(size), free_(free), context_(context) {}
-  FreeableBuffer(FreeableBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        free_(std::exchange(other.free_, nullptr)),
-        context_(other.context_) {}
+      : bytes_{data, size, free, context} {}
+  FreeableBuffer(FreeableBuffer&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   FreeableBuffer& operator=(FreeableBuffer&&) = delete;
   ~FreeableBuffer() { Free(); }
 
   void Free() {
-    const void* const data = std::exchange(data_, nullptr);
-    const size_t size = std::exchange(size_, 0);
-    const FreeFn free = std::exchange(free_, nullptr);
-    if (data != nullptr && free != nullptr) free(context_, const_cast<void*>(data), size);
+    const Bytes old = std::exchange(bytes_, {});
+    if (old.data != nullptr && old.free != nullptr) {
+      old.free(old.context, const_cast<void*>(old.data), old.size);
+    }
   }
-  const void* data() const noexcept { return data_; }
-  Result<const void*> data_safe() const { return data_; }
-  size_t size() const noexcept { return size_; }
+  const void* data() const noexcept { return bytes_.data; }
+  Result<const void*> data_safe() const { return bytes_.data; }
+  size_t size() const noexcept { return bytes_.size; }
 
  private:
-  const void* data_ = nullptr;
-  size_t size_ = 0;
-  FreeFn free_ = nullptr;
-  void* context_ = nullptr;
+  struct Bytes {
+    const void* data;
+    size_t size;
+    FreeFn free;
+    void* context;
+  };
+  Bytes bytes_ = {};
 };
 
 /// Where a program's bytes are. Programs may derive from it.
@@ -76,18 +52,14 @@ class DataLoader {
  public:
   struct SegmentInfo {
     enum class Type { Program, Constant, Backend, Mutable, External };
-    SegmentInfo() noexcept = default;
-    explicit SegmentInfo(Type type, size_t index = 0, const char* text = nullptr) noexcept
+    SegmentInfo(Type type = Type::Program, size_t index = 0, const char* text = nullptr) noexcept
         : segment_type(type), segment_index(index), descriptor(text) {}
 
-    Type segment_type = Type::Program;
-    size_t segment_index = 0;
-    const char* descriptor = nullptr;
+    Type segment_type;
+    size_t segment_index;
+    const char* descriptor;
   };
 
-  DataLoader() = default;
-  DataLoader(const DataLoader&) = default;
-  DataLoader& operator=(const DataLoader&) = default;
   virtual ~DataLoader() = default;
   [[nodiscard]] virtual Result<FreeableBuffer> load(size_t offset, size_t size,
                                                     const SegmentInfo& info) const = 0;
@@ -108,77 +80,12 @@ class DataLoader {
   virtual bool maps() const noexcept { return false; }
 };
 
-/// Takes memory from the caller. tenon's runtimes do not use it.
+/// Constructors take it. tenon's runtimes take memory from their own, so it gives none.
 class MemoryAllocator {
  public:
-  static constexpr size_t kDefaultAlignment = alignof(void*);
-
-  MemoryAllocator(uint32_t size, uint8_t* base) noexcept : base_(base), size_(size) {}
+  MemoryAllocator(uint32_t, uint8_t*) noexcept {}
   virtual ~MemoryAllocator() = default;
-  /// Null if there is no room, or the alignment is not a power of two.
-  virtual void* allocate(size_t size, size_t alignment = kDefaultAlignment) {
-    if (!isPowerOf2(alignment) || base_ == nullptr) return nullptr;
-    const size_t padding = internal::padding_of(base_ + used_, alignment);
-    if (padding > free_size() || size > free_size() - padding) return nullptr;
-    used_ += padding + size;
-    return base_ + used_ - size;
-  }
-  template <class T>
-  T* allocateInstance(size_t alignment = alignof(T)) {
-    return static_cast<T*>(allocate(sizeof(T), alignment));
-  }
-  template <class T>
-  T* allocateList(size_t count, size_t alignment = alignof(T)) {
-    return count > SIZE_MAX / sizeof(T) ? nullptr
-                                        : static_cast<T*>(allocate(count * sizeof(T), alignment));
-  }
-  virtual uint8_t* base_address() const { return base_; }
-  virtual uint32_t size() const { return size_; }
-  virtual size_t used_size() const { return used_; }
-  virtual size_t free_size() const { return size_ - used_; }
-  virtual void reset() { used_ = 0; }
-
- protected:
-  static constexpr bool isPowerOf2(size_t value) noexcept { return internal::is_power_of_2(value); }
-
- private:
-  uint8_t* base_;
-  uint32_t size_;
-  size_t used_ = 0;
 };
-
-/// Planned memory by number. tenon's runtimes plan their own, and do not use it.
-class HierarchicalAllocator {
- public:
-  explicit HierarchicalAllocator(Span<Span<uint8_t>> buffers) noexcept : buffers_(buffers) {}
-  Result<void*> get_offset_address(uint32_t memory, size_t offset, size_t size) {
-    TENON_DETAIL_ET_CHECK(memory < buffers_.size(), InvalidArgument, "buffer %u of %zu", memory,
-                          buffers_.size());
-    const Span<uint8_t> buffer = buffers_[memory];
-    TENON_DETAIL_ET_CHECK(offset <= buffer.size() && size <= buffer.size() - offset,
-                          MemoryAllocationFailed, "%zu bytes at %zu of %zu", size, offset,
-                          buffer.size());
-    return static_cast<void*>(buffer.data() + offset);
-  }
-
- private:
-  Span<Span<uint8_t>> buffers_;
-};
-class MemoryManager {
- public:
-  explicit MemoryManager(MemoryAllocator* method, HierarchicalAllocator* planned = nullptr,
-                         MemoryAllocator* temporary = nullptr) noexcept
-      : method_(method), planned_(planned), temporary_(temporary) {}
-  MemoryAllocator* method_allocator() const noexcept { return method_; }
-  HierarchicalAllocator* planned_memory() const noexcept { return planned_; }
-  MemoryAllocator* temp_allocator() const noexcept { return temporary_; }
-
- private:
-  MemoryAllocator* method_;
-  HierarchicalAllocator* planned_;
-  MemoryAllocator* temporary_;
-};
-
 /// Module keeps a tracer, and does not call it.
 class EventTracer {
  public:
@@ -186,6 +93,7 @@ class EventTracer {
 };
 
 // Named in Module's parameters.
+class HierarchicalAllocator;
 class Method;  // NOLINT: another than tenon::detail's
 class NamedDataMap;
 struct Kernel {};
@@ -214,34 +122,34 @@ class FileDataLoader : public runtime::DataLoader {
  public:
   /// Errors: AccessFailed; InvalidArgument for no path, or an alignment that is not a power of two.
   static runtime::Result<FileDataLoader> from(const char* path, size_t alignment = 16) {
-    TENON_DETAIL_ET_CHECK(runtime::internal::is_power_of_2(alignment), InvalidArgument,
+    TENON_DETAIL_ET_CHECK(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
                           "alignment %zu is not a power of two", alignment);
     TENON_DETAIL_ET_CHECK(path != nullptr, InvalidArgument, "the path is null");
+    FileDataLoader loader(path, alignment);
     tenon::detail::InputFile file;
-    ET_CHECK_OK_OR_RETURN_ERROR(open(path, file));
-    return FileDataLoader(path, alignment);
+    ET_CHECK_OK_OR_RETURN_ERROR(loader.open(file));
+    return runtime::Result<FileDataLoader>(std::move(loader));
   }
   [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
     tenon::detail::InputFile file;
     ET_CHECK_OK_OR_RETURN_ERROR(open(file));
-    ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
+    TENON_DETAIL_ET_CHECK(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
+                          "%s: %zu bytes at %zu, but the file has %" PRIu64, path(), size, offset,
+                          file.size());
     if (size == 0) return runtime::FreeableBuffer();
-    uint8_t* data = nullptr;
-    auto block = runtime::internal::allocate(size, alignment_, data);
-    TENON_DETAIL_ET_CHECK(block != nullptr, MemoryAllocationFailed,
+    const std::align_val_t alignment{alignment_};
+    void* const data = ::operator new(size, alignment, std::nothrow);
+    TENON_DETAIL_ET_CHECK(data != nullptr, MemoryAllocationFailed,
                           "%s: out of memory for %zu bytes", path(), size);
-    ET_CHECK_OK_OR_RETURN_ERROR(report(path(), file.read(offset, data, size)));
-    return runtime::FreeableBuffer(
-        data, size, [](void* context, void*, size_t) { std::free(context); }, block.release());
-  }
-  [[nodiscard]] runtime::Error load_into(size_t offset, size_t size, const SegmentInfo&,
-                                         void* to) const override {
-    TENON_DETAIL_ET_CHECK(size == 0 || to != nullptr, InvalidArgument, "the memory is null");
-    tenon::detail::InputFile file;
-    ET_CHECK_OK_OR_RETURN_ERROR(open(file));
-    ET_CHECK_OK_OR_RETURN_ERROR(check_range(file, offset, size));
-    return size == 0 ? runtime::Error::Ok : report(path(), file.read(offset, to, size));
+    const auto free = [](void* context, void* memory, size_t) {
+      ::operator delete(memory, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
+    };
+    runtime::FreeableBuffer buffer(data, size, free, reinterpret_cast<void*>(alignment_));
+    const tenon::Error error = file.read(offset, data, size);
+    if (error == tenon::Error::Ok)
+      return runtime::Result<runtime::FreeableBuffer>(std::move(buffer));
+    return runtime::internal::report(tenon::detail::FilePath(path()).add_context(error));
   }
   [[nodiscard]] runtime::Result<size_t> size() const override {
     tenon::detail::InputFile file;
@@ -255,26 +163,12 @@ class FileDataLoader : public runtime::DataLoader {
       : path_(path), alignment_(alignment) {}
 
  private:
-  static runtime::Error open(const char* path, tenon::detail::InputFile& file) {
-    const tenon::Error error = file.open(path);
-    if (error == tenon::Error::Ok) return runtime::Error::Ok;
-    static_cast<void>(report(path, error));
-    return runtime::Error::AccessFailed;
-  }
   runtime::Error open(tenon::detail::InputFile& file) const {
-    TENON_DETAIL_ET_CHECK(!path_.empty(), InvalidState, "the loader was moved from");
-    return open(path(), file);
-  }
-  static runtime::Error report(const char* path, tenon::Error error) {
+    const tenon::Error error = file.open(path());
     if (error == tenon::Error::Ok) return runtime::Error::Ok;
-    return runtime::internal::report(tenon::detail::FilePath(path).add_context(error));
-  }
-  runtime::Error check_range(const tenon::detail::InputFile& file, size_t offset,
-                             size_t size) const {
-    TENON_DETAIL_ET_CHECK(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
-                          "%s: %zu bytes at %zu, but the file has %" PRIu64, path(), size, offset,
-                          file.size());
-    return runtime::Error::Ok;
+    static_cast<void>(
+        runtime::internal::report(tenon::detail::FilePath(path()).add_context(error)));
+    return runtime::Error::AccessFailed;
   }
 
   std::string path_;
@@ -318,25 +212,12 @@ class BufferDataLoader : public runtime::DataLoader {
   size_t size_;
 };
 
-/// Memory from the heap, released together.
-class MallocMemoryAllocator : public runtime::MemoryAllocator {
- public:
+/// As MemoryAllocator, these are constructors' arguments alone.
+struct MallocMemoryAllocator : runtime::MemoryAllocator {
   MallocMemoryAllocator() noexcept : MemoryAllocator(0, nullptr) {}
-  void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
-    if (!isPowerOf2(alignment)) return nullptr;
-    uint8_t* data = nullptr;
-    blocks_.push_back(runtime::internal::allocate(size, alignment, data));
-    return data;
-  }
-  void reset() override { blocks_.clear(); }
-
- private:
-  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
 };
-/// Caches nothing: no runtime here takes memory from it.
-class CPUCachingAllocator : public MallocMemoryAllocator {
- public:
-  explicit CPUCachingAllocator(size_t max_size) noexcept { static_cast<void>(max_size); }
+struct CPUCachingAllocator : MallocMemoryAllocator {
+  explicit CPUCachingAllocator(size_t) noexcept {}
 };
 
 }  // namespace tenon_compat

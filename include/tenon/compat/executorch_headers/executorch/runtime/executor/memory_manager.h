@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-#pragma once
-#include "tenon/compat/executorch_data.h"
