@@ -2,7 +2,6 @@
 // ExecuTorch's EValue, which is tenon's, and MethodMeta and TensorInfo over tenon's MethodMeta.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,21 +18,10 @@ using tenon::EValue;
 namespace internal {
 
 constexpr Tag tag_of(tenon::ValueKind kind) noexcept {
-  using tenon::ValueKind;
-  switch (kind) {
-    case ValueKind::None: return Tag::None;
-    case ValueKind::Tensor: return Tag::Tensor;
-    case ValueKind::Int: return Tag::Int;
-    case ValueKind::Double: return Tag::Double;
-    case ValueKind::Bool: return Tag::Bool;
-    case ValueKind::String: return Tag::String;
-    case ValueKind::TensorList: return Tag::ListTensor;
-    case ValueKind::OptionalTensorList: return Tag::ListOptionalTensor;
-    case ValueKind::IntList: return Tag::ListInt;
-    case ValueKind::DoubleList: return Tag::ListDouble;
-    case ValueKind::BoolList: return Tag::ListBool;
-  }
-  return Tag::None;
+  constexpr Tag kTags[] = {Tag::None,    Tag::Tensor,     Tag::Int,        Tag::Double,
+                           Tag::Bool,    Tag::String,     Tag::ListTensor, Tag::ListOptionalTensor,
+                           Tag::ListInt, Tag::ListDouble, Tag::ListBool};
+  return kTags[static_cast<size_t>(kind)];
 }
 /// A value's description. Sizes are the largest that the value may have, as in ExecuTorch.
 struct ValueInfo {
@@ -46,7 +34,6 @@ struct ValueInfo {
     for (size_t d = 0; d < tensor.sizes.size(); ++d) {
       const int64_t size = tenon::detail::limit_of(tensor, d);
       sizes.push_back(size);
-      sizes32.push_back(static_cast<int32_t>(std::min<int64_t>(size, INT32_MAX)));
       dim_order.push_back(static_cast<uint8_t>(tensor.dim_order.empty() ? static_cast<int64_t>(d)
                                                                         : tensor.dim_order[d]));
       const auto count = static_cast<uint64_t>(size);
@@ -61,7 +48,6 @@ struct ValueInfo {
   bool is_bounded = true;
   aten::ScalarType type = aten::ScalarType::Undefined;
   std::vector<aten::SizesType> sizes;
-  std::vector<int32_t> sizes32;
   std::vector<uint8_t> dim_order;
   size_t nbytes = 0;
 };
@@ -77,20 +63,6 @@ struct MethodInfo {
 
 }  // namespace internal
 
-/// Sizes of tenon's SizesType, int64_t. Converts to a Span of ExecuTorch's, for code that says
-/// int32_t.
-class InfoSizes : public Span<const aten::SizesType> {
- public:
-  explicit InfoSizes(const internal::ValueInfo& info) noexcept
-      : Span(info.sizes.data(), info.sizes.size()), info_(&info) {}
-  operator Span<const int32_t>() const noexcept {
-    return {info_->sizes32.data(), info_->sizes32.size()};
-  }
-
- private:
-  const internal::ValueInfo* info_;
-};
-
 /// A tensor that a method takes or gives.
 /// Ownership: borrows from the Module that made it.
 class TensorInfo {
@@ -98,7 +70,9 @@ class TensorInfo {
   explicit TensorInfo(const internal::ValueInfo& info) noexcept : info_(&info) {}
 
   /// The largest sizes.
-  InfoSizes sizes() const noexcept { return InfoSizes(*info_); }
+  Span<const aten::SizesType> sizes() const noexcept {
+    return {info_->sizes.data(), info_->sizes.size()};
+  }
   Span<const uint8_t> dim_order() const noexcept {
     return {info_->dim_order.data(), info_->dim_order.size()};
   }
@@ -134,8 +108,6 @@ class MethodMeta {
 
   // tenon's runtimes do not say these.
 
-  size_t num_attributes() const noexcept { return 0; }
-  Result<TensorInfo> attribute_tensor_meta(size_t) const { return Error::InvalidArgument; }
   size_t num_memory_planned_buffers() const noexcept { return 0; }
   Result<int64_t> memory_planned_buffer_size(size_t) const { return Error::InvalidArgument; }
   bool uses_backend(const char*) const noexcept { return false; }

@@ -19,7 +19,8 @@ inline namespace tenon_compat {
 
 constexpr size_t kMaxOptionKeyLength = 64;     // with the final 0
 constexpr size_t kMaxOptionValueLength = 256;  // with the final 0
-using OptionValue = std::variant<bool, int, std::array<char, kMaxOptionValueLength>>;
+using OptionText = std::array<char, kMaxOptionValueLength>;
+using OptionValue = std::variant<bool, int, OptionText>;
 
 struct BackendOption {
   char key[kMaxOptionKeyLength] = {};
@@ -37,7 +38,7 @@ class BackendOptions {
   Error set_option(const char* key, bool value) noexcept { return put(key, value); }
   Error set_option(const char* key, int value) noexcept { return put(key, value); }
   Error set_option(const char* key, const char* value) noexcept {
-    std::array<char, kMaxOptionValueLength> text{};
+    OptionText text{};
     std::memcpy(text.data(), value, (std::min)(std::strlen(value), text.size() - 1));
     return put(key, text);
   }
@@ -45,28 +46,28 @@ class BackendOptions {
   /// Errors: NotFound; InvalidArgument for a value of another type.
   template <class T>
   Error get_option(const char* key, T& out) const noexcept {
-    for (size_t i = 0; i < count_; ++i) {
-      if (std::strcmp(options_[i].key, key) != 0) continue;
-      if constexpr (std::is_same_v<T, const char*>) {
-        const auto* text = std::get_if<std::array<char, kMaxOptionValueLength>>(&options_[i].value);
-        if (text == nullptr) return Error::InvalidArgument;
-        out = text->data();
-      } else {
-        const T* value = std::get_if<T>(&options_[i].value);
-        if (value == nullptr) return Error::InvalidArgument;
-        out = *value;
-      }
-      return Error::Ok;
+    using Kept = std::conditional_t<std::is_same_v<T, const char*>, OptionText, T>;
+    const size_t i = index_of(key);
+    if (i == count_) return Error::NotFound;
+    const auto* value = std::get_if<Kept>(&options_[i].value);
+    if (value == nullptr) return Error::InvalidArgument;
+    if constexpr (std::is_same_v<Kept, OptionText>) {
+      out = value->data();
+    } else {
+      out = *value;
     }
-    return Error::NotFound;
+    return Error::Ok;
   }
 
  private:
-  Error put(const char* key, const OptionValue& value) noexcept {
-    if (std::strlen(key) >= kMaxOptionKeyLength) return Error::InvalidArgument;
+  size_t index_of(const char* key) const noexcept {
     size_t i = 0;
     while (i < count_ && std::strcmp(options_[i].key, key) != 0) ++i;
-    if (i == N) return Error::InvalidArgument;
+    return i;
+  }
+  Error put(const char* key, const OptionValue& value) noexcept {
+    const size_t i = index_of(key);
+    if (i == N || std::strlen(key) >= kMaxOptionKeyLength) return Error::InvalidArgument;
     if (i == count_) std::strcpy(options_[count_++].key, key);
     options_[i].value = value;
     return Error::Ok;
@@ -100,9 +101,9 @@ class LoadBackendOptionsMap {
     return set_options(builder.backend_id(), builder.view());
   }
   Span<const BackendOption> get_options(const char* delegate) const {
-    const auto found = delegate == nullptr ? options_.end() : options_.find(delegate);
-    if (found == options_.end()) return {};
-    return {found->second.data(), found->second.size()};
+    if (!has_options(delegate)) return {};
+    const auto& options = options_.at(delegate);
+    return {options.data(), options.size()};
   }
   bool has_options(const char* delegate) const {
     return delegate != nullptr && options_.count(delegate) != 0;
@@ -122,7 +123,6 @@ class LoadBackendOptionsMap {
 };
 
 // Options of a delegate for all programs: there are no delegates.
-
 inline Error set_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error get_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error set_option(const char*, const BackendOption&) noexcept { return Error::NotFound; }

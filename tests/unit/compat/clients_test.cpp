@@ -13,6 +13,8 @@
 #include "tenon/compat/executorch_module.h"
 #include "tenon/module/function_module.h"
 
+namespace clients_test {
+
 namespace {
 
 using executorch::aten::BFloat16, executorch::aten::Half, executorch::aten::ScalarType,
@@ -126,8 +128,7 @@ TEST_CASE("compat, clients: a TensorImpl over what TensorInfo points to") {
   const std::vector<int32_t> sizes32(info->sizes().begin(), info->sizes().end());
   CHECK(from_blob(memory.data(), sizes)->numel() == 12);
   CHECK(from_blob(memory.data(), sizes32)->numel() == 12);
-  executorch::runtime::Span<const int32_t> span = info->sizes();
-  CHECK(span[0] == 4);
+  CHECK(info->sizes()[0] == 4);
   CHECK(info->sizes()[1] == 3);
 }
 
@@ -255,3 +256,5 @@ TEST_CASE("compat, clients: values and their kinds") {
   REQUIRE(output.ok());
   CHECK(output.get().toTensor().const_data_ptr<float>()[2] == 6.0f);
 }
+
+}  // namespace clients_test
