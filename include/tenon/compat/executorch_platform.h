@@ -7,7 +7,6 @@
 // TENON_PORTABLE.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdarg>
@@ -53,27 +52,12 @@ extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_lev
 #define ET_DEPRECATED [[deprecated]]
 #define ET_EXPERIMENTAL
 #define ET_UNUSED [[maybe_unused]]
-#define ET_FALLTHROUGH [[fallthrough]]
 #define ET_NORETURN [[noreturn]]
 #define ET_LIKELY(condition) (condition)
 #define ET_UNLIKELY(condition) (condition)
-#define ET_FUNCTION __func__
-#define ET_LINE __LINE__
-#define ET_SHORT_FILENAME (::executorch::runtime::internal::file_name(__FILE__))
-#define ET_INLINE inline
-#define ET_PRIsize_t "zu"
-#define ET_PRIssize_t "zd"
 #if defined(__GNUC__) && !TENON_PORTABLE
-#define ET_NOINLINE __attribute__((noinline))
-#define ET_WEAK __attribute__((weak))
-#define ET_RESTRICT __restrict__
-#define ET_UNREACHABLE() __builtin_unreachable()
 #define ET_PRINTFLIKE(text, first) __attribute__((format(printf, text, first)))
 #else
-#define ET_NOINLINE
-#define ET_WEAK
-#define ET_RESTRICT
-#define ET_UNREACHABLE() ::executorch::runtime::runtime_abort()
 #define ET_PRINTFLIKE(text, first)
 #endif
 #define ET_RUNTIME_NAMESPACE runtime
@@ -93,11 +77,6 @@ inline namespace tenon_compat {
 using error_code_t = uint32_t;
 enum class LogLevel : uint8_t { Debug, Info, Error, Fatal, NumLevels };
 
-inline void pal_init() noexcept {}
-inline et_timestamp_t pal_current_ticks() noexcept { return et_pal_current_ticks(); }
-inline et_tick_ratio_t pal_ticks_to_ns_multiplier() noexcept {
-  return et_pal_ticks_to_ns_multiplier();
-}
 /// Raises InvalidState.
 [[noreturn]] inline void runtime_abort() {
   tenon::detail::raise(tenon::Error::InvalidState, "runtime_abort() was called; the log says why");
@@ -121,54 +100,17 @@ struct Log {
   size_t line;
 
   ET_PRINTFLIKE(2, 3) void operator()(const char* format, ...) const noexcept {
-    va_list arguments;
-    va_start(arguments, format);
-    write("", format, arguments);
-    va_end(arguments);
-  }
-  ET_PRINTFLIKE(3, 4)
-  void check_failed(const char* condition, const char* format, ...) const noexcept {
-    char prefix[256];
-    std::snprintf(prefix, sizeof prefix, "Check failed (%.200s): ", condition);
-    va_list arguments;
-    va_start(arguments, format);
-    write(prefix, format, arguments);
-    va_end(arguments);
-  }
-  /// Logs, and raises InvalidState.
-  [[noreturn]] ET_PRINTFLIKE(3, 4) void fail(const char* condition, const char* format, ...) const {
-    char message[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    (*this)("In function %.50s(), assert failed (%.150s): %s", function, condition, message);
-    tenon::detail::raise(tenon::Error::InvalidState, "ET_CHECK failed: ", condition,
-                         *message == '\0' ? "" : ": ", message);
-  }
-
- private:
-  ET_PRINTFLIKE(3, 0)
-  void write([[maybe_unused]] const char* prefix, [[maybe_unused]] const char* format,
-             [[maybe_unused]] va_list arguments) const noexcept {
-#if ET_LOG_ENABLED
+    if (!ET_LOG_ENABLED) return;
     char text[1024];
-    size_t size = std::strlen(prefix);
-    std::memcpy(text, prefix, size);
-    const size_t room = sizeof text - size;
-    const int wanted = std::vsnprintf(text + size, room, format, arguments);
-    if (wanted > 0) size += (std::min)(static_cast<size_t>(wanted), room - 1);
-    // A text that was cut must not end within a character of UTF-8.
-    if (size == sizeof text - 1) {
-      while ((text[size - 1] & 0xC0) == 0x80) --size;
-      if ((text[size - 1] & 0x80) != 0) --size;
-    }
-    text[size] = '\0';
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     const char letter = level < LogLevel::NumLevels ? "DIEF"[static_cast<size_t>(level)] : '?';
 #if TENON_DETAIL_ET_HAS_HOOK
     if (et_pal_emit_log_message != nullptr) {
       et_pal_emit_log_message(et_pal_current_ticks(), static_cast<et_pal_log_level_t>(letter), file,
-                              function, line, text, size);
+                              function, line, text, std::strlen(text));
       return;
     }
 #endif
@@ -177,17 +119,26 @@ struct Log {
     } else {
       std::fprintf(stderr, "%c executorch:%s:%zu] %s\n", letter, file, line, text);
     }
-#endif
+  }
+  /// Logs, and raises InvalidState.
+  [[noreturn]] ET_PRINTFLIKE(3, 4) void fail(const char* condition, const char* format, ...) const {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    (*this)("In function %.50s(), assert failed (%.150s): %s", function, condition, text);
+    tenon::detail::raise(tenon::Error::InvalidState, "ET_CHECK failed: ", condition,
+                         *text == '\0' ? "" : ": ", text);
   }
 };
 
-/// Logs the text of tenon's error. Returns the peer's code for it.
-inline Error report(tenon::Error error, const char* text) noexcept {
-  if (error != tenon::Error::Ok) Log{LogLevel::Error, "tenon", "", 0}("%s", text);
-  return error_of(error);
-}
+/// Logs the text of tenon's error, the thread's last. Returns the peer's code for it.
 inline Error report(tenon::Error error) noexcept {
-  return report(error, tenon::detail::message_of(error));
+  if (error != tenon::Error::Ok) {
+    Log{LogLevel::Error, "tenon", "", 0}("%s", tenon::detail::message_of(error));
+  }
+  return error_of(error);
 }
 
 }  // namespace internal
@@ -195,19 +146,17 @@ inline Error report(tenon::Error error) noexcept {
 }  // namespace runtime
 }  // namespace executorch
 
-#if ET_LOG_ENABLED
-#define TENON_DETAIL_ET_LOGS(level) \
-  (::executorch::runtime::LogLevel::level >= ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL)
-#else
-#define TENON_DETAIL_ET_LOGS(level) false
-#endif
-#define ET_LOG(level, ...)                                                       \
-  do {                                                                           \
-    if (TENON_DETAIL_ET_LOGS(level)) TENON_DETAIL_ET_LOG_AT(level)(__VA_ARGS__); \
+#define ET_LOG(level, ...)                                                         \
+  do {                                                                             \
+    if (ET_LOG_ENABLED && ::executorch::runtime::LogLevel::level >=                \
+                              ::executorch::runtime::LogLevel::ET_MIN_LOG_LEVEL) { \
+      TENON_DETAIL_ET_LOG_AT(level)(__VA_ARGS__);                                  \
+    }                                                                              \
   } while (0)
-#define TENON_DETAIL_ET_LOG_AT(level)                                                              \
-  (::executorch::runtime::internal::Log{::executorch::runtime::LogLevel::level, ET_SHORT_FILENAME, \
-                                        ET_FUNCTION, ET_LINE})
+#define TENON_DETAIL_ET_LOG_AT(level)                                                         \
+  (::executorch::runtime::internal::Log{::executorch::runtime::LogLevel::level,               \
+                                        ::executorch::runtime::internal::file_name(__FILE__), \
+                                        __func__, __LINE__})
 #define ET_CHECK_OR_LOG_ERROR(condition, ...)     \
   do {                                            \
     if (!(condition)) ET_LOG(Error, __VA_ARGS__); \
@@ -245,78 +194,52 @@ inline Error report(tenon::Error error) noexcept {
 // Blocks, as ExecuTorch's are: some code has no semicolon behind them.
 #define ET_CHECK_OR_RETURN_ERROR(condition, error, ...) \
   { TENON_DETAIL_ET_CHECK(condition, error, __VA_ARGS__); }
-#define ET_CHECK_OR_RETURN_FALSE(condition, ...)                             \
-  {                                                                          \
-    if (!(condition)) {                                                      \
-      if (TENON_DETAIL_ET_LOGS(Error)) {                                     \
-        TENON_DETAIL_ET_LOG_AT(Error).check_failed(#condition, __VA_ARGS__); \
-      }                                                                      \
-      return false;                                                          \
-    }                                                                        \
+#define ET_CHECK_OR_RETURN_FALSE(condition, ...)     \
+  {                                                  \
+    if (!(condition)) {                              \
+      ET_LOG(Error, "Check failed: %s", #condition); \
+      ET_LOG(Error, __VA_ARGS__);                    \
+      return false;                                  \
+    }                                                \
   }
 
-// The next three take a message or none; COUNT tells which, since -Wpedantic warns of `...` without
-// an argument in C++17.
+// The next three take an error or a Result, and maybe a message. -Wpedantic warns of `...` without
+// an argument in C++17: these macros take the first argument, and log the others if there are any.
+#define TENON_DETAIL_ET_FIRST(first, ...) first
 #define TENON_DETAIL_ET_12TH(a, b, c, d, e, f, g, h, i, j, k, name, ...) name
-#define TENON_DETAIL_ET_COUNT(...)                                                              \
-  TENON_DETAIL_ET_12TH(__VA_ARGS__, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, MORE, \
-                       ONE, )
-#define TENON_DETAIL_ET_ONE_OR_MORE(name, ...) \
-  TENON_DETAIL_NUMBERED(name, TENON_DETAIL_ET_COUNT(__VA_ARGS__))
+#define TENON_DETAIL_ET_LOG_REST(...)                                                         \
+  TENON_DETAIL_NUMBERED(TENON_DETAIL_ET_LOG_,                                                 \
+                        TENON_DETAIL_ET_12TH(__VA_ARGS__, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, )) \
+  (__VA_ARGS__)
+#define TENON_DETAIL_ET_LOG_1(first) static_cast<void>(0)
+#define TENON_DETAIL_ET_LOG_2(first, ...) ET_LOG(Error, __VA_ARGS__)
 
-// Variables are numbered, so that -Wshadow is quiet where one macro is in another's argument.
-#define ET_CHECK_OK_OR_RETURN_ERROR(...)                              \
-  TENON_DETAIL_MAY_COUNT                                              \
-  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_CHECK_OK_, __VA_ARGS__) \
-  (TENON_DETAIL_NUMBERED(et_error_, __COUNTER__), __VA_ARGS__) TENON_DETAIL_COUNT_END
-#define TENON_DETAIL_ET_CHECK_OK_ONE(name, error)              \
-  do {                                                         \
-    const auto name = (error);                                 \
-    if (name != ::executorch::runtime::Error::Ok) return name; \
-  } while (0)
-#define TENON_DETAIL_ET_CHECK_OK_MORE(name, error, ...) \
-  do {                                                  \
-    const auto name = (error);                          \
-    if (name != ::executorch::runtime::Error::Ok) {     \
-      ET_LOG(Error, __VA_ARGS__);                       \
-      return name;                                      \
-    }                                                   \
+#define ET_CHECK_OK_OR_RETURN_ERROR(...)                           \
+  do {                                                             \
+    const auto et_error_ = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
+    if (et_error_ != ::executorch::runtime::Error::Ok) {           \
+      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                       \
+      return et_error_;                                            \
+    }                                                              \
   } while (0)
 
 /// Declares `var` from a Result's value, or returns its error.
-#define ET_ASSIGN_OR_RETURN(var, ...)                               \
-  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_ASSIGN_, __VA_ARGS__) \
-  (var, __VA_ARGS__)
-#define TENON_DETAIL_ET_ASSIGN_ONE(var, result)              \
-  auto et_result_##var = (result);                           \
-  if (!et_result_##var.ok()) return et_result_##var.error(); \
-  auto var = std::move(*et_result_##var)
-#define TENON_DETAIL_ET_ASSIGN_MORE(var, result, ...) \
-  auto et_result_##var = (result);                    \
-  if (!et_result_##var.ok()) {                        \
-    ET_LOG(Error, __VA_ARGS__);                       \
-    return et_result_##var.error();                   \
-  }                                                   \
+#define ET_ASSIGN_OR_RETURN(var, ...)                            \
+  auto et_result_##var = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
+  if (!et_result_##var.ok()) {                                   \
+    TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                       \
+    return et_result_##var.error();                              \
+  }                                                              \
   auto var = std::move(*et_result_##var)
 
 /// A Result's value as an expression, or a return of its error: a statement expression, which GCC
 /// and Clang have.
-#define ET_UNWRAP(...)                                              \
-  TENON_DETAIL_MAY_COUNT                                            \
-  TENON_DETAIL_ET_ONE_OR_MORE(TENON_DETAIL_ET_UNWRAP_, __VA_ARGS__) \
-  (TENON_DETAIL_NUMBERED(et_result_, __COUNTER__), __VA_ARGS__) TENON_DETAIL_COUNT_END
-#define TENON_DETAIL_ET_UNWRAP_ONE(name, result) \
-  __extension__({                                \
-    auto name = (result);                        \
-    if (!name.ok()) return name.error();         \
-    std::move(*name);                            \
-  })
-#define TENON_DETAIL_ET_UNWRAP_MORE(name, result, ...) \
-  __extension__({                                      \
-    auto name = (result);                              \
-    if (!name.ok()) {                                  \
-      ET_LOG(Error, __VA_ARGS__);                      \
-      return name.error();                             \
-    }                                                  \
-    std::move(*name);                                  \
+#define ET_UNWRAP(...)                                        \
+  __extension__({                                             \
+    auto et_result_ = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
+    if (!et_result_.ok()) {                                   \
+      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                  \
+      return et_result_.error();                              \
+    }                                                         \
+    std::move(*et_result_);                                   \
   })

@@ -8,20 +8,14 @@
 
 #include "tenon/compat/executorch_platform.h"
 
-// Numbered, so that a lambda may contain another switch.
-#define TENON_DETAIL_ET_SWITCH(type, name, ...)                                                    \
-  TENON_DETAIL_MAY_COUNT                                                                           \
-  TENON_DETAIL_ET_SWITCH_ON(TENON_DETAIL_NUMBERED(et_type_, __COUNTER__), type, name, __VA_ARGS__) \
-  TENON_DETAIL_COUNT_END
-#define TENON_DETAIL_ET_SWITCH_ON(variable, type, name, ...)                                 \
-  [&] {                                                                                      \
-    const auto variable = (type);                                                            \
-    switch (static_cast<int>(variable)) { /* -Wswitch-enum wants all enumerators */          \
-      __VA_ARGS__                                                                            \
-      default:                                                                               \
-        TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",               \
-                                           ::executorch::runtime::toString(variable), name); \
-    }                                                                                        \
+#define TENON_DETAIL_ET_SWITCH(type, name, ...)                                          \
+  [&] {                                                                                  \
+    switch (static_cast<int>(type)) { /* -Wswitch-enum wants all enumerators */          \
+      __VA_ARGS__                                                                        \
+      default:                                                                           \
+        TENON_DETAIL_ET_LOG_AT(Fatal).fail(#type, "Unhandled dtype %s for %s",           \
+                                           ::executorch::runtime::toString(type), name); \
+    }                                                                                    \
   }()
 #define TENON_DETAIL_ET_CASE(dtype, alias, ...)                                                  \
   case static_cast<int>(::executorch::aten::ScalarType::dtype): {                                \
@@ -52,16 +46,9 @@
       type, name, TENON_DETAIL_ET_REALS(__VA_ARGS__) TENON_DETAIL_ET_3(a, b, c, __VA_ARGS__))
 #define ET_SWITCH_INT_TYPES(type, context, name, ...) \
   TENON_DETAIL_ET_SWITCH(type, name, TENON_DETAIL_ET_INTS(__VA_ARGS__))
-#define ET_SWITCH_INT_TYPES_AND(a, type, context, name, ...) \
-  TENON_DETAIL_ET_SWITCH(type, name,                         \
-                         TENON_DETAIL_ET_INTS(__VA_ARGS__) TENON_DETAIL_ET_CASE(a, __VA_ARGS__))
 #define ET_SWITCH_FLOAT_TYPES(...) ET_SWITCH_TWO_TYPES(Float, Double, __VA_ARGS__)
 #define ET_SWITCH_FLOAT_TYPES_AND(a, ...) ET_SWITCH_THREE_TYPES(Float, Double, a, __VA_ARGS__)
 #define ET_SWITCH_FLOAT_TYPES_AND2(a, b, ...) ET_SWITCH_FOUR_TYPES(Float, Double, a, b, __VA_ARGS__)
-#define ET_SWITCH_FLOAT_TYPES_AND3(a, b, c, type, context, name, ...)  \
-  TENON_DETAIL_ET_SWITCH(type, name,                                   \
-                         TENON_DETAIL_ET_2(Float, Double, __VA_ARGS__) \
-                             TENON_DETAIL_ET_3(a, b, c, __VA_ARGS__))
 #define ET_SWITCH_TWO_TYPES(a, b, type, context, name, ...) \
   TENON_DETAIL_ET_SWITCH(type, name, TENON_DETAIL_ET_2(a, b, __VA_ARGS__))
 #define ET_SWITCH_THREE_TYPES(a, b, c, type, context, name, ...) \
@@ -75,10 +62,5 @@
 #define ET_SWITCH_REALHB_TYPES(...) ET_SWITCH_REAL_TYPES_AND2(Half, Bool, __VA_ARGS__)
 #define ET_SWITCH_REALHBF16_TYPES(...) ET_SWITCH_REAL_TYPES_AND2(Half, BFloat16, __VA_ARGS__)
 #define ET_SWITCH_REALHBBF16_TYPES(...) ET_SWITCH_REAL_TYPES_AND3(Half, Bool, BFloat16, __VA_ARGS__)
-#define ET_SWITCH_REALHBBF16_AND_UINT_TYPES(type, context, name, ...)             \
-  TENON_DETAIL_ET_SWITCH(type, name,                                              \
-                         TENON_DETAIL_ET_REALS(__VA_ARGS__)                       \
-                             TENON_DETAIL_ET_3(Half, Bool, BFloat16, __VA_ARGS__) \
-                                 TENON_DETAIL_ET_3(UInt16, UInt32, UInt64, __VA_ARGS__))
 #define ET_SWITCH_FLOATH_TYPES(...) ET_SWITCH_FLOAT_TYPES_AND(Half, __VA_ARGS__)
 #define ET_SWITCH_FLOATHBF16_TYPES(...) ET_SWITCH_FLOAT_TYPES_AND2(Half, BFloat16, __VA_ARGS__)

@@ -64,7 +64,6 @@ TEST_CASE("executorch: each ET_SWITCH takes its dtypes, and raises for others") 
   CHECK(SWITCH(REALHB_TYPES, type) == reals_h + " Bool");
   CHECK(SWITCH(REALHBF16_TYPES, type) == reals_h + " BFloat16");
   CHECK(SWITCH(REALHBBF16_TYPES, type) == reals_h + " Bool BFloat16");
-  CHECK(SWITCH(REALHBBF16_AND_UINT_TYPES, type) == reals_h + " Bool BFloat16 UInt16 UInt32 UInt64");
   CHECK(SWITCH(INT_TYPES, type) == ints);
   CHECK(SWITCH(FLOAT_TYPES, type) == "Float Double");
   CHECK(SWITCH(FLOATH_TYPES, type) == "Half Float Double");
@@ -72,10 +71,8 @@ TEST_CASE("executorch: each ET_SWITCH takes its dtypes, and raises for others") 
   CHECK(SWITCH(REAL_TYPES_AND, Bool, type) == reals + " Bool");
   CHECK(SWITCH(REAL_TYPES_AND2, Half, Bool, type) == reals_h + " Bool");
   CHECK(SWITCH(REAL_TYPES_AND3, Half, Bool, UInt64, type) == reals_h + " Bool UInt64");
-  CHECK(SWITCH(INT_TYPES_AND, Bool, type) == ints + " Bool");
   CHECK(SWITCH(FLOAT_TYPES_AND, Half, type) == "Half Float Double");
   CHECK(SWITCH(FLOAT_TYPES_AND2, Half, Bool, type) == "Half Float Double Bool");
-  CHECK(SWITCH(FLOAT_TYPES_AND3, Half, BFloat16, Bool, type) == "Half Float Double Bool BFloat16");
   CHECK(SWITCH(TWO_TYPES, Int, Long, type) == "Int Long");
   CHECK(SWITCH(THREE_TYPES, Bool, Int, ComplexFloat, type) == "Int ComplexFloat Bool");
   CHECK(SWITCH(FOUR_TYPES, Bool, Int, Float, Float8_e5m2, type) == "Int Float Bool Float8_e5m2");
@@ -88,7 +85,6 @@ TEST_CASE("executorch: an ET_SWITCH evaluates its dtype once, and may be in anot
   const std::string log = log_of(
       [] { RAISES(InvalidState, "counted(b)", sizes_of(ScalarType::Int, ScalarType::Half)); });
   CHECK(contains(log, "Unhandled dtype Half for sizes_of\n"));
-  CHECK(calls == 4);
 
   int sum = 0;
   ET_SWITCH_INT_TYPES(ScalarType::Byte, nullptr, "void", T, [&]() {
