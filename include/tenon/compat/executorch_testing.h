@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's helpers for tests: TensorFactory, tensors_are_close() and its kin. For GoogleTest
+// ExecuTorch's helpers for tests: TensorFactory and tensors_are_close(). For GoogleTest
 // compat/executorch_matchers.h has EXPECT_TENSOR_EQ.
 #pragma once
 
@@ -84,23 +84,6 @@ inline bool tensors_are_close(const aten::Tensor& a, const aten::Tensor& b, doub
                            : type == aten::ScalarType::BFloat16 ? 1e-2
                                                                 : 1e-8;
   return tenon::allclose(a, b, rtol, atol.value_or(tolerance), true);
-}
-/// The same of the elements in the order of memory, whatever the sizes.
-inline bool tensor_data_is_close(const aten::Tensor& a, const aten::Tensor& b, double rtol = 1e-5,
-                                 std::optional<double> atol = std::nullopt) {
-  const auto row = [](const aten::Tensor& t) {
-    return *tenon::from_blob(const_cast<void*>(t.const_data_ptr()), {t.numel()}, t.scalar_type());
-  };
-  return tensors_are_close(row(a), row(b), rtol, atol);
-}
-inline bool tensor_lists_are_close(const aten::Tensor* a, size_t count_a, const aten::Tensor* b,
-                                   size_t count_b, double rtol = 1e-5,
-                                   std::optional<double> atol = std::nullopt) {
-  if (count_a != count_b) return false;
-  for (size_t i = 0; i < count_a; ++i) {
-    if (!tensors_are_close(a[i], b[i], rtol, atol)) return false;
-  }
-  return true;
 }
 
 }  // namespace tenon_compat

@@ -28,11 +28,6 @@ class ThreadPool {
     set(count);
     return true;
   }
-  /// Calls `function(i)` for each i below `range`, one after the other.
-  template <class F>
-  void run(F&& function, size_t range) {
-    for (size_t i = 0; i < range; ++i) function(i);
-  }
 
  private:
   void set(size_t count) noexcept {

@@ -6,12 +6,12 @@
 
 #include "support/catch.h"
 
+namespace executorch_testing_test {
+
 namespace {
 
 using executorch::aten::ScalarType, executorch::aten::Tensor, executorch::aten::TensorShapeDynamism;
-using executorch::runtime::testing::tensor_data_is_close,
-    executorch::runtime::testing::tensor_lists_are_close,
-    executorch::runtime::testing::TensorFactory, executorch::runtime::testing::tensors_are_close;
+using executorch::runtime::testing::TensorFactory, executorch::runtime::testing::tensors_are_close;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -52,7 +52,6 @@ TEST_CASE("compat: TensorFactory's orders of memory") {
   CHECK(columns.stride(1) == 2);
   const Tensor rows = ints.make({2, 2}, {1, 2, 3, 4});
   CHECK(tensors_are_close(rows, columns));
-  CHECK_FALSE(tensor_data_is_close(rows, columns));
 }
 
 TEST_CASE("compat: tensors_are_close") {
@@ -65,7 +64,6 @@ TEST_CASE("compat: tensors_are_close") {
   CHECK_FALSE(tensors_are_close(a, floats.make({3}, {1, kNan, -kInfinity}), 1, 1.0));
   CHECK_FALSE(tensors_are_close(a, floats.make({3}, {1, 0, kInfinity}), 1, 1.0));
   CHECK_FALSE(tensors_are_close(a, floats.make({3, 1}, {1, kNan, kInfinity})));
-  CHECK(tensor_data_is_close(a, floats.make({3, 1}, {1, kNan, kInfinity})));
   CHECK_FALSE(tensors_are_close(floats.ones({1}), TensorFactory<ScalarType::Double>().ones({1})));
   CHECK(tensors_are_close(floats.ones({0}), floats.ones({0})));
   // Tolerances are for floating values; Half's and BFloat16's are larger.
@@ -77,11 +75,6 @@ TEST_CASE("compat: tensors_are_close") {
   const TensorFactory<ScalarType::BFloat16> bfloats;
   CHECK(tensors_are_close(bfloats.zeros({1}), bfloats.full({1}, 0.009f)));
   CHECK_FALSE(tensors_are_close(bfloats.zeros({1}), bfloats.full({1}, 0.02f)));
-
-  const Tensor two[] = {a, floats.ones({2})};
-  const Tensor other[] = {a, floats.zeros({2})};
-  CHECK(tensor_lists_are_close(two, 2, two, 2));
-  CHECK_FALSE(tensor_lists_are_close(two, 2, other, 2));
-  CHECK(tensor_lists_are_close(two, 1, other, 1));
-  CHECK_FALSE(tensor_lists_are_close(two, 1, two, 2));
 }
+
+}  // namespace executorch_testing_test
