@@ -88,15 +88,22 @@ class TestModule final : public tenon::Module {
   }
   tenon::ModelFile file_;
 };
-const bool registered = tenon::register_runtime(
-    ".test", [](const tenon::ModelFile& file) -> std::shared_ptr<tenon::Module> {
-      return std::make_shared<TestModule>(file);
-    });
-const bool in_memory = tenon::register_runtime(
-    ".pte", [](const tenon::ModelFile& file) -> std::shared_ptr<tenon::Module> {
-      if (!file.bytes.defined()) return nullptr;
-      return std::make_shared<TestModule>(file);
-    });
+/// Registers TestModule; other tests of this program want none registered.
+struct TestRuntimes {
+  TestRuntimes() {
+    CHECK(tenon::register_runtime(
+        ".test", [](const tenon::ModelFile& file) { return std::make_shared<TestModule>(file); }));
+    CHECK(tenon::register_runtime(
+        ".pte", [](const tenon::ModelFile& file) -> std::shared_ptr<tenon::Module> {
+          if (!file.bytes.defined()) return nullptr;
+          return std::make_shared<TestModule>(file);
+        }));
+  }
+  ~TestRuntimes() {
+    CHECK(tenon::register_runtime(".test", nullptr));
+    CHECK(tenon::register_runtime(".pte", nullptr));
+  }
+};
 
 /// As clients derive for their tests.
 class Mock : public Module {
@@ -298,6 +305,7 @@ TEST_CASE("executorch: a Module describes its methods") {
 }
 
 TEST_CASE("executorch: a file is opened by the runtime that is registered for it") {
+  const TestRuntimes runtimes;
   const TempFolder folder;
   const std::string path = folder / "model.test";
   const std::string data = folder / "weights.ptd";
@@ -364,6 +372,7 @@ TEST_CASE("executorch: a file is opened by the runtime that is registered for it
 }
 
 TEST_CASE("executorch: what is wrong with a file is told, and may be tried again") {
+  const TestRuntimes runtimes;
   const TempFolder folder;
   const std::string path = folder / "model.test";
   Module module(path);
