@@ -14,6 +14,7 @@ std::shared_ptr<tenon::Module> make_module(const tenon::ModelFile& file) {
   return std::make_shared<tenon::ExecuTorchModule>(file.path, options);
 }
 
-[[maybe_unused]] const bool registered = tenon::register_runtime(".pte", make_module);
+// Not ".pte": a program's own maker for that wins, whichever is registered first.
+[[maybe_unused]] const bool registered = tenon::register_runtime("pte", make_module);
 
 }  // namespace

@@ -75,17 +75,21 @@ class Program {
  public:
   enum class Verification : uint8_t { Minimal, InternalConsistency };
 
-  explicit Program(tenon::ModelFile file) : file_(std::move(file)) {}
+  explicit Program(tenon::ModelFile file, std::shared_ptr<tenon::Module> model = nullptr)
+      : file_(std::move(file)), model_(std::move(model)) {}
   static Result<Program> load(const DataLoader* loader, Verification = Verification::Minimal) {
     auto file = internal::model_of(*loader);
     if (!file.ok()) return file.error();
     return Program(std::move(*file));
   }
-  /// Not in ExecuTorch.
+  // Not in ExecuTorch: the file, or the model of a Module without one, whose modules share it.
+
   const tenon::ModelFile& file() const noexcept { return file_; }
+  const std::shared_ptr<tenon::Module>& model() const noexcept { return model_; }
 
  private:
   tenon::ModelFile file_;
+  std::shared_ptr<tenon::Module> model_;
 };
 
 }  // namespace tenon_compat
@@ -150,10 +154,13 @@ class Module {
   explicit Module(std::shared_ptr<Program> program, Allocator = nullptr, Allocator = nullptr,
                   Tracer tracer = nullptr, Loader data_loader = nullptr,
                   bool share_memory_arenas = false)
-      : file_(program->file()),
-        data_loader_(std::move(data_loader)),
+      : data_loader_(std::move(data_loader)),
         program_(std::move(program)),
         tracer_(std::move(tracer)) {
+    if (program_ != nullptr) {
+      file_ = program_->file();
+      model_ = program_->model();
+    }
     file_.share_arenas = share_memory_arenas;
   }
   /// Not in ExecuTorch: any of tenon's modules, such as a FunctionModule.
@@ -202,9 +209,12 @@ class Module {
                                   std::vector<Kernel> = {}) {
     if (is_method_loaded(name)) return Error::Ok;
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
-    const Error error = runtime::internal::report_method(model_->load_method(name));
+    const Error error = runtime::internal::report(model_->load_method(name));
     if (error == Error::Ok) methods_.insert(name);
-    return error;
+    if (error != Error::NotFound) return error;
+    // NotFound is ExecuTorch's code for a part of a method, such as a weight.
+    const auto names = method_names();
+    return names.ok() && names->count(name) == 0 ? Error::InvalidArgument : error;
   }
   [[nodiscard]] Error load_forward(runtime::HierarchicalAllocator* = nullptr,
                                    runtime::EventTracer* = nullptr,
@@ -223,7 +233,9 @@ class Module {
 
   [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    auto outputs = model_->execute(name, inputs);
+    // As in ExecuTorch, the inputs stay for later runs.
+    ET_CHECK_OK_OR_RETURN_ERROR(report_inputs(model_->set_inputs(name, inputs), name, inputs));
+    auto outputs = model_->execute(name);
     if (!outputs.ok()) return report_inputs(outputs.error(), name, inputs, 0, true);
     return std::move(*outputs);
   }
@@ -345,7 +357,9 @@ class Module {
       if (!file_.path.empty()) model_.reset();
       return runtime::internal::report_file(names.error());
     }
-    if (program_ == nullptr) program_ = std::make_shared<Program>(file_);
+    if (program_ == nullptr) {
+      program_ = std::make_shared<Program>(file_, file_.path.empty() ? model_ : nullptr);
+    }
     return Error::Ok;
   }
   Error find_file() {
@@ -360,6 +374,8 @@ class Module {
                             "a loader of data that is no file");
       file_.data_files = {data_loader_->path()};
     }
+    TENON_DETAIL_ET_CHECK(!file_.path.empty(), InvalidArgument,
+                          "there is no path, loader, program or model");
     return Error::Ok;
   }
 

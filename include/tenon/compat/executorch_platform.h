@@ -38,10 +38,24 @@ extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_lev
 #else  // elsewhere linkers want a definition of a weak function
 #define TENON_DETAIL_ET_HAS_HOOK 0
 #endif
+namespace executorch {
+namespace runtime {
+inline namespace tenon_compat {
+namespace internal {
+/// The time of the first call, from which ticks count.
+inline std::chrono::steady_clock::time_point start_time() noexcept {
+  static const auto start = std::chrono::steady_clock::now();
+  return start;
+}
+}  // namespace internal
+}  // namespace tenon_compat
+}  // namespace runtime
+}  // namespace executorch
 // Static, so that the real ones may be in the same program.
 [[maybe_unused]] static inline void et_pal_init() noexcept {}
 [[maybe_unused]] static inline et_timestamp_t et_pal_current_ticks() noexcept {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
+  const auto start = executorch::runtime::internal::start_time();
+  const auto time = std::chrono::steady_clock::now() - start;
   return static_cast<et_timestamp_t>(std::chrono::nanoseconds(time).count());
 }
 [[maybe_unused]] static inline et_tick_ratio_t et_pal_ticks_to_ns_multiplier() noexcept {

@@ -134,10 +134,11 @@ inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
     Error& last = detail::last_error().error;
     const Error before = std::exchange(last, Error::Ok);  // not the maker's
     module = (*make)(file);
-    if (module == nullptr) {
-      return last != Error::Ok ? last
-                               : detail::fail(Error::InvalidState, "the runtime made no module");
+    if (module == nullptr && (last == Error::Ok || *detail::text_of(last) == '\0')) {
+      return detail::fail(last == Error::Ok ? Error::InvalidState : last,
+                          "the runtime made no module");
     }
+    if (module == nullptr) return last;
     if (last == Error::Ok) last = before;
     return Error::Ok;
   });

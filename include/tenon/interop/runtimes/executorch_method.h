@@ -189,12 +189,13 @@ class ExecutorchMethod {
     if (!manager_) TENON_TRY(plan(*meta, setup.arenas));
     auto loaded = setup.program.load_method(name, &*manager_, setup.event_tracer, setup.data,
                                             &setup.backend_options);
-    const bool may_lack_data =
-        loaded.error() == ::executorch::runtime::Error::InvalidState && setup.data == nullptr;
-    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded",
-                               may_lack_data ? "; if its weights are in a .ptd, data_files has to "
-                                               "name it"
-                                             : ""));
+    const char* hint = "";
+    if (loaded.error() == ::executorch::runtime::Error::InvalidState && setup.data == nullptr) {
+      hint = "; if its weights are in a .ptd, data_files has to name it";
+    } else if (loaded.error() == ::executorch::runtime::Error::NotFound) {
+      hint = "; a weight of it is in none of data_files";
+    }
+    TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded", hint));
     method_.emplace(std::move(*loaded));
     TENON_TRY(specs_.inputs.resize(method_->inputs_size()));
     for (size_t i = 0; i < method_->inputs_size(); ++i) {
