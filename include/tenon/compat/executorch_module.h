@@ -336,10 +336,10 @@ class Module {
       if (!is_given && !is_run) break;
       const EValue& value = is_given ? inputs[i - first] : EValue();
       const tenon::Error found = meta->inputs[i].check(value);
-      if (reported == Error::InvalidArgument && found == tenon::Error::InvalidArgument)
-        return Error::NotSupported;
-      if (reported == Error::InvalidState && value.isNone() && found != tenon::Error::Ok)
-        return Error::InvalidArgument;
+      const bool is_missing = value.isNone() && found != tenon::Error::Ok;
+      if (reported == Error::InvalidState && is_missing) return Error::InvalidArgument;
+      const bool has_other_sizes = found == tenon::Error::InvalidArgument;
+      if (reported == Error::InvalidArgument && has_other_sizes) return Error::NotSupported;
     }
     return reported;
   }
@@ -354,8 +354,9 @@ class Module {
     }
     const auto names = model_->method_names();
     if (!names.ok()) {
+      const Error error = runtime::internal::report_file(names.error());
       if (!file_.path.empty()) model_.reset();
-      return runtime::internal::report_file(names.error());
+      return error;
     }
     if (program_ == nullptr) {
       program_ = std::make_shared<Program>(file_, file_.path.empty() ? model_ : nullptr);

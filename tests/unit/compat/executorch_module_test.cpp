@@ -400,6 +400,7 @@ TEST_CASE("executorch: what is wrong with a file is told, and may be tried again
   log = log_of([&] {
     CHECK(Module(folder / "model.pte").load() == Error::InvalidState);  // the maker gave none
     CHECK(Module(std::shared_ptr<tenon::Module>()).load() == Error::NotSupported);
+    CHECK(Module(std::shared_ptr<Program>()).load() == Error::NotSupported);
     CHECK(Module(std::make_unique<BufferDataLoader>("X", 1)).load() == Error::InvalidProgram);
     CHECK(Module(std::make_unique<BufferDataLoader>("", 0)).load() == Error::InvalidProgram);
   });
