@@ -228,13 +228,18 @@ inline Error report(tenon::Error error) noexcept {
 #define TENON_DETAIL_ET_LOG_1(first) static_cast<void>(0)
 #define TENON_DETAIL_ET_LOG_2(first, ...) ET_LOG(Error, __VA_ARGS__)
 
-#define ET_CHECK_OK_OR_RETURN_ERROR(...)                           \
-  do {                                                             \
-    const auto et_error_ = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
-    if (et_error_ != ::executorch::runtime::Error::Ok) {           \
-      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                       \
-      return et_error_;                                            \
-    }                                                              \
+// Variables are numbered, so that -Wshadow is quiet where one macro is in another's argument.
+#define ET_CHECK_OK_OR_RETURN_ERROR(...)                                               \
+  TENON_DETAIL_MAY_COUNT                                                               \
+  TENON_DETAIL_ET_CHECK_OK(TENON_DETAIL_NUMBERED(et_error_, __COUNTER__), __VA_ARGS__) \
+  TENON_DETAIL_COUNT_END
+#define TENON_DETAIL_ET_CHECK_OK(name, ...)                   \
+  do {                                                        \
+    const auto name = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
+    if (name != ::executorch::runtime::Error::Ok) {           \
+      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                  \
+      return name;                                            \
+    }                                                         \
   } while (0)
 
 /// Declares `var` from a Result's value, or returns its error.
@@ -248,12 +253,16 @@ inline Error report(tenon::Error error) noexcept {
 
 /// A Result's value as an expression, or a return of its error: a statement expression, which GCC
 /// and Clang have.
-#define ET_UNWRAP(...)                                        \
-  __extension__({                                             \
-    auto et_result_ = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
-    if (!et_result_.ok()) {                                   \
-      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);                  \
-      return et_result_.error();                              \
-    }                                                         \
-    std::move(*et_result_);                                   \
+#define ET_UNWRAP(...)                                                                \
+  TENON_DETAIL_MAY_COUNT                                                              \
+  TENON_DETAIL_ET_UNWRAP(TENON_DETAIL_NUMBERED(et_result_, __COUNTER__), __VA_ARGS__) \
+  TENON_DETAIL_COUNT_END
+#define TENON_DETAIL_ET_UNWRAP(name, ...)               \
+  __extension__({                                       \
+    auto name = (TENON_DETAIL_ET_FIRST(__VA_ARGS__, )); \
+    if (!name.ok()) {                                   \
+      TENON_DETAIL_ET_LOG_REST(__VA_ARGS__);            \
+      return name.error();                              \
+    }                                                   \
+    std::move(*name);                                   \
   })

@@ -49,10 +49,6 @@ Result<int> assign_with_text(int n) {
   return result + 1;
 }
 // The macros in each other's arguments, and in lambdas.
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#endif
 Result<int> quarter(int n) { return ET_UNWRAP(half(ET_UNWRAP(half(n)))); }
 Error check_twice(int n) {
   ET_CHECK_OK_OR_RETURN_ERROR([&]() -> Error {
@@ -61,9 +57,6 @@ Error check_twice(int n) {
   }());
   return Error::Ok;
 }
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
 Result<int> assign_both(int a, int b) {
   ET_ASSIGN_OR_RETURN(x, half(a));
   ET_ASSIGN_OR_RETURN(y, half(b));
