@@ -47,6 +47,7 @@ NOT_FORWARD = {"CppTypeToScalarType", "ScalarTypeToCppType", "TensorMetadata", "
 # By the header and the variable's name, with what makes several of them right; see config.h.
 DUPLICATES = {
     ("tenon/aten/handle.h", "cpu"): "a constant",
+    ("tenon/compat/executorch_platform.h", "start"): "ticks of each library have their start",
     ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
     ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
     ("tenon/exchange/dlpack_export.h", "releases"): "each library counts its own calls",

@@ -178,13 +178,13 @@ TEST_CASE("executorch: a Module's errors are ExecuTorch's codes, and tenon's tex
        "load_method: there is no method"},
       {"meta", [&] { return module.method_meta("none").error(); }, Error::InvalidArgument,
        "there is no method"},
-      {"too few inputs", [&] { return module.forward(EValue(pair)).error(); },
+      {"too few inputs", [&] { return Module(make_model()).forward(EValue(pair)).error(); },
        Error::InvalidArgument, "input 1: it is not given"},
       {"too many",
        [&] {
          return module.forward({pair, pair, pair}).error();
        },
-       Error::InvalidArgument, "3 inputs are given, forward has 2"},
+       Error::InvalidArgument, "input 2 of forward is out of range"},
       {"another dtype",
        [&] {
          return module.forward({pair, make_tensor_ptr({1, 2})}).error();
@@ -256,15 +256,35 @@ TEST_CASE("executorch: inputs and outputs that were set stay") {
   CHECK(module.get_output("forward", 1)->toInt() == 2);
   CHECK(module.get_outputs()->size() == 2);
   CHECK(module.get_outputs("forward")->at(1).toInt() == 2);
-  // A call's inputs are for that call.
+  // A call's inputs stay too; None takes one away.
   CHECK(item(module.forward({x, x})->at(0), 0) == 2);
-  CHECK(item(module.forward()->at(0), 0) == 11);
+  CHECK(item(module.forward()->at(0), 0) == 2);
+  CHECK(item(module.forward(pairs()[1])->at(0), 0) == 11);
+  log_of([&] {
+    CHECK(module.execute("forward", {EValue(), x}).error() == Error::InvalidArgument);
+    CHECK(module.forward().error() == Error::InvalidArgument);
+    CHECK(module.forward({x, 5}).error() == Error::InvalidArgument);
+  });
+  CHECK(item(module.forward(pairs())->at(0), 0) == 11);
   CHECK(module.set_input("twice", 21, 0) == Error::Ok);
   CHECK(module.get("twice")->toInt() == 42);
   log_of([&] {
     CHECK(module.set_outputs({sum, sum}) == Error::InvalidArgument);  // the second one is an Int
     CHECK(module.set_outputs("nothing", {}) != Error::InvalidState);
   });
+}
+
+TEST_CASE("executorch: modules share the program of a function") {
+  Module first(make_model());
+  REQUIRE(first.load() == Error::Ok);
+  Module second(first.program());
+  CHECK(second.is_loaded());
+  CHECK(item(second.forward(pairs())->at(0), 1) == 22);
+  const std::string text = log_of([] {
+    CHECK(Module("").load() == Error::InvalidArgument);
+    CHECK(Module(std::shared_ptr<executorch::runtime::Program>()).load() == Error::InvalidArgument);
+  });
+  CHECK(contains(text, "there is no path, loader, program or model"));
 }
 
 TEST_CASE("executorch: methods are loaded and unloaded by name") {
@@ -319,8 +339,8 @@ TEST_CASE("executorch: a file is opened by the runtime that is registered for it
                   nullptr, true);
     CHECK(opened.times == 0);
     CHECK(module.event_tracer() != nullptr);
-    CHECK(module.forward({1, 2})->at(0).toInt() == 2);
     CHECK(module.forward(EValue(1))->at(0).toInt() == 1);
+    CHECK(module.forward({1, 2})->at(0).toInt() == 2);
     CHECK(opened.times == 1);
     CHECK(opened.file.path == path);
     CHECK(opened.file.map == (mode != Module::LoadMode::File));
@@ -399,8 +419,8 @@ TEST_CASE("executorch: what is wrong with a file is told, and may be tried again
   CHECK(contains(log, "\".test\""));
   log = log_of([&] {
     CHECK(Module(folder / "model.pte").load() == Error::InvalidState);  // the maker gave none
-    CHECK(Module(std::shared_ptr<tenon::Module>()).load() == Error::NotSupported);
-    CHECK(Module(std::shared_ptr<Program>()).load() == Error::NotSupported);
+    CHECK(Module(std::shared_ptr<tenon::Module>()).load() == Error::InvalidArgument);
+    CHECK(Module(std::shared_ptr<Program>()).load() == Error::InvalidArgument);
     CHECK(Module(std::make_unique<BufferDataLoader>("X", 1)).load() == Error::InvalidProgram);
     CHECK(Module(std::make_unique<BufferDataLoader>("", 0)).load() == Error::InvalidProgram);
   });
