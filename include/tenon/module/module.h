@@ -253,7 +253,11 @@ class TENON_EXPORT Module {
   }
   size_t number_of(std::string_view name, size_t count) const noexcept {
     size_t number = 0;
-    while (number < count && !detail::is_name(name, name_of(number))) ++number;
+    for (; number < count; ++number) {
+      // A prepared method has its name; some runtimes look it up in the file.
+      const bool is_ready = number < methods_.size() && methods_[number] != nullptr;
+      if (detail::is_name(name, is_ready ? methods_[number]->meta.name : name_of(number))) break;
+    }
     return number;
   }
   Error fail_unknown(std::string_view name, size_t count) const noexcept {
