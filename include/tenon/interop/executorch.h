@@ -110,8 +110,9 @@ struct ExecutorchFile {
 /// linked; memory that is not the host's); OutOfMemory; InvalidState (a method in arenas that
 /// another one is using); errors of kernels. A text "ExecuTorch says …" is the runtime's; it logs
 /// more to stderr, unless the program's platform layer differs. After an exception of a kernel or a
-/// tracer, the next run loads the method again; what it kept in itself may be anything. A .ptd that
-/// is damaged behind its header may end the program: the runtime does not check it.
+/// tracer, the next run loads the method again; what it kept in itself may be anything. A tracer
+/// that throws in end_profiling() ends the program: the runtime calls it in destructors. So may a
+/// .ptd that is damaged behind its header: the runtime does not check it.
 /// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
 /// made, for the first copy of one that shares memory, and for shapes of more dimensions than
 /// TENON_INLINE_DIMS.

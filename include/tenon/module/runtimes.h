@@ -36,7 +36,8 @@ struct ModelFile {
   bool share_arenas = false;
 };
 
-/// Makes a runtime's module. Null, after set_error(), is an error; so is an exception.
+/// Makes a runtime's module. Null, after set_error(), is an error; so is an exception. To pass on
+/// the error of a Result `r`: `set_error(r.error(), r.message())`.
 using ModuleMaker = std::function<std::shared_ptr<Module>(const ModelFile& file)>;
 
 namespace detail {
@@ -80,8 +81,8 @@ inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker
 /// matters. The longest suffix of a path wins; "" takes any path. Another maker for the suffix is
 /// replaced; an empty one (`nullptr`) leaves none.
 ///
-/// A program and its shared libraries have one registry. A library removes its makers before it is
-/// unloaded.
+/// A program and its shared libraries have one registry if they share symbols (docs/threads.md says
+/// when). A library removes its makers before it is unloaded.
 /// Ownership: keeps `make` until it is replaced, and while it runs.
 /// Returns true, for the initializer of a static variable; false, with the thread's error text, if
 /// out of memory.
