@@ -7,9 +7,11 @@
 // differs.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -210,7 +212,7 @@ class Module {
     if (is_method_loaded(name)) return Error::Ok;
     ET_CHECK_OK_OR_RETURN_ERROR(load_model());
     const Error error = runtime::internal::report(model_->load_method(name));
-    if (error == Error::Ok) methods_.insert(name);
+    if (error == Error::Ok) methods_[name];
     if (error != Error::NotFound) return error;
     // NotFound is ExecuTorch's code for a part of a method, such as a weight.
     const auto names = method_names();
@@ -233,10 +235,15 @@ class Module {
 
   [[nodiscard]] virtual Values execute(const std::string& name, const std::vector<EValue>& inputs) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    // As in ExecuTorch, the inputs stay for later runs.
-    ET_CHECK_OK_OR_RETURN_ERROR(report_inputs(model_->set_inputs(name, inputs), name, inputs));
-    auto outputs = model_->execute(name);
-    if (!outputs.ok()) return report_inputs(outputs.error(), name, inputs, 0, true);
+    const std::vector<EValue>& kept = methods_[name];
+    std::vector<EValue> all = inputs;
+    if (all.size() < kept.size()) all.resize(kept.size());
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (all[i].isNone()) all[i] = kept[i];
+    }
+    auto outputs = model_->execute(name, all);
+    if (!outputs.ok()) return report_inputs(outputs.error(), name, all, 0, true);
+    all.swap(methods_[name]);  // dropped last: the memory of an input may call this module
     return std::move(*outputs);
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
@@ -267,7 +274,10 @@ class Module {
 
   [[nodiscard]] Error set_input(const std::string& name, const EValue& value, size_t index) {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
-    return report_inputs(model_->set_input(name, value, index), name, {&value, 1}, index);
+    ET_CHECK_OK_OR_RETURN_ERROR(
+        report_inputs(model_->set_input(name, value, index), name, {&value, 1}, index));
+    keep(name, {&value, 1}, index);
+    return Error::Ok;
   }
   [[nodiscard]] Error set_input(const EValue& value, size_t index) {
     return set_input("forward", value, index);
@@ -278,7 +288,9 @@ class Module {
     TENON_DETAIL_ET_CHECK(!meta.ok() || !meta->knows_inputs || values.size() == meta->inputs.size(),
                           InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
                           name.c_str(), meta->inputs.size());
-    return report_inputs(model_->set_inputs(name, values), name, values);
+    ET_CHECK_OK_OR_RETURN_ERROR(report_inputs(model_->set_inputs(name, values), name, values));
+    keep(name, values);
+    return Error::Ok;
   }
   [[nodiscard]] Error set_inputs(const std::vector<EValue>& values) {
     return set_inputs("forward", values);
@@ -323,6 +335,13 @@ class Module {
   Error load_model() {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
     return open();
+  }
+  /// As in ExecuTorch, inputs stay for later runs.
+  void keep(const std::string& name, tenon::Span<const EValue> values, size_t first = 0) {
+    std::vector<EValue> all = methods_[name];
+    if (all.size() < first + values.size()) all.resize(first + values.size());
+    std::copy(values.begin(), values.end(), all.begin() + static_cast<ptrdiff_t>(first));
+    all.swap(methods_[name]);  // as in execute()
   }
   /// As report_value(), but as ExecuTorch NotSupported for a tensor of other sizes, and for a run
   /// InvalidArgument if it was not given all inputs.
@@ -387,8 +406,8 @@ class Module {
   std::shared_ptr<tenon::Module> model_;
   Tracer tracer_;
   LoadBackendOptionsMap options_;
-  std::unordered_set<std::string> methods_;                     // that load_method() loaded
-  std::map<std::string, runtime::internal::MethodInfo> infos_;  // of method_meta()
+  std::unordered_map<std::string, std::vector<EValue>> methods_;  // loaded, with kept inputs
+  std::map<std::string, runtime::internal::MethodInfo> infos_;    // of method_meta()
 };
 
 }  // namespace module
