@@ -145,7 +145,8 @@ class FileDataLoader : public runtime::DataLoader {
     const auto free = [](void* context, void* memory, size_t) {
       ::operator delete(memory, std::align_val_t(reinterpret_cast<uintptr_t>(context)));
     };
-    runtime::FreeableBuffer buffer(data, size, free, reinterpret_cast<void*>(alignment_));
+    void* const context = reinterpret_cast<void*>(alignment_);  // NOLINT: a number for `free`
+    runtime::FreeableBuffer buffer(data, size, free, context);
     const tenon::Error error = file.read(offset, data, size);
     if (error == tenon::Error::Ok)
       return runtime::Result<runtime::FreeableBuffer>(std::move(buffer));
