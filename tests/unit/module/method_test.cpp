@@ -169,7 +169,7 @@ TEST_CASE("Module: a method that a function is at work on is not unloaded") {
     REQUIRE(module.set_output(none) == Error::Ok);
     REQUIRE(module.run("forward", calling(unload)) == Error::Ok);
     REQUIRE(module.run() == Error::Ok);  // drops the last output
-    CHECK(errors == std::vector<Error>(3, Error::InvalidState));
+    CHECK((errors == std::vector<Error>(3, Error::InvalidState)));
   }
   SECTION("by the runtime that unloads it") {
     Recorder module;
@@ -183,8 +183,8 @@ TEST_CASE("Module: a method that a function is at work on is not unloaded") {
       return Error::Ok;
     };
     CHECK(module.unload_method() == Error::Ok);
-    CHECK(errors == std::vector<Error>{Error::InvalidState, Error::InvalidState,
-                                       Error::InvalidState, Error::Ok});
+    CHECK((errors == std::vector<Error>{Error::InvalidState, Error::InvalidState,
+                                        Error::InvalidState, Error::Ok}));
     CHECK_FALSE(module.is_method_loaded());
     CHECK(module.is_method_loaded("encode"));
   }
