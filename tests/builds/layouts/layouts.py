@@ -37,7 +37,7 @@ HEADERS = ["tenon.h", "ostream.h", "backend/strided_copy.h", "module/function_mo
 HOSTED = ["backend/pmr.h", "backend/pool.h", "backend/tracking.h", "backend/tracking_report.h", "module/runtimes.h",
           "tensor/expr.h"]  # need a heap
 RESERVED = re.compile(r"function \d+: Error reserved\w*\(")
-OTHER_PROJECTS = ("aten/", "interop/", "backend/cuda")
+OTHER_PROJECTS = ("aten/", "compat/", "interop/", "backend/cuda")
 
 
 def texts(repository, without=()):
