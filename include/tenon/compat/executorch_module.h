@@ -115,8 +115,9 @@ using Loader = std::unique_ptr<runtime::DataLoader>;
 /// A model file and its methods, run by the runtime that is registered for it.
 ///
 /// Allocators, tracer, kernels and options of delegates are kept or dropped, and not used.
-/// Ownership: outputs outlive the module, unlike ExecuTorch's; inputs and outputs that were set are
-/// shared.
+/// Inputs, set or of a call, stay for later calls; None in a call stands for the input that stayed.
+/// Ownership: outputs outlive the module, unlike ExecuTorch's; it shares the inputs that stay and
+/// the outputs that were set.
 /// Errors: AccessFailed (no such file); NotSupported (no runtime for it, or a tensor of other
 /// sizes); InvalidProgram (not a model of that runtime); InvalidArgument (an unknown method or
 /// index; an input that is missing, or of another kind or dtype); InvalidState (no outputs yet);
@@ -243,7 +244,7 @@ class Module {
     }
     auto outputs = model_->execute(name, all);
     if (!outputs.ok()) return report_inputs(outputs.error(), name, all, 0, true);
-    all.swap(methods_[name]);  // dropped last: the memory of an input may call this module
+    all.swap(methods_[name]);  // drops the former last: a deleter of theirs may call this module
     return std::move(*outputs);
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {

@@ -135,11 +135,13 @@ inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
     Error& last = detail::last_error().error;
     const Error before = std::exchange(last, Error::Ok);  // not the maker's
     module = (*make)(file);
-    if (module == nullptr && (last == Error::Ok || *detail::text_of(last) == '\0')) {
-      return detail::fail(last == Error::Ok ? Error::InvalidState : last,
-                          "the runtime made no module");
+    if (module == nullptr) {
+      // A Result may have taken the text of the error that was set.
+      const bool has_text = last != Error::Ok && *detail::text_of(last) != '\0';
+      return has_text ? last
+                      : detail::fail(last == Error::Ok ? Error::InvalidState : last,
+                                     "the runtime made no module");
     }
-    if (module == nullptr) return last;
     if (last == Error::Ok) last = before;
     return Error::Ok;
   });
