@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The functions of torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h that compiled models call
+// for operators that AOTInductor generates no code for: indexing, sorting, scans, pooling, random
+// numbers and others, by plain loops on tenon's tensors. Matrix products and convolutions are those
+// of interop/aoti_onednn.h, Fourier transforms of interop/aoti_fft.h.
+//
+// Include it in one file of the program, beside interop/aoti_shim.h, and link that with its
+// functions exported, as that header says. Kernels run on the calling thread.
+#pragma once
+
+#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernels_order.h"
+#include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
+#include "tenon/interop/runtimes/aoti_kernels_products.h"
+#include "tenon/interop/runtimes/aoti_kernels_windows.h"

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// What the kernels of interop/aoti_kernels.h share: arguments as dense rows of one of five types,
+// and results in the strides that torch gives them.
+//
+// A kernel reads its arguments by read_dense(), computes by plain loops, and hands over what it
+// made by AotiResult. Integers are computed as Long, floating types of 8 and 16 bits as Float, so
+// that a loop is compiled for few types: computed_type() and on_computed_type().
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "tenon/interop/runtimes/aoti_shim_functions.h"
+#include "tenon/tensor/contiguous.h"
+#include "tenon/tensor/tensor_ptr_maker.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The type that elements of `type` are computed in.
+inline ScalarType computed_type(ScalarType type) noexcept {
+  if (isComplexType(type)) {
+    return type == ScalarType::ComplexHalf ? ScalarType::ComplexFloat : type;
+  }
+  if (!isFloatingType(type)) return ScalarType::Long;
+  return type == ScalarType::Double ? type : ScalarType::Float;
+}
+
+/// Calls f(T()) with the C++ type of a real computed type: int64_t, float or double.
+/// Errors: NotSupported for complex types; those of f.
+template <class F>
+Error on_computed_type(ScalarType type, const F& f) {
+  switch (computed_type(type)) {
+    case ScalarType::Long: return f(int64_t());
+    case ScalarType::Float: return f(float());
+    case ScalarType::Double: return f(double());
+    default: return fail(Error::NotSupported, "elements of type ", type);
+  }
+}
+
+/// A defined tensor that the host reads.
+/// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
+inline Error read_aoti(AtenTensorHandle handle, const char* name, Tensor& read) {
+  Tensor* found = nullptr;
+  TENON_TRY(find_aoti_tensor(handle, found));
+  TENON_TRY(check_defined(*found, name));
+  const TensorFields& from = fields(TensorArg(*found));
+  TENON_TRY(check_has_data(from));
+  if (!from.is_host_accessible()) return fail_host_access(from);
+  read = *found;
+  return Error::Ok;
+}
+/// The tensor itself if it is contiguous and of that type, else a copy that is.
+inline Error make_dense(const Tensor& given, ScalarType type, Tensor& dense) {
+  dense = given;
+  const TensorFields& from = fields(TensorArg(given));
+  if (from.type == type && from.layout.is_contiguous()) return Error::Ok;
+  TENON_ASSIGN(const TensorPtr made, try_empty(given.sizes(), type, host_backend()));
+  TENON_TRY(copy_(*made, given, CastMode::Truncate));
+  dense = *made;
+  return Error::Ok;
+}
+/// read_aoti() and make_dense().
+inline Error read_dense(AtenTensorHandle handle, const char* name, ScalarType type, Tensor& dense) {
+  Tensor read;
+  TENON_TRY(read_aoti(handle, name, read));
+  return make_dense(read, type, dense);
+}
+
+template <class T>
+const T* dense_data(const Tensor& dense) noexcept {
+  return static_cast<const T*>(fields(TensorArg(dense)).data);
+}
+
+/// A dimension that may be negative, from 0 on. Of a tensor of rank 0 it is 0 or -1, as torch's.
+/// Errors: OutOfBounds.
+inline Error read_dim(int64_t dim, size_t rank, size_t& read) {
+  const auto end = static_cast<int64_t>(rank == 0 ? 1 : rank);
+  if (dim < -end || dim >= end) {
+    return fail(Error::OutOfBounds, "dimension ", dim, " of a tensor of rank ", rank);
+  }
+  read = static_cast<size_t>(dim < 0 ? dim + end : dim);
+  return Error::Ok;
+}
+
+/// A dense tensor as rows along one dimension: element i of a row is at (outer * count + i) * inner
+/// + its place in `inner`. A tensor of rank 0 is one row of one element.
+struct DenseRows {
+  int64_t outer = 1;
+  int64_t count = 1;
+  int64_t inner = 1;
+
+  DenseRows(ArrayRef<int64_t> sizes, size_t dim) noexcept {
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      (d < dim ? outer : d == dim ? count : inner) *= sizes[d];
+    }
+  }
+  /// Calls f(begin) with the place of each row's first element; the others are `inner` apart.
+  template <class F>
+  void each(const F& f) const {
+    for (int64_t o = 0; o < outer; ++o) {
+      for (int64_t i = 0; i < inner; ++i) f(o * count * inner + i);
+    }
+  }
+};
+
+/// A result: the tensor that the caller gets, and a dense one that the kernel fills. They are one
+/// where the first is contiguous and of the computed type.
+class AotiResult {
+ public:
+  /// A contiguous one.
+  Error make(ArrayRef<int64_t> sizes, ScalarType type, ScalarType computed) {
+    AotiShape shape;
+    TENON_TRY(check_dims("sizes", sizes));
+    Layout layout;
+    TENON_TRY(make_layout(sizes, {}, {}, elementSize(type), layout));
+    shape.sizes = sizes;
+    shape.strides = layout.strides();
+    shape.type = type;
+    return make(shape, computed);
+  }
+  /// One with the strides of `like` if that is dense, else in its order of dimensions without gaps:
+  /// torch's preserve_format.
+  Error make_like(const Tensor& like, ScalarType type, ScalarType computed);
+  Error make(const AotiShape& shape, ScalarType computed) {
+    TENON_TRY(aoti_empty(shape, tensor_));
+    return attach_work(computed);
+  }
+  /// A tensor that is there already, whose elements are replaced.
+  Error use(const Tensor& tensor, ScalarType computed) {
+    TENON_TRY(check_writable(fields(TensorArg(tensor))));
+    tensor_ = tensor;
+    return attach_work(computed);
+  }
+
+  template <class T>
+  T* data() noexcept {
+    return static_cast<T*>(fields(TensorArg(work_)).data);
+  }
+  const Tensor& tensor() const noexcept { return tensor_; }
+  /// Moves what was computed to the tensor, if that is another.
+  Error finish() {
+    if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;
+    return copy_(tensor_, work_, CastMode::Truncate);
+  }
+  Error finish(AtenTensorHandle* handle) {
+    TENON_TRY(finish());
+    return make_aoti_handle(tensor_, *handle);
+  }
+
+ private:
+  Error attach_work(ScalarType computed) {
+    work_ = tensor_;
+    const TensorFields& to = fields(TensorArg(tensor_));
+    if (to.type == computed && to.layout.is_contiguous()) return Error::Ok;
+    TENON_ASSIGN(const TensorPtr made, try_empty(tensor_.sizes(), computed, host_backend()));
+    work_ = *made;
+    return Error::Ok;
+  }
+
+  Tensor tensor_;
+  Tensor work_;
+};
+
+inline Error AotiResult::make_like(const Tensor& like, ScalarType type, ScalarType computed) {
+  const Layout& from = fields(TensorArg(like)).layout;
+  AotiShape shape;
+  shape.sizes = from.sizes();
+  shape.strides = from.strides();
+  shape.type = type;
+  if (!from.is_dense()) {
+    // Outermost first; of equal strides the earlier dimension, as torch's infer_dense_strides.
+    std::vector<size_t> order(from.rank());
+    for (size_t d = 0; d < order.size(); ++d) order[d] = d;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return from.strides()[a] > from.strides()[b]; });
+    int64_t next = 1;
+    for (size_t k = order.size(); k-- > 0;) {
+      shape.strides[order[k]] = next;
+      next *= (std::max)(from.sizes()[order[k]], int64_t{1});
+    }
+  }
+  return make(shape, computed);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
