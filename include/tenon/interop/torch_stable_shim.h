@@ -54,7 +54,7 @@ AOTITorchError torch_library_set_python_module(TorchLibraryHandle, const char*, 
 }
 AOTITorchError aoti_torch_delete_library_object(TorchLibraryHandle self) {
   const std::unique_ptr<StableLibrary> library(&stable_library(self));
-  drop_stable(library.get());
+  remove_stable_operators(library.get());
   return 0;
 }
 

@@ -74,6 +74,59 @@ TEST_CASE("torch_stable_shim: operators of a library read and write tenon's tens
   CHECK_FALSE(call("extension::is_negative", {int64_t{1}})[0].toBool());
 }
 
+TEST_CASE("torch_stable_shim: values of all types, and defaults") {
+  const Extension extension;
+  const TensorPtr x = ones({2});
+  const TensorPtr y = ones({3});
+  const std::vector<Tensor> xs{*x, *y};
+  const EValue ys = EValue::optional_tensor_list(std::vector<Tensor>{Tensor(), *y});
+  {
+    const std::vector<EValue> out = call("extension::describe", {xs, ys});
+    REQUIRE(out.size() == 5);
+    REQUIRE(out[0].toTensorList().size() == 3);
+    CHECK(out[0].toTensorList()[2].const_data_ptr() == y->const_data_ptr());
+    CHECK(out[1].toString() == "mean none y another type false");
+    CHECK(out[2].toIntList() == ArrayRef<int64_t>({1, 1}));
+    CHECK(out[3].toDoubleList() == ArrayRef<double>({0.5}));
+    CHECK(out[4].isNone());
+  }
+  {
+    const auto double_number = static_cast<int64_t>(ScalarType::Double);
+    const std::vector<EValue> out =
+        call("extension::describe",
+             {xs, xs, std::vector<int64_t>{7}, std::vector<double>{2.5}, std::vector<bool>{true},
+              "sum", double_number, "cpu", int64_t{2}, std::vector<int64_t>{8, 9}});
+    CHECK(out[0].toTensorList().size() == 4);
+    CHECK(out[1].toString() == "sum y y double cpu channels_last true");
+    CHECK(out[2].toIntList() == ArrayRef<int64_t>({7, 8, 9}));
+    CHECK(out[3].toDoubleList() == ArrayRef<double>({2.5, 0.5}));
+    CHECK(out[4].toInt() == double_number);
+  }
+#if TENON_IS_CHECKED
+  CHECK(detail::aoti_handles().count(nullptr) == 0);
+#endif
+}
+
+TEST_CASE("torch_stable_shim: an operator of a library calls the program's functions") {
+  const Extension extension;
+  const Tensor x = *ones({2});
+  std::string mode;
+  REQUIRE(register_torch_operator("program::add(Tensor x, int n, str? mode=None) -> Tensor",
+                                  [&](Span<const EValue> inputs, std::vector<EValue>& outputs) {
+                                    if (inputs[1].toInt() < 0)
+                                      return detail::fail(Error::OutOfBounds, "n is negative");
+                                    mode = inputs[2].toString();
+                                    outputs.emplace_back(
+                                        *full_like(inputs[0].toTensor(), inputs[1].toInt() + 1));
+                                    return Error::Ok;
+                                  }) == Error::Ok);
+  CHECK(tests::values<float>(call("extension::call_program", {x, int64_t{2}})[0].toTensor()) ==
+        tests::Floats{3, 3});
+  CHECK(mode == "a mode");
+  check_fails(Error::Internal, "n is negative", "extension::call_program", {x, int64_t{-1}});
+  CHECK(unregister_torch_operator("program::add") == Error::Ok);
+}
+
 TEST_CASE("torch_stable_shim: an output outlives the library") {
   Tensor output;
   {
@@ -105,7 +158,7 @@ TEST_CASE("torch_stable_shim: wrong calls are errors that say why, and nothing l
   const Tensor x = *ones({2, 2});
   check_fails(Error::NotFound, "no operator extension::none", "extension::none", {x});
   check_fails(Error::InvalidArgument, "it takes 3 inputs, got 1", "extension::scale", {x});
-  check_fails(Error::InvalidType, "input 1: the operator takes a float, not a Tensor",
+  check_fails(Error::InvalidType, "input 1 (factor): expected a value of type float, not a Tensor",
               "extension::scale", {x, x, EValue()});
   check_fails(Error::NotSupported, "extension::on_gpu has no kernel for the CPU",
               "extension::on_gpu", {x});

@@ -12,7 +12,16 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-using StableList = std::vector<StableIValue>;
+/// What a library registers its operators through.
+struct StableLibrary {
+  std::string ns;
+  StableKey key;
+
+  std::string name_of(std::string_view name) const {
+    return name.find("::") != std::string_view::npos ? std::string(name)
+                                                     : ns + "::" + std::string(name);
+  }
+};
 
 inline StableLibrary& stable_library(TorchLibraryHandle handle) noexcept {
   return *reinterpret_cast<StableLibrary*>(handle);
@@ -20,31 +29,19 @@ inline StableLibrary& stable_library(TorchLibraryHandle handle) noexcept {
 inline AOTITorchError make_stable_library(const char* function, const char* ns, const char* key,
                                           TorchLibraryHandle* ret) noexcept {
   return aoti_answer(function, [&] {
-    const std::string_view device = key != nullptr ? key : "";
-    const bool is_for_cpu = device.empty() || device == "CPU" || device == "CatchAll" ||
-                            device == "CompositeExplicitAutograd" ||
-                            device == "CompositeImplicitAutograd";
     *ret = reinterpret_cast<TorchLibraryHandle>(
-        new StableLibrary{ns != nullptr ? ns : "", is_for_cpu});
+        new StableLibrary{ns != nullptr ? ns : "", stable_key(key != nullptr ? key : "")});
     return Error::Ok;
   });
 }
-inline AOTITorchError define_stable(TorchLibraryHandle self, const char* schema) noexcept {
+inline AOTITorchError define_stable(TorchLibraryHandle self, const char* text) noexcept {
   return aoti_answer("aoti_torch_library_def", [&] {
     const StableLibrary& library = stable_library(self);
-    const std::string_view text = schema;
-    StableSchema parsed;
-    TENON_TRY(parsed.read(text));
-    const size_t open = text.find('(');
-    StableOperators& operators = stable_operators();
-    const std::lock_guard<std::mutex> lock(operators.mutex);
-    StableOperator& made = operators.all[library.name_of(text.substr(0, open))];
-    if (made.definer != nullptr) {
-      return fail(Error::InvalidState, "the operator is defined twice: ", schema);
-    }
-    made.schema = text.substr(open);
-    made.definer = &library;
-    return Error::Ok;
+    StableSchema schema;
+    TENON_TRY(schema.read(text));
+    schema.name = library.name_of(schema.name);
+    const std::string name = schema.name;
+    return define_stable_operator(name, std::move(schema), &library);
   });
 }
 /// Ignores kernels for other devices.
@@ -52,29 +49,11 @@ inline AOTITorchError implement_stable(TorchLibraryHandle self, const char* name
                                        StableKernel kernel) noexcept {
   return aoti_answer("torch_library_impl", [&] {
     const StableLibrary& library = stable_library(self);
-    if (!library.is_for_cpu) return Error::Ok;
-    StableOperators& operators = stable_operators();
-    const std::lock_guard<std::mutex> lock(operators.mutex);
-    StableOperator& made = operators.all[library.name_of(name)];
-    made.kernel = kernel;
-    made.implementer = &library;
+    if (library.key != StableKey::Other) {
+      implement_stable_operator(library.name_of(name), {library.key, &library, kernel, nullptr});
+    }
     return Error::Ok;
   });
-}
-/// Removes what a library registered, as when it is unloaded.
-inline void drop_stable(const StableLibrary* library) noexcept {
-  StableOperators& operators = stable_operators();
-  const std::lock_guard<std::mutex> lock(operators.mutex);
-  for (auto entry = operators.all.begin(); entry != operators.all.end();) {
-    StableOperator& each = entry->second;
-    if (each.definer == library) each.definer = nullptr;
-    if (each.implementer == library) {
-      each.implementer = nullptr;
-      each.kernel = nullptr;
-    }
-    entry = each.definer == nullptr && each.implementer == nullptr ? operators.all.erase(entry)
-                                                                   : std::next(entry);
-  }
 }
 
 // --- Torch's own operators ----------------------------------------------------------------------
@@ -182,12 +161,10 @@ inline AOTITorchError dispatch_stable(const char* name, const char* overload,
   return aoti_answer("torch_call_dispatcher", [&] {
     std::string full = name;
     if (overload != nullptr && *overload != '\0') full += std::string(".") + overload;
+    const StableCall call = look_up_stable(full);
+    if (call.schema != nullptr) return call_on_stack(call, stack);
     if (full.compare(0, 6, "aten::") == 0) return run_torch_operator(full, stack);
-    StableKernel kernel = nullptr;
-    StableSchema schema;
-    TENON_TRY(find_stable(full, kernel, schema));
-    kernel(stack, schema.inputs.size(), schema.outputs.size());
-    return Error::Ok;
+    return fail(Error::NotFound, "there is no operator ", full);
   });
 }
 

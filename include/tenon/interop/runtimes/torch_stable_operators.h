@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Operators that libraries for torch's stable ABI register, called with tenon's values.
+// PyTorch's operators: those that libraries for torch's stable ABI register, and C++ functions.
+// Called by name with tenon's values, by such libraries, and by models that AOTInductor compiled.
 #pragma once
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,45 +12,53 @@
 #include <string_view>
 #include <vector>
 
-#include "tenon/interop/runtimes/aoti_handles.h"
-#include "tenon/module/evalue.h"
+#include "tenon/interop/runtimes/torch_stable_schema.h"
+#include "tenon/interop/runtimes/torch_stable_values.h"
+#include "tenon/module/tensor_spec.h"
 
 extern "C" {
 class TorchLibraryOpaque;
 using TorchLibraryHandle = TorchLibraryOpaque*;
-struct StableListOpaque;
-using StableListHandle = StableListOpaque*;
-struct StringOpaque;
-using StringHandle = StringOpaque*;
-using StableIValue = uint64_t;
 }
 
 TENON_BEGIN_NAMESPACE
-namespace detail {
 
-/// A value on the operators' stack: the bytes of a number or a handle, in the first of eight.
-template <class T>
-StableIValue to_stack(T value) noexcept {
-  static_assert(sizeof(T) <= sizeof(StableIValue));
-  StableIValue made = 0;
-  std::memcpy(&made, &value, sizeof value);
-  return made;
-}
-template <class T>
-T from_stack(StableIValue value) noexcept {
-  T made;
-  std::memcpy(&made, &value, sizeof made);
-  return made;
-}
+/// What an operator does. `inputs` has all arguments of its schema, the defaults too, each of the
+/// kind that register_torch_operator() lists; it puts its results into `outputs`, which is empty.
+using TorchOperator = std::function<Error(Span<const EValue> inputs, std::vector<EValue>& outputs)>;
+
+namespace detail {
 
 using StableKernel = void (*)(StableIValue* stack, uint64_t num_inputs, uint64_t num_outputs);
 
+/// For whom a kernel is, by precedence.
+enum class StableKey { Cpu, ExplicitFallback, ImplicitFallback, Other };
+
+inline StableKey stable_key(std::string_view name) noexcept {
+  if (name == "CPU") return StableKey::Cpu;
+  if (name == "CompositeExplicitAutograd" || name == "CompositeExplicitAutogradNonFunctional") {
+    return StableKey::ExplicitFallback;
+  }
+  if (name.empty() || name == "CatchAll" || name == "CompositeImplicitAutograd") {
+    return StableKey::ImplicitFallback;
+  }
+  return StableKey::Other;
+}
+
+/// One of an operator's implementations: a kernel or a function.
+struct StableImplementation {
+  StableKey key = StableKey::Other;
+  const void* owner = nullptr;  // the library, whose unloading removes it
+  StableKernel kernel = nullptr;
+  std::shared_ptr<const TorchOperator> function;
+};
+using SharedSchema = std::shared_ptr<const StableSchema>;
+
 /// One operator, "ns::name" or "ns::name.overload".
 struct StableOperator {
-  std::string schema;  // "(Tensor x, float a) -> Tensor"; "" before it is defined
-  StableKernel kernel = nullptr;
-  const void* definer = nullptr;  // the libraries, whose unloading removes it
-  const void* implementer = nullptr;
+  SharedSchema schema;  // null before it is defined
+  const void* definer = nullptr;
+  std::vector<StableImplementation> implementations;  // the latest first
 };
 
 /// All operators. Locked for looking up, not while one runs.
@@ -62,202 +71,271 @@ TENON_EXPORT inline StableOperators& stable_operators() {
   return operators;
 }
 
-/// What a library registers its operators through.
-struct StableLibrary {
-  std::string ns;
-  bool is_for_cpu = true;
-
-  std::string name_of(std::string_view name) const {
-    return name.find("::") != std::string_view::npos ? std::string(name)
-                                                     : ns + "::" + std::string(name);
+/// Errors: InvalidState for an operator that is defined.
+inline Error define_stable_operator(const std::string& name, StableSchema schema,
+                                    const void* definer,
+                                    const StableImplementation* implementation = nullptr) {
+  auto shared = std::make_shared<const StableSchema>(std::move(schema));
+  StableOperators& operators = stable_operators();
+  const std::lock_guard<std::mutex> lock(operators.mutex);
+  StableOperator& made = operators.all[name];
+  if (made.schema != nullptr) {
+    return fail(Error::InvalidState, "the operator is defined twice: ", name);
   }
-};
-
-/// The types of a schema's arguments, or of its results: "Tensor", "int?", "float[]".
-/// Source: PyTorch's native_functions.yaml.
-inline std::vector<std::string> schema_types(std::string_view list) {
-  std::vector<std::string> types;
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i <= list.size(); ++i) {
-    const char c = i < list.size() ? list[i] : ',';
-    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c != ',' || (depth != 0 && i < list.size())) continue;
-    std::string_view item = list.substr(begin, i - begin);
-    begin = i + 1;
-    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-    if (item.empty() || item == "*") continue;  // "*": keywords only from here on
-    std::string type;
-    int aliases = 0;  // "Tensor(a!)" is a Tensor that is written to
-    for (const char each : item) {
-      if (each == ' ' && aliases == 0) break;
-      aliases += each == '(' ? 1 : 0;
-      if (aliases == 0) type += each;
-      aliases -= each == ')' ? 1 : 0;
-    }
-    if (type == "SymInt") type = "int";
-    types.push_back(std::move(type));
+  if (implementation != nullptr) {
+    made.implementations.insert(made.implementations.begin(), *implementation);
   }
-  return types;
-}
-struct StableSchema {
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-
-  /// Reads "(Tensor x, float a=1) -> (Tensor, Tensor)".
-  /// Errors: InvalidArgument.
-  Error read(std::string_view text) {
-    const size_t arrow = text.rfind("->");
-    const size_t open = text.find('(');
-    const size_t close = arrow == std::string_view::npos ? arrow : text.rfind(')', arrow);
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-      return fail(Error::InvalidArgument, "the schema \"", std::string(text).c_str(),
-                  "\" is not one of an operator");
-    }
-    inputs = schema_types(text.substr(open + 1, close - open - 1));
-    std::string_view results = text.substr(arrow + 2);
-    while (!results.empty() && results.front() == ' ') results.remove_prefix(1);
-    if (!results.empty() && results.front() == '(' && results.back() == ')') {
-      results = results.substr(1, results.size() - 2);
-    }
-    outputs = schema_types(results);
-    return Error::Ok;
-  }
-};
-
-TENON_COLD inline Error fail_stable_type(const char* type, const EValue& value) noexcept {
-  return fail(Error::InvalidType, "the operator takes a ", type, ", not a ",
-              toString(value.kind()));
-}
-/// Puts a value of this type on the stack, which owns it.
-/// Errors: InvalidType for a value of another type; NotSupported for a type that is not one of
-/// Tensor, int, float, bool and those with a "?"; OutOfMemory.
-inline Error push_stable(const std::string& type, const EValue& value, StableIValue& out) {
-  if (!type.empty() && type.back() == '?') {
-    out = 0;
-    if (value.isNone()) return Error::Ok;
-    auto inner = std::make_unique<StableIValue>(0);
-    TENON_TRY(push_stable(type.substr(0, type.size() - 1), value, *inner));
-    out = to_stack(inner.release());  // which libraries for torch before 2.13 delete
-    return Error::Ok;
-  }
-  if (type == "Tensor") {
-    if (!value.isTensor()) return fail_stable_type("Tensor", value);
-    AtenTensorHandle handle = nullptr;
-    TENON_TRY(make_aoti_handle(value.toTensor(), handle));
-    out = to_stack(handle);
-  } else if (type == "int") {
-    if (!value.isInt()) return fail_stable_type("int", value);
-    out = to_stack(value.toInt());
-  } else if (type == "float") {
-    if (!value.isDouble() && !value.isInt()) return fail_stable_type("float", value);
-    out = to_stack(value.isInt() ? static_cast<double>(value.toInt()) : value.toDouble());
-  } else if (type == "bool") {
-    if (!value.isBool()) return fail_stable_type("bool", value);
-    out = to_stack(value.toBool());
-  } else {
-    return fail(Error::NotSupported, "values of type ", type.c_str(),
-                "; supported are Tensor, int, float, bool, and these with a \"?\"");
-  }
+  made.schema = std::move(shared);
+  made.definer = definer;
   return Error::Ok;
 }
-/// Takes a value off the stack. Whether `type` is supported was checked.
-inline Error pop_stable(const std::string& type, StableIValue value, EValue& out) {
-  if (type.back() == '?') {
-    const std::unique_ptr<StableIValue> inner(from_stack<StableIValue*>(value));
-    out = EValue();
-    return inner == nullptr ? Error::Ok : pop_stable(type.substr(0, type.size() - 1), *inner, out);
-  }
-  if (type == "Tensor") {
-    Tensor tensor;
-    TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(value), tensor));
-    out = EValue(std::move(tensor));
-  } else if (type == "int") {
-    out = EValue(from_stack<int64_t>(value));
-  } else if (type == "float") {
-    out = EValue(from_stack<double>(value));
-  } else {
-    out = EValue(from_stack<bool>(value));
-  }
-  return Error::Ok;
+inline void implement_stable_operator(const std::string& name,
+                                      const StableImplementation& implementation) {
+  StableOperators& operators = stable_operators();
+  const std::lock_guard<std::mutex> lock(operators.mutex);
+  auto& all = operators.all[name].implementations;
+  all.insert(all.begin(), implementation);
 }
-inline bool is_stable_type(std::string_view type) noexcept {
-  if (!type.empty() && type.back() == '?') type.remove_suffix(1);
-  return type == "Tensor" || type == "int" || type == "float" || type == "bool";
+/// Removes what a library registered, as when it is unloaded.
+inline void remove_stable_operators(const void* owner) noexcept {
+  StableOperators& operators = stable_operators();
+  const std::lock_guard<std::mutex> lock(operators.mutex);
+  for (auto entry = operators.all.begin(); entry != operators.all.end();) {
+    StableOperator& each = entry->second;
+    auto& all = each.implementations;
+    all.erase(
+        std::remove_if(all.begin(), all.end(), [&](const auto& one) { return one.owner == owner; }),
+        all.end());
+    if (each.definer == owner) each.schema = nullptr;
+    const bool is_empty = each.schema == nullptr && all.empty();
+    entry = is_empty ? operators.all.erase(entry) : std::next(entry);
+  }
 }
 
-/// Finds an operator that can be called.
-/// Errors: NotFound; NotSupported without a kernel for the CPU; InvalidArgument for its schema.
-inline Error find_stable(std::string_view name, StableKernel& kernel, StableSchema& schema) {
+/// An operator that can be called.
+struct StableCall {
+  SharedSchema schema;
+  StableImplementation implementation;
+};
+/// Its schema is null if nobody defined it; it has no implementation if none is for the CPU.
+inline StableCall look_up_stable(std::string_view name) {
+  StableCall found;
   StableOperators& operators = stable_operators();
   const std::lock_guard<std::mutex> lock(operators.mutex);
   const auto entry = operators.all.find(name);
-  if (entry == operators.all.end()) {
-    return fail(Error::NotFound, "there is no operator ", std::string(name).c_str());
-  }
-  if (entry->second.kernel == nullptr) {
-    return fail(Error::NotSupported, entry->first.c_str(), " has no kernel for the CPU");
-  }
-  kernel = entry->second.kernel;
-  return schema.read(entry->second.schema);
+  if (entry == operators.all.end()) return found;
+  found.schema = entry->second.schema;
+  const auto& all = entry->second.implementations;
+  const auto best = std::min_element(all.begin(), all.end(),
+                                     [](const auto& a, const auto& b) { return a.key < b.key; });
+  if (best != all.end()) found.implementation = *best;
+  return found;
+}
+/// Errors: NotFound; NotSupported without an implementation for the CPU.
+inline Error find_stable_operator(std::string_view name, StableCall& found) {
+  found = look_up_stable(name);
+  if (found.schema == nullptr) return fail(Error::NotFound, "there is no operator ", name);
+  const StableImplementation& made = found.implementation;
+  if (made.kernel != nullptr || made.function != nullptr) return Error::Ok;
+  return fail(Error::NotSupported, name, " has no kernel for the CPU");
 }
 
-inline Error call_stable(std::string_view name, Span<const EValue> inputs,
-                         std::vector<EValue>& outputs) {
-  StableKernel kernel = nullptr;
-  StableSchema schema;
-  TENON_TRY(find_stable(name, kernel, schema));
-  if (inputs.size() != schema.inputs.size()) {
-    return fail(Error::InvalidArgument, "it takes ", schema.inputs.size(), " inputs, got ",
-                inputs.size());
+/// Drops what slots own, unless that was handed on.
+class OwnedSlots {
+ public:
+  OwnedSlots(const std::vector<StableArgument>& types, StableIValue* slots) noexcept
+      : slots_{types, slots} {}
+  OwnedSlots(const OwnedSlots&) = delete;
+  OwnedSlots& operator=(const OwnedSlots&) = delete;
+  ~OwnedSlots() {
+    if (!is_handed_on_) slots_.drop();
   }
-  for (const std::string& type : schema.outputs) {
-    if (!is_stable_type(type)) {
-      return fail(Error::NotSupported, "it returns a value of type ", type.c_str());
-    }
+  void hand_on() noexcept { is_handed_on_ = true; }
+
+ private:
+  StableSlots slots_;
+  bool is_handed_on_ = false;
+};
+
+/// Calls a function with all its arguments, and checks its results.
+inline Error call_stable_function(const StableCall& call, Span<const EValue> inputs,
+                                  std::vector<EValue>& outputs) {
+  TENON_TRY((*call.implementation.function)(inputs, outputs));
+  const std::vector<StableArgument>& types = call.schema->outputs;
+  if (outputs.size() != types.size()) {
+    return fail(Error::InvalidState, "the operator gave ", outputs.size(),
+                " outputs, its schema has ", types.size());
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    const EValue given = outputs[i];
+    TENON_TRY(add_context_if("output", i, types[i].name.c_str(),
+                             convert_value(types[i].type, given, outputs[i])));
+  }
+  return Error::Ok;
+}
+/// Calls a kernel with all its arguments.
+inline Error call_stable_kernel(const StableCall& call, Span<const EValue> inputs,
+                                std::vector<EValue>& outputs) {
+  const StableSchema& schema = *call.schema;
+  for (const StableArgument& output : schema.outputs) {  // before anything is made
+    if (!is_stable_type(output.type)) return fail_stable_type(output.type);
   }
   outputs.resize(schema.outputs.size());
   std::vector<StableIValue> stack((std::max)(inputs.size(), outputs.size()));
+  OwnedSlots given(schema.inputs, stack.data());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Error error = push_stable(schema.inputs[i], inputs[i], stack[i]);
-    if (error == Error::Ok) continue;
-    for (size_t k = 0; k < i; ++k) {  // what the operator would have taken
-      EValue dropped;
-      static_cast<void>(pop_stable(schema.inputs[k], stack[k], dropped));
-    }
-    return fail(error, "input ", i, ": ", message_of(error));
+    const StableArgument& input = schema.inputs[i];
+    TENON_TRY(add_context_if("input", i, input.name.c_str(),
+                             push_stable(input.type, inputs[i], stack[i])));
   }
-  kernel(stack.data(), inputs.size(), outputs.size());
+  given.hand_on();
+  call.implementation.kernel(stack.data(), inputs.size(), outputs.size());
+  const OwnedSlots taken(schema.outputs, stack.data());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    // A kernel may give one handle for several outputs: it was taken with the first of them.
-    size_t k = 0;
-    while (k < i && (schema.outputs[k].find("Tensor") != 0 || stack[k] != stack[i])) ++k;
-    if (k < i && schema.outputs[i] == schema.outputs[k]) {
-      outputs[i] = outputs[k];
+    const StableArgument& output = schema.outputs[i];
+    TENON_TRY(add_context_if("output", i, output.name.c_str(),
+                             read_stable(output.type, stack[i], outputs[i])));
+  }
+  return Error::Ok;
+}
+/// Calls an operator. Defaults stand for the inputs that are left out at the end.
+inline Error call_stable(const StableCall& call, Span<const EValue> given,
+                         std::vector<EValue>& outputs) {
+  const std::vector<StableArgument>& types = call.schema->inputs;
+  if (given.size() > types.size() ||
+      (given.size() < types.size() && !types[given.size()].has_default)) {
+    return fail(Error::InvalidArgument, "it takes ", types.size(), " inputs, got ", given.size());
+  }
+  std::vector<EValue> inputs(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (i >= given.size()) {
+      inputs[i] = types[i].default_value;
     } else {
-      TENON_TRY(pop_stable(schema.outputs[i], stack[i], outputs[i]));
+      TENON_TRY(add_context_if("input", i, types[i].name.c_str(),
+                               convert_value(types[i].type, given[i], inputs[i])));
     }
   }
+  outputs.clear();
+  return call.implementation.function != nullptr ? call_stable_function(call, inputs, outputs)
+                                                 : call_stable_kernel(call, inputs, outputs);
+}
+/// Calls an operator with the arguments on a stack, which it takes also if it fails, and puts its
+/// results there.
+inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
+  const StableSchema& schema = *call.schema;
+  if (call.implementation.kernel != nullptr) {
+    call.implementation.kernel(stack, schema.inputs.size(), schema.outputs.size());
+    return Error::Ok;
+  }
+  std::vector<EValue> inputs;
+  {
+    const OwnedSlots given(schema.inputs, stack);
+    if (call.implementation.function == nullptr) {
+      return fail(Error::NotSupported, schema.name, " has no kernel for the CPU");
+    }
+    inputs.resize(schema.inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const StableArgument& input = schema.inputs[i];
+      TENON_TRY(add_context_if("input", i, input.name.c_str(),
+                               read_stable(input.type, stack[i], inputs[i])));
+    }
+  }
+  std::vector<EValue> outputs;
+  TENON_TRY(call_stable_function(call, inputs, outputs));
+  std::fill_n(stack, outputs.size(), StableIValue{0});
+  OwnedSlots made(schema.outputs, stack);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TENON_TRY(push_stable(schema.outputs[i].type, outputs[i], stack[i]));
+  }
+  made.hand_on();
   return Error::Ok;
 }
 
 }  // namespace detail
 
-/// Calls an operator that a library for torch's stable ABI registered for the CPU, such as
-/// "extension::scale", once that library is loaded.
+/// Registers a C++ function as an operator of PyTorch's or a model's, by its schema there:
+/// "aten::bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor". It is called by
+/// call_torch_operator(), by libraries for torch's stable ABI, and by models that AOTInductor
+/// compiled (interop/aoti_proxy.h).
+///
+/// Types: Tensor; int, SymInt, ScalarType, Layout, MemoryFormat (an Int, of the last three torch's
+/// number); float (Double); Scalar (Int, Double or Bool); bool; str and Device (String, "cpu");
+/// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None).
+/// Errors: InvalidArgument (a schema without "ns::" or that cannot be read, an empty function);
+/// InvalidState for an operator that is registered; NotSupported for other types; OutOfMemory.
+/// Ownership: the function is kept until unregister_torch_operator(), or the program's end.
+/// Threads: any; the function is called by several at once.
+/// Source: torch.library.
+[[nodiscard]] inline Error register_torch_operator(std::string_view schema,
+                                                   TorchOperator function) noexcept {
+  const Error error = detail::call_safely([&] {
+    detail::StableSchema read;
+    TENON_TRY(read.read(schema));
+    if (read.name.find("::") == std::string::npos) {
+      return detail::fail(Error::InvalidArgument, "the schema \"", schema,
+                          "\" has no namespace, as in \"aten::bincount(...)\"");
+    }
+    for (const auto* const list : {&read.inputs, &read.outputs}) {
+      for (const detail::StableArgument& each : *list) {
+        if (detail::is_value_type(each.type)) continue;
+        return detail::fail(Error::NotSupported, "the schema \"", schema,
+                            "\": tenon has no values of type ", each.type);
+      }
+    }
+    if (!function) return detail::fail(Error::InvalidArgument, "the function is empty");
+    detail::StableImplementation made;
+    made.key = detail::StableKey::Cpu;
+    made.function = std::make_shared<const TorchOperator>(std::move(function));
+    const std::string name = read.name;
+    return detail::define_stable_operator(name, std::move(read), nullptr, &made);
+  });
+  return detail::add_context_if("register_torch_operator", error);
+}
+/// Removes what register_torch_operator() registered as "ns::name" or "ns::name.overload". Calls
+/// that run keep the function until they end.
+/// Errors: NotFound.
+/// Threads: any.
+inline Error unregister_torch_operator(std::string_view name) noexcept {
+  std::shared_ptr<const TorchOperator> removed;  // destroyed when the lock is open again
+  detail::StableOperators& operators = detail::stable_operators();
+  const std::lock_guard<std::mutex> lock(operators.mutex);
+  const auto entry = operators.all.find(name);
+  if (entry != operators.all.end()) {
+    auto& all = entry->second.implementations;
+    for (auto each = all.begin(); each != all.end(); ++each) {
+      if (each->function == nullptr) continue;
+      removed.swap(each->function);
+      all.erase(each);
+      entry->second.schema = nullptr;
+      if (all.empty()) operators.all.erase(entry);
+      return Error::Ok;
+    }
+  }
+  return detail::add_context("unregister_torch_operator",
+                             detail::fail(Error::NotFound, "no function is registered as ", name));
+}
+
+/// Calls an operator that is registered: by register_torch_operator(), or for the CPU by a library
+/// for torch's stable ABI that is loaded, such as "extension::scale". Of several kernels one for
+/// the CPU goes before one for all devices, and the latest before earlier ones. Inputs at the end
+/// that are left out have the schema's defaults.
 ///
 /// Ownership: the operator reads and writes the tensors where they are, and may keep them. Outputs
 /// are its own.
-/// Errors: NotFound; NotSupported (no kernel for the CPU; values that are not of Tensor, int,
-/// float, bool or one of these with a "?"); InvalidArgument (as many inputs as its schema has);
-/// InvalidType; what it throws, with its text; OutOfMemory.
+/// Errors: NotFound; NotSupported (no kernel for the CPU; a type that EValues do not have, or a
+/// Scalar for a library's kernel; a device other than the CPU); InvalidArgument (the number of
+/// inputs); InvalidType; InvalidState (outputs that are not the schema's); what the operator
+/// returns or throws, with its text; OutOfMemory.
 /// Threads: any; what the operator allows.
 /// Source: torch.ops.
 inline Result<std::vector<EValue>> call_torch_operator(std::string_view name,
                                                        Span<const EValue> inputs) noexcept {
   std::vector<EValue> outputs;
-  const Error error =
-      detail::call_safely([&] { return detail::call_stable(name, inputs, outputs); });
+  const Error error = detail::call_safely([&] {
+    detail::StableCall call;
+    TENON_TRY(detail::find_stable_operator(name, call));
+    return detail::call_stable(call, inputs, outputs);
+  });
   if (error != Error::Ok) return detail::add_context("call_torch_operator", error);
   return outputs;
 }

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Values on the stack of torch's stable ABI. A slot has a number, or owns a tensor's handle, a
+// text, a list of slots, or for "T?" a slot. The callee takes what the inputs' slots own, and gives
+// what the outputs' own.
+// Source: torch/csrc/stable/stableivalue_conversions.h of torch 2.15.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/interop/runtimes/aoti_handles.h"
+#include "tenon/interop/runtimes/torch_stable_schema.h"
+
+extern "C" {
+struct StableListOpaque;
+using StableListHandle = StableListOpaque*;
+struct StringOpaque;
+using StringHandle = StringOpaque*;
+using StableIValue = uint64_t;
+}
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+using StableList = std::vector<StableIValue>;
+
+/// The bytes of a number or a pointer, in the first of eight.
+template <class T>
+StableIValue to_stack(T value) noexcept {
+  static_assert(sizeof(T) <= sizeof(StableIValue));
+  StableIValue made = 0;
+  std::memcpy(&made, &value, sizeof value);
+  return made;
+}
+template <class T>
+T from_stack(StableIValue value) noexcept {
+  T made;
+  std::memcpy(&made, &value, sizeof made);
+  return made;
+}
+
+// --- What slots own -----------------------------------------------------------------------------
+
+inline bool owns_something(std::string_view type) noexcept {
+  return type == "Tensor" || type == "str" || (!type.empty() && type.back() == '?') ||
+         (!type.empty() && type.back() == ']');
+}
+/// Sets the slots to 0 that own `pointer`, in this slot and below.
+inline void forget_stable(std::string_view type, StableIValue& slot,
+                          StableIValue pointer) noexcept {
+  if (slot == 0 || !owns_something(type)) return;
+  if (slot == pointer) {
+    slot = 0;
+  } else if (take_optional(type)) {
+    forget_stable(type, *from_stack<StableIValue*>(slot), pointer);
+  } else if (take_list(type) && owns_something(type)) {
+    for (StableIValue& each : *from_stack<StableList*>(slot)) forget_stable(type, each, pointer);
+  }
+}
+
+/// The slots of a call, by the types of a schema.
+struct StableSlots {
+  const std::vector<StableArgument>& types;
+  StableIValue* slots;
+
+  /// Deletes what the slots own, each once: a kernel may give one handle for several outputs.
+  void drop() const noexcept {
+    for (size_t i = 0; i < types.size(); ++i) drop(types[i].type, slots[i]);
+  }
+
+ private:
+  void drop(std::string_view type, StableIValue& slot) const noexcept {
+    if (slot == 0 || !owns_something(type)) return;
+    const StableIValue own = slot;
+    const std::string_view full = type;
+    if (take_optional(type)) {
+      drop(type, *from_stack<StableIValue*>(own));
+    } else if (take_list(type)) {
+      for (StableIValue& each : *from_stack<StableList*>(own)) drop(type, each);
+    }
+    for (size_t i = 0; i < types.size(); ++i) forget_stable(types[i].type, slots[i], own);
+    if (full.back() == '?') {
+      delete from_stack<StableIValue*>(own);  // as libraries for torch before 2.13 do
+    } else if (full.back() == ']') {
+      delete from_stack<StableList*>(own);
+    } else if (full == "str") {
+      delete from_stack<std::string*>(own);
+    } else {
+      Tensor taken;
+      static_cast<void>(take_aoti_tensor(from_stack<AtenTensorHandle>(own), taken));
+    }
+  }
+};
+
+// --- Values -------------------------------------------------------------------------------------
+
+/// Whether slots have such values: not a Scalar, which may be of several types.
+inline bool is_stable_type(std::string_view type) noexcept {
+  std::string_view element = type;
+  static_cast<void>(take_optional(element));
+  static_cast<void>(take_list(element));
+  return is_value_type(type) && element != "Scalar";
+}
+TENON_COLD inline Error fail_stable_type(std::string_view type) noexcept {
+  return fail(Error::NotSupported, "torch's stable ABI passes no value of type ", type);
+}
+
+/// Writes a value that convert_value() gave to a slot. After an error or an exception the slot owns
+/// what is made by then.
+/// Errors: NotSupported; OutOfMemory.
+inline Error push_stable(std::string_view type, const EValue& value, StableIValue& slot) {
+  slot = 0;
+  if (!is_stable_type(type)) return fail_stable_type(type);
+  if (take_optional(type)) {
+    if (value.isNone()) return Error::Ok;
+    auto* const inner = new StableIValue(0);
+    slot = to_stack(inner);
+    return push_stable(type, value, *inner);
+  }
+  if (take_list(type)) {
+    auto* const list = new StableList;
+    slot = to_stack(list);
+    const auto push = [&](const auto& elements) {
+      list->reserve(elements.size());
+      for (const auto& each : elements) {
+        list->push_back(0);
+        EValue element(each);
+        if (type == "Tensor?" && !element.toTensor().defined()) element = EValue();
+        TENON_TRY(push_stable(type, element, list->back()));
+      }
+      return Error::Ok;
+    };
+    switch (value.kind()) {
+      case ValueKind::IntList: return push(value.toIntList());
+      case ValueKind::DoubleList: return push(value.toDoubleList());
+      case ValueKind::BoolList: return push(value.toBoolList());
+      case ValueKind::TensorList: return push(value.toTensorList());
+      default: return push(value.toOptionalTensorList());
+    }
+  }
+  if (type == "Tensor") {
+    AtenTensorHandle handle = nullptr;
+    TENON_TRY(make_aoti_handle(value.toTensor(), handle));
+    slot = to_stack(handle);
+  } else if (type == "str") {
+    slot = to_stack(new std::string(value.toString()));
+  } else if (type == "Device") {
+    // The index in the lower half, the type in the upper; the CPU's is 0.
+    const std::string_view device = value.toString();
+    if (device != "cpu" && device != "cpu:0") {
+      return fail(Error::NotSupported, "device ", device, "; operators compute on the cpu");
+    }
+    slot = device == "cpu" ? to_stack(int32_t{-1}) : 0;
+  } else if (type == "int") {
+    slot = to_stack(value.toInt());
+  } else if (type == "float") {
+    slot = to_stack(value.toDouble());
+  } else if (type == "bool") {
+    slot = to_stack(value.toBool());
+  } else {
+    slot = to_stack(static_cast<int32_t>(value.toInt()));
+  }
+  return Error::Ok;
+}
+
+/// Reads a slot's value. The slot keeps what it owns.
+/// Errors: NotSupported; InvalidArgument for a null handle; OutOfMemory.
+inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) {
+  out = EValue();
+  if (!is_stable_type(type)) return fail_stable_type(type);
+  if (take_optional(type)) {
+    return slot == 0 ? Error::Ok : read_stable(type, *from_stack<StableIValue*>(slot), out);
+  }
+  const bool is_list = take_list(type);
+  if (slot == 0 && (is_list || type == "str" || type == "Tensor")) {
+    return fail(Error::InvalidArgument, "the handle of a value of type ", type, " is null");
+  }
+  if (is_list) {
+    std::vector<Tensor> tensors;
+    std::vector<int64_t> ints;
+    std::vector<double> reals;
+    for (const StableIValue each : *from_stack<StableList*>(slot)) {
+      EValue element;
+      TENON_TRY(read_stable(type, each, element));
+      switch (element.kind()) {
+        case ValueKind::None: tensors.emplace_back(); break;
+        case ValueKind::Tensor: tensors.push_back(element.toTensor()); break;
+        case ValueKind::Double: reals.push_back(element.toDouble()); break;
+        default: ints.push_back(element.toScalar().to<int64_t>());
+      }
+    }
+    switch (kind_of_list(type)) {
+      case ValueKind::TensorList: out = EValue(tensors); break;
+      case ValueKind::OptionalTensorList: out = EValue::optional_tensor_list(tensors); break;
+      case ValueKind::DoubleList: out = EValue(reals); break;
+      case ValueKind::BoolList: out = EValue(std::vector<bool>(ints.begin(), ints.end())); break;
+      default: out = EValue(ints);
+    }
+  } else if (type == "Tensor") {
+    Tensor* tensor = nullptr;
+    TENON_TRY(find_aoti_tensor(from_stack<AtenTensorHandle>(slot), tensor));
+    out = EValue(*tensor);
+  } else if (type == "str") {
+    out = EValue(*from_stack<std::string*>(slot));
+  } else if (type == "Device") {
+    if (slot >> 32 != 0) {
+      return fail(Error::NotSupported, "torch's device type ", slot >> 32,
+                  "; operators compute on the cpu, 0");
+    }
+    out = EValue("cpu");
+  } else if (type == "int") {
+    out = EValue(from_stack<int64_t>(slot));
+  } else if (type == "float") {
+    out = EValue(from_stack<double>(slot));
+  } else if (type == "bool") {
+    out = EValue(from_stack<bool>(slot));
+  } else {
+    out = EValue(int64_t{from_stack<int32_t>(slot)});
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
