@@ -122,7 +122,7 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     TENON_TRY(state.library.call(call, state.library.functions().run, state.library.container(),
                                  inputs_.data(), inputs_.size(), outputs_.data(), outputs_.size(),
-                                 nullptr, nullptr));
+                                 nullptr, state.proxy.get()));
     return take_outputs(inputs, outputs);
   }
 

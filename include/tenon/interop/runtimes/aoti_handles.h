@@ -10,7 +10,9 @@
 #error "tenon: in ATen mode libtorch has these functions; use its AOTIModelPackageLoader"
 #endif
 #include <map>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 // As in torch/csrc/inductor/aoti_torch/c/macros.h.
@@ -18,6 +20,7 @@ extern "C" {
 struct AtenTensorOpaque;
 using AtenTensorHandle = AtenTensorOpaque*;
 using AOTITorchError = int32_t;  // 0 or 1
+struct AOTIProxyExecutorOpaque;
 }
 
 TENON_BEGIN_NAMESPACE
@@ -31,6 +34,17 @@ struct TenonAotiShim {
   bool lists_handles;  // whether that file is checked; decided there alone, as functions are shared
 };
 TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
+
+/// What interop/aoti_proxy.h does for AotiModule.
+struct TenonAotiProxy {
+  /// Reads the calls of operators that a package's JSON lists, and the layouts of their results
+  /// that the source has. `missing` is given the operators that are not registered.
+  Error (*read)(const std::string& json, std::string_view source,
+                std::shared_ptr<AOTIProxyExecutorOpaque>& made, std::vector<std::string>& missing);
+};
+TENON_EXPORT extern const TenonAotiProxy tenon_aoti_proxy __attribute__((weak));
+/// Null in a program without that header.
+inline const TenonAotiProxy* aoti_proxy() noexcept { return &tenon_aoti_proxy; }
 
 /// A tensor in which the model makes an output.
 struct AotiPlacement {

@@ -19,7 +19,6 @@ extern "C" {
 struct AOTInductorModelContainerOpaque;
 using AOTInductorModelContainerHandle = AOTInductorModelContainerOpaque*;
 struct AOTInductorStreamOpaque;
-struct AOTIProxyExecutorOpaque;
 struct AOTInductorConstantMapEntry;
 }
 
@@ -179,6 +178,22 @@ inline Error read_aoti_file(const char* path, AotiNeeds& needs) {
   return read_aoti_needs(bytes, needs);
 }
 
+/// The function by which a model calls operators that have no C function.
+inline constexpr const char* kProxyFunction = "aoti_torch_proxy_executor_call_function";
+
+/// As many names as an error's text has room for.
+inline std::string join_missing(const std::vector<std::string>& missing) {
+  std::string names;
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (names.size() + missing[i].size() > 240) {
+      names += " and others, which AotiModel::missing_functions() gives";
+      break;
+    }
+    names += (i == 0 ? "" : ", ") + missing[i];
+  }
+  return names;
+}
+
 /// Checks all that can be known before code of the library runs.
 /// Errors: those of read_aoti_file(); NotSupported for functions that nobody provides, with their
 /// names.
@@ -192,17 +207,12 @@ inline Error check_aoti_library(const char* path) {
   if (!needs.functions.empty()) TENON_TRY(check_aoti_shim());
   const std::vector<std::string> missing = missing_aoti_functions(needs);
   if (missing.empty()) return Error::Ok;
-  std::string names;  // as many as an error's text has room for
-  for (size_t i = 0; i < missing.size(); ++i) {
-    if (names.size() + missing[i].size() > 240) {
-      names += " and others, which AotiModel::missing_functions() gives";
-      break;
-    }
-    names += (i == 0 ? "" : ", ") + missing[i];
-  }
+  const bool has_operators = std::count(missing.begin(), missing.end(), kProxyFunction) != 0;
   return fail(Error::NotSupported, "nobody provides ", missing.size(),
               missing.size() == 1 ? " function" : " functions",
-              " that the model calls: ", names.c_str(), "; see \"Kernels\" in docs/aoti.md");
+              " that the model calls: ", join_missing(missing), "; see \"Kernels\" in docs/aoti.md",
+              has_operators ? "; interop/aoti_proxy.h has " : "",
+              has_operators ? kProxyFunction : "");
 }
 
 // --- Its functions -------------------------------------------------------------------------------

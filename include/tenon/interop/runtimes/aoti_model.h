@@ -55,7 +55,7 @@ class AotiModel {
   /// Errors: NotFound and AccessFailed, with the path; NotFound (no such model in the package);
   /// InvalidArgument (what is not a package or a library that AOTInductor of torch 2.13 or later
   /// made, or a part of one; what the model itself refuses); NotSupported (functions that nobody
-  /// provides, all named; another processor; a library linked to libtorch; weights in a layout of
+  /// provides, operators that nobody registered, all named; another processor; a library linked to libtorch; weights in a layout of
   /// libtorch's); OutOfMemory.
   /// Source: torch::inductor::AOTIModelPackageLoader.
   static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
@@ -65,7 +65,9 @@ class AotiModel {
     return made;
   }
 
-  /// The functions that a model calls and nobody provides, for which load() refuses it.
+  /// The operators and functions that a model calls and nobody registered or provides, for which
+  /// load() refuses it. Operators, such as "aten::median.dim", only in a program with
+  /// interop/aoti_proxy.h.
   /// Errors: as load()'s of the file.
   static Result<std::vector<std::string>> missing_functions(
       const std::string& path, const AotiOptions& options = {}) noexcept {
@@ -76,7 +78,10 @@ class AotiModel {
       const char* library = nullptr;
       TENON_TRY(find_library(path.c_str(), options, package, library));
       TENON_TRY(detail::read_aoti_file(library, needs));
-      missing = detail::missing_aoti_functions(needs);
+      std::shared_ptr<AOTIProxyExecutorOpaque> proxy;
+      TENON_TRY(read_operators(path.c_str(), package, proxy, missing));
+      const std::vector<std::string> functions = detail::missing_aoti_functions(needs);
+      missing.insert(missing.end(), functions.begin(), functions.end());
       return Error::Ok;
     });
     if (error != Error::Ok) {
@@ -146,6 +151,7 @@ class AotiModel {
     bool assume_row_major = false;
     int threads = 0;                                 // 0 for OpenMP's
     std::vector<AtenTensorHandle> constant_handles;  // the model's, sorted
+    std::shared_ptr<AOTIProxyExecutorOpaque> proxy;  // calls operators; null if it needs none
 
     bool is_constant(AtenTensorHandle handle) const noexcept {
       return std::binary_search(constant_handles.begin(), constant_handles.end(), handle,
@@ -192,6 +198,14 @@ class AotiModel {
     TENON_TRY(find_library(path, options, package, library));
     const bool is_package = library != path;
     auto state = std::make_shared<State>();
+    std::vector<std::string> missing;
+    TENON_TRY(read_operators(path, package, state->proxy, missing));
+    if (!missing.empty()) {
+      return detail::fail(Error::NotSupported, "nobody registered ", missing.size(),
+                          missing.size() == 1 ? " operator" : " operators",
+                          " that the model calls: ", detail::join_missing(missing),
+                          "; see \"Operators without a C function\" in docs/aoti.md");
+    }
     const Error error = state->library.open(library, options.num_models);
     if (error != Error::Ok && is_package) {
       return detail::fail(error, last_error_message(), " (unpacked to ",
@@ -201,7 +215,6 @@ class AotiModel {
     package.library.remove();
     if (!is_package) {
       TENON_TRY(read_beside(path, "_weights.blob", package.weights));
-      TENON_TRY(read_beside(path, ".cpp", package.source));
     }
     state->assume_row_major = options.assume_row_major;
     TENON_TRY(describe(*state, package, options));
@@ -210,6 +223,19 @@ class AotiModel {
     TENON_TRY(describe_constants(*state));
     state_ = std::move(state);
     return Error::Ok;
+  }
+  /// Reads the calls of operators that have no C function, in a program that can run them.
+  static Error read_operators(const char* path, detail::AotiPackage& package,
+                              std::shared_ptr<AOTIProxyExecutorOpaque>& proxy,
+                              std::vector<std::string>& missing) {
+    if (package.library.path()[0] == '\0') {  // not a package
+      TENON_TRY(read_beside(path, ".cpp", package.source));
+      if (detail::ends_with(path, "wrapper.so")) {
+        TENON_TRY(read_beside(path, ".json", package.operators));
+      }
+    }
+    if (package.operators.empty() || detail::aoti_proxy() == nullptr) return Error::Ok;
+    return detail::aoti_proxy()->read(package.operators, package.source, proxy, missing);
   }
   /// "model.wrapper_weights.blob" beside "model.wrapper.so", if it is there.
   template <class Bytes>

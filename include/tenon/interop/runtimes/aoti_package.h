@@ -104,6 +104,7 @@ struct AotiPackage {
   std::vector<uint8_t> weights;  // if they lie beside the library
   std::string metadata = "{}";   // JSON: texts by names
   std::string source;            // of the library
+  std::string operators;         // JSON: calls of operators that have no C function
 };
 
 #if TENON_AOTI_ZIP
@@ -204,6 +205,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
   bool has_metadata = false;
   bool has_source = false;
   bool has_weights = false;
+  bool has_operators = false;
   const auto once = [](bool& has, const std::string& name) {
     if (!std::exchange(has, true)) return Error::Ok;
     return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
@@ -233,6 +235,10 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     if (ends_with(name, "wrapper.cpp")) {
       TENON_TRY(once(has_source, name));
       return append_to(package.source);
+    }
+    if (ends_with(name, "wrapper.json")) {
+      TENON_TRY(once(has_operators, name));
+      return append_to(package.operators);
     }
     if (ends_with(name, "_weights.blob")) {
       TENON_TRY(once(has_weights, name));
