@@ -3,8 +3,9 @@
 // (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
 //
 // Include it in one file of the program, and link that with dnnl and with its functions exported,
-// as interop/aoti_shim.h says. Both are of each type that oneDNN has on the processor: Float,
-// BFloat16 or Half. oneDNN computes on OpenMP's threads: as many as the package or AotiOptions say,
+// as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half where it has them for
+// the processor; else they are computed as Float. Double, integers and complex numbers are computed
+// by plain loops. oneDNN computes on OpenMP's threads: as many as the package or AotiOptions say,
 // else OMP_NUM_THREADS.
 #pragma once
 
@@ -67,13 +68,7 @@ TENON_EXPORT AOTITorchError aoti_torch_cpu_convolution(
     TENON_TRY(job.check());
     tenon::Tensor output;
     TENON_TRY(job.make_output(output));
-    if (output.numel() != 0) {
-      if (job.transposed) {
-        job.run<dnnl::deconvolution_forward>(output, dnnl::algorithm::deconvolution_direct);
-      } else {
-        job.run<dnnl::convolution_forward>(output, dnnl::algorithm::convolution_direct);
-      }
-    }
+    if (output.numel() != 0) TENON_TRY(job.run(output));
     return tenon::detail::make_aoti_handle(std::move(output), *ret0);
   });
 }

@@ -138,6 +138,8 @@ class AotiResult {
     return static_cast<T*>(fields(TensorArg(work_)).data);
   }
   const Tensor& tensor() const noexcept { return tensor_; }
+  /// The dense tensor that data() is of.
+  const Tensor& work() const noexcept { return work_; }
   /// Moves what was computed to the tensor, if that is another.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Convolutions of 1 to 3 spatial dimensions, transposed ones too, by oneDNN.
+// Convolutions of 1 to 3 spatial dimensions, transposed ones too, by oneDNN; by plain loops where
+// that has none.
 #pragma once
 
 #include <unordered_map>
 #include <utility>
 
 #include "tenon/interop/runtimes/aoti_onednn_matrix_product.h"
+#include "tenon/interop/runtimes/aoti_plain_convolution.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether a tensor of rank 4 has its channels innermost, as c10 decides that.
-/// Source: c10::is_channels_last_strides_2d_s4.
-inline bool has_channels_last(const Layout& layout) noexcept {
-  if (layout.rank() != 4 || layout.strides()[1] == 0) return false;
+/// Whether the channels of images, rank 4, or of volumes, rank 5, are innermost, as c10 decides it.
+/// Source: c10::is_channels_last_strides_2d_s4, …_3d_s5.
+inline bool has_channels_last(const Dims& sizes, const Dims& strides) noexcept {
+  if (strides[1] == 0) return false;
   int64_t least = 0;
-  for (const size_t d : {size_t{1}, size_t{3}, size_t{2}, size_t{0}}) {
-    const int64_t size = layout.sizes()[d];
-    const int64_t stride = layout.strides()[d];
-    if (size == 0 || stride < least || (d == 0 && least == layout.strides()[1])) return false;
-    least = stride * (size > 1 ? size : 1);
+  for (size_t i = 0; i < sizes.size(); ++i) {  // the channels, then from the innermost to the batch
+    const size_t d = i == 0 ? 1 : i + 1 == sizes.size() ? 0 : sizes.size() - i;
+    if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return false;
+    least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
   }
   return true;
 }
@@ -52,6 +53,9 @@ struct OnednnConvolution {
       const int64_t value = values[count == 1 ? 0 : d];
       if (value < least) {
         return fail(Error::InvalidArgument, name, ' ', value, ", expected at least ", least);
+      }
+      if (value > INT32_MAX) {  // so that no place overflows
+        return fail(Error::InvalidArgument, name, ' ', value, ", expected at most ", INT32_MAX);
       }
       list.push_back(value);
     }
@@ -94,13 +98,48 @@ struct OnednnConvolution {
       sizes[d + 2] =
           transposed ? (in[d + 2] - 1) * stride[d] - 2 * padding[d] + reach + output_padding[d] + 1
                      : room / stride[d] + 1;
-      if (room < 0 && !transposed) sizes[d + 2] = 0;
-      if (sizes[d + 2] <= 0 || w[d + 2] <= 0) {
+      if (transposed && layout_of(input).numel != 0 &&
+          output_padding[d] >= (std::max)(stride[d], dilation[d])) {
+        return fail(Error::InvalidArgument, "output_padding ", output_padding[d],
+                    ", expected less than the stride ", stride[d], " or the dilation ",
+                    dilation[d]);
+      }
+      if ((transposed ? sizes[d + 2] : room) < 0 || w[d + 2] <= 0) {
         return fail(Error::InvalidArgument, "weights of sizes ", w,
-                    " are too large for an input of ", "sizes ", in);
+                    " are too large for an input of sizes ", in);
       }
     }
     return Error::Ok;
+  }
+
+  /// oneDNN has no such convolution, and libtorch does not ask it for one.
+  bool has_large_output_padding() const noexcept {
+    for (size_t d = 0; d < output_padding.size(); ++d) {
+      if (output_padding[d] >= stride[d]) return true;
+    }
+    return false;
+  }
+  /// Whether libtorch's output has channels last.
+  bool makes_channels_last() const noexcept {
+    const Layout& x = layout_of(input);
+    const Layout& w = layout_of(weight);
+    if (spatial() == 1) {  // computed in two dimensions, of a copy of an input with gaps
+      const auto is_last = [](const Dims& sizes, const Dims& strides) {
+        return has_channels_last({sizes[0], sizes[1], 1, sizes[2]},
+                                 {strides[0], strides[1], sizes[2] * strides[2], strides[2]});
+      };
+      return (x.is_contiguous() && is_last(x.sizes(), x.strides())) ||
+             is_last(w.sizes(), w.strides());
+    }
+    if (spatial() == 3) {  // where libtorch has oneDNN compute it; source: at::native, use_mkldnn
+      const ScalarType type = fields(TensorArg(*input)).type;
+      const Dims& in = x.sizes();
+      const bool is_large = groups > 1 || (w.sizes()[3] > 3 && w.sizes()[4] > 3) || in[0] > 1 ||
+                            in[0] * in[1] * in[2] * in[3] > 20480;
+      if (type != ScalarType::BFloat16 && (type != ScalarType::Float || !is_large)) return false;
+      if (has_large_output_padding()) return false;
+    }
+    return has_channels_last(x.sizes(), x.strides()) || has_channels_last(w.sizes(), w.strides());
   }
 
   /// The output as libtorch would make it, whose strides the model's code relies on.
@@ -109,15 +148,88 @@ struct OnednnConvolution {
     shape.type = fields(TensorArg(*input)).type;
     TENON_TRY(output_sizes(shape.sizes));
     shape.strides = shape.sizes;
-    const bool last = has_channels_last(layout_of(input)) || has_channels_last(layout_of(weight));
+    const size_t rank = shape.sizes.size();
+    const bool last = makes_channels_last();
     int64_t distance = 1;
-    for (size_t i = shape.sizes.size(); i-- > 0;) {
-      const size_t order[] = {0, 2, 3, 1};  // of channels last, from the outermost
-      const size_t d = last ? order[i] : i;
+    for (size_t i = rank; i-- > 0;) {
+      const size_t d = !last || i == 0 ? i : i + 1 == rank ? 1 : i + 1;
       shape.strides[d] = distance;
       distance *= std::max<int64_t>(shape.sizes[d], 1);
     }
     return aoti_empty(shape, made);
+  }
+
+  /// Computes into a tensor of make_output()'s.
+  Error run(const Tensor& output) const {
+    const ScalarType type = fields(TensorArg(output)).type;
+    if (onednn_type(type) == dnnl::memory::data_type::undef || has_large_output_padding()) {
+      return run_plain(output);
+    }
+    Tensor b;
+    if (bias != nullptr) TENON_TRY(make_dense(*bias, type, b));
+    const bool ran = transposed ? run_onednn<dnnl::deconvolution_forward>(
+                                      output, b, dnnl::algorithm::deconvolution_direct)
+                                : run_onednn<dnnl::convolution_forward>(
+                                      output, b, dnnl::algorithm::convolution_direct);
+    if (ran) return Error::Ok;
+    return type == ScalarType::Float ? run_plain(output) : run_as_float(output);
+  }
+
+ private:
+  Error run_plain(const Tensor& output) const {
+    const TensorFields& to = fields(TensorArg(output));
+    TENON_TRY(check_product_type(to.type));
+    if (isComplexType(to.type)) {
+      return fail(Error::NotSupported, "a convolution of ", to.type,
+                  " tensors, as in torch; export one of their real and imaginary parts");
+    }
+    const ScalarType type = computed_type(to.type);
+    Tensor x;
+    Tensor w;
+    Tensor b;
+    TENON_TRY(make_dense(*input, type, x));
+    TENON_TRY(make_dense(*weight, type, w));
+    if (bias != nullptr) TENON_TRY(make_dense(*bias, type, b));
+    AotiResult result;
+    TENON_TRY(result.use(output, type));
+    PlainConvolution job;
+    job.batches = x.sizes()[0];
+    job.groups = groups;
+    job.inputs = x.sizes()[1] / groups;
+    job.outputs = to.layout.sizes()[1] / groups;
+    job.transposed = transposed;
+    for (size_t d = 0; d < spatial(); ++d) {
+      const size_t last = d + 3 - spatial();
+      job.in[last] = x.sizes()[d + 2];
+      job.kernel[last] = w.sizes()[d + 2];
+      job.out[last] = to.layout.sizes()[d + 2];
+      job.stride[last] = stride[d];
+      job.padding[last] = padding[d];
+      job.dilation[last] = dilation[d];
+    }
+    TENON_TRY(on_product_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      job.run(dense_data<T>(x), dense_data<T>(w), bias != nullptr ? dense_data<T>(b) : nullptr,
+              result.data<T>());
+      return Error::Ok;
+    }));
+    return result.finish();
+  }
+  Error run_as_float(const Tensor& output) const {
+    OnednnConvolution job = *this;
+    Tensor x;
+    Tensor w;
+    Tensor b;
+    TENON_TRY(make_dense(*input, ScalarType::Float, x));
+    TENON_TRY(make_dense(*weight, ScalarType::Float, w));
+    if (bias != nullptr) TENON_TRY(make_dense(*bias, ScalarType::Float, b));
+    job.input = &x;
+    job.weight = &w;
+    if (bias != nullptr) job.bias = &b;
+    AotiResult result;
+    TENON_TRY(result.use(output, ScalarType::Float));
+    TENON_TRY(job.run(result.work()));
+    return result.finish();
   }
 
   static dnnl::memory::desc describe(const Tensor& tensor) {
@@ -158,12 +270,12 @@ struct OnednnConvolution {
     return {all_sizes, onednn_type(fields(TensorArg(*weight)).type), all_strides};
   }
 
-  /// Computes into a tensor of make_output()'s. Throws dnnl::error.
+  /// False where oneDNN has no such convolution. Throws dnnl::error.
   template <class Primitive>
-  void run(const Tensor& output, dnnl::algorithm algorithm) const {
+  bool run_onednn(const Tensor& output, const Tensor& dense_bias, dnnl::algorithm algorithm) const {
     const auto source = describe(*input);
     const auto weights = describe_weights();
-    const auto biases = bias == nullptr ? dnnl::memory::desc() : describe(*bias);
+    const auto biases = bias == nullptr ? dnnl::memory::desc() : describe(dense_bias);
     const auto target = describe(output);
     dnnl::memory::dims gaps = dilation;
     dnnl::memory::dims end = padding;
@@ -173,15 +285,16 @@ struct OnednnConvolution {
     }
     const auto kind = dnnl::prop_kind::forward_inference;
 #if DNNL_VERSION_MAJOR >= 3
-    const typename Primitive::primitive_desc plan(onednn_engine(), kind, algorithm,
-                                                  any_order(source), any_order(weights), biases,
-                                                  any_order(target), stride, gaps, padding, end);
+    const typename Primitive::primitive_desc plan(
+        onednn_engine(), kind, algorithm, any_order(source), any_order(weights), biases,
+        any_order(target), stride, gaps, padding, end, dnnl::primitive_attr(), true);
 #else
     const typename Primitive::primitive_desc plan(
         typename Primitive::desc(kind, algorithm, any_order(source), any_order(weights), biases,
                                  any_order(target), stride, gaps, padding, end),
-        onednn_engine());
+        onednn_engine(), true);
 #endif
+    if (!plan) return false;
     dnnl::stream& stream = onednn_stream();
     const auto reordered = [&](dnnl::memory given, const dnnl::memory::desc& wanted) {
       if (given.get_desc() == wanted) return given;
@@ -196,12 +309,13 @@ struct OnednnConvolution {
         {DNNL_ARG_SRC, reordered(memory_of(*input, source), plan.src_desc())},
         {DNNL_ARG_WEIGHTS, reordered(memory_of(*weight, weights), plan.weights_desc())},
         {DNNL_ARG_DST, result}};
-    if (bias != nullptr) memories.emplace(DNNL_ARG_BIAS, memory_of(*bias, biases));
+    if (bias != nullptr) memories.emplace(DNNL_ARG_BIAS, memory_of(dense_bias, biases));
     Primitive(plan).execute(stream, memories);
     if (result.get_data_handle() != to.get_data_handle()) {
       dnnl::reorder(result, to).execute(stream, result, to);
     }
     stream.wait();
+    return true;
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products of matrices and of batches of them: of Float by oneDNN's dnnl_sgemm, of BFloat16 and
-// Half by its matmul, which has what the processor has.
+// Half by its matmul, or as Float where that has none for the processor; of other types by plain
+// loops.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,7 +11,7 @@
 #include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "tenon/interop/runtimes/aoti_shim_functions.h"
+#include "tenon/interop/runtimes/aoti_plain_product.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -137,11 +138,6 @@ struct OnednnProduct {
     const ScalarType type = fields(TensorArg(*out)).type;
     for (const Tensor* tensor : {out, a, b}) {
       const TensorFields& t = fields(TensorArg(*tensor));
-      if (onednn_type(t.type) == dnnl::memory::data_type::undef) {
-        return fail(Error::NotSupported, "the product of ", t.type,
-                    " tensors; oneDNN's are of Float, BFloat16 or Half ones, others need a kernel "
-                    "of the program's");
-      }
       if (t.type != type) {
         return fail(Error::InvalidType, "a product of ", t.type, " matrices as a ", type, " one");
       }
@@ -166,6 +162,15 @@ struct OnednnProduct {
 
   /// out = beta self + alpha a b; without a self, alpha a b.
   Error run(const Tensor* self, double beta, double alpha) const {
+    const TensorFields& all = fields(TensorArg(*out));
+    const size_t rank = all.layout.rank();
+    const int64_t m = all.layout.sizes()[rank - 2];
+    const int64_t n = all.layout.sizes()[rank - 1];
+    const int64_t k = fields(TensorArg(*a)).layout.sizes()[rank - 1];
+    const ScalarType type = all.type;
+    if (onednn_type(type) == dnnl::memory::data_type::undef || all.layout.numel == 0 || k == 0) {
+      return plain_product(*out, self, *a, *b, beta, alpha);
+    }
     OnednnMatrix to;
     OnednnMatrix left;
     OnednnMatrix right;
@@ -175,31 +180,14 @@ struct OnednnProduct {
     TENON_TRY(make_readable(x, left));
     TENON_TRY(make_readable(y, right));
     TENON_TRY(make_readable(target, to));
-    const TensorFields& c = fields(TensorArg(target));
-    const size_t rank = c.layout.rank();
-    const int64_t m = c.layout.sizes()[rank - 2];
-    const int64_t n = c.layout.sizes()[rank - 1];
-    const int64_t k = fields(TensorArg(x)).layout.sizes()[rank - 1];
-    const bool has_work = c.layout.numel != 0 && k != 0;
     dnnl::matmul::primitive_desc plan;
-    if (has_work && c.type != ScalarType::Float) {
-      plan = plan_matmul(left.describe(c.type, m, k), right.describe(c.type, k, n),
-                         to.describe(c.type, m, n), self != nullptr ? beta : 0, alpha);
-      if (!plan) {
-        return fail(Error::NotSupported, "oneDNN has no product of ", c.type,
-                    " matrices on this processor");
-      }
+    if (type != ScalarType::Float) {
+      plan = plan_matmul(left.describe(type, m, k), right.describe(type, k, n),
+                         to.describe(type, m, n), self != nullptr ? beta : 0, alpha);
+      if (!plan) return run_as_float(self, beta, alpha);
     }
-    if (self != nullptr && beta != 1 && k == 0 && c.layout.numel != 0) {
-      return fail(Error::NotSupported, "a product without elements, plus ", beta,
-                  " times a tensor");
-    }
-    if (self != nullptr) {
-      TENON_TRY(tenon::copy_(target, *self));  // and broadcasts it
-    } else if (!has_work) {
-      TENON_TRY(tenon::zero_(target));
-    }
-    const int64_t batches = !has_work ? 0 : rank == 2 ? 1 : c.layout.sizes()[0];
+    if (self != nullptr) TENON_TRY(tenon::copy_(target, *self));  // and broadcasts it
+    const int64_t batches = rank == 2 ? 1 : all.layout.sizes()[0];
     for (int64_t i = 0; i < batches; ++i) {
       void* const r = matrix_of(target, i);
       void* const p = matrix_of(x, i);
@@ -216,6 +204,17 @@ struct OnednnProduct {
   }
 
  private:
+  Error run_as_float(const Tensor* self, double beta, double alpha) const {
+    Tensor x;
+    Tensor y;
+    AotiResult result;
+    TENON_TRY(make_dense(*a, ScalarType::Float, x));
+    TENON_TRY(make_dense(*b, ScalarType::Float, y));
+    TENON_TRY(result.use(*out, ScalarType::Float));
+    Tensor target = result.work();
+    TENON_TRY((OnednnProduct{&target, &x, &y}.run(self, beta, alpha)));
+    return result.finish();
+  }
   /// Replaces a tensor of other strides by a row-major copy.
   static Error make_readable(Tensor& tensor, OnednnMatrix& matrix) noexcept {
     if (matrix.read(fields(TensorArg(tensor)).layout)) return Error::Ok;
@@ -290,8 +289,15 @@ inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTen
     OnednnProduct product;
     TENON_TRY(product.find(out, a, b, rank));
     Tensor* summand = nullptr;
-    if (self != nullptr && beta != 0) {  // with 0, what self has does not count, NaN neither
+    if (self != nullptr) {
       TENON_TRY(find_onednn(*self, "self", summand));
+      const TensorFields& to = fields(TensorArg(*product.out));
+      const TensorFields& from = fields(TensorArg(*summand));
+      TENON_TRY(check_broadcast(from.layout.sizes(), to.layout.sizes()));
+      if (from.type != to.type) {
+        return fail(Error::InvalidType, "self of type ", from.type, " and a product of ", to.type);
+      }
+      if (beta == 0) summand = nullptr;  // what it has does not count, NaN neither
     }
     return product.run(summand, beta, alpha);
   });

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <vector>
+
+#include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_onednn/kernels.h"
 
 using tenon::Dims;
@@ -6,6 +9,7 @@ using tenon::Tensor;
 using tests::AotiHandle;
 using tests::at;
 using tests::contains;
+using tests::differs;
 using tests::is_close;
 using tests::numbers;
 
@@ -113,8 +117,9 @@ TEST_CASE("aoti_onednn: products of no elements are zero, or the summand") {
   REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(self), AotiHandle(a), AotiHandle(b),
                                    1, 1) == 0);
   for (const float value : out.data<const float>()) CHECK(value == 2);
-  CHECK(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(self), AotiHandle(a), AotiHandle(b), 2,
-                                 1) == 1);
+  REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(self), AotiHandle(a), AotiHandle(b),
+                                   2, 1) == 0);
+  for (const float value : out.data<const float>()) CHECK(value == 4);
   const Tensor none = *tenon::empty({0, 3});
   REQUIRE(aoti_torch_cpu_mm_out(AotiHandle(none), AotiHandle(*tenon::empty({0, 4})),
                                 AotiHandle(numbers({4, 3}))) == 0);
@@ -145,8 +150,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "aoti_onednn: products of BFloat16 and Half are computed where oneDNN has them, or refused") {
+TEST_CASE("aoti_onednn: products of BFloat16 and Half, on any processor") {
   for (const tenon::ScalarType type : {tenon::ScalarType::BFloat16, tenon::ScalarType::Half}) {
     const auto cast = [](const Tensor& t, tenon::ScalarType wanted) -> Tensor {
       const tenon::TensorPtr made = tenon::empty(t.sizes(), wanted);
@@ -163,15 +167,8 @@ TEST_CASE(
     const Tensor out = to(*tenon::full({2, 3, 5}, 7.0f));
     const Tensor turned = tenon::permute(to(*tenon::full({2, 5, 3}, 7.0f)), {0, 2, 1});
     for (const Tensor& target : {out, turned}) {
-      if (aoti_torch_cpu_baddbmm_out(AotiHandle(target), AotiHandle(to(self)), AotiHandle(a),
-                                     AotiHandle(b), 0.5, 2) != 0) {
-        CHECK(contains(tenon::last_error_message(), "aoti_torch_cpu_baddbmm_out: oneDNN has no"));
-        const bool is_half = type == tenon::ScalarType::Half;
-        CHECK(
-            contains(tenon::last_error_message(), is_half ? "Half matrices" : "BFloat16 matrices"));
-        CHECK(at(floats(target), {1, 2, 4}) == 7);  // nothing was written
-        continue;
-      }
+      REQUIRE(aoti_torch_cpu_baddbmm_out(AotiHandle(target), AotiHandle(to(self)), AotiHandle(a),
+                                         AotiHandle(b), 0.5, 2) == 0);
       const Tensor result = floats(target);
       for (int64_t n = 0; n < 2; ++n) {
         for (int64_t i = 0; i < 3; ++i) {
@@ -188,6 +185,92 @@ TEST_CASE(
   }
 }
 
+/// Small integers of that type, for complex types with imaginary parts.
+Tensor integers(const Dims& sizes, tenon::ScalarType type) {
+  Tensor made = *tenon::empty(sizes, type);
+  const Dims pairs{made.numel() * 2};
+  const tenon::TensorPtr values = tenon::randint(-9, 9, pairs, tenon::ScalarType::Double);
+  if (tenon::isComplexType(type)) {
+    const Tensor all = *tenon::empty(sizes, tenon::ScalarType::ComplexDouble);
+    std::memcpy(all.mutable_data_ptr(), values->const_data_ptr(), values->nbytes());
+    return tenon::to(all, type, tenon::CastMode::Truncate);
+  }
+  const Tensor half = tenon::narrow(*values, 0, 0, made.numel());
+  return tenon::to(tenon::view(half, sizes), type, tenon::CastMode::Truncate);
+}
+/// The last two dimensions swapped in memory.
+Tensor by_columns(const Tensor& t) {
+  const int64_t last = t.dim() - 1;
+  return tenon::transpose(tenon::contiguous(tenon::transpose(t, last - 1, last)), last - 1, last);
+}
+
+TEST_CASE("aoti_onednn: products of each type, as libtorch's") {
+  using tenon::ScalarType;
+  for (const ScalarType type :
+       {ScalarType::Float, ScalarType::Double, ScalarType::BFloat16, ScalarType::Half,
+        ScalarType::Long, ScalarType::Int, ScalarType::Short, ScalarType::Char, ScalarType::Byte,
+        ScalarType::ComplexFloat, ScalarType::ComplexDouble}) {
+    for (const Dims& mnk : {Dims{3, 5, 7}, Dims{1, 300, 70}, Dims{17, 1, 4}, Dims{2, 3, 0},
+                            Dims{0, 3, 2}, Dims{2, 0, 2}}) {
+      INFO(type << " of " << mnk);
+      const double tolerance = type == ScalarType::BFloat16 ? 0.02 : 0.002;
+      const bool is_empty = mnk[2] == 0;  // of integers torch refuses a sum with none
+      const Tensor a = integers({2, mnk[0], mnk[2]}, type);
+      const Tensor b = integers({2, mnk[2], mnk[1]}, type);
+      const Tensor out = integers({2, mnk[0], mnk[1]}, type);
+      const Tensor self = integers({1, mnk[1]}, type);
+      const Tensor one = tenon::expand(integers({1, mnk[2], mnk[1]}, type), b.sizes());
+      for (const Tensor& x : {a, by_columns(a)}) {
+        for (const Tensor& y : {b, by_columns(b), one}) {
+          for (const Tensor& to : {out, by_columns(out)}) {
+            CHECK(differs("aoti_torch_cpu_bmm_out", &aoti_torch_cpu_bmm_out, tolerance, to, x, y) ==
+                  "");
+            CHECK(differs("aoti_torch_cpu_mm_out", &aoti_torch_cpu_mm_out, tolerance,
+                          tenon::select(to, 0, 1), tenon::select(x, 0, 1),
+                          tenon::select(y, 0, 0)) == "");
+            if (is_empty && tenon::isIntegralType(type, true)) continue;
+            CHECK(differs("aoti_torch_cpu_baddbmm_out", &aoti_torch_cpu_baddbmm_out, tolerance, to,
+                          self, x, y, 2, 3) == "");
+            CHECK(differs("aoti_torch_cpu_addmm_out", &aoti_torch_cpu_addmm_out, tolerance,
+                          tenon::select(to, 0, 1), self, tenon::select(x, 0, 1),
+                          tenon::select(y, 0, 0), 0, 1) == "");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("aoti_onednn: products of Double, integers and complex numbers") {
+  using tenon::ScalarType;
+  const Tensor numbers = *tenon::make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0});
+  const auto product_of = [&](const Tensor& a, const Tensor& b) {
+    const Tensor out = *tenon::full({2, 2}, 7, a.scalar_type());
+    REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(out), AotiHandle(a), AotiHandle(b),
+                                     -1, 2) == 0);
+    return out;
+  };
+  for (const ScalarType type : {ScalarType::Double, ScalarType::Long, ScalarType::Char}) {
+    const Tensor a = tenon::to(numbers, type, tenon::CastMode::Truncate);
+    const Tensor out = product_of(a, tenon::transpose(a, 0, 1));
+    const Tensor expected = *tenon::make_tensor_ptr({2, 2}, {3, 15, 15, 43});
+    CHECK(tests::difference(out, tenon::to(expected, type, tenon::CastMode::Truncate), 0) == "");
+  }
+  using Complex = tenon::complex<float>;
+  const Tensor z =
+      *tenon::make_tensor_ptr({2, 2}, std::vector<Complex>{{1, 1}, {0, 2}, {3, 0}, {-1, 1}});
+  const Tensor square =
+      *tenon::make_tensor_ptr({2, 2}, std::vector<Complex>{{-7, 16}, {-15, 0}, {-7, 12}, {-7, 8}});
+  CHECK(tests::difference(product_of(z, z), square, 0) == "");
+
+  // With beta 0, NaN in self does not count.
+  const Tensor nan =
+      *tenon::full({2, 2}, std::numeric_limits<double>::quiet_NaN(), ScalarType::Double);
+  REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(nan), AotiHandle(nan), AotiHandle(numbers),
+                                   AotiHandle(numbers), 0, 1) == 0);
+  CHECK(nan.const_data_ptr<double>()[0] == 7);
+}
+
 TEST_CASE("aoti_onednn: a product that is none is an error that says why, and writes nothing") {
   const Tensor out = *tenon::full({2, 2}, 7.0f);
   const auto fails_with = [&](const Tensor& a, const Tensor& b, const char* text) {
@@ -201,9 +284,20 @@ TEST_CASE("aoti_onednn: a product that is none is an error that says why, and wr
   fails_with(numbers({3, 3}), numbers({3, 2}), "give no product");
   fails_with(numbers({2, 3, 1}), numbers({3, 2}), "expected rank 2");
   fails_with(*tenon::zeros({2, 3}, tenon::ScalarType::Double), numbers({3, 2}),
-             "product of Double tensors");
+             "a product of Double matrices as a Float one");
   fails_with(*tenon::zeros({2, 3}, tenon::ScalarType::BFloat16), numbers({3, 2}),
              "a product of BFloat16 matrices as a Float one");
+  const Tensor flags = *tenon::ones({2, 2}, tenon::ScalarType::Bool);
+  CHECK(aoti_torch_cpu_mm_out(AotiHandle(flags), AotiHandle(flags), AotiHandle(flags)) == 1);
+  CHECK(contains(tenon::last_error_message(), "a product of Bool tensors"));
+  const Tensor counts = *tenon::ones({2, 2}, tenon::ScalarType::Int);
+  CHECK(aoti_torch_cpu_addmm_out(AotiHandle(counts), AotiHandle(counts), AotiHandle(counts),
+                                 AotiHandle(counts), 0.5, 1) == 1);
+  CHECK(contains(tenon::last_error_message(), "factor 0.5 of Int tensors, expected an integer"));
+  const Tensor halves = *tenon::ones({2, 2}, tenon::ScalarType::Half);
+  CHECK(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(halves), AotiHandle(numbers({2, 2})),
+                                 AotiHandle(numbers({2, 2})), 1, 1) == 1);
+  CHECK(contains(tenon::last_error_message(), "self of type Half and a product of Float"));
   CHECK(aoti_torch_cpu_mm_out(AotiHandle(out), nullptr, nullptr) == 1);
   CHECK(contains(tenon::last_error_message(),
                  "aoti_torch_cpu_mm_out: the left matrix: the handle is null"));

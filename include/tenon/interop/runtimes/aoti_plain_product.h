@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Products of matrices and of batches of them by plain loops, of each type that torch multiplies.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// c += alpha a b, of row-major m x k and k x n elements. Blocks of b stay in the cache, and each
+/// row of c is read and written once for four rows of b.
+template <class T>
+TENON_VECTORIZE void add_product(int64_t m, int64_t n, int64_t k, T alpha, const T* a, const T* b,
+                                 T* c) noexcept {
+  constexpr int64_t kColumns = 256;
+  constexpr int64_t kRows = 64;
+  for (int64_t column = 0; column < n; column += kColumns) {
+    const int64_t width = (std::min)(kColumns, n - column);
+    for (int64_t row = 0; row < k; row += kRows) {
+      const int64_t end = (std::min)(row + kRows, k);
+      for (int64_t i = 0; i < m; ++i) {
+        T* const to = c + i * n + column;
+        const T* const factors = a + i * k;
+        int64_t p = row;
+        for (; p + 4 <= end; p += 4) {
+          const T* const from = b + p * n + column;
+          const T f0 = alpha * factors[p];
+          const T f1 = alpha * factors[p + 1];
+          const T f2 = alpha * factors[p + 2];
+          const T f3 = alpha * factors[p + 3];
+          for (int64_t j = 0; j < width; ++j) {
+            to[j] +=
+                (f0 * from[j] + f1 * from[j + n]) + (f2 * from[j + 2 * n] + f3 * from[j + 3 * n]);
+          }
+        }
+        for (; p < end; ++p) {
+          const T* const from = b + p * n + column;
+          const T factor = alpha * factors[p];
+          for (int64_t j = 0; j < width; ++j) to[j] += factor * from[j];
+        }
+      }
+    }
+  }
+}
+
+/// A complex k x n matrix as a real one of twice the rows and columns, so that the real product with
+/// rows (re, im, re, im …) is the complex one.
+template <class T>
+void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
+  for (int64_t p = 0; p < k; ++p, to += 2 * n) {
+    for (int64_t j = 0; j < n; ++j, from += 2, to += 2) {
+      to[0] = from[0];
+      to[1] = from[1];
+      to[2 * n] = -from[1];
+      to[2 * n + 1] = from[0];
+    }
+  }
+}
+
+/// Integers are multiplied without a sign, so that they wrap around as torch's do.
+template <class F>
+Error on_product_type(ScalarType type, const F& f) {
+  switch (type) {
+    case ScalarType::Long: return f(uint64_t());
+    case ScalarType::Float:
+    case ScalarType::ComplexFloat: return f(float());
+    case ScalarType::Double:
+    case ScalarType::ComplexDouble: return f(double());
+    default: return fail(Error::NotSupported, "products of ", type);
+  }
+}
+template <class T>
+T product_factor(double factor) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<int64_t>(factor));
+  } else {
+    return static_cast<T>(factor);
+  }
+}
+
+/// Errors: NotSupported for types that torch does not multiply.
+inline Error check_product_type(ScalarType type) noexcept {
+  if (type != ScalarType::Bool && type != ScalarType::ComplexHalf && type != ScalarType::UInt16 &&
+      type != ScalarType::UInt32 && type != ScalarType::UInt64) {
+    return Error::Ok;
+  }
+  return fail(Error::NotSupported, "a product of ", type,
+              " tensors, as in torch; convert them, as to Int");
+}
+/// Errors: InvalidArgument for a fraction of integers.
+inline Error check_product_factors(ScalarType type, double beta, double alpha) noexcept {
+  if (!isIntegralType(type, true)) return Error::Ok;
+  for (const double factor : {beta, alpha}) {
+    if (!(factor >= -9e18 && factor <= 9e18 && factor == std::trunc(factor))) {
+      return fail(Error::InvalidArgument, "factor ", factor, " of ", type,
+                  " tensors, expected an integer");
+    }
+  }
+  return Error::Ok;
+}
+
+/// out = beta self + alpha a b, or alpha a b without a self, which broadcasts: of matrices or
+/// batches of them, of sizes that were checked, any strides and types.
+inline Error plain_product(const Tensor& out, const Tensor* self, const Tensor& a, const Tensor& b,
+                           double beta, double alpha) {
+  const TensorFields& to = fields(TensorArg(out));
+  TENON_TRY(check_product_type(to.type));
+  TENON_TRY(check_product_factors(to.type, beta, alpha));
+  const ScalarType type = computed_type(to.type);
+  const size_t rank = to.layout.rank();
+  const int64_t m = to.layout.sizes()[rank - 2];
+  const int64_t n = to.layout.sizes()[rank - 1];
+  const int64_t k = a.sizes()[rank - 1];
+  const int64_t batches = rank == 2 ? 1 : to.layout.sizes()[0];
+  Tensor x;
+  Tensor y;
+  TENON_TRY(make_dense(a, type, x));
+  TENON_TRY(make_dense(b, type, y));
+  AotiResult result;
+  TENON_TRY(result.use(out, type));
+  TENON_TRY(self == nullptr ? zero_(result.work())
+                            : copy_(result.work(), *self, CastMode::Truncate));
+  TENON_TRY(on_product_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t parts = isComplexType(type) ? 2 : 1;
+    T* const c = result.data<T>();
+    if (self != nullptr && beta != 1) {
+      const T factor = product_factor<T>(beta);
+      for (int64_t i = 0; i < to.layout.numel * parts; ++i) c[i] *= factor;
+    }
+    std::vector<T> spread(static_cast<size_t>(parts == 2 ? 4 * k * n : 0));
+    for (int64_t i = 0; i < batches; ++i) {
+      const T* right = dense_data<T>(y) + i * k * n * parts;
+      if (parts == 2) {
+        spread_complex(k, n, right, spread.data());
+        right = spread.data();
+      }
+      add_product(m, n * parts, k * parts, product_factor<T>(alpha),
+                  dense_data<T>(x) + i * m * k * parts, right, c + i * m * n * parts);
+    }
+    return Error::Ok;
+  }));
+  return result.finish();
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
