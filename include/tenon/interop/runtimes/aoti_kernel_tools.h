@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "tenon/interop/runtimes/aoti_shim_functions.h"
@@ -183,6 +185,24 @@ inline Error AotiResult::make_like(const Tensor& like, ScalarType type, ScalarTy
     }
   }
   return make(shape, computed);
+}
+
+/// AotiResult::finish() of each result of a function that has several: all handles, or none.
+inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {
+  for (const auto& [result, handle] : results) TENON_TRY(result->finish());
+  Error error = Error::Ok;
+  size_t made = 0;
+  for (const auto& [result, handle] : results) {
+    error = make_aoti_handle(result->tensor(), *handle);
+    if (error != Error::Ok) break;
+    ++made;
+  }
+  for (const auto& [result, handle] : results) {
+    Tensor dropped;
+    if (error == Error::Ok || made-- == 0) break;
+    TENON_TRY(take_aoti_tensor(*handle, dropped));
+  }
+  return error;
 }
 
 }  // namespace detail

@@ -6,24 +6,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tenon/interop/runtimes/aoti_channels_last.h"
 #include "tenon/interop/runtimes/aoti_onednn_matrix_product.h"
 #include "tenon/interop/runtimes/aoti_plain_convolution.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// Whether the channels of images, rank 4, or of volumes, rank 5, are innermost, as c10 decides it.
-/// Source: c10::is_channels_last_strides_2d_s4, …_3d_s5.
-inline bool has_channels_last(const Dims& sizes, const Dims& strides) noexcept {
-  if (strides[1] == 0) return false;
-  int64_t least = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {  // the channels, then from the innermost to the batch
-    const size_t d = i == 0 ? 1 : i + 1 == sizes.size() ? 0 : sizes.size() - i;
-    if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return false;
-    least = strides[d] * (sizes[d] > 1 ? sizes[d] : 1);
-  }
-  return true;
-}
 
 /// One convolution, checked. Lists have one number for each spatial dimension.
 struct OnednnConvolution {

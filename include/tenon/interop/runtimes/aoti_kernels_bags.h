@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// Kernels that sum, average or take the maxima of bags of rows: torch.nn.EmbeddingBag.
+#pragma once
+
+#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// What becomes of a bag's rows, by torch's numbers.
+enum class BagMode : int64_t { Sum, Mean, Max };
+
+/// The arguments of an embedding bag, checked: each index is that of a row, and bag b has the
+/// indices from begin(b) to end(b).
+struct EmbeddingBags {
+  Tensor weight;  // dense, of the type that was given
+  Tensor indices;
+  Tensor offsets;
+  Tensor factors;  // of each index, in the computed type; undefined: 1
+  ScalarType index_type = ScalarType::Long;
+  BagMode mode = BagMode::Sum;
+  int64_t padding = -1;  // the row that is left out
+  int64_t bags = 0;
+  bool is_fast = false;  // whether torch has a path without the bag of each index
+
+  int64_t width() const noexcept { return weight.sizes()[1]; }
+  int64_t begin(int64_t bag) const noexcept { return dense_data<int64_t>(offsets)[bag]; }
+  int64_t end(int64_t bag) const noexcept {
+    return bag + 1 < bags ? begin(bag + 1) : indices.numel();
+  }
+
+  Error read(AtenTensorHandle weight_handle, AtenTensorHandle indices_handle,
+             AtenTensorHandle offsets_handle, int64_t mode_number, const AtenTensorHandle* factor,
+             bool includes_last, int64_t padding_index) {
+    Tensor table;
+    TENON_TRY(read_aoti(weight_handle, "the weight", table));
+    const ScalarType type = table.scalar_type();
+    if (!isFloatingType(type) || elementSize(type) < 2 || table.dim() != 2) {
+      return fail(Error::InvalidArgument, "a weight of ", type, " and sizes ", table.sizes(),
+                  ", expected rows of a floating type");
+    }
+    if (mode_number < 0 || mode_number > 2) {
+      return fail(Error::InvalidArgument, "mode ", mode_number, ", expected 0, 1 or 2");
+    }
+    mode = static_cast<BagMode>(mode_number);
+    padding = padding_index;
+    TENON_TRY(read_indices(indices_handle, offsets_handle));
+    is_fast = mode == BagMode::Sum && type != ScalarType::Double && table.strides()[1] == 1 &&
+              padding < 0;
+    bags = offsets.numel() - (includes_last ? 1 : 0);
+    if (bags < 0) return fail(Error::InvalidArgument, "no offsets, expected the last one");
+    if (factor != nullptr) TENON_TRY(read_factors(*factor, type));
+    TENON_TRY(make_dense(table, type, weight));
+    return check();
+  }
+
+  Error read_indices(AtenTensorHandle indices_handle, AtenTensorHandle offsets_handle) {
+    index_type = ScalarType::Int;
+    const auto read_one = [&](AtenTensorHandle handle, const char* name, Tensor& read) {
+      Tensor given;
+      TENON_TRY(read_aoti(handle, name, given));
+      const ScalarType type = given.scalar_type();
+      if ((type != ScalarType::Long && type != ScalarType::Int) || given.dim() != 1) {
+        return fail(Error::InvalidArgument, name, " of ", type, " and sizes ", given.sizes(),
+                    ", expected a list of Int or Long");
+      }
+      if (type == ScalarType::Long) index_type = type;
+      return make_dense(given, ScalarType::Long, read);
+    };
+    TENON_TRY(read_one(indices_handle, "indices", indices));
+    return read_one(offsets_handle, "offsets", offsets);
+  }
+  Error read_factors(AtenTensorHandle handle, ScalarType type) {
+    Tensor given;
+    TENON_TRY(read_aoti(handle, "per_sample_weights", given));
+    if (mode != BagMode::Sum) {
+      return fail(Error::NotSupported, "per_sample_weights in another mode than sum");
+    }
+    if (given.scalar_type() != type || given.sizes() != indices.sizes()) {
+      return fail(Error::InvalidArgument, "per_sample_weights of ", given.scalar_type(),
+                  " and sizes ", given.sizes(), ", expected ", type, " and ", indices.sizes());
+    }
+    is_fast = is_fast && given.strides()[0] == 1;
+    return make_dense(given, computed_type(type), factors);
+  }
+  Error check() const {
+    const int64_t* const index = dense_data<int64_t>(indices);
+    const int64_t rows = weight.sizes()[0];
+    for (int64_t i = 0; i < indices.numel(); ++i) {
+      if (index[i] >= 0 && index[i] < rows) continue;
+      return fail(Error::OutOfBounds, "index ", index[i], " of ", rows, " rows");
+    }
+    int64_t before = 0;
+    for (int64_t i = 0; i < offsets.numel(); ++i) {
+      const int64_t offset = begin(i);
+      if (offset < before || offset > indices.numel() || (i == 0 && offset != 0)) {
+        return fail(Error::InvalidArgument, "offset ", offset, " after ", before, " among ",
+                    indices.numel(), " indices, expected 0 first, then no smaller ones");
+      }
+      before = offset;
+    }
+    return Error::Ok;
+  }
+};
+
+/// Fills the bags' rows, how many indices each has, and, of maxima, the row that each is from.
+template <class W, class T>
+void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sources) noexcept {
+  const int64_t width = bags.width();
+  const int64_t* const index = dense_data<int64_t>(bags.indices);
+  const T* const factors = bags.factors.defined() ? dense_data<T>(bags.factors) : nullptr;
+  std::fill_n(to, bags.bags * width, T(0));
+  for (int64_t b = 0; b < bags.bags; ++b, to += width) {
+    int64_t count = 0;
+    for (int64_t i = bags.begin(b); i < bags.end(b); ++i) {
+      if (index[i] == bags.padding) continue;
+      const W* const row = dense_data<W>(bags.weight) + index[i] * width;
+      if (bags.mode != BagMode::Max) {
+        const T factor = factors == nullptr ? T(1) : factors[i];
+        for (int64_t j = 0; j < width; ++j) to[j] += factor * static_cast<T>(row[j]);
+      } else {
+        for (int64_t j = 0; j < width; ++j) {
+          if (count != 0 && !(static_cast<T>(row[j]) > to[j])) continue;
+          to[j] = static_cast<T>(row[j]);
+          sources[b * width + j] = index[i];
+        }
+      }
+      ++count;
+    }
+    for (int64_t j = 0; j < width && bags.mode == BagMode::Mean && count != 0; ++j) {
+      to[j] /= static_cast<T>(count);
+    }
+    counts[b] = count;
+  }
+}
+
+/// Makes the bags, the bag of each index, each bag's number of indices, and the rows that maxima
+/// are from. Where torch computes none of the last three, they have its sizes and are 0.
+inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets, AtenTensorHandle* sums,
+                       AtenTensorHandle* bag_of_index, AtenTensorHandle* bag_sizes,
+                       AtenTensorHandle* sources) {
+  const ScalarType type = bags.weight.scalar_type();
+  const bool is_max = bags.mode == BagMode::Max;
+  const Dims shape = {bags.bags, bags.width()};
+  const Dims per_bag = {counts_offsets && bags.mode == BagMode::Sum ? bags.offsets.numel()
+                                                                    : bags.bags};
+  AotiResult made[4];
+  TENON_TRY(made[0].make(shape, type, computed_type(type)));
+  TENON_TRY(
+      made[1].make({bags.is_fast ? 0 : bags.indices.numel()}, bags.index_type, ScalarType::Long));
+  TENON_TRY(made[2].make(per_bag, bags.index_type, ScalarType::Long));
+  TENON_TRY(made[3].make(is_max ? shape : per_bag, bags.index_type, ScalarType::Long));
+  auto* const counts = made[2].data<int64_t>();
+  auto* const rows = made[3].data<int64_t>();
+  std::fill_n(rows, made[3].tensor().numel(), 0);
+  switch (type) {
+    case ScalarType::Half: fill_bags<Half>(bags, made[0].data<float>(), counts, rows); break;
+    case ScalarType::BFloat16:
+      fill_bags<BFloat16>(bags, made[0].data<float>(), counts, rows);
+      break;
+    case ScalarType::Float: fill_bags<float>(bags, made[0].data<float>(), counts, rows); break;
+    default: fill_bags<double>(bags, made[0].data<double>(), counts, rows);
+  }
+  for (int64_t b = 0; b < bags.bags && !bags.is_fast; ++b) {
+    std::fill(made[1].data<int64_t>() + bags.begin(b), made[1].data<int64_t>() + bags.end(b), b);
+  }
+  if (bags.mode == BagMode::Sum) std::fill_n(counts, per_bag[0], 0);
+  if (!is_max) std::copy_n(counts, per_bag[0], rows);
+  return finish_all(
+      {{&made[0], sums}, {&made[1], bag_of_index}, {&made[2], bag_sizes}, {&made[3], sources}});
+}
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+AOTITorchError aoti_torch_cpu__embedding_bag(AtenTensorHandle weight, AtenTensorHandle indices,
+                                             AtenTensorHandle offsets, int32_t, int64_t mode,
+                                             int32_t, AtenTensorHandle* per_sample_weights,
+                                             int32_t include_last_offset, int64_t padding_idx,
+                                             AtenTensorHandle* ret0, AtenTensorHandle* ret1,
+                                             AtenTensorHandle* ret2, AtenTensorHandle* ret3) {
+  return aoti_answer(__func__, [&] {
+    EmbeddingBags bags;
+    TENON_TRY(bags.read(weight, indices, offsets, mode, per_sample_weights,
+                        include_last_offset != 0, padding_idx));
+    return make_bags(bags, false, ret0, ret1, ret2, ret3);
+  });
+}
+AOTITorchError aoti_torch_cpu__embedding_bag_forward_only(
+    AtenTensorHandle weight, AtenTensorHandle indices, AtenTensorHandle offsets, int32_t,
+    int64_t mode, int32_t, AtenTensorHandle* per_sample_weights, int32_t include_last_offset,
+    int64_t padding_idx, AtenTensorHandle* ret0, AtenTensorHandle* ret1, AtenTensorHandle* ret2,
+    AtenTensorHandle* ret3) {
+  return aoti_answer(__func__, [&] {
+    EmbeddingBags bags;
+    TENON_TRY(bags.read(weight, indices, offsets, mode, per_sample_weights,
+                        include_last_offset != 0, padding_idx));
+    return make_bags(bags, true, ret0, ret1, ret2, ret3);
+  });
+}
+// Of models that older versions of torch compiled.
+AOTITorchError aoti_torch__embedding_bag(AtenTensorHandle weight, AtenTensorHandle indices,
+                                         AtenTensorHandle offsets, int32_t scale_grad_by_freq,
+                                         int32_t mode, int32_t sparse,
+                                         AtenTensorHandle per_sample_weights,
+                                         int32_t include_last_offset, int32_t padding_idx,
+                                         AtenTensorHandle* ret0, AtenTensorHandle* ret1,
+                                         AtenTensorHandle* ret2, AtenTensorHandle* ret3) {
+  return aoti_torch_cpu__embedding_bag(
+      weight, indices, offsets, scale_grad_by_freq, mode, sparse,
+      per_sample_weights == nullptr ? nullptr : &per_sample_weights, include_last_offset,
+      padding_idx, ret0, ret1, ret2, ret3);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE
