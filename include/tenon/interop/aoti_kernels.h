@@ -8,8 +8,10 @@
 // functions exported, as that header says. Kernels run on the calling thread.
 #pragma once
 
+#include "tenon/interop/runtimes/aoti_kernels_bags.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
 #include "tenon/interop/runtimes/aoti_kernels_order.h"
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
 #include "tenon/interop/runtimes/aoti_kernels_products.h"
+#include "tenon/interop/runtimes/aoti_kernels_sampling.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"

@@ -40,6 +40,12 @@ Error on_computed_type(ScalarType type, const F& f) {
   }
 }
 
+/// As on_computed_type(), for a floating type.
+template <class F>
+Error on_floating_type(ScalarType type, const F& f) {
+  return type == ScalarType::Double ? f(double()) : f(float());
+}
+
 /// A defined tensor that the host reads.
 /// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
 inline Error read_aoti(AtenTensorHandle handle, const char* name, Tensor& read) {

@@ -54,21 +54,21 @@ struct EmbeddingBags {
     return check();
   }
 
+  /// Lists of two types become one of the type that holds both.
   Error read_indices(AtenTensorHandle indices_handle, AtenTensorHandle offsets_handle) {
-    index_type = ScalarType::Int;
-    const auto read_one = [&](AtenTensorHandle handle, const char* name, Tensor& read) {
-      Tensor given;
-      TENON_TRY(read_aoti(handle, name, given));
-      const ScalarType type = given.scalar_type();
-      if ((type != ScalarType::Long && type != ScalarType::Int) || given.dim() != 1) {
-        return fail(Error::InvalidArgument, name, " of ", type, " and sizes ", given.sizes(),
-                    ", expected a list of Int or Long");
-      }
-      if (type == ScalarType::Long) index_type = type;
-      return make_dense(given, ScalarType::Long, read);
-    };
-    TENON_TRY(read_one(indices_handle, "indices", indices));
-    return read_one(offsets_handle, "offsets", offsets);
+    Tensor places;
+    Tensor begins;
+    TENON_TRY(read_aoti(indices_handle, "indices", places));
+    TENON_TRY(read_aoti(offsets_handle, "offsets", begins));
+    index_type = promoteTypes(places.scalar_type(), begins.scalar_type());
+    const bool fits = index_type == ScalarType::Long || index_type == ScalarType::Int;
+    if (!fits || places.dim() != 1 || begins.dim() != 1) {
+      return fail(Error::InvalidArgument, "indices of ", places.scalar_type(), " and sizes ",
+                  places.sizes(), ", and offsets of ", begins.scalar_type(), " and sizes ",
+                  begins.sizes(), ", expected lists of Int or Long");
+    }
+    TENON_TRY(make_dense(places, ScalarType::Long, indices));
+    return make_dense(begins, ScalarType::Long, offsets);
   }
   Error read_factors(AtenTensorHandle handle, ScalarType type) {
     Tensor given;
@@ -146,8 +146,8 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets, AtenTenso
                                                                     : bags.bags};
   AotiResult made[4];
   TENON_TRY(made[0].make(shape, type, computed_type(type)));
-  TENON_TRY(
-      made[1].make({bags.is_fast ? 0 : bags.indices.numel()}, bags.index_type, ScalarType::Long));
+  TENON_TRY(made[1].make(Dims{bags.is_fast ? 0 : bags.indices.numel()}, bags.index_type,
+                         ScalarType::Long));
   TENON_TRY(made[2].make(per_bag, bags.index_type, ScalarType::Long));
   TENON_TRY(made[3].make(is_max ? shape : per_bag, bags.index_type, ScalarType::Long));
   auto* const counts = made[2].data<int64_t>();

@@ -105,7 +105,7 @@ inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHan
       if (at[i] >= 0 && at[i] < room) continue;
       return fail(Error::OutOfBounds, "index ", at[i], " of a plane of ", room, " elements");
     }
-    TENON_TRY(on_computed_type(pool.type, [&](auto zero) {
+    TENON_TRY(on_floating_type(pool.type, [&](auto zero) {
       using T = decltype(zero);
       const T* const from = dense_data<T>(pool.dense);
       T* const to = result.data<T>();
@@ -200,7 +200,7 @@ inline Error sample_grid(AtenTensorHandle input, AtenTensorHandle grid, int64_t 
   TENON_TRY(pool.make_result(result, pool.type, computed_type(pool.type)));
   Tensor dense;
   TENON_TRY(make_dense(points, computed_type(pool.type), dense));
-  TENON_TRY(on_computed_type(pool.type, [&](auto zero) {
+  TENON_TRY(on_floating_type(pool.type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t channels = pool.given.sizes()[1];
     const int64_t count = pool.out_plane();
