@@ -9,9 +9,11 @@
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
+#include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
 #include "tenon/interop/runtimes/aoti_kernels_order.h"
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
 #include "tenon/interop/runtimes/aoti_kernels_products.h"
+#include "tenon/interop/runtimes/aoti_kernels_random.h"
 #include "tenon/interop/runtimes/aoti_kernels_sampling.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"

@@ -112,6 +112,53 @@ struct DenseRows {
   }
 };
 
+/// The dimensions of broadcast inputs, innermost first, in torch's order: by the strides of the
+/// first input that tells two apart. A stride of 0 does not tell.
+/// Source: at::TensorIteratorBase::reorder_dimensions, at::infer_dense_strides.
+inline std::vector<size_t> iteration_order(const Dims& sizes, const std::vector<Dims>& strides) {
+  const auto is_outside = [&](size_t a, size_t b) {  // 1, or -1 for inside, 0 for either
+    for (const Dims& each : strides) {
+      if (each[a] == 0 || each[b] == 0) continue;
+      if (each[a] != each[b]) return each[a] > each[b] ? 1 : -1;
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
+  };
+  std::vector<size_t> order(sizes.size());
+  for (size_t d = 0; d < order.size(); ++d) order[d] = order.size() - 1 - d;
+  for (size_t i = 1; i < order.size(); ++i) {
+    size_t moved = i;
+    for (size_t j = i; j-- > 0;) {
+      const int outside = is_outside(order[j], order[moved]);
+      if (outside < 0) break;
+      if (outside == 0) continue;
+      std::swap(order[j], order[moved]);
+      moved = j;
+    }
+  }
+  return order;
+}
+/// Strides without gaps.
+inline Dims strides_in_order(const Dims& sizes, const std::vector<size_t>& order) {
+  Dims strides = sizes;
+  int64_t next = 1;
+  for (const size_t d : order) {
+    strides[d] = next;
+    next *= (std::max)(sizes[d], int64_t{1});
+  }
+  return strides;
+}
+inline Dims row_major_strides(const Dims& sizes) {
+  return strides_in_order(sizes, iteration_order(sizes, {}));
+}
+/// The strides of a copy: those of the layout if it is dense, else in its order of dimensions.
+/// Source: torch.preserve_format.
+inline Dims preserved_strides(const Layout& like) {
+  if (like.is_dense()) return Dims(like.strides());
+  const Dims sizes(like.sizes());
+  return strides_in_order(sizes, iteration_order(sizes, {Dims(like.strides())}));
+}
+
 /// A result: the tensor that the caller gets, and a dense one that the kernel fills. They are one
 /// where the first is contiguous and of the computed type.
 class AotiResult {
@@ -127,9 +174,15 @@ class AotiResult {
     shape.type = type;
     return make(shape, computed);
   }
-  /// One with the strides of `like` if that is dense, else in its order of dimensions without gaps:
-  /// torch's preserve_format.
-  Error make_like(const Tensor& like, ScalarType type, ScalarType computed);
+  /// One with preserved_strides().
+  Error make_like(const Tensor& like, ScalarType type, ScalarType computed) {
+    const Layout& from = fields(TensorArg(like)).layout;
+    AotiShape shape;
+    shape.sizes = from.sizes();
+    shape.strides = preserved_strides(from);
+    shape.type = type;
+    return make(shape, computed);
+  }
   Error make(const AotiShape& shape, ScalarType computed) {
     TENON_TRY(aoti_empty(shape, tensor_));
     return attach_work(computed);
@@ -171,27 +224,6 @@ class AotiResult {
   Tensor tensor_;
   Tensor work_;
 };
-
-inline Error AotiResult::make_like(const Tensor& like, ScalarType type, ScalarType computed) {
-  const Layout& from = fields(TensorArg(like)).layout;
-  AotiShape shape;
-  shape.sizes = from.sizes();
-  shape.strides = from.strides();
-  shape.type = type;
-  if (!from.is_dense()) {
-    // Outermost first; of equal strides the earlier dimension, as torch's infer_dense_strides.
-    std::vector<size_t> order(from.rank());
-    for (size_t d = 0; d < order.size(); ++d) order[d] = d;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return from.strides()[a] > from.strides()[b]; });
-    int64_t next = 1;
-    for (size_t k = order.size(); k-- > 0;) {
-      shape.strides[order[k]] = next;
-      next *= (std::max)(from.sizes()[order[k]], int64_t{1});
-    }
-  }
-  return make(shape, computed);
-}
 
 /// AotiResult::finish() of each result of a function that has several: all handles, or none.
 inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Kernels that fill a tensor, or one like it, from a distribution: bernoulli_, exponential, normal,
+// uniform, and native_dropout. Numbers come from default_generator(), as those of
+// aoti_kernels_random.h do.
+#pragma once
+
+#include "tenon/interop/runtimes/aoti_kernels_random.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A new tensor like `self`, filled by fill(tensor).
+template <class Fill>
+AOTITorchError answer_filled(const char* function, AtenTensorHandle self,
+                             const AtenGeneratorHandle* generator, AtenTensorHandle* ret,
+                             const Fill& fill) noexcept {
+  return answer_random_like(function, self, {nullptr, nullptr, nullptr}, nullptr, generator, ret,
+                            fill);
+}
+
+/// Uniform Doubles in [0, 1), row-major.
+inline Error make_uniform(ArrayRef<int64_t> sizes, Tensor& made) {
+  TENON_ASSIGN(const TensorPtr numbers, try_empty(sizes, ScalarType::Double, host_backend()));
+  TENON_TRY(uniform_(*numbers));
+  made = *numbers;
+  return Error::Ok;
+}
+inline Span<double> doubles_of(const Tensor& tensor) noexcept {
+  const TensorFields& all = fields(TensorArg(tensor));
+  return {static_cast<double*>(all.data), static_cast<size_t>(all.layout.numel)};
+}
+
+/// Sets elements to 1 with a probability for each, else to 0.
+inline Error fill_bernoulli(const Tensor& tensor, const Tensor* p, double p_of_all) {
+  const ScalarType type = tensor.scalar_type();
+  TENON_TRY(check_random_type(type, !isComplexType(type), "a real type"));
+  const auto check = [](double value) {
+    if (value >= 0 && value <= 1) return Error::Ok;
+    return fail(Error::InvalidArgument, "a probability of ", value, ", expected 0 to 1");
+  };
+  Tensor numbers;
+  Tensor wanted;
+  if (p == nullptr) {
+    TENON_TRY(check(p_of_all));
+  } else {
+    const ScalarType given = p->scalar_type();
+    TENON_TRY(check_random_type(given, isFloatingType(given), "a floating type"));
+    TENON_ASSIGN(const TensorPtr all,
+                 try_empty(tensor.sizes(), ScalarType::Double, host_backend()));
+    TENON_TRY(copy_(*all, *p));
+    for (const double value : doubles_of(*all)) TENON_TRY(check(value));
+    wanted = *all;
+  }
+  TENON_TRY(check_writable(fields(TensorArg(tensor))));
+  TENON_TRY(make_uniform(tensor.sizes(), numbers));
+  const Span<double> values = doubles_of(numbers);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = values[i] < (p == nullptr ? p_of_all : doubles_of(wanted)[i]) ? 1 : 0;
+  }
+  return copy_(tensor, numbers, CastMode::Truncate);
+}
+
+/// Multiplies what `mask` keeps by 1 / (1 - p), and sets the rest to 0.
+inline Error drop_elements(const Tensor& tensor, const Tensor& mask, double p) {
+  const ScalarType type = tensor.scalar_type();
+  const bool is_complex = isComplexType(type);
+  Tensor values;
+  Tensor kept;
+  TENON_TRY(make_dense(mask, ScalarType::Double, kept));
+  TENON_TRY(
+      make_dense(tensor, is_complex ? ScalarType::ComplexDouble : ScalarType::Double, values));
+  const double scale = p == 1 ? 0 : 1 / (1 - p);
+  auto* const all = static_cast<double*>(fields(TensorArg(values)).data);
+  const Span<double> factors = doubles_of(kept);
+  for (size_t i = 0; i < factors.size() * (is_complex ? 2 : 1); ++i) {
+    all[i] *= factors[is_complex ? i / 2 : i] * scale;
+  }
+  if (values.unsafeGetTensorImpl() == tensor.unsafeGetTensorImpl()) return Error::Ok;
+  return copy_(tensor, values, CastMode::Truncate);
+}
+
+/// Exponential with a mean of 1 / lambda; above 0.
+inline Error fill_exponential(const Tensor& made, double lambda) {
+  const ScalarType type = made.scalar_type();
+  TENON_TRY(check_random_type(type, isFloatingType(type), "a floating type"));
+  if (!(lambda > 0)) {
+    return fail(Error::InvalidArgument, "lambda is ", lambda, ", expected a number above 0");
+  }
+  Tensor numbers;
+  TENON_TRY(make_uniform(made.sizes(), numbers));
+  // The middles of the generator's 2^53 steps: neither 0 nor 1.
+  for (double& value : doubles_of(numbers)) value = -std::log(value + 0x1p-54) / lambda;
+  return copy_(made, numbers);
+}
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+AOTITorchError aoti_torch_cpu_bernoulli__Tensor(AtenTensorHandle self, AtenTensorHandle p,
+                                                AtenGeneratorHandle* generator) {
+  return aoti_answer(__func__, [&] {
+    Tensor filled;
+    Tensor probabilities;
+    TENON_TRY(check_generator(generator));
+    TENON_TRY(read_aoti(self, "the tensor", filled));
+    TENON_TRY(read_aoti(p, "p", probabilities));
+    return fill_bernoulli(filled, &probabilities, 0);
+  });
+}
+AOTITorchError aoti_torch_cpu_bernoulli__float(AtenTensorHandle self, double p,
+                                               AtenGeneratorHandle* generator) {
+  return aoti_answer(__func__, [&] {
+    Tensor filled;
+    TENON_TRY(check_generator(generator));
+    TENON_TRY(read_aoti(self, "the tensor", filled));
+    return fill_bernoulli(filled, nullptr, p);
+  });
+}
+
+// These fill a new tensor like `self`.
+AOTITorchError aoti_torch_cpu_exponential(AtenTensorHandle self, double lambd,
+                                          AtenGeneratorHandle* generator, AtenTensorHandle* ret0) {
+  return answer_filled(__func__, self, generator, ret0,
+                       [&](const Tensor& made) { return fill_exponential(made, lambd); });
+}
+AOTITorchError aoti_torch_cpu_normal_functional(AtenTensorHandle self, double mean, double std,
+                                                AtenGeneratorHandle* generator,
+                                                AtenTensorHandle* ret0) {
+  return answer_filled(__func__, self, generator, ret0,
+                       [&](const Tensor& made) { return fill_normal(made, mean, std); });
+}
+AOTITorchError aoti_torch_cpu_uniform(AtenTensorHandle self, double from, double to,
+                                      AtenGeneratorHandle* generator, AtenTensorHandle* ret0) {
+  return answer_filled(__func__, self, generator, ret0,
+                       [&](const Tensor& made) { return fill_uniform(made, from, to); });
+}
+
+/// Result 1 is Bool: which elements stay. The others become 0, and those that stay are multiplied
+/// by 1 / (1 - p).
+AOTITorchError aoti_torch_cpu_native_dropout(AtenTensorHandle input, double p, int32_t* train,
+                                             AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
+  return aoti_answer(__func__, [&] {
+    Tensor given;
+    TENON_TRY(read_aoti(input, "the input", given));
+    const ScalarType type = given.scalar_type();
+    const bool is_training = train == nullptr || *train != 0;
+    TENON_TRY(check_random_type(type, !is_training || !isIntegralType(type, true),
+                                "a floating or complex type"));
+    Tensor output;
+    Tensor mask;
+    TENON_TRY(make_sized_like(given, type, nullptr, output));
+    TENON_TRY(make_sized_like(given, ScalarType::Bool, nullptr, mask));
+    TENON_TRY(copy_(output, given));
+    TENON_TRY(fill_bernoulli(mask, nullptr, is_training ? 1 - p : 1));
+    if (is_training) TENON_TRY(drop_elements(output, mask, p));
+    AtenTensorHandle made = nullptr;
+    TENON_TRY(make_aoti_handle(output, made));
+    const Error error = make_aoti_handle(mask, *ret1);
+    if (error != Error::Ok) {
+      static_cast<void>(take_aoti_tensor(made, output));
+      return error;
+    }
+    *ret0 = made;
+    return Error::Ok;
+  });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// What kernels of aoti_kernels_pointwise.h share: inputs that broadcast to one shape, and a result
+// that has torch's result_type and the strides that torch's TensorIterator gives it.
+#pragma once
+
+#include <array>
+#include <complex>
+
+#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Calls f(T()) with the C++ type of a computed type: int64_t, float, double or std::complex.
+template <class F>
+Error on_computed_number(ScalarType type, const F& f) {
+  switch (computed_type(type)) {
+    case ScalarType::ComplexFloat: return f(std::complex<float>());
+    case ScalarType::ComplexDouble: return f(std::complex<double>());
+    default: return on_computed_type(type, f);
+  }
+}
+/// As on_computed_number(), without int64_t.
+/// Errors: NotSupported for integers.
+template <class F>
+Error on_computed_fraction(ScalarType type, const F& f) {
+  switch (computed_type(type)) {
+    case ScalarType::Float: return f(float());
+    case ScalarType::Double: return f(double());
+    case ScalarType::ComplexFloat: return f(std::complex<float>());
+    case ScalarType::ComplexDouble: return f(std::complex<double>());
+    default: return fail(Error::NotSupported, "elements of type ", type);
+  }
+}
+
+inline ScalarType real_type_of(ScalarType type) noexcept {
+  return isComplexType(type) ? static_cast<ScalarType>(static_cast<int>(type) - 3) : type;
+}
+/// Undefined where there is none, as of BFloat16.
+inline ScalarType complex_type_of(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::Half: return ScalarType::ComplexHalf;
+    case ScalarType::Float: return ScalarType::ComplexFloat;
+    case ScalarType::Double: return ScalarType::ComplexDouble;
+    default: return isComplexType(type) ? type : ScalarType::Undefined;
+  }
+}
+/// The type of a tensor with a floating number of Python's.
+inline ScalarType with_fraction(ScalarType type) noexcept {
+  return isIntegralType(type, true) ? ScalarType::Float : type;
+}
+
+/// One or two inputs, broadcast, and the result that is computed from them, element by element.
+class Elementwise {
+ public:
+  Error read(AtenTensorHandle handle, const char* name) {
+    TENON_TRY(read_aoti(handle, name, inputs_[count_]));
+    ++count_;
+    return Error::Ok;
+  }
+  ScalarType type(size_t i) const noexcept { return inputs_[i].scalar_type(); }
+  ScalarType result_type() const noexcept { return result_.scalar_type(); }
+  /// The type that both inputs are converted to. A tensor of rank 0 decides only where its kind is
+  /// above the other's.
+  /// Source: at::native::result_type.
+  ScalarType common_type() const noexcept;
+
+  /// Makes the result, and converts the inputs to the computed type of `common`. A row-major result
+  /// does not follow the inputs' strides.
+  /// Errors: InvalidArgument for sizes that do not broadcast, NotSupported for an undefined type.
+  Error begin(ScalarType common, ScalarType result, bool is_row_major = false);
+
+  /// Sets each element to f(a) or f(a, b). Out and In are the computed types.
+  template <class Out, class In, class F>
+  void compute(const F& f) {
+    if (result_.numel() == 0) return;
+    std::vector<int64_t> index(sizes_.size());
+    Steps at{};
+    do {
+      Out* const to = static_cast<Out*>(fields(TensorArg(work_)).data) + at[0];
+      const In* const a = dense_data<In>(inputs_[0]) + at[1];
+      if constexpr (std::is_invocable_v<const F&, In>) {
+        for (int64_t i = 0; i < sizes_[0]; ++i) to[i * steps_[0][0]] = f(a[i * steps_[0][1]]);
+      } else {
+        compute_row(to, a, dense_data<In>(inputs_[1]) + at[2], f);
+      }
+    } while (next_row(index, at));
+  }
+  Error finish(AtenTensorHandle* handle) {
+    if (work_.unsafeGetTensorImpl() != result_.unsafeGetTensorImpl()) {
+      TENON_TRY(copy_(result_, work_, CastMode::Truncate));
+    }
+    return make_aoti_handle(result_, *handle);
+  }
+
+ private:
+  using Steps = std::array<int64_t, 3>;  // of the result and the inputs, in elements
+
+  Error broadcast(Dims& sizes) const;
+  Dims input_strides(const Dims& sizes, size_t k) const noexcept;
+  Dims result_strides(const Dims& sizes) const;
+  void merge_dimensions(const AotiShape& shape);
+
+  template <class Out, class In, class F>
+  void compute_row(Out* to, const In* a, const In* b, const F& f) const {
+    const auto [to_step, a_step, b_step] = steps_[0];
+    if (to_step == 1 && a_step == 1 && b_step == 1) {
+      for (int64_t i = 0; i < sizes_[0]; ++i) to[i] = f(a[i], b[i]);
+    } else {
+      for (int64_t i = 0; i < sizes_[0]; ++i) to[i * to_step] = f(a[i * a_step], b[i * b_step]);
+    }
+  }
+  bool next_row(std::vector<int64_t>& index, Steps& at) const noexcept {
+    for (size_t d = 1; d < sizes_.size(); ++d) {
+      for (size_t k = 0; k < at.size(); ++k) at[k] += steps_[d][k];
+      if (++index[d] < sizes_[d]) return true;
+      for (size_t k = 0; k < at.size(); ++k) at[k] -= steps_[d][k] * sizes_[d];
+      index[d] = 0;
+    }
+    return false;
+  }
+
+  size_t count_ = 0;
+  Tensor inputs_[2];
+  Tensor result_;
+  Tensor work_;                 // the result in its computed type
+  std::vector<int64_t> sizes_;  // merged where elements follow on, innermost first
+  std::vector<Steps> steps_;
+};
+
+inline ScalarType Elementwise::common_type() const noexcept {
+  if (count_ == 1) return type(0);
+  const bool is_scalar[] = {inputs_[0].dim() == 0, inputs_[1].dim() == 0};
+  if (is_scalar[0] == is_scalar[1]) return promoteTypes(type(0), type(1));
+  const ScalarType higher = type(is_scalar[0] ? 1 : 0);
+  const ScalarType lower = type(is_scalar[0] ? 0 : 1);
+  if (isComplexType(higher)) return higher;
+  if (isFloatingType(higher)) return isComplexType(lower) ? complex_type_of(higher) : higher;
+  if (higher == ScalarType::Bool || !isIntegralType(lower, true)) {
+    return promoteTypes(higher, lower);
+  }
+  return higher;
+}
+
+inline Error Elementwise::broadcast(Dims& sizes) const {
+  const ArrayRef<int64_t> a = inputs_[0].sizes();
+  const ArrayRef<int64_t> b = inputs_[count_ - 1].sizes();
+  sizes = a.size() < b.size() ? b : a;
+  TENON_TRY(check_dims("sizes", sizes));
+  for (size_t back = 1; back <= (std::min)(a.size(), b.size()); ++back) {
+    const int64_t left = a[a.size() - back];
+    const int64_t right = b[b.size() - back];
+    if (left != right && left != 1 && right != 1) {
+      return fail(Error::InvalidArgument, "sizes ", a, " and ", b, " do not broadcast");
+    }
+    sizes[sizes.size() - back] = left == 1 ? right : left;
+  }
+  return Error::Ok;
+}
+
+/// The strides of input k along the dimensions of the result; 0 where elements repeat.
+inline Dims Elementwise::input_strides(const Dims& sizes, size_t k) const noexcept {
+  const Layout& layout = fields(TensorArg(inputs_[k])).layout;
+  const size_t missing = sizes.size() - layout.rank();
+  Dims strides = sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool repeats = d < missing || (layout.sizes()[d - missing] == 1 && sizes[d] != 1);
+    strides[d] = repeats ? 0 : layout.strides()[d - missing];
+  }
+  return strides;
+}
+
+/// The strides that torch's TensorIterator gives the result.
+inline Dims Elementwise::result_strides(const Dims& sizes) const {
+  const Layout& first = fields(TensorArg(inputs_[0])).layout;
+  const Layout& last = fields(TensorArg(inputs_[count_ - 1])).layout;
+  std::vector<Dims> strides;
+  if (first.sizes() == sizes && last.sizes() == sizes) {
+    if (first.is_contiguous() && last.is_contiguous()) return row_major_strides(sizes);
+    if (first.strides() == last.strides() && first.is_dense()) return Dims(first.strides());
+  }
+  for (size_t k = 0; k < count_; ++k) strides.push_back(input_strides(sizes, k));
+  return strides_in_order(sizes, iteration_order(sizes, strides));
+}
+
+/// The dimensions as loops, innermost first, of all operands at once.
+inline void Elementwise::merge_dimensions(const AotiShape& shape) {
+  const Dims of_a = input_strides(shape.sizes, 0);
+  const Dims of_b = input_strides(shape.sizes, count_ - 1);
+  for (const size_t d : iteration_order(shape.sizes, {shape.strides})) {
+    if (shape.sizes[d] == 1) continue;
+    const Steps steps = {shape.strides[d], of_a[d], of_b[d]};
+    bool follows = !sizes_.empty();
+    for (size_t k = 0; k < steps.size() && follows; ++k) {
+      follows = steps[k] == steps_.back()[k] * sizes_.back();
+    }
+    if (follows) {
+      sizes_.back() *= shape.sizes[d];
+    } else {
+      sizes_.push_back(shape.sizes[d]);
+      steps_.push_back(steps);
+    }
+  }
+  if (!sizes_.empty()) return;
+  sizes_.push_back(1);
+  steps_.push_back({});
+}
+
+inline Error Elementwise::begin(ScalarType common, ScalarType result, bool is_row_major) {
+  if (common == ScalarType::Undefined || result == ScalarType::Undefined) {
+    return fail(Error::NotSupported, "elements of types ", type(0), " and ", type(count_ - 1));
+  }
+  AotiShape shape;
+  TENON_TRY(broadcast(shape.sizes));
+  for (size_t k = 0; k < count_; ++k) {
+    if (type(k) == common) continue;
+    const Layout& layout = fields(TensorArg(inputs_[k])).layout;
+    TENON_ASSIGN(const TensorPtr made, try_empty_strided(layout.sizes(), preserved_strides(layout),
+                                                         common, host_backend()));
+    TENON_TRY(copy_(*made, inputs_[k], CastMode::Truncate));
+    inputs_[k] = *made;
+  }
+  shape.strides = is_row_major ? row_major_strides(shape.sizes) : result_strides(shape.sizes);
+  shape.type = result;
+  TENON_TRY(aoti_empty(shape, result_));
+  work_ = result_;
+  if (computed_type(result) != result) {
+    TENON_ASSIGN(const TensorPtr made, try_empty_strided(shape.sizes, shape.strides,
+                                                         computed_type(result), host_backend()));
+    work_ = *made;
+  }
+  for (size_t k = 0; k < count_; ++k) {
+    if (computed_type(common) == common) break;
+    TENON_TRY(make_dense(inputs_[k], computed_type(common), inputs_[k]));
+  }
+  merge_dimensions(shape);
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
