@@ -179,6 +179,19 @@ function(tenon_find_onednn)
   endif()
 endfunction()
 
+# Makes the target tenon_partner_kissfft when kissfft's C++ header is installed. Nothing is linked.
+function(tenon_find_kissfft)
+  if(TARGET tenon_partner_kissfft OR CMAKE_CROSSCOMPILING)
+    return()
+  endif()
+  find_path(TENON_KISSFFT_INCLUDE kissfft/kissfft.hh)
+  mark_as_advanced(TENON_KISSFFT_INCLUDE)
+  if(TENON_KISSFFT_INCLUDE)
+    add_library(tenon_partner_kissfft INTERFACE)
+    target_include_directories(tenon_partner_kissfft SYSTEM INTERFACE "${TENON_KISSFFT_INCLUDE}")
+  endif()
+endfunction()
+
 # Makes the target tenon_partner_torch_export when scripts/partners.sh has fetched PyTorch, NumPy and what else
 # torch.export imports. Its TENON_PYTHONPATH has all three.
 function(tenon_find_torch_export)

@@ -68,6 +68,7 @@ if [ -n "$all" ]; then
   need_header CLI/CLI.hpp libcli11-dev
   need_header png.h libpng-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
+  need_header kissfft/kissfft.hh libkissfft-dev
   need_header gmock/gmock.h libgmock-dev
   need_header sleef.h libsleef-dev
   need_header eigen3/Eigen/Core libeigen3-dev

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms of tensors along dimensions, by kissfft (Debian: libkissfft-dev).
 //
-// Computed in Double: kissfft is as fast so, and its Float twiddles are the less accurate the longer
-// a row is. Results are of Float where the input is, and have the strides that libtorch with MKL
-// gives them, which compiled models expect.
+// Computed in Double, in which kissfft is as fast: its Float factors lose digits in long rows.
+// Results have Float's numbers where the input has, and the strides that libtorch with MKL gives
+// them, which compiled models expect.
 #pragma once
 
 #include <cmath>
 #include <complex>
 #include <cstddef>
+
+#if !__has_include(<kissfft/kissfft.hh>)
+#error "tenon: interop/aoti_fft.h needs <kissfft/kissfft.hh> (Debian: libkissfft-dev)"
+#endif
 #include <kissfft/kissfft.hh>
 
 #include "tenon/interop/runtimes/aoti_kernel_tools.h"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Kernels that fill a tensor, or one like it, from a distribution: bernoulli_, exponential, normal,
-// uniform, and native_dropout. Numbers come from default_generator(), as those of
-// aoti_kernels_random.h do.
+// uniform, and native_dropout.
 #pragma once
 
-#include "tenon/interop/runtimes/aoti_kernels_random.h"
+#include <cmath>
+
+#include "tenon/interop/runtimes/aoti_random_tools.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -197,14 +197,14 @@ TEST_CASE("aoti_kernels: what pointwise kernels compute", "[aoti_kernels_pointwi
         Numbers{{0, 0}, {4, 0}});
   CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_mul_Scalar(n, 0.5, made); }) ==
         Numbers{{-1.5, 0}, {1, 0}});
-  AtenTensorHandle none = nullptr;
-  CHECK(aoti_torch_cpu_mul_Tensor(z, three, &none) != 0);
+  AtenTensorHandle refused = nullptr;
+  CHECK(aoti_torch_cpu_mul_Tensor(z, three, &refused) != 0);
   CHECK(std::string(last_error_message()) ==
         "aoti_torch_cpu_mul_Tensor: sizes {2} and {3} do not broadcast");
-  CHECK(aoti_torch_cpu_abs(flag, &none) != 0);
+  CHECK(aoti_torch_cpu_abs(flag, &refused) != 0);
   CHECK(std::string(last_error_message()) == "aoti_torch_cpu_abs: elements of type Bool");
-  CHECK(aoti_torch_cpu_gcd(z, z, &none) != 0);
-  CHECK(aoti_torch_cpu_polar(n, n, &none) != 0);
+  CHECK(aoti_torch_cpu_gcd(z, z, &refused) != 0);
+  CHECK(aoti_torch_cpu_polar(n, n, &refused) != 0);
   for (const AtenTensorHandle handle : {z, n, three, flag}) {
     REQUIRE(tenon_aoti_shim.delete_tensor_object(handle) == 0);
   }

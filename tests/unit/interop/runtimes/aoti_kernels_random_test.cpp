@@ -138,31 +138,16 @@ TEST_CASE("aoti_kernels: what random kernels make", "[aoti_kernels_random]") {
   CHECK(aoti_torch_cpu_randint_low_out(out, 0, 9, sizes, -1) != 0);
   REQUIRE(tenon_aoti_shim.delete_tensor_object(out) == 0);
 
-  // Permutations: each of the 6 orders of 3 about as often.
-  std::vector<int> counts(9);
-  for (int i = 0; i < 6000; ++i) {
-    const std::vector<int64_t> order = random_permutation(3);
-    REQUIRE(order[0] + order[1] + order[2] == 3);
-    REQUIRE(order[0] != order[1]);
-    ++counts[static_cast<size_t>(order[0] * 3 + order[1])];
-  }
-  for (const size_t i : {1, 2, 3, 5, 6, 7}) CHECK(std::abs(counts[i] - 1000) < 150);
-  CHECK(default_generator().offset() >= 18000);
-  std::vector<int64_t> long_order = random_permutation(1000);
-  CHECK(!std::is_sorted(long_order.begin(), long_order.end()));
-  std::sort(long_order.begin(), long_order.end());
-  for (size_t i = 0; i < 1000; ++i) REQUIRE(long_order[i] == static_cast<int64_t>(i));
-
   const Tensor nothing = made_by([&](auto* made) {
     return aoti_torch_cpu__efficientzerotensor(sizes, 2, nullptr, nullptr, nullptr, 0, nullptr,
                                                made);
   });
   CHECK(equal(nothing, *zeros({4, 5})));
-  AtenTensorHandle none = nullptr;
-  AtenGeneratorHandle generator = reinterpret_cast<AtenGeneratorHandle>(&none);
+  AtenTensorHandle refused = nullptr;
+  AtenGeneratorHandle generator = reinterpret_cast<AtenGeneratorHandle>(&refused);
   CHECK(aoti_torch_cpu_rand_generator(sizes, 2, &generator, nullptr, nullptr, nullptr, 0, nullptr,
-                                      &none) != 0);
+                                      &refused) != 0);
   int32_t elsewhere = 1;
-  CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, nullptr, &elsewhere, 0, nullptr, &none) != 0);
-  CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, &elsewhere, nullptr, 0, nullptr, &none) != 0);
+  CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, nullptr, &elsewhere, 0, nullptr, &refused) != 0);
+  CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, &elsewhere, nullptr, 0, nullptr, &refused) != 0);
 }

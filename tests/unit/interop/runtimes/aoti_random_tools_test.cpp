@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/runtimes/aoti_random_tools.h"
+
+#include <cstdlib>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using namespace tenon;
+using namespace tenon::detail;
+
+TEST_CASE("aoti_kernels: random permutations", "[aoti_random_tools]") {
+  manual_seed(5);
+  // Each of the 6 orders of 3 about as often.
+  std::vector<int> counts(9);
+  for (int i = 0; i < 6000; ++i) {
+    const std::vector<int64_t> order = random_permutation(3);
+    REQUIRE(order[0] + order[1] + order[2] == 3);
+    REQUIRE(order[0] != order[1]);
+    ++counts[static_cast<size_t>(order[0] * 3 + order[1])];
+  }
+  for (const size_t i : {1, 2, 3, 5, 6, 7}) CHECK(std::abs(counts[i] - 1000) < 150);
+  CHECK(default_generator().offset() == 18000);
+  std::vector<int64_t> long_order = random_permutation(1000);
+  CHECK(!std::is_sorted(long_order.begin(), long_order.end()));
+  std::sort(long_order.begin(), long_order.end());
+  for (size_t i = 0; i < 1000; ++i) REQUIRE(long_order[i] == static_cast<int64_t>(i));
+}
+
+TEST_CASE("aoti_kernels: a tensor like another in torch's memory formats", "[aoti_random_tools]") {
+  using Strides = std::vector<int64_t>;
+  const TensorPtr given = ones({2, 3, 4, 5});
+  const auto strides_of = [&](int32_t format) {
+    Tensor made;
+    REQUIRE(make_sized_like(permute(*given, {3, 2, 1, 0}), ScalarType::Half, &format, made) ==
+            Error::Ok);
+    return Strides(made.strides().begin(), made.strides().end());
+  };
+  CHECK(strides_of(0) == Strides{24, 6, 2, 1});
+  CHECK(strides_of(1) == Strides{1, 5, 20, 60});
+  CHECK(strides_of(2) == Strides{24, 1, 8, 4});
+  Tensor made;
+  int32_t format = 3;
+  CHECK(make_sized_like(*given, ScalarType::Float, &format, made) == Error::InvalidArgument);
+  format = 4;
+  CHECK(make_sized_like(*given, ScalarType::Float, &format, made) == Error::NotSupported);
+}
