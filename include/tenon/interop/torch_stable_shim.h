@@ -4,13 +4,13 @@
 // both in one file of a program, as aoti_shim.h says, such a library runs without libtorch;
 // call_torch_operator() calls its operators. docs/aoti.md lists what there is and what not.
 //
-// There is one thread: torch_parallel_for() calls its function once. Of torch's own operators the
-// dispatcher has those that move no elements or all of them: empty_like, clone, contiguous, copy_,
-// zero_, view, reshape, flatten, permute, transpose, select, squeeze, unsqueeze; functions of their
-// names are narrow, fill_, new_empty and new_zeros.
+// There is one thread: torch_parallel_for() calls its function once. torch_stable_aten.h has the
+// table of torch's own operators that there are. sort and masked_select need
+// interop/aoti_kernels.h in the same file.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_dispatcher.h"
+#include "tenon/interop/runtimes/torch_stable_library.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -256,28 +256,154 @@ TENON_TAG(view_copy)
 AOTITorchError aoti_torch_aten_narrow(AtenTensorHandle self, int64_t dim, int64_t start,
                                       int64_t length, AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
-    Result<Tensor> made = try_narrow(tensor, dim, start, length);
-    TENON_TRY(made.error());
-    return make_aoti_handle(*std::move(made), *ret0);
+    TENON_ASSIGN(Tensor made, try_narrow(tensor, dim, start, length));
+    return make_aoti_handle(std::move(made), *ret0);
   });
 }
 AOTITorchError aoti_torch_aten_fill__Scalar(AtenTensorHandle self, double value) {
-  return aoti_on(__func__, self, [&](const Tensor& tensor) { return fill_(tensor, value); });
+  return aoti_on(__func__, self, [&](const Tensor& tensor) { return aten_fill(tensor, value); });
+}
+AOTITorchError aoti_torch_aten_full(const int64_t* size, int64_t size_len_, double fill_value,
+                                    int32_t* dtype, int32_t* layout, int32_t* device, int32_t,
+                                    int32_t* pin_memory, AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    const AtenOptions options = {dtype, layout, device, pin_memory};
+    Tensor made;
+    TENON_TRY(options.make({size, static_cast<size_t>(size_len_)}, ScalarType::Float, made));
+    TENON_TRY(aten_fill(made, fill_value));
+    return make_aoti_handle(std::move(made), *ret0);
+  });
 }
 AOTITorchError aoti_torch_aten_new_empty(AtenTensorHandle self, const int64_t* size,
                                          int64_t size_len_, int32_t* dtype, int32_t* layout,
-                                         int32_t* device, int32_t, int32_t*,
+                                         int32_t* device, int32_t, int32_t* pin_memory,
                                          AtenTensorHandle* ret0) {
-  return make_stable_like(__func__, self, {size, static_cast<size_t>(size_len_)}, dtype, layout,
-                          device, ret0, &try_empty);
+  return aoti_on(__func__, self, [&](const Tensor& tensor) {
+    TENON_TRY(check_defined(tensor, "the tensor"));
+    const AtenOptions options = {dtype, layout, device, pin_memory};
+    Tensor made;
+    TENON_TRY(options.make({size, static_cast<size_t>(size_len_)}, tensor.scalar_type(), made));
+    return make_aoti_handle(std::move(made), *ret0);
+  });
 }
 AOTITorchError aoti_torch_aten_new_zeros(AtenTensorHandle self, const int64_t* size,
                                          int64_t size_len_, int32_t* dtype, int32_t* layout,
-                                         int32_t* device, int32_t, int32_t*,
+                                         int32_t* device, int32_t device_index, int32_t* pin_memory,
                                          AtenTensorHandle* ret0) {
-  return make_stable_like(__func__, self, {size, static_cast<size_t>(size_len_)}, dtype, layout,
-                          device, ret0, &try_zeros);
+  const AOTITorchError code = aoti_torch_aten_new_empty(self, size, size_len_, dtype, layout,
+                                                        device, device_index, pin_memory, ret0);
+  if (code != 0) return code;
+  return aoti_on(__func__, *ret0, [](const Tensor& made) { return zero_(made); });
 }
+AOTITorchError aoti_torch_aten_amax(AtenTensorHandle self, const int64_t* dim, int64_t dim_len_,
+                                    int32_t keepdim, AtenTensorHandle* ret0) {
+  return aoti_on(__func__, self, [&](const Tensor& tensor) {
+    AtenOut made;
+    TENON_TRY(aten_amax(tensor, {dim, static_cast<size_t>(dim_len_)}, keepdim != 0, made));
+    return make_aoti_handle(made[0].toTensor(), *ret0);
+  });
+}
+AOTITorchError aoti_torch_aten_pad(AtenTensorHandle self, const int64_t* pad, int64_t pad_len_,
+                                   const char* mode, double* value, AtenTensorHandle* ret0) {
+  return aoti_on(__func__, self, [&](const Tensor& tensor) {
+    Tensor made;
+    TENON_TRY(aten_pad(tensor, {pad, static_cast<size_t>(pad_len_)}, mode,
+                       value != nullptr ? *value : 0, made));
+    return make_aoti_handle(std::move(made), *ret0);
+  });
+}
+AOTITorchError aoti_torch_aten_subtract_Tensor(AtenTensorHandle self, AtenTensorHandle other,
+                                               double alpha, AtenTensorHandle* ret0) {
+  return aoti_on(__func__, self, [&](const Tensor& tensor) {
+    Tensor* subtracted = nullptr;
+    AtenOut made;
+    TENON_TRY(find_aoti_tensor(other, subtracted));
+    TENON_TRY(aten_binary(tensor, *subtracted, AtenBinary::Subtract, alpha, made));
+    return make_aoti_handle(made[0].toTensor(), *ret0);
+  });
+}
+
+// --- Devices and streams ------------------------------------------------------------------------
+
+// One device, the CPU, and one stream, on which all is done when a call returns. Guards are handles
+// to nothing.
+AOTITorchError aoti_torch_create_device_guard(int32_t, DeviceGuardHandle* ret_guard) {
+  *ret_guard = nullptr;
+  return 0;
+}
+AOTITorchError aoti_torch_delete_device_guard(DeviceGuardHandle) { return 0; }
+AOTITorchError aoti_torch_device_guard_set_index(DeviceGuardHandle, int32_t) { return 0; }
+AOTITorchError aoti_torch_get_current_device_index(int32_t* ret_device_index) {
+  *ret_device_index = 0;
+  return 0;
+}
+AOTITorchError aoti_torch_get_current_stream(int32_t, StreamHandle* ret_stream) {
+  *ret_stream = nullptr;
+  return 0;
+}
+AOTITorchError aoti_torch_delete_stream(StreamHandle) { return 0; }
+AOTITorchError aoti_torch_stream_id(StreamHandle, int64_t* ret_stream_id) {
+  *ret_stream_id = 0;
+  return 0;
+}
+AOTITorchError torch_stream_native_handle(StreamHandle, void** ret_native_handle) {
+  *ret_native_handle = nullptr;
+  return 0;
+}
+
+// --- What other devices and Python have, so that libraries built with these load ----------------
+
+AOTITorchError aoti_torch_create_cuda_guard(int32_t, CUDAGuardHandle*) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_delete_cuda_guard(CUDAGuardHandle) { return refuse_stable(__func__); }
+AOTITorchError aoti_torch_cuda_guard_set_index(CUDAGuardHandle, int32_t) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_create_cuda_stream_guard(void*, int32_t, CUDAStreamGuardHandle*) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_delete_cuda_stream_guard(CUDAStreamGuardHandle) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_get_current_cuda_stream(int32_t, void**) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_cuda_caching_allocator_raw_alloc(uint64_t, void**) {
+  return refuse_stable(__func__);
+}
+AOTITorchError aoti_torch_cuda_caching_allocator_raw_delete(void*) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_get_current_cuda_blas_handle(void**) { return refuse_stable(__func__); }
+AOTITorchError torch_set_current_cuda_stream(void*, int32_t) { return refuse_stable(__func__); }
+AOTITorchError torch_get_cuda_stream_from_pool(bool, int32_t, void**) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_cuda_stream_synchronize(void*, int32_t) { return refuse_stable(__func__); }
+AOTITorchError torch_tensor_from_pyobject(void*, AtenTensorHandle*) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_tensor_to_pyobject(AtenTensorHandle, void*, void**) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_is_tensor_pyobject(void*, bool*) { return refuse_stable(__func__); }
+AOTITorchError torch_dtype_from_pyobject(void*, int32_t*) { return refuse_stable(__func__); }
+AOTITorchError torch_dtype_to_pyobject(int32_t, void**) { return refuse_stable(__func__); }
+AOTITorchError torch_device_from_pyobject(void*, int32_t*, int32_t*) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_device_to_pyobject(int32_t, int32_t, void**) {
+  return refuse_stable(__func__);
+}
+AOTITorchError torch_c10_cuda_check_msg(int32_t err, const char*, const char*, uint32_t, bool,
+                                        char** error_msg) {
+  *error_msg = nullptr;
+  return aoti_answer(__func__, [&] {
+    return err == 0 ? Error::Ok : fail(Error::NotSupported, "CUDA's error ", err);
+  });
+}
+void torch_c10_cuda_free_error_msg(char*) {}
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -29,6 +29,7 @@ namespace detail {
 
 struct AotiNeeds {
   std::vector<std::string> functions;  // of torch or Sleef
+  std::vector<std::string> libraries;  // by the loader's names
   std::string torch;                   // the name of libtorch, if the library is linked to it
 };
 
@@ -109,7 +110,9 @@ inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
       for (uint64_t at = 0; at + sizeof entry <= section.sh_size; at += sizeof entry) {
         static_cast<void>(file.read(section.sh_offset + at, entry));
         const char* const name = file.text(names.sh_offset + entry.d_un.d_val, end);
-        if (entry.d_tag == DT_NEEDED && starts_with(name, "libtorch")) needs.torch = name;
+        if (entry.d_tag != DT_NEEDED) continue;
+        needs.libraries.emplace_back(name);
+        if (starts_with(name, "libtorch")) needs.torch = name;
       }
     }
   }

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What the functions of torch's stable ABI do: register operators, and call them and some of
-// torch's own.
+// What the functions of torch's stable ABI do: register operators, and call them and torch's own.
 #pragma once
 
-#include "tenon/interop/runtimes/aoti_shim_functions.h"
+#include "tenon/interop/runtimes/torch_stable_aten.h"
 #include "tenon/interop/runtimes/torch_stable_operators.h"
-#include "tenon/tensor/contiguous.h"
-#include "tenon/tensor/tensor_ptr_maker.h"
-#include "tenon/tensor/view.h"
+
+// As in torch/csrc/inductor/aoti_torch/c/shim.h.
+extern "C" {
+struct DeviceGuardOpaque;
+using DeviceGuardHandle = DeviceGuardOpaque*;
+struct StreamOpaque;
+using StreamHandle = StreamOpaque*;
+struct CUDAGuardOpaque;
+using CUDAGuardHandle = CUDAGuardOpaque*;
+struct CUDAStreamGuardOpaque;
+using CUDAStreamGuardHandle = CUDAStreamGuardOpaque*;
+}
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -26,9 +34,21 @@ struct StableLibrary {
 inline StableLibrary& stable_library(TorchLibraryHandle handle) noexcept {
   return *reinterpret_cast<StableLibrary*>(handle);
 }
+/// Registers torch's own operators, but those that the program registered itself.
+inline Error register_aten_operators() {
+  const AtenOperator& last = kAtenOperators[std::size(kAtenOperators) - 1];
+  const std::string_view schema = last.schema;
+  if (look_up_stable(schema.substr(0, schema.find('('))).schema != nullptr) return Error::Ok;
+  for (const AtenOperator& each : kAtenOperators) {
+    const Error error = register_torch_operator(each.schema, each.run);
+    if (error != Error::Ok && error != Error::InvalidState) return error;
+  }
+  return Error::Ok;
+}
 inline AOTITorchError make_stable_library(const char* function, const char* ns, const char* key,
                                           TorchLibraryHandle* ret) noexcept {
   return aoti_answer(function, [&] {
+    TENON_TRY(register_aten_operators());  // which the library may call
     *ret = reinterpret_cast<TorchLibraryHandle>(
         new StableLibrary{ns != nullptr ? ns : "", stable_key(key != nullptr ? key : "")});
     return Error::Ok;
@@ -56,115 +76,31 @@ inline AOTITorchError implement_stable(TorchLibraryHandle self, const char* name
   });
 }
 
-// --- Torch's own operators ----------------------------------------------------------------------
-
-/// Takes a list of numbers off the stack.
-inline Dims take_stable_dims(StableIValue value) {
-  const std::unique_ptr<StableList> list(from_stack<StableList*>(value));
-  std::vector<int64_t> dims;
-  for (const StableIValue each : *list) dims.push_back(from_stack<int64_t>(each));
-  return Dims(dims);
-}
-/// Deletes arguments from stack[first] on, each null or a pointer to a value.
-inline Error refuse_stable_options(StableIValue* stack, size_t first, size_t end) noexcept {
-  bool all_none = true;
-  for (size_t i = first; i < end; ++i) {
-    const std::unique_ptr<StableIValue> option(from_stack<StableIValue*>(stack[i]));
-    all_none = all_none && option == nullptr;
-  }
-  return all_none ? Error::Ok
-                  : fail(Error::NotSupported, "a dtype, layout, device or memory format is given");
-}
-/// A contiguous tensor as `create`, try_empty or try_zeros, makes it, of the type of `self` unless
-/// `dtype` says another.
-template <class Create>
-AOTITorchError make_stable_like(const char* function, AtenTensorHandle self,
-                                ArrayRef<int64_t> sizes, const int32_t* dtype,
-                                const int32_t* layout, const int32_t* device, AtenTensorHandle* ret,
-                                const Create* create) noexcept {
-  return aoti_on(function, self, [&](const Tensor& tensor) {
-    TENON_TRY(check_defined(tensor, "the tensor"));
-    if ((layout != nullptr && *layout != 0) || (device != nullptr && *device != 0)) {
-      return fail(Error::NotSupported, "a layout or a device other than the CPU's");
-    }
-    const ScalarType type =
-        dtype != nullptr ? type_of_torch_number(*dtype) : fields(TensorArg(tensor)).type;
-    Result<TensorPtr> made = (*create)(Dims(sizes), type);
-    TENON_TRY(made.error());
-    return make_aoti_handle(**made, *ret);
-  });
-}
-/// Runs one of torch's operators: takes its arguments off the stack and puts its result there.
-inline Error run_torch_operator(std::string_view name, StableIValue* stack) {
-  const auto int_at = [&](size_t i) { return from_stack<int64_t>(stack[i]); };
-  Tensor self;
-  const auto give = [&](Result<Tensor> made) {
-    TENON_TRY(made.error());
-    AtenTensorHandle handle = nullptr;
-    TENON_TRY(make_aoti_handle(*std::move(made), handle));
-    stack[0] = to_stack(handle);
-    return Error::Ok;
-  };
-  constexpr const char* kNames[] = {
-      "aten::empty_like",    "aten::clone",      "aten::contiguous",
-      "aten::copy_",         "aten::zero_",      "aten::view",
-      "aten::reshape",       "aten::permute",    "aten::flatten.using_ints",
-      "aten::transpose.int", "aten::select.int", "aten::squeeze.dim",
-      "aten::unsqueeze"};
-  if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames)) {
-    return fail(Error::NotFound, "tenon has no operator ", std::string(name).c_str());
-  }
-  TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(stack[0]), self));
-  if (name == "aten::empty_like") {
-    TENON_TRY(refuse_stable_options(stack, 1, 6));
-    TENON_TRY(check_defined(self, "the tensor"));
-    const TensorFields& like = fields(TensorArg(self));
-    Tensor made;
-    TENON_TRY(aoti_empty({like.layout.sizes(), like.layout.strides(), like.type}, made));
-    return give(made);
-  }
-  if (name == "aten::clone") {
-    TENON_TRY(refuse_stable_options(stack, 1, 2));
-    const Result<TensorPtr> clone = try_clone_tensor_ptr(self);
-    TENON_TRY(clone.error());
-    return give(**clone);
-  }
-  if (name == "aten::contiguous") {
-    if (from_stack<int32_t>(stack[1]) != 0) {
-      return fail(Error::NotSupported, "a memory format other than contiguous");
-    }
-    return give(try_contiguous(self));
-  }
-  if (name == "aten::copy_") {
-    Tensor source;
-    TENON_TRY(take_aoti_tensor(from_stack<AtenTensorHandle>(stack[1]), source));
-    TENON_TRY(copy_(self, source, CastMode::Truncate));
-    return give(self);
-  }
-  if (name == "aten::zero_") {
-    TENON_TRY(tenon::zero_(self));
-    return give(self);
-  }
-  if (name == "aten::view") return give(try_view(self, take_stable_dims(stack[1])));
-  if (name == "aten::reshape") return give(try_reshape(self, take_stable_dims(stack[1])));
-  if (name == "aten::permute") return give(try_permute(self, take_stable_dims(stack[1])));
-  if (name == "aten::flatten.using_ints") return give(try_flatten(self, int_at(1), int_at(2)));
-  if (name == "aten::transpose.int") return give(try_transpose(self, int_at(1), int_at(2)));
-  if (name == "aten::select.int") return give(try_select(self, int_at(1), int_at(2)));
-  if (name == "aten::squeeze.dim") return give(try_squeeze(self, int_at(1)));
-  return give(try_unsqueeze(self, int_at(1)));
-}
+// --- Calls --------------------------------------------------------------------------------------
 
 /// Calls an operator of a library or of torch.
 inline AOTITorchError dispatch_stable(const char* name, const char* overload,
                                       StableIValue* stack) noexcept {
   return aoti_answer("torch_call_dispatcher", [&] {
-    std::string full = name;
-    if (overload != nullptr && *overload != '\0') full += std::string(".") + overload;
+    // Without memory of the heap: an operator that is not found cannot take its arguments.
+    char text[256];
+    const bool has_overload = overload != nullptr && *overload != '\0';
+    const int size =
+        std::snprintf(text, sizeof text, has_overload ? "%s.%s" : "%s", name, overload);
+    if (size < 0 || static_cast<size_t>(size) >= sizeof text) {
+      return fail(Error::NotFound, "there is no operator of a name as long as ", name);
+    }
+    const std::string_view full(text, static_cast<size_t>(size));
     const StableCall call = look_up_stable(full);
-    if (call.schema != nullptr) return call_on_stack(call, stack);
-    if (full.compare(0, 6, "aten::") == 0) return run_torch_operator(full, stack);
-    return fail(Error::NotFound, "there is no operator ", full);
+    if (call.schema == nullptr) return fail(Error::NotFound, "there is no operator ", full);
+    return call_on_stack(call, stack);
+  });
+}
+
+/// What functions of other devices and of Python answer.
+inline AOTITorchError refuse_stable(const char* function) noexcept {
+  return aoti_answer(function, [] {
+    return fail(Error::NotSupported, "tenon computes on the CPU, and knows nothing of Python");
   });
 }
 

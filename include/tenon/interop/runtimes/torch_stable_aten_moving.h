@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Torch's own operators that set and move elements.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/runtimes/torch_stable_aten_creators.h"
+#include "tenon/tensor/cat.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Integers get the value without its fraction.
+/// Errors: InvalidArgument for what is out of the type's range.
+/// Source: c10::checked_convert.
+inline Error aten_fill(const Tensor& tensor, double value) {
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  const ScalarType type = tensor.scalar_type();
+  if (type == ScalarType::Bool) return fill_(tensor, value != 0);
+  const bool is_integral = isIntegralType(type, false);
+  const bool is_signed = type == ScalarType::Char || type == ScalarType::Short ||
+                         type == ScalarType::Int || type == ScalarType::Long;
+  const double beyond = std::ldexp(1.0, static_cast<int>(elementSize(type) * 8) - is_signed);
+  const double most = is_integral                    ? beyond - (beyond < 0x1p53 ? 1 : 0)
+                      : type == ScalarType::Half     ? 65504.0
+                      : type == ScalarType::BFloat16 ? 0x1.FEp127
+                      : type == ScalarType::Float    ? double{(std::numeric_limits<float>::max)()}
+                                                     : HUGE_VAL;
+  const double least = !is_integral ? -most : is_signed ? -beyond : 0;
+  if ((is_integral || std::isfinite(value)) && !(value >= least && value <= most)) {
+    return fail(Error::InvalidArgument, value, " is out of the range of ", type);
+  }
+  if (!is_integral || std::abs(value) >= 0x1p63) return fill_(tensor, value);
+  return fill_(tensor, static_cast<int64_t>(value));
+}
+inline Error aten_copy(AtenIn in, AtenOut& out) {
+  TENON_TRY(copy_(in[0].toTensor(), in[1].toTensor(), CastMode::Truncate));
+  return give(in[0].toTensor(), out);
+}
+inline Error aten_fill_tensor(AtenIn in, AtenOut& out) {
+  TENON_TRY(check_defined(in[1].toTensor(), "the value"));
+  if (in[1].toTensor().dim() != 0) {
+    return fail(Error::InvalidArgument, "a value of rank ", in[1].toTensor().dim(), ", expected 0");
+  }
+  return aten_copy(in, out);
+}
+inline Error aten_zero(AtenIn in, AtenOut& out) {
+  TENON_TRY(zero_(in[0].toTensor()));
+  return give(in[0].toTensor(), out);
+}
+inline Error aten_view_dtype(AtenIn in, AtenOut& out) {
+  ScalarType type;
+  TENON_TRY(read_dtype(in[1], ScalarType::Undefined, type));
+  return give(try_view_as_type(in[0].toTensor(), type), out);
+}
+inline Error aten_slice(AtenIn in, AtenOut& out) {
+  const int64_t begin = in[2].isNone() ? 0 : in[2].toInt();
+  const int64_t end = in[3].isNone() ? INT64_MAX : in[3].toInt();
+  return give(try_slice(in[0].toTensor(), in[1].toInt(), begin, end, in[4].toInt()), out);
+}
+inline Error aten_is_pinned(AtenIn, AtenOut& out) {
+  out.push_back(EValue(false));
+  return Error::Ok;
+}
+/// Copies the file's first elements.
+inline Error aten_from_file(AtenIn in, AtenOut& out) {
+  ScalarType type;
+  TENON_TRY(read_dtype(in[3], ScalarType::Float, type));
+  TENON_TRY(check_place(in[4], in[5], in[6]));
+  if (in[1].isBool() && in[1].toBool()) {
+    return fail(Error::NotSupported, "the file is read, not shared");
+  }
+  const int64_t count = in[2].isNone() ? 0 : in[2].toInt();
+  AotiShape shape;
+  shape.sizes = {count};
+  shape.strides = {1};
+  shape.type = type;
+  InputFile file;
+  Tensor made;
+  TENON_TRY(file.open(std::string(in[0].toString()).c_str()));
+  if (count < 0 || static_cast<uint64_t>(count) > file.size() / elementSize(type)) {
+    return fail(Error::InvalidArgument, count, " elements of ", type, " of a file of ", file.size(),
+                " bytes");
+  }
+  TENON_TRY(aoti_empty(shape, made));
+  const size_t bytes = static_cast<size_t>(count) * elementSize(type);
+  if (bytes != 0) TENON_TRY(file.read(0, fields(TensorArg(made)).data, bytes));
+  return give(made, out);
+}
+/// A copy with the tensor's strides, or dense ones in their order.
+inline Error flip_dims(const Tensor& from, const Dims& dims, Tensor& made) {
+  TENON_ASSIGN(const Tensor turned, try_flip(from, dims));
+  AotiShape shape;
+  TENON_TRY(strides_like(from, kPreserve, from.scalar_type(), shape.strides));
+  shape.sizes = from.sizes();
+  shape.type = from.scalar_type();
+  TENON_TRY(aoti_empty(shape, made));
+  return copy_(made, turned);
+}
+inline Error aten_flip(AtenIn in, AtenOut& out) {
+  Tensor made;
+  TENON_TRY(flip_dims(in[0].toTensor(), Dims(in[1].toIntList()), made));
+  return give(made, out);
+}
+/// Turns by k quarters from dims[0] to dims[1].
+inline Error aten_rot90(AtenIn in, AtenOut& out) {
+  const Tensor& from = in[0].toTensor();
+  TENON_TRY(check_defined(from, "the tensor"));
+  const Dims dims(in[2].toIntList());
+  size_t checked[2] = {};
+  if (dims.size() != 2) {
+    return fail(Error::InvalidArgument, "turns in ", dims.size(), " dimensions, expected 2");
+  }
+  const auto rank = static_cast<size_t>(from.dim());
+  TENON_TRY(read_dim(dims[0], rank, checked[0]));
+  TENON_TRY(read_dim(dims[1], rank, checked[1]));
+  if (checked[0] == checked[1]) {
+    return fail(Error::InvalidArgument, "turns in dimensions ", dims, ", expected two");
+  }
+  const int64_t k = (in[1].toInt() % 4 + 4) % 4;
+  Tensor made;
+  if (k == 0) {
+    TENON_TRY(clone_as(from, from.scalar_type(), kContiguous, made));
+    return give(made, out);
+  }
+  TENON_TRY(flip_dims(from, k == 2 ? dims : Dims{dims[k == 1 ? 1 : 0]}, made));
+  return k == 2 ? give(made, out) : give(try_transpose(made, dims[0], dims[1]), out);
+}
+/// Of the type that holds all.
+inline Error aten_cat(AtenIn in, AtenOut& out) {
+  std::vector<Tensor> tensors(in[0].toTensorList().begin(), in[0].toTensorList().end());
+  if (tensors.empty()) return fail(Error::InvalidArgument, "it joins one tensor at least");
+  ScalarType type = ScalarType::Undefined;
+  for (const Tensor& each : tensors) {
+    TENON_TRY(check_defined(each, "a tensor of the list"));
+    type =
+        type == ScalarType::Undefined ? each.scalar_type() : promoteTypes(type, each.scalar_type());
+  }
+  for (Tensor& each : tensors) TENON_TRY(make_dense(each, type, each));
+  return give(try_cat(tensors, in[1].toInt()), out);
+}
+/// Of pairs from the last dimension on: the elements before and after it. Negative numbers cut off.
+inline Error aten_pad(const Tensor& from, ArrayRef<int64_t> pad, std::string_view mode,
+                      double value, Tensor& made) {
+  TENON_TRY(check_defined(from, "the tensor"));
+  const auto rank = static_cast<size_t>(from.dim());
+  if (mode != "constant") {
+    return fail(Error::NotSupported, "mode ", mode, "; \"constant\" is supported");
+  }
+  if (pad.size() % 2 != 0 || pad.size() / 2 > rank) {
+    return fail(Error::InvalidArgument, pad.size(), " numbers pad a tensor of rank ", rank);
+  }
+  Dims sizes = from.sizes();
+  Tensor inside = from;
+  std::vector<int64_t> begins(rank, 0);
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const size_t d = rank - 1 - i;
+    const int64_t before = pad[2 * i];
+    const int64_t after = pad[2 * i + 1];
+    int64_t size = 0;
+    if (!add(sizes[d], before, size) || !add(size, after, size) || size < 0) {
+      return fail(Error::InvalidArgument, "dimension ", d, " of size ", sizes[d], ", padded by ",
+                  before, " and ", after);
+    }
+    const int64_t begin = before < 0 ? -before : 0;
+    const int64_t end = sizes[d] - (after < 0 ? -after : 0);
+    TENON_ASSIGN(inside, try_slice(inside, static_cast<int64_t>(d), begin, (std::max)(begin, end)));
+    sizes[d] = size;
+    begins[d] = before < 0 ? 0 : before;
+  }
+  if (std::all_of(pad.begin(), pad.end(), [](int64_t each) { return each <= 0; })) {
+    return clone_as(inside, from.scalar_type(), kPreserve, made);
+  }
+  AotiShape shape;
+  shape.sizes = sizes;
+  shape.type = from.scalar_type();
+  const int64_t format = suggested_format(fields(TensorArg(from)).layout);
+  TENON_TRY(format_strides(sizes, format, shape.type, shape.strides));
+  TENON_TRY(aoti_empty(shape, made));
+  TENON_TRY(aten_fill(made, value));
+  Tensor target = made;
+  for (size_t d = 0; d < rank; ++d) {
+    TENON_ASSIGN(target, try_narrow(target, static_cast<int64_t>(d), begins[d], inside.sizes()[d]));
+  }
+  return copy_(target, inside);
+}
+/// The elements at the places that a list of rank 0 or 1 names.
+inline Error aten_index_select(AtenIn in, AtenOut& out) {
+  const Tensor& from = in[0].toTensor();
+  const Tensor& index = in[2].toTensor();
+  TENON_TRY(check_defined(from, "the tensor"));
+  TENON_TRY(check_defined(index, "the index"));
+  if (index.dim() > 1 ||
+      (index.scalar_type() != ScalarType::Long && index.scalar_type() != ScalarType::Int)) {
+    return fail(Error::InvalidType, "an index of rank ", index.dim(), " and type ",
+                index.scalar_type(), ", expected rank 1 and Long or Int");
+  }
+  size_t dim = 0;
+  TENON_TRY(read_dim(in[1].toInt(), static_cast<size_t>(from.dim()), dim));
+  Tensor dense;
+  Tensor places;
+  TENON_TRY(make_dense(from, from.scalar_type(), dense));
+  TENON_TRY(make_dense(index, ScalarType::Long, places));
+  const int64_t count = places.numel();
+  const DenseRows rows(dense.sizes(), dim);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t place = dense_data<int64_t>(places)[i];
+    if (place < 0 || place >= rows.count) {
+      return fail(Error::OutOfBounds, "index ", place, " of a dimension of size ", rows.count);
+    }
+  }
+  if (from.dim() == 0 && count != 1) {
+    return fail(Error::InvalidArgument, count, " places of a tensor of rank 0, expected 1");
+  }
+  Dims sizes = from.sizes();
+  if (from.dim() != 0) sizes[dim] = count;
+  AotiResult result;
+  TENON_TRY(result.make(sizes, from.scalar_type(), from.scalar_type()));
+  const size_t bytes = static_cast<size_t>(rows.inner) * elementSize(from.scalar_type());
+  const char* source = dense_data<char>(dense);
+  char* to = result.data<char>();
+  for (int64_t o = 0; o < rows.outer && bytes != 0; ++o) {
+    for (int64_t i = 0; i < count; ++i, to += bytes) {
+      std::memcpy(to, source + static_cast<size_t>(dense_data<int64_t>(places)[i]) * bytes, bytes);
+    }
+    source += static_cast<size_t>(rows.count) * bytes;
+  }
+  out.push_back(EValue(result.tensor()));
+  return Error::Ok;
+}
+
+/// Answers by one of the C functions that interop/aoti_kernels.h has, if the program includes it.
+template <class Function>
+Error find_kernel(const char* name, Function*& function) noexcept {
+  function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+  return function != nullptr
+             ? Error::Ok
+             : fail(Error::NotSupported, "it needs ", name,
+                    ": include interop/aoti_kernels.h in the file that has "
+                    "interop/torch_stable_shim.h, and export aoti_* of the program");
+}
+/// Calls function(handles of the arguments..., &handles of the results).
+template <size_t kIn, size_t kOut, class Call>
+Error call_kernel(const Tensor (&given)[kIn], const Call& call, AtenOut& out) {
+  AtenTensorHandle handles[kIn + kOut] = {};
+  Error error = Error::Ok;
+  for (size_t i = 0; i < kIn && error == Error::Ok; ++i) {
+    error = make_aoti_handle(given[i], handles[i]);
+  }
+  if (error == Error::Ok && call(handles) != 0) error = last_error().error;
+  Tensor taken[kIn + kOut];
+  for (size_t i = 0; i < kIn + kOut; ++i) {
+    if (handles[i] != nullptr) static_cast<void>(take_aoti_tensor(handles[i], taken[i]));
+  }
+  for (size_t i = 0; i < kOut && error == Error::Ok; ++i) out.push_back(EValue(taken[kIn + i]));
+  return error;
+}
+inline Error sort_by_kernel(AtenIn in, int64_t dim, bool descending, AtenOut& out) {
+  AOTITorchError (*sort)(AtenTensorHandle, int32_t*, int64_t, int32_t, AtenTensorHandle*,
+                         AtenTensorHandle*) = nullptr;
+  TENON_TRY(find_kernel("aoti_torch_cpu_sort_stable", sort));
+  int32_t stable = 1;
+  const auto call = [&](AtenTensorHandle* h) {
+    return sort(h[0], &stable, dim, descending ? 1 : 0, &h[1], &h[2]);
+  };
+  return call_kernel<1, 2>({in[0].toTensor()}, call, out);
+}
+inline Error aten_masked_select(AtenIn in, AtenOut& out) {
+  AOTITorchError (*select)(AtenTensorHandle, AtenTensorHandle, AtenTensorHandle*) = nullptr;
+  TENON_TRY(find_kernel("aoti_torch_cpu_masked_select", select));
+  const auto call = [&](AtenTensorHandle* h) { return select(h[0], h[1], &h[2]); };
+  return call_kernel<2, 1>({in[0].toTensor(), in[1].toTensor()}, call, out);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

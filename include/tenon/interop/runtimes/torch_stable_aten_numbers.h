@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// Torch's own operators that compute: sums, maxima, products, quotients, differences, bits. Plain
+// loops over dense arguments, for what libraries of operators do beside their own loops.
+#pragma once
+
+#include <cmath>
+#include <complex>
+
+#include "tenon/interop/runtimes/torch_stable_aten_creators.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Calls f(T()) with the C++ type of a computed type; of complex ones the standard's, which has
+/// arithmetic.
+template <class F>
+Error on_any_computed_type(ScalarType type, const F& f) {
+  switch (computed_type(type)) {
+    case ScalarType::ComplexFloat: return f(std::complex<float>());
+    case ScalarType::ComplexDouble: return f(std::complex<double>());
+    default: return on_computed_type(type, f);
+  }
+}
+
+// --- Reductions ---------------------------------------------------------------------------------
+
+/// A tensor's elements as rows of those that become one.
+struct AtenReduction {
+  Dims sizes;   // of the result
+  Tensor rows;  // dense, of the computed type
+  int64_t count = 1;
+  int64_t length = 1;
+
+  Error read(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, ScalarType computed) {
+    const auto rank = static_cast<size_t>(from.dim());
+    std::vector<bool> is_reduced(rank, dims.empty());
+    for (const int64_t dim : dims) {
+      size_t d = 0;
+      TENON_TRY(read_dim(dim, rank, d));
+      if (rank == 0) continue;
+      if (is_reduced[d]) {
+        return fail(Error::InvalidArgument, "dimension ", dim, " is given twice");
+      }
+      is_reduced[d] = true;
+    }
+    std::vector<int64_t> order;
+    std::vector<int64_t> kept;
+    for (size_t d = 0; d < rank; ++d) {
+      if (!is_reduced[d]) order.push_back(static_cast<int64_t>(d));
+      if (!is_reduced[d]) count *= from.sizes()[d];
+      if (is_reduced[d]) length *= from.sizes()[d];
+      if (!is_reduced[d] || keeps) kept.push_back(is_reduced[d] ? 1 : from.sizes()[d]);
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      if (is_reduced[d]) order.push_back(static_cast<int64_t>(d));
+    }
+    sizes = Dims(kept);
+    TENON_ASSIGN(const Tensor moved, try_permute(from, Dims(order)));
+    return make_dense(moved, computed, rows);
+  }
+};
+
+/// What elements are added up in.
+template <class T>
+struct AtenSum {
+  using Type = T;
+};
+template <>
+struct AtenSum<float> {
+  using Type = double;
+};
+
+/// Sums; Float and narrower values in double.
+inline Error aten_sum(AtenIn in, AtenOut& out) {
+  const Tensor& from = in[0].toTensor();
+  TENON_TRY(check_defined(from, "the tensor"));
+  const bool has_out = in.size() == 5;
+  ScalarType type = from.scalar_type();
+  if (!in[3].isNone()) {
+    type = type_of_torch_number(static_cast<int32_t>(in[3].toInt()));
+  } else if (has_out) {
+    TENON_TRY(check_defined(in[4].toTensor(), "out"));
+    type = in[4].toTensor().scalar_type();
+  } else if (isIntegralType(type, true)) {
+    type = ScalarType::Long;
+  }
+  const ArrayRef<int64_t> dims = in[1].isNone() ? ArrayRef<int64_t>() : in[1].toIntList();
+  AtenReduction reduction;
+  TENON_TRY(reduction.read(from, dims, in[2].toBool(), computed_type(type)));
+  AotiResult result;
+  if (has_out) {
+    const Tensor& target = in[4].toTensor();
+    if (target.sizes() != reduction.sizes || target.scalar_type() != type) {
+      return fail(Error::InvalidArgument, "out has sizes ", target.sizes(), " and type ",
+                  target.scalar_type(), ", expected ", reduction.sizes, " and ", type);
+    }
+    TENON_TRY(result.use(target, computed_type(type)));
+  } else {
+    TENON_TRY(result.make(reduction.sizes, type, computed_type(type)));
+  }
+  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    using Sum = typename AtenSum<T>::Type;
+    const T* row = dense_data<T>(reduction.rows);
+    for (int64_t i = 0; i < reduction.count; ++i, row += reduction.length) {
+      Sum sum = Sum();
+      for (int64_t k = 0; k < reduction.length; ++k) sum = sum + static_cast<Sum>(row[k]);
+      result.data<T>()[i] = static_cast<T>(sum);
+    }
+    return Error::Ok;
+  }));
+  TENON_TRY(result.finish());
+  return give(result.tensor(), out);
+}
+/// NaN is the largest.
+inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, AtenOut& out) {
+  TENON_TRY(check_defined(from, "the tensor"));
+  const ScalarType type = from.scalar_type();
+  AtenReduction reduction;
+  TENON_TRY(reduction.read(from, dims, keeps, computed_type(type)));
+  if (reduction.length == 0 && (reduction.count != 0 || dims.empty())) {
+    return fail(Error::InvalidArgument, "there is no maximum of no elements");
+  }
+  AotiResult result;
+  TENON_TRY(result.make(reduction.sizes, type, computed_type(type)));
+  TENON_TRY(on_computed_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* row = dense_data<T>(reduction.rows);
+    for (int64_t i = 0; i < reduction.count; ++i, row += reduction.length) {
+      T most = row[0];
+      for (int64_t k = 1; k < reduction.length && most == most; ++k) {
+        if (row[k] > most || row[k] != row[k]) most = row[k];
+      }
+      result.data<T>()[i] = most;
+    }
+    return Error::Ok;
+  }));
+  TENON_TRY(result.finish());
+  return give(result.tensor(), out);
+}
+
+// --- Products -----------------------------------------------------------------------------------
+
+/// to[m][n] = a[m][k] b[k][n], of dense rows.
+template <class T>
+void multiply_dense(const T* a, const T* b, T* to, int64_t m, int64_t k, int64_t n) noexcept {
+  for (int64_t i = 0; i < m; ++i, to += n) {
+    std::fill(to, to + n, T());
+    for (int64_t l = 0; l < k; ++l) {
+      const T factor = a[i * k + l];
+      const T* const row = b + l * n;
+      for (int64_t j = 0; j < n; ++j) to[j] = to[j] + factor * row[j];
+    }
+  }
+}
+/// Of tensors of any ranks from 1 on, batches broadcast; into `target` if that is defined.
+inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out) {
+  TENON_TRY(check_defined(a, "the first tensor"));
+  TENON_TRY(check_defined(b, "the second tensor"));
+  const ScalarType type = a.scalar_type();
+  if (b.scalar_type() != type || type == ScalarType::Bool) {
+    return fail(Error::InvalidType, "a product of ", type, " and ", b.scalar_type(),
+                "; expected one type, not Bool");
+  }
+  if (a.dim() == 0 || b.dim() == 0) {
+    return fail(Error::InvalidArgument, "ranks ", a.dim(), " and ", b.dim(),
+                "; both tensors have 1 dimension at least");
+  }
+  const bool is_row = a.dim() == 1;
+  const bool is_column = b.dim() == 1;
+  if (is_row) {
+    TENON_ASSIGN(a, try_unsqueeze(a, 0));
+  }
+  if (is_column) {
+    TENON_ASSIGN(b, try_unsqueeze(b, 1));
+  }
+  const int64_t m = a.sizes()[static_cast<size_t>(a.dim()) - 2];
+  const int64_t k = a.sizes()[static_cast<size_t>(a.dim()) - 1];
+  const int64_t n = b.sizes()[static_cast<size_t>(b.dim()) - 1];
+  if (b.sizes()[static_cast<size_t>(b.dim()) - 2] != k) {
+    return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
+                " cannot be multiplied");
+  }
+  const auto batches = static_cast<size_t>((std::max)(a.dim(), b.dim())) - 2;
+  std::vector<int64_t> batch(batches, 1);
+  for (const Tensor* each : {&a, &b}) {
+    const size_t rank = static_cast<size_t>(each->dim()) - 2;
+    for (size_t d = 0; d < rank; ++d) {
+      const int64_t size = each->sizes()[d];
+      int64_t& common = batch[batches - rank + d];
+      if (common == 1) common = size;
+      if (size != common && size != 1) {
+        return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
+                    " do not broadcast");
+      }
+    }
+  }
+  int64_t count = 1;
+  for (const int64_t size : batch) count *= size;
+  std::vector<int64_t> sizes = batch;
+  const auto expand_to = [&](Tensor& t, int64_t rows, int64_t columns) {
+    std::vector<int64_t> wanted = batch;
+    wanted.insert(wanted.end(), {rows, columns});
+    TENON_ASSIGN(t, try_expand(t, Dims(wanted)));
+    return make_dense(t, computed_type(type), t);
+  };
+  TENON_TRY(expand_to(a, m, k));
+  TENON_TRY(expand_to(b, k, n));
+  if (!is_row) sizes.push_back(m);
+  if (!is_column) sizes.push_back(n);
+  AotiResult result;
+  if (target.defined()) {
+    if (target.sizes() != Dims(sizes) || target.scalar_type() != type) {
+      return fail(Error::InvalidArgument, "out has sizes ", target.sizes(), " and type ",
+                  target.scalar_type(), ", expected ", Dims(sizes), " and ", type);
+    }
+    TENON_TRY(result.use(target, computed_type(type)));
+  } else {
+    TENON_TRY(result.make(Dims(sizes), type, computed_type(type)));
+  }
+  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i) {
+      multiply_dense(dense_data<T>(a) + i * m * k, dense_data<T>(b) + i * k * n,
+                     result.data<T>() + i * m * n, m, k, n);
+    }
+    return Error::Ok;
+  }));
+  TENON_TRY(result.finish());
+  return give(result.tensor(), out);
+}
+inline Error aten_mm(AtenIn in, AtenOut& out) {
+  const Tensor& a = in[0].toTensor();
+  const Tensor& b = in[1].toTensor();
+  if (a.defined() && b.defined() && (a.dim() != 2 || b.dim() != 2)) {
+    return fail(Error::InvalidArgument, "ranks ", a.dim(), " and ", b.dim(), ", expected 2");
+  }
+  return aten_matmul(a, b, in.size() == 3 ? in[2].toTensor() : Tensor(), out);
+}
+
+// --- Element by element -------------------------------------------------------------------------
+
+enum class AtenBinary { Subtract, Divide, FloorDivide, And, Or, ShiftLeft, ShiftRight };
+
+/// The type of a result: tensors of rank 0 count only where they are of a higher kind.
+/// Source: at::result_type.
+inline ScalarType result_type(const Tensor& a, const Tensor& b) noexcept {
+  const auto kind = [](ScalarType t) {
+    return isComplexType(t) ? 3 : isFloatingType(t) ? 2 : t != ScalarType::Bool ? 1 : 0;
+  };
+  const ScalarType x = a.scalar_type();
+  const ScalarType y = b.scalar_type();
+  if ((a.dim() == 0) == (b.dim() == 0)) return promoteTypes(x, y);
+  const ScalarType strong = a.dim() == 0 ? y : x;
+  const ScalarType weak = a.dim() == 0 ? x : y;
+  return kind(weak) > kind(strong) ? promoteTypes(x, y) : strong;
+}
+
+template <class T>
+T floor_quotient(T a, T b) noexcept {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    if (b == -1) return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+    const T q = a / b;
+    return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
+  } else {
+    // Source: c10::div_floor_floating, Python's.
+    if (b == 0) return a / b;
+    const T mod = std::fmod(a, b);
+    T div = (a - mod) / b;
+    if (mod != 0 && (b < 0) != (mod < 0)) div -= T(1);
+    if (div == 0) return std::copysign(T(0), a / b);
+    const T floored = std::floor(div);
+    return div - floored > T(0.5) ? floored + T(1) : floored;
+  }
+}
+
+template <class T>
+struct AtenPartOf {
+  using Type = T;
+};
+template <class T>
+struct AtenPartOf<std::complex<T>> {
+  using Type = T;
+};
+/// Of a complex type, that of its parts.
+template <class T>
+using AtenPart = typename AtenPartOf<T>::Type;
+
+/// One element of a result.
+template <class T>
+T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    switch (op) {
+      case AtenBinary::And: return a & b;
+      case AtenBinary::Or: return a | b;
+      case AtenBinary::ShiftLeft:
+        return b < 0 || b >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
+      case AtenBinary::ShiftRight: return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> b;
+      case AtenBinary::FloorDivide: return floor_quotient(a, b);
+      default:
+        return static_cast<int64_t>(static_cast<uint64_t>(a) -
+                                    static_cast<uint64_t>(alpha) * static_cast<uint64_t>(b));
+    }
+  } else {
+    if (op == AtenBinary::Divide) return a / b;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (op == AtenBinary::FloorDivide) return floor_quotient(a, b);
+    }
+    return a - alpha * b;
+  }
+}
+
+/// a - alpha b, a / b, ..., broadcast.
+inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double alpha,
+                         AtenOut& out) {
+  TENON_TRY(check_defined(a, "the first tensor"));
+  TENON_TRY(check_defined(b, "the second tensor"));
+  ScalarType type = result_type(a, b);
+  const bool is_bits = op >= AtenBinary::And;
+  if (type == ScalarType::Undefined || (is_bits && !isIntegralType(type, true)) ||
+      (op >= AtenBinary::ShiftLeft && type == ScalarType::Bool) ||
+      (op == AtenBinary::Subtract &&  // alpha is a double
+       (isIntegralType(type, true) || a.scalar_type() == ScalarType::Bool ||
+        b.scalar_type() == ScalarType::Bool)) ||
+      (op == AtenBinary::FloorDivide && (isComplexType(type) || type == ScalarType::Bool))) {
+    return fail(Error::InvalidType, "not of ", a.scalar_type(), " and ", b.scalar_type());
+  }
+  if (op == AtenBinary::Divide && isIntegralType(type, true)) type = ScalarType::Float;
+  // The sizes that both broadcast to, and the strides of each in them.
+  const auto rank = static_cast<size_t>((std::max)(a.dim(), b.dim()));
+  std::vector<int64_t> common(rank, 1);
+  for (const Tensor* each : {&a, &b}) {
+    const size_t begin = rank - static_cast<size_t>(each->dim());
+    for (size_t d = begin; d < rank; ++d) {
+      const int64_t size = each->sizes()[d - begin];
+      if (common[d] == 1) common[d] = size;
+      if (size != common[d] && size != 1) {
+        return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
+                    " do not broadcast");
+      }
+    }
+  }
+  AotiShape shape;
+  shape.sizes = Dims(common);
+  shape.type = type;
+  TENON_ASSIGN(Tensor x, try_expand(a, shape.sizes));
+  TENON_ASSIGN(Tensor y, try_expand(b, shape.sizes));
+  const Dims operands[2] = {x.strides(), y.strides()};
+  shape.strides = torch_dense_strides(shape.sizes, operands);
+  const ScalarType computed = computed_type(type);
+  TENON_TRY(make_dense(x, computed, x));
+  TENON_TRY(make_dense(y, computed, y));
+  const int64_t count = x.numel();
+  if (op == AtenBinary::FloorDivide && computed == ScalarType::Long) {
+    const auto* const divisors = dense_data<int64_t>(y);
+    if (std::find(divisors, divisors + count, 0) != divisors + count) {
+      return fail(Error::InvalidArgument, "integers divided by 0");
+    }
+  }
+  AotiResult result;
+  TENON_TRY(result.make(shape, computed));
+  const auto bits = static_cast<int64_t>(elementSize(type) * 8);
+  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    const auto factor = static_cast<T>(static_cast<AtenPart<T>>(alpha));
+    for (int64_t i = 0; i < count; ++i) {
+      result.data<T>()[i] =
+          compute_binary<T>(op, dense_data<T>(x)[i], dense_data<T>(y)[i], factor, bits);
+    }
+    return Error::Ok;
+  }));
+  TENON_TRY(result.finish());
+  return give(result.tensor(), out);
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE
