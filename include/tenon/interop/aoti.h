@@ -94,7 +94,7 @@ class TENON_EXPORT AotiModule final : public Module {
       TENON_TRY(meta);
       specs = meta->inputs;
     }
-    TENON_TRY(check_inputs(specs, inputs));
+    TENON_TRY(check_inputs(state, specs, inputs));
     const BackendScope scope(memory_ != nullptr ? *memory_ : default_backend());
     const Handles handles{state, inputs_, outputs_};
     detail::AotiCall call;
@@ -149,38 +149,68 @@ class TENON_EXPORT AotiModule final : public Module {
     }
   };
 
-  static Error check_inputs(ArrayRef<ValueSpec> specs, Span<const EValue> inputs) noexcept {
+  static Error check_inputs(const AotiModel::State& state, ArrayRef<ValueSpec> specs,
+                            Span<const EValue> inputs) noexcept {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const detail::TensorFields& input = detail::fields(TensorArg(inputs[i].toTensor()));
-      const Error error = input.is_host_accessible() ? check_names(specs, inputs, i)
+      const Error error = input.is_host_accessible() ? check_dimensions(state, specs, inputs, i)
                                                      : detail::fail_host_access(input);
       TENON_TRY(detail::add_context_if("input", i, specs[i].name(), error));
     }
     return Error::Ok;
   }
-  /// Checks that dimensions with a name are not empty, and have the size of those of the same name
-  /// in earlier inputs.
-  static Error check_names(ArrayRef<ValueSpec> specs, Span<const EValue> inputs,
-                           size_t i) noexcept {
+  /// Checks that dimensions are not too small, which with a name means not empty, and that the
+  /// sizes of those of one name go together.
+  static Error check_dimensions(const AotiModel::State& state, ArrayRef<ValueSpec> specs,
+                                Span<const EValue> inputs, size_t i) noexcept {
     const detail::NameList& names = specs[i].tensor.names;
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();
-    for (size_t d = 0; d < names.size(); ++d) {
-      if (*names[d] == '\0') continue;
-      if (sizes[d] == 0) {  // models divide by it
-        return detail::fail(Error::InvalidArgument, "dimension ", detail::Numbered{d, names[d]},
-                            " is 0, expected at least 1");
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const bool has_name = d < names.size() && *names[d] != '\0';
+      int64_t least = has_name ? 1 : 0;  // models divide by it
+      if (i < state.input_details.size() && d < state.input_details[i].least.size() &&
+          state.input_details[i].least[d] >= 0) {
+        least = state.input_details[i].least[d];
       }
+      if (sizes[d] < least) {
+        return detail::fail(Error::InvalidArgument, "dimension ",
+                            detail::Numbered{d, has_name ? names[d] : ""}, " is ", sizes[d],
+                            ", expected at least ", least);
+      }
+      if (!has_name) continue;
       for (size_t k = 0; k <= i; ++k) {
         const detail::NameList& others = specs[k].tensor.names;
         for (size_t e = 0; e < others.size() && (k < i || e < d); ++e) {
           const int64_t size = inputs[k].toTensor().sizes()[e];
-          if (!detail::is_name(others[e], names[d]) || size == sizes[d]) continue;
+          if (*others[e] == '\0' || detail::fit_together(names[d], sizes[d], others[e], size)) {
+            continue;
+          }
+          const bool is_same = detail::is_name(others[e], names[d]);
           return detail::fail(Error::InvalidArgument, "dimension ", detail::Numbered{d, names[d]},
                               " is ", sizes[d], ", in input ", detail::Numbered{k, specs[k].name()},
-                              " it is ", size);
+                              is_same ? " it is " : " ", is_same ? "" : others[e],
+                              is_same ? "" : " is ", size);
         }
       }
     }
+    return Error::Ok;
+  }
+
+  /// The number of this kind that a tensor of one element is.
+  static Error read_number(const Tensor& tensor, ValueKind kind, EValue& number) noexcept {
+    const detail::TensorFields& from = detail::fields(TensorArg(tensor));
+    TENON_TRY(detail::check_has_data(from));
+    const Scalar value =
+        from.layout.numel == 1 ? detail::load_scalar(from.type, from.data) : Scalar();
+    if (from.layout.numel != 1 || !(kind == ValueKind::Int    ? value.fits<int64_t>()
+                                    : kind == ValueKind::Bool ? value.fits<bool>()
+                                                              : value.fits<double>())) {
+      return detail::fail(Error::InvalidType, "it is a tensor of ", from.type, " with sizes ",
+                          from.layout.sizes(), ", expected ", kind);
+    }
+    number = kind == ValueKind::Int    ? EValue(value.to<int64_t>())
+             : kind == ValueKind::Bool ? EValue(value.to<bool>())
+                                       : EValue(value.to<double>());
     return Error::Ok;
   }
 
@@ -193,8 +223,18 @@ class TENON_EXPORT AotiModule final : public Module {
         TENON_TRY(detail::find_aoti_tensor(outputs_[i], made));
         tensor = *made;  // shared: another output may have this handle too
       }
+      const AotiModel::State& state = *model_.state_;
+      const ValueKind kind = state.outputs[i].kind;
       if (!tensor.defined()) {
-        TENON_TRY(outputs.put(i, EValue()));
+        const bool has_constant = i < state.output_details.size();
+        TENON_TRY(outputs.put(i, has_constant ? state.output_details[i].constant : EValue()));
+        continue;
+      }
+      if (kind != ValueKind::Tensor && kind != ValueKind::None) {
+        EValue number;
+        const Error error = read_number(tensor, kind, number);
+        TENON_TRY(detail::add_context_if("output", i, state.outputs[i].name(), error));
+        TENON_TRY(outputs.put(i, std::move(number)));
         continue;
       }
       detail::AotiPlacement& placement = placements_[i];

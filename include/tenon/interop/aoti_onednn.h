@@ -5,8 +5,8 @@
 // Include it in one file of the program, and link that with dnnl and with its functions exported,
 // as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half where it has them for
 // the processor; else they are computed as Float. Double, integers and complex numbers are computed
-// by plain loops. oneDNN computes on OpenMP's threads: as many as the package or AotiOptions say,
-// else OMP_NUM_THREADS.
+// by plain loops. oneDNN computes on as many of OpenMP's threads as AotiOptions or the package say,
+// else on one.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_onednn_convolution.h"

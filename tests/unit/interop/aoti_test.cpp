@@ -270,6 +270,68 @@ TEST_CASE("AotiModule: inputs are checked before the model sees them") {
   CHECK(values<float>(module.get_output()->toTensor()) == Floats{0, 2, 2, 2, 2, 2, 2, 2});
 }
 
+namespace {
+
+AotiModule module_of(const std::string& path, const std::string& inputs,
+                     const std::string& second_output = "z none") {
+  write_package(path, fake_package(inputs, fake_source(), second_output));
+  AotiModel model = AotiModel::load(path).value();
+  give_bias(model);
+  return AotiModule(model);
+}
+
+}  // namespace
+
+TEST_CASE("AotiModule: sizes have least values, and may follow from others") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  SECTION("a least value") {
+    AotiModule module(module_of(path, "x float32 2<=batch<=8 4"));
+    RETURNS(InvalidArgument, "run: input 0 (x): dimension 0 (batch) is 1, expected at least 2",
+            module.run("forward", *input_for(Does::NoSecondOutput, 1)));
+    CHECK(module.run("forward", *input_for(Does::NoSecondOutput, 2)) == Error::Ok);
+  }
+  SECTION("one without a name") {
+    AotiModule module(module_of(path, "x float32 2<=* 4"));
+    RETURNS(InvalidArgument, "run: input 0 (x): dimension 0 is 1, expected at least 2",
+            module.run("forward", *input_for(Does::NoSecondOutput, 1)));
+  }
+  SECTION("with 0 as the least value no rows are an input too") {
+    AotiModule module(module_of(path, "x float32 0<=batch 4"));
+    CHECK(module.run("forward", *zeros({0, 4})) == Error::Ok);
+  }
+  SECTION("a size that follows from another") {
+    AotiModule module(module_of(path, "x float32 n 2*n+2"));
+    CHECK(module.run("forward", *input_for(Does::NoSecondOutput, 1)) == Error::Ok);
+    RETURNS(InvalidArgument, "run: input 0 (x): dimension 1 (2*n+2) is 4, in input 0 (x) n is 2",
+            module.run("forward", *input_for(Does::NoSecondOutput, 2)));
+  }
+}
+
+TEST_CASE("AotiModule: an output may be a number") {
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  const auto second_output = [&](const char* text, Does does) {
+    AotiModule module(module_of(path, "x float32 batch 4", text));
+    const Result<std::vector<EValue>> outputs = module.forward(*input_for(does));
+    CHECK(outputs.error() == Error::Ok);
+    return outputs.ok() ? outputs->at(1) : EValue();
+  };
+  CHECK(second_output("z int", Does::Number).toInt() == 3);
+  CHECK(second_output("z float", Does::Number).toDouble() == 3);
+  CHECK(second_output("z int64", Does::Number).toTensor().sizes().empty());
+  CHECK(second_output("z float=2.5", Does::NoSecondOutput).toDouble() == 2.5);
+  CHECK(second_output("z int=-7", Does::NoSecondOutput).toInt() == -7);
+  CHECK(second_output("z int", Does::NoSecondOutput).isNone());
+  AotiModule module(module_of(path, "x float32 batch 4", "count int"));
+  RETURNS(InvalidType,
+          "run: output 1 (count): it is a tensor of Float with sizes {2, 4}, expected an Int",
+          module.run("forward", *input_for(Does::HandThrough)));
+  RETURNS(InvalidType, "it is a tensor of Long with sizes {}, expected a Bool",
+          module_of(path, "x float32 batch 4", "z bool").run("forward", *input_for(Does::Number)));
+  RETURNS(InvalidType, "output 1 (count): it is ", module.set_output(*zeros({}), 1));
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("AotiModule: an input is handed over in the strides that the model was compiled for") {
   // The model reads memory from its begin on: of an input compiled for order 1, 0 the columns.

@@ -57,7 +57,7 @@ inline constexpr size_t kUnknownAllocation = SIZE_MAX;
 struct AotiCall {
   const void* owner = nullptr;  // of the handles that it makes
   size_t allocations = 0;       // so far
-  int threads = 0;              // for kernels; 0 for OpenMP's
+  int threads = 1;              // for kernels
   Span<AotiPlacement> placements;
   std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
 

@@ -197,6 +197,19 @@ inline std::string join_missing(const std::vector<std::string>& missing) {
   return names;
 }
 
+/// The header that has, or may have, a function that the program lacks; "" if none has it.
+inline const char* header_of(const std::string& name) noexcept {
+  constexpr std::string_view kCpu = "aoti_torch_cpu_";
+  const std::string_view function = std::string_view(name).substr(name.find(kCpu) == 0 ? 15 : 0);
+  if (function == kProxyFunction) return "aoti_proxy.h";
+  if (function.find("_fft_") != std::string_view::npos) return "aoti_fft.h";
+  for (const std::string_view product :
+       {"addmm_out", "mm_out", "bmm_out", "baddbmm_out", "convolution"}) {
+    if (function == product) return "aoti_onednn.h";
+  }
+  return has_aoti_function("aoti_torch_cpu_cumsum") ? "" : "aoti_kernels.h";
+}
+
 /// Checks all that can be known before code of the library runs.
 /// Errors: those of read_aoti_file(); NotSupported for functions that nobody provides, with their
 /// names.
@@ -210,12 +223,18 @@ inline Error check_aoti_library(const char* path) {
   if (!needs.functions.empty()) TENON_TRY(check_aoti_shim());
   const std::vector<std::string> missing = missing_aoti_functions(needs);
   if (missing.empty()) return Error::Ok;
-  const bool has_operators = std::count(missing.begin(), missing.end(), kProxyFunction) != 0;
+  std::string headers;
+  for (const std::string& name : missing) {
+    const std::string header = header_of(name);
+    if (header.empty() || headers.find(header) != std::string::npos) continue;
+    headers += (headers.empty() ? "interop/" : ", interop/") + header;
+  }
   return fail(Error::NotSupported, "nobody provides ", missing.size(),
               missing.size() == 1 ? " function" : " functions",
-              " that the model calls: ", join_missing(missing), "; see \"Kernels\" in docs/aoti.md",
-              has_operators ? "; interop/aoti_proxy.h has " : "",
-              has_operators ? kProxyFunction : "");
+              " that the model calls: ", join_missing(missing),
+              headers.empty() ? "; tenon has no header with them"
+                              : "; one file of the program can include what may have them: ",
+              headers, "; see \"Kernels\" in docs/aoti.md");
 }
 
 // --- Its functions -------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ struct AotiOptions {
   /// Whether tensors are row-major to the model where neither the package nor the library's source
   /// tells. If not, a run with such an input is an error.
   bool assume_row_major = false;
-  /// The number of threads for the kernels of interop/aoti_onednn.h. 0: the package's, which
-  /// examples/aoti/export.py writes, else OpenMP's.
+  /// The number of threads for kernels. 0: the package's, which examples/aoti/export.py writes,
+  /// else 1. The model's own code has those that it was compiled for.
   int threads = 0;
 };
 
@@ -145,11 +145,13 @@ class AotiModel {
     detail::AotiLibrary library;
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
-    std::vector<bool> is_input_written;  // by the model
+    std::vector<detail::AotiDetails> input_details;   // empty if the package has no description
+    std::vector<detail::AotiDetails> output_details;  // so too
+    std::vector<bool> is_input_written;               // by the model
     std::vector<Constant> constants;
     bool knows_layouts = true;  // of all inputs
     bool assume_row_major = false;
-    int threads = 0;                                 // 0 for OpenMP's
+    int threads = 1;                                 // for kernels
     std::vector<AtenTensorHandle> constant_handles;  // the model's, sorted
     std::shared_ptr<AOTIProxyExecutorOpaque> proxy;  // calls operators; null if it needs none
 
@@ -272,7 +274,8 @@ class AotiModel {
       compiled[i].copies_strides = options.copies_inputs && !state.is_input_written[i];
     }
     std::vector<ValueSpec> inputs = compiled;
-    TENON_TRY(detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs));
+    TENON_TRY(
+        detail::read_aoti_specs(package.metadata, "tenon_inputs", inputs, state.input_details));
     for (size_t i = 0; i < inputs.size(); ++i) {
       TensorSpec& spec = inputs[i].tensor;
       if (inputs[i].kind != ValueKind::Tensor) {
@@ -291,14 +294,16 @@ class AotiModel {
     state.inputs = std::move(inputs);
     std::optional<std::string_view> threads;
     TENON_TRY(detail::find_aoti_text(package.metadata, "tenon_threads", threads));
-    const int64_t count =
-        options.threads == 0 && threads ? detail::aoti_number(*threads) : options.threads;
-    if (count < 0 || count > kMostThreads) {
+    const int64_t count = options.threads != 0 ? options.threads
+                          : threads            ? detail::aoti_number(*threads)
+                                               : 1;
+    if (count < 1 || count > kMostThreads) {
       return detail::fail(Error::InvalidArgument, "the model has ", count,
-                          " threads, expected up to ", kMostThreads, ", or 0 for OpenMP's");
+                          " threads, expected 1 to ", kMostThreads);
     }
     state.threads = static_cast<int>(count);
-    return detail::read_aoti_specs(package.metadata, "tenon_outputs", state.outputs);
+    return detail::read_aoti_specs(package.metadata, "tenon_outputs", state.outputs,
+                                   state.output_details);
   }
   /// Asks the container for its constants.
   static Error read_constants(State& state, std::string_view source) {

@@ -31,7 +31,7 @@ class OnednnThreads {
  public:
   OnednnThreads() noexcept {
     const AotiCall* const call = aoti_call();
-    if (call == nullptr || call->threads == 0) return;
+    if (call == nullptr) return;
     int (*get)() = nullptr;
     find("omp_get_max_threads", get);
     find("omp_set_num_threads", set_);

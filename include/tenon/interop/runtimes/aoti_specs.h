@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // What a package says of a model's tensors, in words such as
-// "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 batch": name, dtype, and each
-// dimension's size, or its name with the greatest size. "*" is a dimension without a name. The
-// strides, "*" for any, stand last, or where they depend on sizes "order=0,2,3,1": the dimensions
-// of a dense tensor, outermost first.
+// "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 2<=time<=99 2*time+1": name, dtype,
+// and each dimension's size, or its name with the least and the greatest size. "*" is a dimension
+// without a name, "2*time+1" one whose size another's tells. The strides, "*" for any, stand last,
+// or where they depend on sizes "order=0,2,3,1": the dimensions of a dense tensor, outermost first.
+// An output may be "count int", float, bool or none.
 //
 // An input is read in the strides that the model was compiled for, those of the example that it was
 // exported with, whatever the tensor says.
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +56,44 @@ inline bool is_aoti_name(std::string_view word) noexcept {
   return !word.empty();
 }
 
+/// A dimension's name, or its size by that of another: factor * name + plus.
+struct AotiDimension {
+  int64_t factor = 1;
+  std::string_view name;
+  int64_t plus = 0;
+
+  static constexpr int64_t kMost = int64_t{1} << 16;  // of factor and plus
+};
+/// Reads "time", "2*time", "time+1" or "2*time-3"; false for anything else.
+inline bool read_aoti_dimension(std::string_view word, AotiDimension& dimension) noexcept {
+  const size_t star = word.find('*');
+  if (star != std::string_view::npos) {
+    dimension.factor = aoti_number(word.substr(0, star));
+    word.remove_prefix(star + 1);
+  }
+  const size_t sign = word.find_first_of("+-");
+  if (sign != std::string_view::npos) {
+    dimension.plus = aoti_number(word.substr(sign + 1));
+    if (dimension.plus < 0 || dimension.plus > AotiDimension::kMost) return false;
+    if (word[sign] == '-') dimension.plus = -dimension.plus;
+  }
+  dimension.name = word.substr(0, sign);
+  return dimension.factor > 0 && dimension.factor <= AotiDimension::kMost &&
+         is_aoti_name(dimension.name);
+}
+/// Whether two dimensions of these names and sizes can be in one call.
+inline bool fit_together(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
+  AotiDimension first;
+  AotiDimension second;
+  if (!read_aoti_dimension(a, first) || !read_aoti_dimension(b, second) ||
+      first.name != second.name) {
+    return true;
+  }
+  constexpr int64_t kMostSize = INT64_MAX / AotiDimension::kMost / 2;
+  return a_size < kMostSize && b_size < kMostSize &&
+         (a_size - first.plus) * second.factor == (b_size - second.plus) * first.factor;
+}
+
 /// Reads "strides=64,*,8,1" or "order=0,2,3,1"; false if the word is another one.
 inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_valid) {
   const bool has_strides = word.substr(0, 8) == "strides=";
@@ -70,20 +110,50 @@ inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_v
   return true;
 }
 
-/// Reads one tensor's description.
+/// What a description says beside a ValueSpec.
+struct AotiDetails {
+  Dims least;       // the least sizes, -1 for none
+  EValue constant;  // what the output always is; None for others
+};
+
+/// Reads "int", "float", "bool", "none", or with a constant "float=2.5", "bool=1"; false for
+/// another word.
+inline bool read_aoti_kind(std::string_view word, ValueKind& kind, EValue& constant) {
+  const std::string value(word.substr((std::min)(word.find('='), word.size())));
+  word = word.substr(0, word.find('='));
+  kind = word == "int"     ? ValueKind::Int
+         : word == "float" ? ValueKind::Double
+         : word == "bool"  ? ValueKind::Bool
+                           : ValueKind::None;
+  if (value.empty()) return kind != ValueKind::None || word == "none";
+  if (kind == ValueKind::None) return false;
+  char* end = nullptr;
+  const char* const begin = value.c_str() + 1;
+  if (kind == ValueKind::Double) {
+    constant = std::strtod(begin, &end);
+  } else {
+    const auto number = static_cast<int64_t>(std::strtoll(begin, &end, 10));
+    constant = kind == ValueKind::Bool ? EValue(number != 0) : EValue(number);
+  }
+  return end != begin && *end == '\0';
+}
+
+/// Reads one description.
 /// Errors: InvalidArgument.
-inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
+inline Error read_aoti_spec(std::string_view text, ValueSpec& spec, AotiDetails& details) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   const std::string all(text);
   TensorSpec made;
   made.name = next_word(text, ' ');
-  if (text == "none" && !made.name.empty()) {  // an output that is None
-    spec = ValueSpec(std::move(made.name), ValueKind::None);
+  ValueKind kind = ValueKind::Tensor;
+  if (!made.name.empty() && read_aoti_kind(text, kind, details.constant)) {  // an output
+    spec = ValueSpec(std::move(made.name), kind);
     return Error::Ok;
   }
   made.type = public_type(type_of_python_name(next_word(text, ' ')));
   std::vector<int64_t> sizes;
   std::vector<int64_t> most;
+  std::vector<int64_t> lowest;
   std::vector<std::string> names;
   bool is_valid = !made.name.empty() && made.type != tenon::ScalarType::Undefined;
   while (!text.empty() && is_valid) {
@@ -92,19 +162,23 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
       is_valid = is_valid && text.empty();
       continue;
     }
-    const int64_t size = aoti_number(word);
-    const size_t bound = word.find("<=");
-    sizes.push_back(size);
-    most.push_back(bound != std::string_view::npos ? aoti_number(word.substr(bound + 2)) : -1);
-    word = word.substr(0, bound);
-    // "2*batch", as a torch.export.Dim that is derived from another calls itself, is not a name.
-    const size_t star = word.find('*');
-    const bool is_derived = star != std::string_view::npos &&
-                            aoti_number(word.substr(0, star)) >= 0 &&
-                            is_aoti_name(word.substr(star + 1));
-    const bool has_name = size < 0 && word != "*" && !is_derived;
-    is_valid =
-        (bound == std::string_view::npos || most.back() >= 0) && (!has_name || is_aoti_name(word));
+    int64_t bound = -1;
+    size_t at = word.find("<=");
+    if (at != std::string_view::npos && aoti_number(word.substr(0, at)) >= 0) {
+      bound = aoti_number(word.substr(0, at));
+      word.remove_prefix(at + 2);
+      at = word.find("<=");
+    }
+    lowest.push_back(bound);
+    bound = at != std::string_view::npos ? aoti_number(word.substr(at + 2)) : -1;
+    most.push_back(bound);
+    is_valid = bound >= 0 || at == std::string_view::npos;
+    word = word.substr(0, at);
+    sizes.push_back(aoti_number(word));
+    is_valid = is_valid && (sizes.back() < 0 || (lowest.back() < 0 && bound < 0));
+    const bool has_name = sizes.back() < 0 && word != "*";
+    AotiDimension dimension;
+    is_valid = is_valid && (!has_name || read_aoti_dimension(word, dimension));
     names.emplace_back(has_name ? word : std::string_view());
   }
   if (!is_valid) {
@@ -115,7 +189,8 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec) {
   made.names = NameList(names);
   TENON_TRY(check_spec(made));
   spec = ValueSpec(std::move(made));
-  return Error::Ok;
+  details.least = Dims(lowest);
+  return check_dims("the least sizes", details.least);
 }
 
 /// Finds the text of that name in JSON of texts, {"name": "text", ...}. Escapes stay as they are.
@@ -156,11 +231,13 @@ inline Error find_aoti_text(std::string_view json, std::string_view name,
 }
 
 /// Reads descriptions with a ';' between them, as many as there are specs.
-inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs) {
+inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs,
+                            std::vector<AotiDetails>& details) {
   std::vector<ValueSpec> made;
+  details.clear();
   for (bool is_last = text.empty(); !is_last;) {
     is_last = text.find(';') == std::string_view::npos;
-    TENON_TRY(read_aoti_spec(next_word(text, ';'), made.emplace_back()));
+    TENON_TRY(read_aoti_spec(next_word(text, ';'), made.emplace_back(), details.emplace_back()));
   }
   if (made.size() != specs.size()) {
     return fail(Error::InvalidArgument, "the package describes ", made.size(),
@@ -170,11 +247,12 @@ inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs
   return Error::Ok;
 }
 /// Describes tensors by the field of that name in a package's metadata, if it has one.
-inline Error read_aoti_specs(std::string_view json, const char* name,
-                             std::vector<ValueSpec>& specs) {
+/// `details` stay empty without the field.
+inline Error read_aoti_specs(std::string_view json, const char* name, std::vector<ValueSpec>& specs,
+                             std::vector<AotiDetails>& details) {
   std::optional<std::string_view> found;
   TENON_TRY(find_aoti_text(json, name, found));
-  return found ? add_context_if(name, read_aoti_list(*found, specs)) : Error::Ok;
+  return found ? add_context_if(name, read_aoti_list(*found, specs, details)) : Error::Ok;
 }
 
 /// A copy in the strides of a spec. Where it leaves them open, the copy has no gaps.

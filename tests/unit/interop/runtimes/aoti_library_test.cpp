@@ -26,7 +26,7 @@ Error read_needs(const std::vector<uint8_t>& bytes, AotiNeeds& needs) {
 TEST_CASE("aoti library: functions that nobody provides are all named before its code runs") {
   RETURNS(NotSupported,
           "nobody provides 2 functions that the model calls: aoti_torch_cpu_first_missing, "
-          "aoti_torch_cpu_second_missing; see \"Kernels\" in docs/aoti.md",
+          "aoti_torch_cpu_second_missing; ",
           load(model_path("fake_model_missing")));
   CHECK(AotiModel::missing_functions(model_path("fake_model_missing")).value() ==
         Texts{"aoti_torch_cpu_first_missing", "aoti_torch_cpu_second_missing"});
@@ -38,8 +38,30 @@ TEST_CASE("aoti library: functions that nobody provides are all named before its
 TEST_CASE("aoti library: operators that the proxy executor would run are missing") {
   RETURNS(
       NotSupported,
-      "nobody provides 1 function that the model calls: aoti_torch_proxy_executor_call_function;",
+      "nobody provides 1 function that the model calls: aoti_torch_proxy_executor_call_function; "
+      "one file of the program can include what may have them: interop/aoti_proxy.h; see ",
       load(model_path("fake_model_proxy")));
+}
+
+TEST_CASE("aoti library: the header that may have a missing function is named") {
+  const bool has_kernels = detail::has_aoti_function("aoti_torch_cpu_cumsum");
+  CHECK(detail::header_of("aoti_torch_cpu_x") == std::string(has_kernels ? "" : "aoti_kernels.h"));
+  for (const char* const header : {"aoti_onednn.h", "aoti_fft.h", "aoti_proxy.h"}) {
+    const std::string path = std::string(TENON_INTEROP_HEADERS) + "/" + header;
+    if (!std::filesystem::exists(path)) continue;
+    const std::vector<uint8_t> bytes = file_bytes(path);
+    const std::string text(bytes.begin(), bytes.end());
+    const std::string begin = "AOTITorchError aoti_torch_";
+    size_t count = 0;
+    for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+      const size_t name = at + begin.size() - 11;
+      const std::string function = text.substr(name, text.find('(', name) - name);
+      INFO(function);
+      CHECK(detail::header_of(function) == std::string(header));
+      ++count;
+    }
+    CHECK(count > 0);
+  }
 }
 
 TEST_CASE("aoti library: more names than an error's text has room for are said to be more") {
@@ -53,9 +75,9 @@ TEST_CASE("aoti library: more names than an error's text has room for are said t
   }
   TempFolder folder;
   put_file(folder / "renamed.so", bytes);
-  RETURNS(NotSupported, " and others, which AotiModel::missing_functions() gives; see \"Kernels\"",
+  RETURNS(NotSupported, " and others, which AotiModel::missing_functions() gives; ",
           load(folder / "renamed.so"));
-  CHECK(AotiModel::missing_functions(folder / "renamed.so").value().size() == 10);
+  CHECK(AotiModel::missing_functions(folder / "renamed.so").value().size() == 11);
 }
 
 TEST_CASE("aoti library: functions that the program has are not missing") {

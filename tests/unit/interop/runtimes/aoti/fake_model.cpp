@@ -32,6 +32,7 @@ int32_t aoti_torch_create_tensor_from_blob(void*, int64_t, const int64_t*, const
 int32_t aoti_torch__reinterpret_tensor(Handle, int64_t, const int64_t*, const int64_t*, int64_t,
                                        Handle*);
 int32_t aoti_torch_new_tensor_handle(Handle, Handle*);
+int32_t aoti_torch_scalar_to_tensor_int64(int64_t, Handle*);
 int32_t aoti_torch_new_uninitialized_tensor(Handle*);
 int32_t aoti_torch_delete_tensor_object(Handle);
 int32_t aoti_torch_get_data_ptr(Handle, void**);
@@ -194,6 +195,7 @@ void call_operator(AOTIProxyExecutorOpaque* proxy, Handle* inputs, Handle* outpu
     case Does::InputTaken: outputs[1] = x.release(); break;
     case Does::InputLeft: outputs[1] = inputs[0] = x.release(); break;
     case Does::ConstantItself: outputs[1] = model.scale; break;
+    case Does::Number: check(aoti_torch_scalar_to_tensor_int64(3, &outputs[1])); break;
     case Does::UndefinedOutput: check(aoti_torch_new_uninitialized_tensor(&outputs[1])); break;
     default: break;
   }

@@ -22,6 +22,7 @@ enum class Does {
   ConstantItself,   // z is the scale, by the model's own handle
   FailWithTwice,    // with both outputs made, by one handle
   UndefinedOutput,  // z is an undefined tensor
+  Number,           // z is a tensor of one int64
 };
 
 }  // namespace tests

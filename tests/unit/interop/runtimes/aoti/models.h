@@ -64,12 +64,13 @@ inline std::string fake_source() {
 }
 /// The fake model's, with this description of its tensors, and this source.
 inline std::vector<Entry> fake_package(const std::string& inputs = "x float32 batch<=8 4",
-                                       const std::string& source = fake_source()) {
+                                       const std::string& source = fake_source(),
+                                       const std::string& second_output = "z float32 *") {
   const std::string folder = "fake/data/aotinductor/model/";
   return {{folder + "a.wrapper.cpp", bytes_of(source)},
           {folder + "a.wrapper_metadata.json",
            bytes_of("{\"AOTI_DEVICE_KEY\": \"cpu\", \"tenon_inputs\": \"" + inputs +
-                    "\", \"tenon_outputs\": \"y float32 batch<=8 4; z float32 *\"}")},
+                    "\", \"tenon_outputs\": \"y float32 batch<=8 4; " + second_output + "\"}")},
           {folder + "a.wrapper.so", file_bytes(model_path("fake_model"))},
           {"fake/version", bytes_of("1")}};
 }
