@@ -55,8 +55,8 @@ class AotiModel {
   /// Errors: NotFound and AccessFailed, with the path; NotFound (no such model in the package);
   /// InvalidArgument (what is not a package or a library that AOTInductor of torch 2.13 or later
   /// made, or a part of one; what the model itself refuses); NotSupported (functions that nobody
-  /// provides, operators that nobody registered, all named; another processor; a library linked to libtorch; weights in a layout of
-  /// libtorch's); OutOfMemory.
+  /// provides, operators that nobody registered, all named; another processor; a library linked to
+  /// libtorch; weights in a layout of libtorch's); OutOfMemory.
   /// Source: torch::inductor::AOTIModelPackageLoader.
   static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
     AotiModel made;
