@@ -45,8 +45,8 @@ TENON_VECTORIZE void add_product(int64_t m, int64_t n, int64_t k, T alpha, const
   }
 }
 
-/// A complex k x n matrix as a real one of twice the rows and columns: the real product of rows (re,
-/// im, re, im, ...) and this is the complex one.
+/// A complex k x n matrix as a real one of twice the rows and columns: the real product of rows
+/// (re, im, re, im, ...) and this is the complex one.
 template <class T>
 void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
   for (int64_t p = 0; p < k; ++p, to += 2 * n) {
