@@ -10,6 +10,7 @@
 
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
+#include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
 #include "tenon/interop/runtimes/aoti_kernels_order.h"
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"

@@ -10,9 +10,10 @@ using tests::differs;
 
 namespace {
 
-/// Small integers, of each type.
+/// Integers, so small in types of few digits that sums of them are exact.
 Tensor integers(const Dims& sizes, ScalarType type = ScalarType::Float) {
-  return to(*randint(-9, 9, sizes, ScalarType::Float), type, CastMode::Truncate);
+  const int64_t end = type == ScalarType::BFloat16 || type == ScalarType::Half ? 2 : 9;
+  return to(*randint(-end, end, sizes, ScalarType::Float), type, CastMode::Truncate);
 }
 /// The last two dimensions swapped in memory.
 Tensor by_columns(const Tensor& t) {
@@ -77,7 +78,7 @@ TEST_CASE("aoti_kernels: products of 8-bit integers", "[aoti_kernels_products]")
   CHECK(differs(TENON_PEER(aoti_torch_cpu__int_mm_out), 0, out, least, transpose(least, 0, 1)) ==
         "");
   CHECK(differs(TENON_PEER(aoti_torch_cpu__int_mm_out), 0, out, least, least) == "");
-  for (const ScalarType type : {ScalarType::Float, ScalarType::BFloat16, ScalarType::Half}) {
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Half}) {  // BFloat16: torch crashes
     CHECK(differs(TENON_PEER(aoti_torch_cpu__weight_int8pack_mm), tolerance_of(type),
                   integers({3, 32}, type), integers({16, 32}, ScalarType::Char),
                   integers({16}, type)) == "");
@@ -162,5 +163,16 @@ TEST_CASE("aoti_kernels: products without libtorch beside them", "[aoti_kernels_
                                        side.pass<AtenTensorHandle>(a),
                                        side.pass<AtenTensorHandle>(vector), 1, 2, &made) == 0);
   CHECK(side.read(made).const_data_ptr<float>()[1] == 8);
+  side.drop(made);
+  const Tensor scales = *make_tensor_ptr({1}, {0.5f});
+  const auto handle = [&](const Tensor& t, ScalarType type) {
+    return side.pass<AtenTensorHandle>(to(t, type, CastMode::Truncate));
+  };
+  REQUIRE(detail::aoti_torch_cpu__weight_int8pack_mm(
+              handle(a, ScalarType::BFloat16), handle(*full({1, 2}, 3.0f), ScalarType::Char),
+              handle(scales, ScalarType::BFloat16), &made) == 0);
+  const Tensor rows = to(side.read(made), ScalarType::Float);
+  CHECK(rows.sizes() == Dims{2, 1});
+  CHECK(rows.const_data_ptr<float>()[1] == 10.5f);
   side.drop(made);
 }

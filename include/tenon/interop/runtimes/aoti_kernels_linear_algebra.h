@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+// Kernels of factored matrices: solving with triangular and Cholesky factors, and QR, of Float and
+// Double, by plain loops. Matrices are laid out by columns, as LAPACK's and torch's results.
+#pragma once
+
+#include <cmath>
+
+#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A batch of matrices to compute in, dense and by columns.
+struct ColumnMatrices {
+  Tensor memory;  // of sizes (…, columns, rows)
+  int64_t rows = 0;
+  int64_t columns = 0;
+
+  /// The k-th matrix.
+  template <class T>
+  T* at(int64_t k) const noexcept {
+    return static_cast<T*>(fields(TensorArg(memory)).data) + k * rows * columns;
+  }
+  /// Copies matrices, which broadcast to the batch.
+  Error copy(const Tensor& from, const Dims& batch) {
+    const size_t rank = from.sizes().size();
+    rows = from.sizes()[rank - 2];
+    columns = from.sizes()[rank - 1];
+    Dims sizes = batch;
+    sizes.push_back(rows);
+    sizes.push_back(columns);
+    TENON_ASSIGN(const Tensor all, try_expand(from, sizes));
+    return read(all);
+  }
+  Error read(const Tensor& from) {
+    const auto last = static_cast<int64_t>(from.sizes().size()) - 1;
+    rows = from.sizes()[static_cast<size_t>(last) - 1];
+    columns = from.sizes()[static_cast<size_t>(last)];
+    TENON_ASSIGN(const Tensor turned, try_transpose(from, last - 1, last));
+    TENON_ASSIGN(const TensorPtr made,
+                 try_empty(turned.sizes(), from.scalar_type(), host_backend()));
+    memory = *made;
+    return copy_(memory, turned);
+  }
+  /// A result of these matrices, by columns.
+  Error finish(AtenTensorHandle* ret) const {
+    const auto last = static_cast<int64_t>(memory.sizes().size()) - 1;
+    TENON_ASSIGN(const Tensor turned, try_transpose(memory, last - 1, last));
+    AotiShape shape;
+    shape.sizes = turned.sizes();
+    // torch's strides of empty matrices, too
+    shape.strides = shape.sizes;
+    const auto rank = shape.sizes.size();
+    shape.strides[rank - 2] = 1;
+    shape.strides[rank - 1] = (std::max)(rows, int64_t{1});
+    int64_t step = (std::max)(rows, int64_t{1}) * (std::max)(columns, int64_t{1});
+    for (size_t d = rank - 2; d-- > 0;) {
+      shape.strides[d] = step;
+      step *= (std::max)(shape.sizes[d], int64_t{1});
+    }
+    shape.type = memory.scalar_type();
+    Tensor made;
+    TENON_TRY(aoti_empty(shape, made));
+    TENON_TRY(copy_(made, turned));
+    return make_aoti_handle(made, *ret);
+  }
+};
+
+/// Reads matrices of Float or Double.
+inline Error read_matrices(AtenTensorHandle handle, const char* name, Tensor& read) {
+  TENON_TRY(read_aoti(handle, name, read));
+  const ScalarType type = read.scalar_type();
+  if (read.sizes().size() < 2) {
+    return fail(Error::InvalidArgument, name, " has sizes ", read.sizes(),
+                ", expected rank 2 or more");
+  }
+  if (type == ScalarType::Float || type == ScalarType::Double) return Error::Ok;
+  return fail(Error::NotSupported, name, " has type ", type, ", expected Float or Double");
+}
+inline Error check_square(const Tensor& a, const char* name) noexcept {
+  const size_t rank = a.sizes().size();
+  if (a.sizes()[rank - 1] == a.sizes()[rank - 2]) return Error::Ok;
+  return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), ", expected square matrices");
+}
+inline int64_t count_of(const Dims& batch) noexcept {
+  int64_t count = 1;
+  for (const int64_t size : batch) count *= size;
+  return count;
+}
+inline Dims batch_of(const Tensor& a) { return Dims(a.sizes().begin(), a.sizes().end() - 2); }
+/// The sizes in front of both tensors' matrices, broadcast.
+inline Error broadcast_batches(const Tensor& a, const Tensor& b, Dims& batch) {
+  const Dims x = batch_of(a);
+  const Dims y = batch_of(b);
+  const size_t rank = (std::max)(x.size(), y.size());
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t m = d + x.size() < rank ? 1 : x[d + x.size() - rank];
+    const int64_t n = d + y.size() < rank ? 1 : y[d + y.size() - rank];
+    if (m != n && m != 1 && n != 1) {
+      return fail(Error::InvalidArgument, "batches of sizes ", a.sizes(), " and ", b.sizes(),
+                  " do not broadcast");
+    }
+    batch.push_back(m == 1 ? n : m);
+  }
+  return Error::Ok;
+}
+/// Calls f(T()) for Float or Double.
+template <class F>
+void on_real_type(ScalarType type, const F& f) {
+  type == ScalarType::Float ? f(float()) : f(double());
+}
+
+/// x becomes the solution of a x = b, or of the transpose's. `a` is n x n, of which one triangle is
+/// read; x has `count` columns.
+template <class T>
+void solve_triangular(const T* a, T* x, int64_t n, int64_t count, bool is_upper, bool is_transposed,
+                      bool has_unit_diagonal) noexcept {
+  const bool goes_down = is_upper == is_transposed;
+  for (int64_t c = 0; c < count; ++c) {
+    T* const to = x + c * n;
+    for (int64_t step = 0; step < n; ++step) {
+      const int64_t i = goes_down ? step : n - 1 - step;
+      const int64_t begin = goes_down ? 0 : i + 1;
+      const int64_t end = goes_down ? i : n;
+      T sum = to[i];
+      for (int64_t k = begin; k < end; ++k) {
+        sum -= (is_transposed ? a[i * n + k] : a[k * n + i]) * to[k];
+      }
+      to[i] = has_unit_diagonal ? sum : sum / a[i * n + i];
+    }
+  }
+}
+/// With a Cholesky factor, upper: of Uᵀ U, else of L Lᵀ.
+template <class T>
+void solve_cholesky(const T* factor, T* x, int64_t n, int64_t count, bool is_upper) noexcept {
+  solve_triangular(factor, x, n, count, is_upper, is_upper, false);
+  solve_triangular(factor, x, n, count, is_upper, !is_upper, false);
+}
+
+/// Applies I - tau v vᵀ to `count` columns, `distance` apart: v is 1 and n - 1 elements.
+template <class T>
+void reflect(const T* v, T tau, int64_t n, T* x, int64_t count, int64_t distance,
+             int64_t step = 1) noexcept {
+  for (int64_t c = 0; c < count; ++c) {
+    T* const to = x + c * distance;
+    T sum = to[0];
+    for (int64_t i = 1; i < n; ++i) sum += v[i] * to[i * step];
+    sum *= tau;
+    to[0] -= sum;
+    for (int64_t i = 1; i < n; ++i) to[i * step] -= sum * v[i];
+  }
+}
+/// The reflection that makes x (alpha, 0, …), as LAPACK's larfg: v lies in x[1 …], alpha in x[0].
+template <class T>
+T make_reflection(T* x, int64_t n) noexcept {
+  T norm = 0;
+  for (int64_t i = 1; i < n; ++i) norm = std::hypot(norm, x[i]);
+  if (norm == 0) return 0;
+  const T length = std::hypot(x[0], norm);
+  const T alpha = x[0] >= 0 ? -length : length;
+  const T tau = (alpha - x[0]) / alpha;
+  for (int64_t i = 1; i < n; ++i) x[i] /= x[0] - alpha;
+  x[0] = alpha;
+  return tau;
+}
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+AOTITorchError aoti_torch_cpu_triangular_solve(AtenTensorHandle self, AtenTensorHandle A,
+                                               int32_t upper, int32_t transpose,
+                                               int32_t unitriangular, AtenTensorHandle* ret0,
+                                               AtenTensorHandle* ret1) {
+  return aoti_answer(__func__, [&] {
+    Tensor b;
+    Tensor a;
+    Dims batch;
+    TENON_TRY(read_matrices(self, "self", b));
+    TENON_TRY(read_matrices(A, "A", a));
+    TENON_TRY(check_square(a, "A"));
+    TENON_TRY(broadcast_batches(b, a, batch));
+    const int64_t n = a.sizes().back();
+    if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != n) {
+      return fail(Error::InvalidArgument, "A of sizes ", a.sizes(), " and ", a.scalar_type(),
+                  ", and b of sizes ", b.sizes(), " and ", b.scalar_type());
+    }
+    ColumnMatrices factors;
+    ColumnMatrices x;
+    TENON_TRY(factors.copy(a, batch));
+    TENON_TRY(x.copy(b, batch));
+    on_real_type(a.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t k = 0; k < count_of(batch); ++k) {
+        solve_triangular(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0, transpose != 0,
+                         unitriangular != 0);
+      }
+    });
+    TENON_TRY(x.finish(ret0));
+    return factors.finish(ret1);
+  });
+}
+
+AOTITorchError aoti_torch_cpu_cholesky_solve(AtenTensorHandle self, AtenTensorHandle input2,
+                                             int32_t upper, AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor b;
+    Tensor a;
+    Dims batch;
+    TENON_TRY(read_matrices(self, "self", b));
+    TENON_TRY(read_matrices(input2, "the factor", a));
+    TENON_TRY(check_square(a, "the factor"));
+    TENON_TRY(broadcast_batches(b, a, batch));
+    const int64_t n = a.sizes().back();
+    if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != n) {
+      return fail(Error::InvalidArgument, "a factor of sizes ", a.sizes(), " and ", a.scalar_type(),
+                  ", and b of sizes ", b.sizes(), " and ", b.scalar_type());
+    }
+    ColumnMatrices factors;
+    ColumnMatrices x;
+    TENON_TRY(factors.copy(a, batch));
+    TENON_TRY(x.copy(b, batch));
+    on_real_type(a.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t k = 0; k < count_of(batch); ++k) {
+        solve_cholesky(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0);
+      }
+    });
+    return x.finish(ret0);
+  });
+}
+
+AOTITorchError aoti_torch_cpu_cholesky_inverse(AtenTensorHandle self, int32_t upper,
+                                               AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor a;
+    TENON_TRY(read_matrices(self, "self", a));
+    TENON_TRY(check_square(a, "self"));
+    const int64_t n = a.sizes().back();
+    ColumnMatrices factors;
+    ColumnMatrices x;
+    TENON_TRY(factors.read(a));
+    TENON_TRY(x.read(a));
+    TENON_TRY(zero_(x.memory));
+    on_real_type(a.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t k = 0; k < count_of(batch_of(a)); ++k) {
+        T* const to = x.at<T>(k);
+        for (int64_t i = 0; i < n; ++i) to[i * n + i] = 1;
+        solve_cholesky(factors.at<T>(k), to, n, n, upper != 0);
+      }
+    });
+    return x.finish(ret0);
+  });
+}
+
+AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret0,
+                                    AtenTensorHandle* ret1) {
+  return aoti_answer(__func__, [&] {
+    Tensor a;
+    TENON_TRY(read_matrices(self, "self", a));
+    const ScalarType type = a.scalar_type();
+    ColumnMatrices x;
+    TENON_TRY(x.read(a));
+    const int64_t count = (std::min)(x.rows, x.columns);
+    Dims sizes = batch_of(a);
+    sizes.push_back(count);
+    AotiResult taus;
+    TENON_TRY(taus.make(sizes, type, type));
+    on_real_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      T* tau = taus.data<T>();
+      for (int64_t k = 0; k < count_of(batch_of(a)); ++k) {
+        for (int64_t i = 0; i < count; ++i) {
+          T* const v = x.at<T>(k) + i * x.rows + i;
+          *tau = make_reflection(v, x.rows - i);
+          reflect(v, *tau++, x.rows - i, v + x.rows, x.columns - i - 1, x.rows);
+        }
+      }
+    });
+    TENON_TRY(x.finish(ret0));
+    return taus.finish(ret1);
+  });
+}
+
+/// other multiplied by the Q of geqrf, or its transpose, from the left or the right.
+AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle input2,
+                                    AtenTensorHandle input3, int32_t left, int32_t transpose,
+                                    AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor a;
+    Tensor given_taus;
+    Tensor other;
+    TENON_TRY(read_matrices(self, "self", a));
+    TENON_TRY(read_aoti(input2, "tau", given_taus));
+    TENON_TRY(read_matrices(input3, "other", other));
+    const ScalarType type = a.scalar_type();
+    const Dims batch = batch_of(a);
+    Dims expected = batch;
+    const int64_t count = given_taus.sizes().empty() ? -1 : given_taus.sizes().back();
+    expected.push_back(count);
+    const size_t side = other.sizes().size() - (left != 0 ? 2 : 1);
+    for (const ScalarType given : {given_taus.scalar_type(), other.scalar_type()}) {
+      if (given == type) continue;
+      return fail(Error::InvalidType, "reflections of ", type, " and a tensor of ", given);
+    }
+    if (batch_of(other) != batch || given_taus.sizes() != expected ||
+        other.sizes()[side] != a.sizes()[a.sizes().size() - 2] ||
+        count != (std::min)(other.sizes()[side], a.sizes().back())) {
+      return fail(Error::InvalidArgument, "reflections of sizes ", a.sizes(), ", tau of ",
+                  given_taus.sizes(), " and matrices of ", other.sizes());
+    }
+    ColumnMatrices v;
+    ColumnMatrices x;
+    Tensor taus;
+    TENON_TRY(v.read(a));
+    TENON_TRY(x.read(other));
+    TENON_TRY(make_dense(given_taus, type, taus));
+    on_real_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t k = 0; k < count_of(batch); ++k) {
+        for (int64_t step = 0; step < count; ++step) {
+          // Q = H0 H1 …
+          const int64_t i = (left != 0) == (transpose != 0) ? step : count - 1 - step;
+          const T* const reflection = v.at<T>(k) + i * v.rows + i;
+          const T tau = dense_data<T>(taus)[k * count + i];
+          T* const to = x.at<T>(k);
+          if (left != 0) {
+            reflect(reflection, tau, v.rows - i, to + i, x.columns, x.rows);
+          } else {
+            reflect(reflection, tau, v.rows - i, to + i * x.rows, x.rows, 1, x.rows);
+          }
+        }
+      }
+    });
+    return x.finish(ret0);
+  });
+}
+
+/// P, L and U of what lu_factor() made; empty ones where they are not asked for.
+AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHandle LU_pivots,
+                                        int32_t unpack_data, int32_t unpack_pivots,
+                                        AtenTensorHandle* ret0, AtenTensorHandle* ret1,
+                                        AtenTensorHandle* ret2) {
+  return aoti_answer(__func__, [&] {
+    Tensor lu;
+    Tensor given_pivots;
+    TENON_TRY(read_matrices(LU_data, "LU_data", lu));
+    TENON_TRY(read_aoti(LU_pivots, "LU_pivots", given_pivots));
+    const ScalarType type = lu.scalar_type();
+    const size_t rank = lu.sizes().size();
+    const int64_t m = lu.sizes()[rank - 2];
+    const int64_t n = lu.sizes()[rank - 1];
+    const int64_t k = (std::min)(m, n);
+    const Dims batch = batch_of(lu);
+    const int64_t count = count_of(batch);
+    const auto with = [&](const Dims& last) {
+      Dims sizes = batch;
+      for (const int64_t size : last) sizes.push_back(size);
+      return sizes;
+    };
+    Tensor pivots;
+    if (unpack_pivots != 0) {
+      if (given_pivots.scalar_type() != ScalarType::Int || given_pivots.sizes() != with({k})) {
+        return fail(Error::InvalidArgument, "pivots of sizes ", given_pivots.sizes(), " and ",
+                    given_pivots.scalar_type(), ", expected ", with({k}), " and Int");
+      }
+      TENON_TRY(make_dense(given_pivots, ScalarType::Int, pivots));
+      for (int64_t i = 0; i < count * k; ++i) {
+        const int32_t row = dense_data<int32_t>(pivots)[i];
+        if (row < 1 || row > m) {
+          return fail(Error::OutOfBounds, "pivot ", row, ", expected 1 to ", m);
+        }
+      }
+    }
+    Tensor dense;
+    AotiResult p;
+    AotiResult l;
+    AotiResult u;
+    TENON_TRY(make_dense(lu, type, dense));
+    TENON_TRY(p.make(unpack_pivots != 0 ? with({m, m}) : Dims{0}, type, type));
+    TENON_TRY(l.make(unpack_data != 0 ? with({m, k}) : Dims{0}, type, type));
+    TENON_TRY(u.make(unpack_data != 0 ? with({k, n}) : Dims{0}, type, type));
+    TENON_TRY(zero_(p.work()));
+    on_real_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<int64_t> order(static_cast<size_t>(m));
+      for (int64_t b = 0; b < count; ++b) {
+        const T* const from = dense_data<T>(dense) + b * m * n;
+        for (int64_t i = 0; unpack_data != 0 && i < m; ++i) {
+          for (int64_t j = 0; j < k; ++j) {
+            l.data<T>()[(b * m + i) * k + j] = i > j ? from[i * n + j] : T(i == j ? 1 : 0);
+          }
+          for (int64_t j = 0; i < k && j < n; ++j) {
+            u.data<T>()[(b * k + i) * n + j] = i <= j ? from[i * n + j] : T(0);
+          }
+        }
+        if (unpack_pivots == 0) continue;
+        for (int64_t i = 0; i < m; ++i) order[static_cast<size_t>(i)] = i;
+        for (int64_t i = 0; i < k; ++i) {
+          const int32_t row = dense_data<int32_t>(pivots)[b * k + i] - 1;
+          std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(row)]);
+        }
+        for (int64_t i = 0; i < m; ++i) {
+          p.data<T>()[(b * m + order[static_cast<size_t>(i)]) * m + i] = 1;
+        }
+      }
+    });
+    TENON_TRY(p.finish(ret0));
+    TENON_TRY(l.finish(ret1));
+    return u.finish(ret2);
+  });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE
