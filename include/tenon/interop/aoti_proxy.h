@@ -53,6 +53,7 @@ inline int64_t exported_enum(std::string_view kind, const ProxyJson& value) noex
     constexpr int kFormats[] = {-1, 0, 2, 3, 1};
     return n >= 0 && n < 5 ? kFormats[n] : -1;
   }
+  if (kind != "as_scalar_type") return -1;
   constexpr int kLater[] = {27, 24, 23, 26, 25, 44, 28, 29};  // from 28 on
   if (n >= 1 && n <= 12) return n - 1;
   if (n == 13) return 15;
@@ -98,7 +99,7 @@ struct ProxyNode {
       if (i == inputs.size() || is_given[i] || value == nullptr || !value->is_object() ||
           value->size() != 1) {
         return fail(Error::InvalidArgument, "the model passes an argument ", argument,
-                    ", which the registered schema does not have, or has once");
+                    ", which the registered schema does not have, or passes it twice");
       }
       is_given[i] = true;
       TENON_TRY(add_context_if(
@@ -142,8 +143,8 @@ struct ProxyNode {
     EValue fixed;
     if (kind == "as_none") {
       fixed = EValue();
-    } else if (kind == "as_optional_tensor" && value.is_object() && value.size() == 1) {
-      return read_input(i, type, value.begin().key(), value.begin().value());
+    } else if (kind == "as_optional_tensor") {
+      if (json_member(value, "as_tensor") != nullptr) return pass(i, true, false, {true});
     } else if (is_list) {
       if (!value.is_array()) return fail_kind(kind, type);
       std::vector<bool> is_there(value.size(), true);
@@ -171,10 +172,16 @@ struct ProxyNode {
       } else {
         return fail_kind(kind, type);
       }
-    } else if (kind == "as_tensor" && takes_tensors) {
+    } else if (kind == "as_tensor" && element == "Tensor") {
       return pass(i, true, false, {true});
     } else if ((kind == "as_int" || kind == "as_sym_int") && takes_ints) {
       return pass(i, false, false, {true});
+    } else if (is_enum_type(element)) {
+      // A default of the schema is an integer: torch's own number.
+      const bool is_own = kind == "as_int" && value.is_number_integer();
+      const int64_t number = is_own ? value.get<int64_t>() : exported_enum(kind, value);
+      if (number < 0) return fail_kind(kind, type);
+      fixed = EValue(number);
     } else if (kind == "as_float" || kind == "as_int") {
       double real = 0;
       if (!read_real(value, real)) return fail_kind(kind, type);
@@ -187,11 +194,6 @@ struct ProxyNode {
       std::string device;
       TENON_TRY(json_text(value, "type", device));
       fixed = EValue(device);
-    } else if (is_enum_type(element) &&
-               (kind == "as_scalar_type" || kind == "as_layout" || kind == "as_memory_format")) {
-      const int64_t number = exported_enum(kind, value);
-      if (number < 0) return fail_kind(kind, type);
-      fixed = EValue(number);
     } else {
       return fail_kind(kind, type);
     }
@@ -215,21 +217,20 @@ struct ProxyNode {
     }
     const std::string& kind = output.begin().key();
     const ProxyJson& value = output.begin().value();
-    static_cast<void>(take_optional(type));
-    if (kind == "as_optional_tensor" && value.is_object()) {
-      return read_output(type, value, source);
-    }
+    const ProxyJson* tensor = json_member(output, "as_tensor");
+    const bool is_optional = take_optional(type) && kind == "as_optional_tensor";
+    if (is_optional) tensor = json_member(value, "as_tensor");
     ProxyResult result;
     if (kind == "as_int" && type == "int") {
       result.kind = ProxyResult::Kind::Int;
       ++ints;
-    } else if (kind == "as_tensor" && type == "Tensor") {
+    } else if (tensor != nullptr && type == "Tensor") {
       result.kind = ProxyResult::Kind::Tensor;
-      TENON_TRY(read_spec(value, source, result.specs));
+      TENON_TRY(read_spec(*tensor, source, result.specs));
     } else if (kind == "as_tensors" && type == "Tensor[]" && value.is_array()) {
       result.kind = ProxyResult::Kind::List;
       for (const ProxyJson& each : value) TENON_TRY(read_spec(each, source, result.specs));
-    } else if (kind != "as_none") {
+    } else if (kind != "as_none" && !is_optional) {
       return fail(Error::NotSupported, "the model takes ", kind, " of a ", type);
     }
     tensors += result.specs.size();
