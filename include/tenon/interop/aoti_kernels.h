@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
+#include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
@@ -17,4 +18,6 @@
 #include "tenon/interop/runtimes/aoti_kernels_products.h"
 #include "tenon/interop/runtimes/aoti_kernels_random.h"
 #include "tenon/interop/runtimes/aoti_kernels_sampling.h"
+#include "tenon/interop/runtimes/aoti_kernels_scan.h"
+#include "tenon/interop/runtimes/aoti_kernels_search.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -46,6 +47,31 @@ Error on_floating_type(ScalarType type, const F& f) {
   return type == ScalarType::Double ? f(double()) : f(float());
 }
 
+/// As above, and for complex types with std::complex<float> or std::complex<double>.
+template <class F>
+Error on_computed_number(ScalarType type, const F& f) {
+  switch (computed_type(type)) {
+    case ScalarType::ComplexFloat: return f(std::complex<float>());
+    case ScalarType::ComplexDouble: return f(std::complex<double>());
+    default: return on_computed_type(type, f);
+  }
+}
+
+/// Errors: NotSupported but for Byte, signed integers and floating types of 16 bits and more: those
+/// for which most of torch's kernels that compare elements are compiled.
+inline Error check_compared_type(ScalarType type, bool takes_bool) {
+  if (type == ScalarType::Bool && takes_bool) return Error::Ok;
+  if (type <= ScalarType::Double || type == ScalarType::BFloat16) return Error::Ok;
+  return fail(Error::NotSupported, "elements of type ", type, " are not compared");
+}
+
+/// copy_() as torch's: integers wrap, other numbers are converted as in C++.
+inline Error convert(const Tensor& to, const Tensor& from) {
+  const bool are_integers =
+      isIntegralType(to.scalar_type(), false) && isIntegralType(from.scalar_type(), true);
+  return copy_(to, from, are_integers ? CastMode::Checked : CastMode::Truncate);
+}
+
 /// A defined tensor that the host reads.
 /// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
 inline Error read_aoti(AtenTensorHandle handle, const char* name, Tensor& read) {
@@ -64,7 +90,7 @@ inline Error make_dense(const Tensor& given, ScalarType type, Tensor& dense) {
   const TensorFields& from = fields(TensorArg(given));
   if (from.type == type && from.layout.is_contiguous()) return Error::Ok;
   TENON_ASSIGN(const TensorPtr made, try_empty(given.sizes(), type, host_backend()));
-  TENON_TRY(copy_(*made, given, CastMode::Truncate));
+  TENON_TRY(convert(*made, given));
   dense = *made;
   return Error::Ok;
 }
@@ -204,7 +230,7 @@ class AotiResult {
   /// Moves what was computed to the tensor, if that is another.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;
-    return copy_(tensor_, work_, CastMode::Truncate);
+    return convert(tensor_, work_);
   }
   Error finish(AtenTensorHandle* handle) {
     TENON_TRY(finish());

@@ -264,6 +264,24 @@ std::string differs(const char* name, AOTITorchError (*ours)(Params...), double 
   return text;
 }
 
+/// What a function of ours answers; no results where it refuses the arguments, with tenon::last_error_message().
+template <class... Params, class... Values>
+std::vector<tenon::Tensor> answer(AOTITorchError (*ours)(Params...), const Values&... values) {
+  constexpr size_t kResults = sizeof...(Params) - sizeof...(Values);
+  Arguments side(false);
+  AtenTensorHandle results[kResults + 1] = {};
+  AOTITorchError code = 0;
+  with_arguments(
+      side, std::tuple<const Values&...>(values...), ours, results,
+      [&](auto... args) { code = ours(args...); }, std::index_sequence_for<Params...>());
+  std::vector<tenon::Tensor> read;
+  for (size_t i = 0; i < kResults && code == 0; ++i) {
+    read.push_back(*tenon::clone(side.read(results[i])));
+    side.drop(results[i]);
+  }
+  return read;
+}
+
 /// A function's name and address, for differs().
 #define TENON_PEER(function) #function, &tenon::detail::function
 
