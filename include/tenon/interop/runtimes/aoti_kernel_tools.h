@@ -47,7 +47,7 @@ Error on_floating_type(ScalarType type, const F& f) {
   return type == ScalarType::Double ? f(double()) : f(float());
 }
 
-/// As above, and for complex types with std::complex<float> or std::complex<double>.
+/// As on_computed_type(), and for complex types with std::complex<float> or std::complex<double>.
 template <class F>
 Error on_computed_number(ScalarType type, const F& f) {
   switch (computed_type(type)) {

@@ -11,15 +11,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls f(T()) with the C++ type of a computed type: int64_t, float, double or std::complex.
-template <class F>
-Error on_computed_number(ScalarType type, const F& f) {
-  switch (computed_type(type)) {
-    case ScalarType::ComplexFloat: return f(std::complex<float>());
-    case ScalarType::ComplexDouble: return f(std::complex<double>());
-    default: return on_computed_type(type, f);
-  }
-}
 /// As on_computed_number(), without int64_t.
 /// Errors: NotSupported for integers.
 template <class F>
