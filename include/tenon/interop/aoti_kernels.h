@@ -13,6 +13,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernels_operators.h"
 #include "tenon/interop/runtimes/aoti_kernels_order.h"
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
 #include "tenon/interop/runtimes/aoti_kernels_products.h"
@@ -21,3 +22,12 @@
 #include "tenon/interop/runtimes/aoti_kernels_scan.h"
 #include "tenon/interop/runtimes/aoti_kernels_search.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Before main(), so that a model finds the operators when it is loaded.
+[[maybe_unused]] const Error kRegisteredAotiOperators = register_aoti_operators();
+
+}  // namespace detail
+TENON_END_NAMESPACE

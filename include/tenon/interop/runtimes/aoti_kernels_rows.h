@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The rows of a tensor along a dimension as keys, for kernels that sort them.
+//
+// Keys are unsigned numbers in torch's order, so that the algorithms are compiled for one type.
+// These are those that torch calls, and so order equal elements as it does, where it is built with
+// the same C++ library.
+#pragma once
+
+#include <cstring>
+
+#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+struct OrderedElement {
+  uint64_t key;
+  int64_t index;  // in its row
+};
+using OrderedRow = std::vector<OrderedElement>;
+inline bool comes_before(const OrderedElement& a, const OrderedElement& b) noexcept {
+  return a.key < b.key;
+}
+
+constexpr uint64_t order_key(uint64_t x) noexcept { return x; }
+constexpr uint64_t order_key(int64_t x) noexcept {
+  return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
+}
+/// -0 equals 0, NaN is the largest.
+inline uint64_t order_key(double x) noexcept {
+  if (x != x) return UINT64_MAX;
+  if (x == 0) x = 0;
+  uint64_t bits = 0;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
+}
+
+/// Real types but those of 8 floating bits, as torch.
+constexpr bool is_sorted_type(ScalarType type) noexcept {
+  return !isComplexType(type) && !(isFloatingType(type) && elementSize(type) == 1);
+}
+
+/// The rows of a tensor along a dimension.
+struct RowsToOrder {
+  Tensor dense;
+  DenseRows rows{{}, 0};
+  size_t dim = 0;
+  bool is_expanded = false;  // along the dimension, so that all elements of a row are equal
+
+  /// Errors: those of read_aoti(); OutOfBounds for the dimension.
+  Error read(AtenTensorHandle handle, int64_t given_dim) {
+    Tensor given;
+    TENON_TRY(read_aoti(handle, "the input", given));
+    return read(given, given_dim);
+  }
+  Error read(const Tensor& given, int64_t given_dim) {
+    TENON_TRY(read_dim(given_dim, given.sizes().size(), dim));
+    rows = DenseRows(given.sizes(), dim);
+    is_expanded = given.sizes().size() != 0 && given.strides()[dim] == 0;
+    return make_dense(given, given.scalar_type(), dense);
+  }
+  ScalarType type() const noexcept { return dense.scalar_type(); }
+  Error check_has_elements() const {
+    if (rows.count != 0) return Error::Ok;
+    return fail(Error::InvalidArgument, "dimension ", dim, " of sizes ", dense.sizes(),
+                " has no elements");
+  }
+
+  /// The row that begins at that element, as keys, which are inverted for descending order. Of a
+  /// type that can be sorted.
+  void read_row(int64_t begin, bool descending, OrderedRow& row) const {
+    row.resize(static_cast<size_t>(rows.count));
+    const auto read_typed = [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (is_sorted_type(scalar_type_of<T>())) {
+        const T* from = dense_data<T>(dense) + begin;
+        const uint64_t flip = descending ? UINT64_MAX : 0;
+        for (size_t i = 0; i < row.size(); ++i, from += rows.inner) {
+          row[i].key = order_key(static_cast<ExactType<T>>(*from)) ^ flip;
+          row[i].index = static_cast<int64_t>(i);
+        }
+      }
+    };
+    visit(type(), read_typed, [] {});
+  }
+};
+
+/// Writes elements of a row and their indices, `inner` elements apart.
+template <class Bytes>
+void write_row(const OrderedElement* row, int64_t count, int64_t inner, const void* from,
+               void* values, int64_t* indices) noexcept {
+  const auto* const source = static_cast<const Bytes*>(from);
+  auto* const target = static_cast<Bytes*>(values);
+  for (int64_t i = 0; i < count; ++i) {
+    target[i * inner] = source[row[i].index * inner];
+    indices[i * inner] = row[i].index;
+  }
+}
+
+/// Values and indices, two results of the same shape.
+struct OrderedResults {
+  AotiResult values;
+  AotiResult indices;
+
+  Error make(ArrayRef<int64_t> sizes, ScalarType type) {
+    TENON_TRY(values.make(sizes, type, type));
+    return indices.make(sizes, ScalarType::Long, ScalarType::Long);
+  }
+  /// Fills `count` elements of each row with those from `pick(row)` on, which gets all of them.
+  template <class Pick>
+  void fill(const RowsToOrder& from, int64_t count, bool descending, const Pick& pick) {
+    if (from.dense.numel() == 0) return;
+    const auto size = static_cast<int64_t>(elementSize(from.type()));
+    const auto write = size == 1   ? write_row<uint8_t>
+                       : size == 2 ? write_row<uint16_t>
+                       : size == 4 ? write_row<uint32_t>
+                                   : write_row<uint64_t>;
+    const int64_t inner = from.rows.inner;
+    const int64_t outer_stride = from.rows.count * inner;
+    OrderedRow row;
+    from.rows.each([&](int64_t begin) {
+      from.read_row(begin, descending, row);
+      const int64_t to = begin / outer_stride * count * inner + begin % outer_stride;
+      write(pick(row), count, inner, dense_data<char>(from.dense) + begin * size,
+            values.data<char>() + to * size, indices.data<int64_t>() + to);
+    });
+  }
+  Error finish(AtenTensorHandle* values_handle, AtenTensorHandle* indices_handle) {
+    TENON_TRY(values.finish(values_handle));
+    return indices.finish(indices_handle);
+  }
+};
+
+/// The sizes without dimension `dim`, or with 1 for it.
+inline std::vector<int64_t> reduced_sizes(ArrayRef<int64_t> given, size_t dim, bool keeps_dim) {
+  std::vector<int64_t> sizes(given.begin(), given.end());
+  if (sizes.empty()) return sizes;
+  if (keeps_dim) {
+    sizes[dim] = 1;
+  } else {
+    sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(dim));
+  }
+  return sizes;
+}
+/// The lower median of a row. NaN, the first of the row, unless NaNs are ignored.
+inline const OrderedElement* pick_median(OrderedRow& row, bool has_nan, bool ignores_nan) {
+  const auto is_nan = [&](const OrderedElement& e) { return has_nan && e.key == UINT64_MAX; };
+  const auto nans = static_cast<size_t>(std::count_if(row.begin(), row.end(), is_nan));
+  if (nans != 0 && (!ignores_nan || nans == row.size())) {
+    return &*std::find_if(row.begin(), row.end(), is_nan);
+  }
+  const auto middle = row.begin() + static_cast<std::ptrdiff_t>((row.size() - nans - 1) / 2);
+  std::nth_element(row.begin(), middle, row.end(), [](auto& a, auto& b) {
+    return a.key < b.key || (a.key == b.key && a.index < b.index);
+  });
+  return &*middle;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

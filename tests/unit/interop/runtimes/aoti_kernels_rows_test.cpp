@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/runtimes/aoti_kernels_rows.h"
+
+#include <cmath>
+
+#include "support/catch.h"
+#include "tenon/tenon.h"
+
+using namespace tenon;
+using detail::order_key;
+
+TEST_CASE("aoti_kernels: keys have the order of the numbers, with NaN last",
+          "[aoti_kernels_rows]") {
+  CHECK(order_key(-0.0) == order_key(0.0));
+  CHECK(order_key(-double{INFINITY}) < order_key(-1.0));
+  CHECK(order_key(-1.0) < order_key(-0.5));
+  CHECK(order_key(-5e-324) < order_key(0.0));
+  CHECK(order_key(0.0) < order_key(5e-324));
+  CHECK(order_key(1.0) < order_key(double{INFINITY}));
+  CHECK(order_key(double{INFINITY}) < order_key(double{NAN}));
+  CHECK(order_key(-double{NAN}) == order_key(double{NAN}));
+  CHECK(order_key(INT64_MIN) == 0);
+  CHECK(order_key(int64_t{-1}) < order_key(int64_t{0}));
+  CHECK(order_key(INT64_MAX) == UINT64_MAX);
+}
+
+TEST_CASE("aoti_kernels: rows are read and written in place", "[aoti_kernels_rows]") {
+  const TensorPtr x = make_tensor_ptr({2, 3}, std::vector<int16_t>{3, 1, 2, -1, -2, -3});
+  detail::RowsToOrder from;
+  REQUIRE(from.read(*x, -2) == Error::Ok);
+  detail::OrderedRow row;
+  from.read_row(1, true, row);
+  REQUIRE(row.size() == 2);
+  CHECK(row[0].key < row[1].key);  // 1 before -2
+  CHECK(row[1].index == 1);
+  CHECK(from.read(*x, 2) == Error::OutOfBounds);
+}
