@@ -189,15 +189,13 @@ inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& a
                             computed_type(type)));
       histogram.fill(result.data<T>(), result.tensor().numel());
       if (args.is_density) histogram.make_density(result.data<T>(), result.tensor().numel());
-      if (edges != nullptr) {
-        const std::vector<T>& from = histogram.edges[0];
-        AotiResult made;
-        const auto size = static_cast<int64_t>(from.size());
-        TENON_TRY(made.make(ArrayRef<int64_t>(&size, 1), type, computed_type(type)));
-        std::copy(from.begin(), from.end(), made.data<T>());
-        TENON_TRY(made.finish(edges));
-      }
-      return result.finish(counts);
+      if (edges == nullptr) return result.finish(counts);
+      const std::vector<T>& from = histogram.edges[0];
+      const auto size = static_cast<int64_t>(from.size());
+      AotiResult made;
+      TENON_TRY(made.make(ArrayRef<int64_t>(&size, 1), type, computed_type(type)));
+      std::copy(from.begin(), from.end(), made.data<T>());
+      return finish_all({{&result, counts}, {&made, edges}});
     }
   });
 }

@@ -126,8 +126,7 @@ struct OrderedResults {
     });
   }
   Error finish(AtenTensorHandle* values_handle, AtenTensorHandle* indices_handle) {
-    TENON_TRY(values.finish(values_handle));
-    return indices.finish(indices_handle);
+    return finish_all({{&values, values_handle}, {&indices, indices_handle}});
   }
 };
 

@@ -147,8 +147,7 @@ AOTITorchError scan_extremes(const char* function, AtenTensorHandle self, int64_
       });
       return Error::Ok;
     }));
-    TENON_TRY(value.finish(values));
-    return place.finish(indices);
+    return finish_all({{&value, values}, {&place, indices}});
   });
 }
 
