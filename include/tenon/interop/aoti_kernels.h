@@ -8,11 +8,13 @@
 // functions exported, as that header says. Kernels run on the calling thread.
 #pragma once
 
+#include "tenon/interop/runtimes/aoti_kernels_attention.h"
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
 #include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernels_norm.h"
 #include "tenon/interop/runtimes/aoti_kernels_operators.h"
 #include "tenon/interop/runtimes/aoti_kernels_order.h"
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
