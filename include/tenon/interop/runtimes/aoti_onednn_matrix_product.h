@@ -118,9 +118,17 @@ struct OnednnMatrix {
     return (rows <= 1 || layout.strides()[rank - 2] == 1) && next >= std::max<int64_t>(rows, 1);
   }
   char turned() const noexcept { return order == 'N' ? 'T' : 'N'; }
-  dnnl::memory::desc describe(ScalarType type, int64_t rows, int64_t columns) const {
+  /// The matrices of a tensor of rank 2 or 3, or the first of rank 3.
+  dnnl::memory::desc describe(const TensorFields& tensor, bool is_batch) const {
     const bool has_rows = order == 'N';
-    return {{rows, columns}, onednn_type(type), {has_rows ? distance : 1, has_rows ? 1 : distance}};
+    const Dims& all = tensor.layout.sizes();
+    dnnl::memory::dims sizes(all.end() - 2, all.end());
+    dnnl::memory::dims strides{has_rows ? distance : 1, has_rows ? 1 : distance};
+    if (is_batch) {
+      sizes.insert(sizes.begin(), all[0]);
+      strides.insert(strides.begin(), tensor.layout.strides()[0]);
+    }
+    return {sizes, onednn_type(tensor.type), strides};
   }
 };
 
@@ -180,23 +188,33 @@ struct OnednnProduct {
     TENON_TRY(make_readable(x, left));
     TENON_TRY(make_readable(y, right));
     TENON_TRY(make_readable(target, to));
+    if (self == nullptr) beta = 0;
+    int64_t batches = rank == 2 ? 1 : all.layout.sizes()[0];
     dnnl::matmul::primitive_desc plan;
-    if (type != ScalarType::Float) {
-      plan = plan_matmul(left.describe(type, m, k), right.describe(type, k, n),
-                         to.describe(type, m, n), self != nullptr ? beta : 0, alpha);
-      if (!plan) return run_as_float(self, beta, alpha);
+    const auto make_plan = [&](bool is_batch) {
+      plan = plan_matmul(left.describe(fields(TensorArg(x)), is_batch),
+                         right.describe(fields(TensorArg(y)), is_batch),
+                         to.describe(fields(TensorArg(target)), is_batch), beta, alpha);
+      return static_cast<bool>(plan) && std::strstr(plan.impl_info_str(), "ref") == nullptr;
+    };
+    const bool is_small = batches >= 16 && m > 1 && m * n * k <= 32 * 1024;  // for dnnl_sgemm
+    if (batches > 1 && (type != ScalarType::Float || is_small) && make_plan(true)) {
+      batches = 1;  // at once
+    } else if (type == ScalarType::Float) {
+      plan = dnnl::matmul::primitive_desc();
+    } else if (!make_plan(false)) {
+      return run_as_float(self, beta, alpha);
     }
     if (self != nullptr) TENON_TRY(tenon::copy_(target, *self));  // and broadcasts it
-    const int64_t batches = rank == 2 ? 1 : all.layout.sizes()[0];
+    const dnnl::matmul product = plan ? dnnl::matmul(plan) : dnnl::matmul();
     for (int64_t i = 0; i < batches; ++i) {
       void* const r = matrix_of(target, i);
       void* const p = matrix_of(x, i);
       void* const q = matrix_of(y, i);
       if (plan) {
-        run_matmul(plan, r, p, q);
+        run_matmul(plan, product, r, p, q);
       } else {
-        TENON_TRY(
-            run_sgemm(to, left, right, {m, n, k}, r, p, q, self != nullptr ? beta : 0, alpha));
+        TENON_TRY(run_sgemm(to, left, right, {m, n, k}, r, p, q, beta, alpha));
       }
     }
     return target.unsafeGetTensorImpl() == out->unsafeGetTensorImpl() ? Error::Ok
@@ -270,13 +288,12 @@ struct OnednnProduct {
     return {dnnl::matmul::desc(left, right, to), options, onednn_engine(), true};
 #endif
   }
-  static void run_matmul(const dnnl::matmul::primitive_desc& plan, void* out, void* left,
-                         void* right) {
+  static void run_matmul(const dnnl::matmul::primitive_desc& plan, const dnnl::matmul& product,
+                         void* out, void* left, void* right) {
     const dnnl::engine& engine = onednn_engine();
-    dnnl::matmul(plan).execute(onednn_stream(),
-                               {{DNNL_ARG_SRC, {plan.src_desc(), engine, left}},
-                                {DNNL_ARG_WEIGHTS, {plan.weights_desc(), engine, right}},
-                                {DNNL_ARG_DST, {plan.dst_desc(), engine, out}}});
+    product.execute(onednn_stream(), {{DNNL_ARG_SRC, {plan.src_desc(), engine, left}},
+                                      {DNNL_ARG_WEIGHTS, {plan.weights_desc(), engine, right}},
+                                      {DNNL_ARG_DST, {plan.dst_desc(), engine, out}}});
     onednn_stream().wait();
   }
 };
