@@ -12,6 +12,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
 #include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
+#include "tenon/interop/runtimes/aoti_kernels_grouped_products.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
 #include "tenon/interop/runtimes/aoti_kernels_norm.h"
