@@ -104,8 +104,8 @@ AOTITorchError aoti_torch_cpu__scaled_mm_out(AtenTensorHandle out, AtenTensorHan
   });
 }
 
-/// Products of batches; or of one matrix cut in groups, by rows, columns or the summed dimension, at
-/// the ends that `offs` has, as torch.nn.functional.grouped_mm.
+/// Products of batches; or of a matrix that is cut in groups, by rows, columns or the summed
+/// dimension, at the ends that `offs` has, as torch.nn.functional.grouped_mm.
 AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandle mat2,
                                           AtenTensorHandle* offs, AtenTensorHandle* bias,
                                           int32_t* out_dtype, AtenTensorHandle* ret0) {
