@@ -189,9 +189,9 @@ def name_dimensions(program, module, inputs, kwargs, dynamic_shapes):
             return
         for d, dim in dims.items() if isinstance(dims, dict) else enumerate(dims or ()):
             size = sizes[input_name][d]
-            # A derived Dim calls itself "2*batch" or "batch + 1".
-            name = getattr(dim, "__name__", "")
-            if isinstance(size, torch.SymInt) and name.isidentifier() and name.isascii():
+            # A derived Dim calls itself "2*batch - 1".
+            name = getattr(dim, "__name__", "").replace(" ", "")
+            if isinstance(size, torch.SymInt) and re.fullmatch(r"(\d+\*)?[A-Za-z_]\w*([+-]\d+)?", name, re.ASCII):
                 names.setdefault(size.node.expr, name)
 
     if dynamic_shapes:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/interop/runtimes/aoti_package.h"
 
+#include <random>
+
 #include "allocation/counting_malloc.h"
 #include "interop/runtimes/aoti/models.h"
 
@@ -273,6 +275,76 @@ TEST_CASE("aoti package: a description that is not one is an error") {
   write_package(path, fake_package("x float32 4; y float32 4"));
   RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 1",
           AotiModel::load(path).error());
+}
+
+// Its checksum keeps a changed library from being run. The sanitizers see what reads beyond an end.
+TEST_CASE("aoti package: whatever bytes and texts are changed, that is an error or no harm") {
+  constexpr int kRuns = 300;
+  TempFolder folder;
+  const std::string path = folder / "fake.pt2";
+  const std::vector<Entry> whole =
+      fake_package("x float32 1<=batch<=8 4 strides=4,1", fake_source(), "z float32 2*batch");
+  write_package(path, whole);
+  const std::vector<uint8_t> package = file_bytes(path);
+  const std::vector<uint8_t>& library = whole[2].bytes;
+  std::mt19937 random(1);
+  const auto below = [&](size_t count) { return random() % count; };
+  const std::string words[] = {"<=",   "*",      "=",  ";",  " ",        "9223372036854775807",
+                               "-1",   "{",      "\"", "\\", "strides=", "order=1,0",
+                               "none", "float=", "0",  "+",  "\n"};
+  const auto change = [&](std::vector<uint8_t>& bytes, size_t begin) {
+    for (size_t n = 1 + below(3); n > 0 && bytes.size() > begin; --n) {
+      const auto at = bytes.begin() + static_cast<ptrdiff_t>(begin + below(bytes.size() - begin));
+      const std::string& word = words[below(std::size(words))];
+      switch (below(4)) {
+        case 0: *at = static_cast<uint8_t>(random()); break;
+        case 1: *at = static_cast<uint8_t>(*at ^ 1U << below(8)); break;
+        case 2: bytes.insert(at, word.begin(), word.end()); break;
+        default:
+          bytes.erase(at,
+                      at + static_cast<ptrdiff_t>(below(static_cast<size_t>(bytes.end() - at))));
+          break;
+      }
+    }
+  };
+  int loaded = 0;
+  int refused = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    INFO(run);
+    if (run % 4 == 0) {  // the library's tables: read, never loaded
+      std::vector<uint8_t> changed = library;
+      const size_t tables = changed.size() - sizeof(Elf64_Shdr) * 24;
+      change(changed, below(2) == 0 ? 0 : tables);
+      detail::AotiNeeds needs;
+      detail::AotiBytes bytes;
+      bytes.data = reinterpret_cast<const char*>(changed.data());
+      bytes.size = changed.size();
+      const Error error = detail::read_aoti_needs(bytes, needs);
+      CHECK(
+          (error == Error::Ok || error == Error::InvalidArgument || error == Error::NotSupported));
+      continue;
+    }
+    if (run % 4 == 1) {  // the archive: mostly its directory, behind the library
+      std::vector<uint8_t> changed = package;
+      change(changed, below(3) == 0 ? 0 : changed.size() - 600);
+      put_file(path, changed);
+    } else {
+      std::vector<Entry> changed = whole;
+      change(changed[run % 4 == 2 ? 0 : 1].bytes, 0);
+      write_package(path, changed);
+    }
+    Result<AotiModel> model = AotiModel::load(path);
+    if (!model.ok()) {
+      ++refused;
+      continue;
+    }
+    ++loaded;
+    AotiModule module(*model);
+    if (module.set_constants({{"layer.bias", *zeros({4})}}) != Error::Ok) continue;
+    static_cast<void>(module.run("forward", *input_for(Does::NoSecondOutput)));
+  }
+  CHECK(loaded > kRuns / 20);
+  CHECK(refused > kRuns / 20);
 }
 
 }  // namespace aoti_package_test
