@@ -172,6 +172,38 @@ TEST_CASE("AotiModule: the export script's packages say on how many threads kern
   set(before);
 }
 
+TEST_CASE("AotiModule: a package of several models, with numbers, dicts and a buffer") {
+  const std::string package = path("several.pt2");
+  AotiOptions options;
+  options.model = "twice";
+  AotiModule twice(AotiModel::load(package, options).value());
+  const std::vector<EValue> both = twice.forward(*ones({5, 3})).value();
+  CHECK(largest_difference(both[0].toTensor(), *full({5, 3}, 2)) == 0);
+  CHECK(largest_difference(both[1].toTensor(), *full({5, 3}, 2)) == 0);
+  options.model = "counter";
+  AotiModule counter(AotiModel::load(package, options).value());
+  const MethodMeta meta = counter.method_meta().value();
+  std::string names;
+  for (const ValueSpec& spec : meta.inputs) names += spec.name() + std::string(" ");
+  for (const ValueSpec& spec : meta.outputs) names += spec.name() + std::string(" ");
+  CHECK(names == "tokens cache.keys.0 sums count time scale state.0 state.1 ");
+  const TensorPtr tokens = ones({2, 3});
+  for (int64_t run = 1; run < 4; ++run) {
+    const std::vector<EValue> outputs = counter.forward({*tokens, *ones({7, 2})}).value();
+    CHECK(largest_difference(outputs[0].toTensor(), *full({2}, 17)) == 0);
+    CHECK(outputs[1].toTensor().item<int64_t>() == run);
+    CHECK(outputs[2].toInt() == 3);
+    CHECK(outputs[3].toDouble() == 2.5);
+    CHECK(outputs[4].isNone());
+    CHECK(outputs[5].toTensor().const_data_ptr() == tokens->const_data_ptr());
+  }
+  RETURNS(InvalidArgument,
+          "input 1 (cache.keys.0): dimension 0 (2*time+1) is 8, in input 0 (tokens) time is 3",
+          counter.forward({*tokens, *ones({8, 2})}).error());
+  RETURNS(InvalidArgument, "input 0 (tokens): dimension 1 (time) is 1, expected at least 2",
+          counter.forward({*ones({2, 1}), *ones({3, 2})}).error());
+}
+
 TEST_CASE("AotiModule: no libtorch is loaded") {
   AotiModule module(path("residual.pt2"));
   REQUIRE(module.load_method() == Error::Ok);

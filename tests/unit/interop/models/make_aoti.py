@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compiles five small networks with examples/aoti/export.py: FOLDER/<name>.pt2, and beside each what PyTorch gives for
 one input: <name>.input.npy and <name>.output.npy. And a sixth whose examples are not row-major, with that script and by
-torch's function alone: layouts.pt2 and layouts_torch.pt2, with layouts.input0.npy and so on.
+torch's function alone: layouts.pt2 and layouts_torch.pt2, with layouts.input0.npy and so on. And several.pt2, which has
+two models.
 
     python3 make_aoti.py FOLDER
 
@@ -22,7 +23,7 @@ from torch import nn
 
 ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "examples/aoti"))
-from export import export, load_network  # noqa: E402
+from export import export, export_all, load_network  # noqa: E402
 
 MAX_BATCH = 64
 
@@ -141,6 +142,34 @@ def make_layouts(kind, folder):
     return f"{kind} ({time.time() - start:.0f} s)"
 
 
+class Counter(nn.Module):
+    """Writes to its buffer, and gives what is not a tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, tokens, *, cache):
+        self.count += 1
+        sums = tokens.sum(1) + cache["keys"][0].sum()
+        return {"sums": sums, "count": self.count + 0, "time": tokens.shape[1], "scale": 2.5, "state": [None, tokens]}
+
+
+class Twice(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        return y, y
+
+
+def make_several(folder):
+    start = time.time()
+    cache = {"keys": [torch.ones(9, 2)]}
+    dynamic = ["tokens=0:batch<=8,1:2<=time<=128", "cache.keys.0=0:2*time+1"]
+    counter = (Counter(), (torch.ones(3, 4),), {"kwargs": {"cache": cache}, "dynamic": dynamic})
+    export_all({"counter": counter, "twice": (Twice(), (torch.ones(2, 3),))}, folder / "several.pt2")
+    return f"several ({time.time() - start:.0f} s)"
+
+
 def main():
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,6 +177,7 @@ def main():
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork")) as pool:
         jobs = [pool.submit(make, name, folder) for name in MODELS]
         jobs += [pool.submit(make_layouts, kind, folder) for kind in ("layouts", "layouts_torch")]
+        jobs.append(pool.submit(make_several, folder))
         for job in jobs:
             print(job.result())
 
