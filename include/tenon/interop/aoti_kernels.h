@@ -13,7 +13,9 @@
 #include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_grouped_products.h"
+#include "tenon/interop/runtimes/aoti_kernels_indexing.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
+#include "tenon/interop/runtimes/aoti_kernels_masks.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
 #include "tenon/interop/runtimes/aoti_kernels_norm.h"
 #include "tenon/interop/runtimes/aoti_kernels_operators.h"
@@ -23,7 +25,9 @@
 #include "tenon/interop/runtimes/aoti_kernels_random.h"
 #include "tenon/interop/runtimes/aoti_kernels_sampling.h"
 #include "tenon/interop/runtimes/aoti_kernels_scan.h"
+#include "tenon/interop/runtimes/aoti_kernels_scatter.h"
 #include "tenon/interop/runtimes/aoti_kernels_search.h"
+#include "tenon/interop/runtimes/aoti_kernels_views.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"
 
 TENON_BEGIN_NAMESPACE

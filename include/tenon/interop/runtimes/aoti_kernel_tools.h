@@ -227,6 +227,11 @@ class AotiResult {
   const Tensor& tensor() const noexcept { return tensor_; }
   /// The dense tensor that data() is of.
   const Tensor& work() const noexcept { return work_; }
+  /// Fills it with the elements of `from`, which may be the tensor itself.
+  Error copy_from(const Tensor& from) {
+    return from.unsafeGetTensorImpl() == work_.unsafeGetTensorImpl() ? Error::Ok
+                                                                     : convert(work_, from);
+  }
   /// Moves what was computed to the tensor, if that is another.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Kernels that find, take and replace the elements that a mask chooses, and that repeat indices.
+#pragma once
+
+#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Elements that are not 0 of a dense Bool or Byte tensor.
+inline int64_t count_nonzero(const Tensor& mask) noexcept {
+  const auto* const bytes = dense_data<uint8_t>(mask);
+  int64_t count = 0;
+  for (int64_t i = 0; i < mask.numel(); ++i) count += bytes[i] != 0 ? 1 : 0;
+  return count;
+}
+/// The first `most` of them: their index of dimension d is at to[k * strides[0] + d * strides[1]].
+inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strides)[2],
+                         int64_t* to) {
+  const auto* const bytes = dense_data<uint8_t>(mask);
+  const ArrayRef<int64_t> sizes = mask.sizes();
+  for (int64_t i = 0, k = 0; i < mask.numel() && k < most; ++i) {
+    if (bytes[i] == 0) continue;
+    int64_t rest = i;
+    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+      to[k * strides[0] + static_cast<int64_t>(d) * strides[1]] = rest % sizes[d];
+    }
+    ++k;
+  }
+}
+
+/// Both as dense tensors of the sizes to which they broadcast.
+inline Error read_masked(AtenTensorHandle self, AtenTensorHandle mask_handle, Tensor& dense,
+                         Tensor& mask) {
+  Tensor given;
+  Tensor chosen;
+  TENON_TRY(read_aoti(self, "the input", given));
+  TENON_TRY(read_aoti(mask_handle, "the mask", chosen));
+  if (chosen.scalar_type() != ScalarType::Bool) {
+    return fail(Error::InvalidType, "a mask of type ", chosen.scalar_type(), ", expected Bool");
+  }
+  Dims sizes(given.sizes());
+  TENON_TRY(broadcast_sizes(chosen.sizes(), sizes));
+  TENON_ASSIGN(const Tensor from, try_expand(given, sizes));
+  TENON_ASSIGN(const Tensor choice, try_expand(chosen, sizes));
+  TENON_TRY(make_dense(from, from.scalar_type(), dense));
+  return make_dense(choice, ScalarType::Bool, mask);
+}
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+AOTITorchError aoti_torch_cpu_masked_select(AtenTensorHandle self, AtenTensorHandle mask,
+                                            AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor from;
+    Tensor chosen;
+    TENON_TRY(read_masked(self, mask, from, chosen));
+    const auto* const choice = dense_data<uint8_t>(chosen);
+    const int64_t count = count_nonzero(chosen);
+    AotiResult result;
+    TENON_TRY(result.make(Dims{count}, from.scalar_type(), from.scalar_type()));
+    const size_t item = elementSize(from.scalar_type());
+    const auto* next = dense_data<char>(from);
+    char* to = result.data<char>();
+    with_element_copy(item, [&](const auto& copy) {
+      for (int64_t i = 0; i < from.numel(); ++i, next += item) {
+        if (choice[i] == 0) continue;
+        copy(to, next);
+        to += item;
+      }
+    });
+    return result.finish(ret0);
+  });
+}
+AOTITorchError aoti_torch_cpu_masked_scatter(AtenTensorHandle self, AtenTensorHandle mask,
+                                             AtenTensorHandle source, AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor from;
+    Tensor chosen;
+    Tensor values;
+    TENON_TRY(read_masked(self, mask, from, chosen));
+    TENON_TRY(read_aoti(source, "the source", values));
+    const ScalarType type = from.scalar_type();
+    if (values.scalar_type() != type) {
+      return fail(Error::InvalidType, "a source of type ", values.scalar_type(), ", expected ",
+                  type);
+    }
+    TENON_TRY(make_dense(values, type, values));
+    const auto* const choice = dense_data<uint8_t>(chosen);
+    const int64_t count = count_nonzero(chosen);
+    if (count > values.numel()) {
+      return fail(Error::InvalidArgument, "a source of ", values.numel(), " elements for ", count,
+                  " that the mask chooses");
+    }
+    AotiResult result;
+    TENON_TRY(result.make(from.sizes(), type, type));
+    TENON_TRY(result.copy_from(from));
+    const size_t item = elementSize(type);
+    const auto* next = dense_data<char>(values);
+    char* to = result.data<char>();
+    with_element_copy(item, [&](const auto& copy) {
+      for (int64_t i = 0; i < from.numel(); ++i, to += item) {
+        if (choice[i] == 0) continue;
+        copy(to, next);
+        next += item;
+      }
+    });
+    return result.finish(ret0);
+  });
+}
+
+AOTITorchError aoti_torch_cpu_nonzero(AtenTensorHandle self, AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor mask;
+    TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
+    // As torch, one list for each dimension.
+    const int64_t count = count_nonzero(mask);
+    Tensor made;
+    TENON_TRY(aoti_empty({{count, mask.dim()}, {1, count}, ScalarType::Long}, made));
+    list_nonzero(mask, count, {1, count}, static_cast<int64_t*>(fields(TensorArg(made)).data));
+    return make_aoti_handle(std::move(made), *ret0);
+  });
+}
+AOTITorchError aoti_torch_nonzero(AtenTensorHandle self, AtenTensorHandle* out) {
+  return aoti_torch_cpu_nonzero(self, out);
+}
+AOTITorchError aoti_torch_cpu_nonzero_static(AtenTensorHandle self, int64_t size,
+                                             int64_t fill_value, AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor mask;
+    AotiResult result;
+    TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
+    if (size < 0) return fail(Error::InvalidArgument, "size ", size, " is negative");
+    TENON_TRY(result.make(Dims{size, mask.dim()}, ScalarType::Long, ScalarType::Long));
+    auto* const to = result.data<int64_t>();
+    std::fill(to, to + size * mask.dim(), fill_value);
+    list_nonzero(mask, size, {mask.dim(), 1}, to);
+    return result.finish(ret0);
+  });
+}
+
+/// Index i as many times as repeats[i] says.
+AOTITorchError aoti_torch_cpu_repeat_interleave_Tensor(AtenTensorHandle repeats,
+                                                       int64_t* output_size,
+                                                       AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    Tensor given;
+    Tensor counts;
+    TENON_TRY(read_aoti(repeats, "the repeats", given));
+    const ScalarType type = given.scalar_type();
+    if (given.dim() != 1 || (type != ScalarType::Long && type != ScalarType::Int)) {
+      return fail(Error::InvalidArgument, "repeats of sizes ", given.sizes(), " and type ", type,
+                  ", expected one dimension of Long or Int");
+    }
+    TENON_TRY(make_dense(given, ScalarType::Long, counts));
+    const auto* const count = dense_data<int64_t>(counts);
+    int64_t total = 0;
+    for (int64_t i = 0; i < counts.numel(); ++i) {
+      if (count[i] < 0 || !add(total, count[i], total)) {
+        return fail(Error::InvalidArgument, count[i], " repeats of index ", i);
+      }
+    }
+    if (output_size != nullptr && *output_size != total && counts.numel() != 0) {
+      return fail(Error::InvalidArgument, "output_size is ", *output_size, ", the repeats make ",
+                  total);
+    }
+    AotiResult result;
+    TENON_TRY(result.make(Dims{total}, type, ScalarType::Long));
+    auto* to = result.data<int64_t>();
+    for (int64_t i = 0; i < counts.numel(); ++i) to = std::fill_n(to, count[i], i);
+    return result.finish(ret0);
+  });
+}
+AOTITorchError aoti_torch_repeat_interleave_Tensor(AtenTensorHandle repeats, int64_t* output_size,
+                                                   AtenTensorHandle* out) {
+  return aoti_torch_cpu_repeat_interleave_Tensor(repeats, output_size, out);
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE

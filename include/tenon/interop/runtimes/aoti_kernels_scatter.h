@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// Kernels that write to the places that indices along one dimension name.
+//
+// All indices are checked before the first element is written. Where an element is written twice
+// the later one stays.
+#pragma once
+
+#include <complex>
+#include <limits>
+
+#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+enum class AotiReduction { Sum, Prod, Mean, Max, Min };
+
+inline Error read_reduction(const char* name, bool has_sum, AotiReduction& read) {
+  const std::string_view given = name == nullptr ? "" : name;
+  constexpr std::string_view kNames[] = {"sum", "prod", "mean", "amax", "amin"};
+  for (size_t i = has_sum ? 0 : 1; i < std::size(kNames); ++i) {
+    if (given != kNames[i]) continue;
+    read = static_cast<AotiReduction>(i);
+    return Error::Ok;
+  }
+  return fail(Error::InvalidArgument, "reduce is \"", name == nullptr ? "" : name, "\", expected ",
+              has_sum ? "sum, " : "", "prod, mean, amax or amin");
+}
+
+/// Elements of a source, and their places in a tensor along one dimension. Lists have an entry for
+/// each dimension; rank 0 counts as one of size 1.
+struct AotiScatter {
+  size_t dim = 0;
+  AotiDims self_sizes;
+  AotiDims sizes;        // of the source's elements that are used
+  AotiDims strides;      // of the index
+  AotiDims src_strides;  // zeros for a single value
+  Tensor index;
+
+  static AotiDims list(ArrayRef<int64_t> sizes) {
+    return sizes.empty() ? AotiDims{1} : sizes.vec();
+  }
+  /// Errors: OutOfBounds for an index, also if it is negative.
+  Error check() const {
+    return check_indices(dense_data<int64_t>(index), index.numel(), 0, self_sizes[dim]);
+  }
+  /// scatter()'s, of a source of sizes `src`, null for a value.
+  Error read(const Tensor& self, int64_t dim_, AtenTensorHandle index_handle,
+             const ArrayRef<int64_t>* src) {
+    TENON_TRY(read_dim(dim_, self.sizes().size(), dim));
+    TENON_TRY(read_indices(index_handle, index));
+    self_sizes = list(self.sizes());
+    sizes = list(index.sizes());
+    if (index.numel() == 0) return Error::Ok;
+    const AotiDims from = src == nullptr ? sizes : list(*src);
+    bool fits = sizes.size() == self_sizes.size() && sizes.size() == from.size();
+    for (size_t d = 0; fits && d < sizes.size(); ++d) {
+      fits = sizes[d] <= from[d] && (d == dim || sizes[d] <= self_sizes[d]);
+    }
+    if (!fits) {
+      return fail(Error::InvalidArgument, "an index of sizes ", index.sizes(), " for a tensor of ",
+                  self.sizes(), " and a source of ", ArrayRef<int64_t>(from));
+    }
+    strides = dense_strides(sizes);
+    src_strides = src == nullptr ? AotiDims(sizes.size(), 0) : dense_strides(from);
+    return check();
+  }
+  /// Calls f(place in a dense tensor, place in the source).
+  template <class F>
+  void each(const F& f) const {
+    if (index.numel() == 0) return;
+    AotiDims row_sizes = sizes;
+    row_sizes[dim] = 1;
+    const AotiDims own = dense_strides(self_sizes);
+    const AotiDims to = offsets_of(row_sizes, own);
+    const AotiDims from = offsets_of(row_sizes, src_strides);
+    const AotiDims at = offsets_of(row_sizes, strides);
+    const auto* const indices = dense_data<int64_t>(index);
+    for (size_t r = 0; r < to.size(); ++r) {
+      for (int64_t i = 0; i < sizes[dim]; ++i) {
+        f(to[r] + indices[at[r] + i * strides[dim]] * own[dim], from[r] + i * src_strides[dim]);
+      }
+    }
+  }
+};
+
+/// Copies elements, or one of them, to their places.
+inline void scatter_elements(const AotiScatter& scatter, size_t size, char* to, const void* src) {
+  const auto* const from = static_cast<const char*>(src);
+  const auto item = static_cast<int64_t>(size);
+  with_element_copy(size, [&](const auto& copy) {
+    scatter.each([&](int64_t t, int64_t f) { copy(to + t * item, from + f * item); });
+  });
+}
+
+/// An integer as an element of the type keeps it.
+inline int64_t wrapped(ScalarType type, int64_t value) noexcept {
+  const auto unused = 64 - 8 * static_cast<int>(elementSize(type));
+  const uint64_t high = static_cast<uint64_t>(value) << unused;
+  return type == ScalarType::Byte ? static_cast<int64_t>(high >> unused)
+                                  : static_cast<int64_t>(high) >> unused;
+}
+
+template <class T>
+T reduction_start(AotiReduction reduction) noexcept {
+  using Limits = std::numeric_limits<T>;
+  switch (reduction) {
+    case AotiReduction::Prod: return 1;
+    case AotiReduction::Max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    case AotiReduction::Min: return Limits::has_infinity ? Limits::infinity() : (Limits::max)();
+    default: return 0;
+  }
+}
+
+/// Reduces the elements of `from` into `to`, of `numel` elements.
+template <class T>
+void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool include_self,
+                     ScalarType type, int64_t numel, const T* from, T* to) {
+  if (!include_self) {
+    const T start = reduction_start<T>(reduction);
+    scatter.each([&](int64_t t, int64_t) { to[t] = start; });
+  }
+  if (reduction == AotiReduction::Prod) {
+    scatter.each([&](int64_t t, int64_t f) { to[t] = wrapping_product(to[t], from[f]); });
+    return;
+  }
+  if constexpr (std::is_arithmetic_v<T>) {
+    const bool is_max = reduction == AotiReduction::Max;
+    if (is_max || reduction == AotiReduction::Min) {
+      scatter.each([&](int64_t t, int64_t f) {
+        const bool precedes = is_max ? from[f] > to[t] : from[f] < to[t];
+        if (precedes || from[f] != from[f]) to[t] = from[f];  // NaN stays
+      });
+      return;
+    }
+  }
+  std::vector<int64_t> counts;
+  const bool is_mean = reduction == AotiReduction::Mean;
+  if (is_mean) counts.assign(static_cast<size_t>(numel), include_self ? 1 : 0);
+  scatter.each([&](int64_t t, int64_t f) {
+    to[t] = wrapping_sum(to[t], from[f]);
+    if (is_mean) ++counts[static_cast<size_t>(t)];
+  });
+  for (size_t i = 0; i < counts.size(); ++i) {
+    int64_t count = counts[i];
+    if constexpr (std::is_integral_v<T>) {
+      count = wrapped(type, count);
+      to[i] = wrapped(type, to[i]);
+      if (count == 0) count = 1;
+      const int64_t quotient = to[i] / count;
+      to[i] = to[i] % count != 0 && (to[i] < 0) != (count < 0) ? quotient - 1 : quotient;
+    } else {
+      to[i] /= static_cast<T>(count == 0 ? 1 : count);
+    }
+  }
+}
+
+/// Scatters to `result`, which is a copy of the input.
+inline Error finish_reduced(const AotiScatter& scatter, AotiReduction reduction, bool include_self,
+                            const Tensor& src, AotiResult& result) {
+  const Tensor& made = result.tensor();
+  const ScalarType type = made.scalar_type();
+  const auto reduce = [&](auto zero) {
+    using T = decltype(zero);
+    scatter_reduced<T>(scatter, reduction, include_self, type, made.numel(), dense_data<T>(src),
+                       result.data<T>());
+    return Error::Ok;
+  };
+  switch (computed_type(type)) {
+    case ScalarType::ComplexFloat: TENON_TRY(reduce(std::complex<float>())); break;
+    case ScalarType::ComplexDouble: TENON_TRY(reduce(std::complex<double>())); break;
+    default: TENON_TRY(on_computed_type(type, reduce));
+  }
+  return result.finish();
+}
+
+/// The tensors of a function that scatters along `dim` to an output.
+struct AotiScatterCall {
+  Tensor out;
+  Tensor self;
+  Tensor src;
+  AotiScatter scatter;
+  AotiResult result;
+
+  /// `work` is the type of the elements to compute with, Undefined for the tensors' own. Fills the
+  /// result with the input's elements.
+  Error read(AtenTensorHandle out_handle, AtenTensorHandle self_handle, int64_t dim,
+             AtenTensorHandle index, const AtenTensorHandle* src_handle, bool computes) {
+    TENON_TRY(read_aoti(out_handle, "the output", out));
+    TENON_TRY(read_aoti(self_handle, "the input", self));
+    const ScalarType type = self.scalar_type();
+    const ScalarType work = computes ? computed_type(type) : type;
+    TENON_TRY(check_out(out, self.sizes(), type));
+    if (src_handle != nullptr) {
+      TENON_TRY(read_aoti(*src_handle, "the source", src));
+      if (src.scalar_type() != type) {
+        return fail(Error::InvalidType, "a source of type ", src.scalar_type(), ", expected ",
+                    type);
+      }
+      const ArrayRef<int64_t> sizes = src.sizes();
+      TENON_TRY(scatter.read(self, dim, index, &sizes));
+      TENON_TRY(make_dense(src, work, src));
+      TENON_TRY(separate(out, src));
+    } else {
+      TENON_TRY(scatter.read(self, dim, index, nullptr));
+    }
+    TENON_TRY(separate(out, scatter.index));
+    TENON_TRY(result.use(out, work));
+    return result.copy_from(self);
+  }
+};
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+AOTITorchError aoti_torch_cpu_scatter_src_out(AtenTensorHandle out, AtenTensorHandle self,
+                                              int64_t dim, AtenTensorHandle index,
+                                              AtenTensorHandle src) {
+  return aoti_answer(__func__, [&] {
+    AotiScatterCall call;
+    TENON_TRY(call.read(out, self, dim, index, &src, false));
+    scatter_elements(call.scatter, elementSize(call.self.scalar_type()), call.result.data<char>(),
+                     dense_data<char>(call.src));
+    return call.result.finish();
+  });
+}
+AOTITorchError aoti_torch_scatter_out(AtenTensorHandle out, AtenTensorHandle self, int64_t dim,
+                                      AtenTensorHandle index, AtenTensorHandle src) {
+  return aoti_torch_cpu_scatter_src_out(out, self, dim, index, src);
+}
+AOTITorchError aoti_torch_cpu_scatter_value_out(AtenTensorHandle out, AtenTensorHandle self,
+                                                int64_t dim, AtenTensorHandle index, double value) {
+  return aoti_answer(__func__, [&] {
+    Tensor given;
+    TENON_TRY(read_aoti(self, "the input", given));
+    const ScalarType type = given.scalar_type();
+    alignas(16) char element[16];
+    TENON_TRY(store_scalar(type, scalar_for(type, value), element));
+    AotiScatterCall call;
+    TENON_TRY(call.read(out, self, dim, index, nullptr, false));
+    scatter_elements(call.scatter, elementSize(type), call.result.data<char>(), element);
+    return call.result.finish();
+  });
+}
+AOTITorchError aoti_torch_cpu_scatter_reduce_two_out(AtenTensorHandle out, AtenTensorHandle self,
+                                                     int64_t dim, AtenTensorHandle index,
+                                                     AtenTensorHandle src, const char* reduce,
+                                                     int32_t include_self) {
+  return aoti_answer(__func__, [&] {
+    AotiReduction reduction{};
+    AotiScatterCall call;
+    TENON_TRY(read_reduction(reduce, true, reduction));
+    TENON_TRY(call.read(out, self, dim, index, &src, true));
+    return finish_reduced(call.scatter, reduction, include_self != 0, call.src, call.result);
+  });
+}
+AOTITorchError aoti_torch_scatter_reduce_out(AtenTensorHandle out, AtenTensorHandle self,
+                                             int64_t dim, AtenTensorHandle index,
+                                             AtenTensorHandle src, const char* reduce,
+                                             int32_t include_self) {
+  return aoti_torch_cpu_scatter_reduce_two_out(out, self, dim, index, src, reduce, include_self);
+}
+
+/// Row i of the source goes to row index[i].
+AOTITorchError aoti_torch_cpu_index_reduce(AtenTensorHandle self, int64_t dim,
+                                           AtenTensorHandle index, AtenTensorHandle source,
+                                           const char* reduce, int32_t include_self,
+                                           AtenTensorHandle* ret0) {
+  return aoti_answer(__func__, [&] {
+    AotiReduction reduction{};
+    Tensor given;
+    Tensor src;
+    AotiScatter scatter;
+    TENON_TRY(read_reduction(reduce, false, reduction));
+    TENON_TRY(read_aoti(self, "the input", given));
+    TENON_TRY(read_aoti(source, "the source", src));
+    const ScalarType type = given.scalar_type();
+    TENON_TRY(read_dim(dim, given.sizes().size(), scatter.dim));
+    TENON_TRY(read_indices(index, scatter.index));
+    scatter.self_sizes = AotiScatter::list(given.sizes());
+    scatter.sizes = AotiScatter::list(src.sizes());
+    AotiDims expected = scatter.self_sizes;
+    expected[scatter.dim] = scatter.index.numel();
+    if (src.scalar_type() != type || scatter.index.dim() > 1 || scatter.sizes != expected) {
+      return fail(Error::InvalidArgument, "a source of type ", src.scalar_type(), " and sizes ",
+                  src.sizes(), " and an index of sizes ", scatter.index.sizes(),
+                  " for a tensor of type ", type, " and sizes ", given.sizes());
+    }
+    TENON_TRY(scatter.check());
+    scatter.strides.assign(scatter.sizes.size(), 0);
+    scatter.strides[scatter.dim] = 1;
+    scatter.src_strides = dense_strides(scatter.sizes);
+    TENON_TRY(make_dense(src, computed_type(type), src));
+    AotiResult result;
+    TENON_TRY(result.make(given.sizes(), type, computed_type(type)));
+    TENON_TRY(result.copy_from(given));
+    TENON_TRY(finish_reduced(scatter, reduction, include_self != 0, src, result));
+    return make_aoti_handle(result.tensor(), *ret0);
+  });
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+}  // namespace detail
+TENON_END_NAMESPACE
