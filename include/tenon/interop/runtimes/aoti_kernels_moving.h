@@ -208,7 +208,7 @@ inline Error join(const AtenTensorHandle* handles, int64_t count, int64_t dim,
   if (count <= 0) return fail(Error::InvalidArgument, "no tensors to join");
   Dims sizes{0};
   size_t d = 0;
-  TENON_TRY(read_dim(dim, pieces.empty() ? 1 : pieces[0].sizes().size(), d));
+  if (!pieces.empty()) TENON_TRY(read_dim(dim, pieces[0].sizes().size(), d));
   for (size_t i = 0; i < pieces.size(); ++i) {
     Dims own(pieces[i].sizes());
     if (i == 0) {
@@ -235,12 +235,14 @@ inline Error join(const AtenTensorHandle* handles, int64_t count, int64_t dim,
   return make_aoti_handle(std::move(made), *ret);
 }
 
-/// The index of the element that stands at `i` of a padded dimension; -1 for the constant.
-inline int64_t padded_index(std::string_view mode, int64_t i, int64_t size) noexcept {
-  if (i >= 0 && i < size) return i;
-  if (mode == "replicate") return i < 0 ? 0 : size - 1;
-  if (mode == "circular") return i < 0 ? i + size : i - size;
-  if (mode == "reflect") return i < 0 ? -i : 2 * (size - 1) - i;
+/// The index of the element that stands at `i` of a padded dimension, of which the elements from
+/// `begin` up to `end` are kept; -1 for the constant.
+inline int64_t padded_index(std::string_view mode, int64_t i, int64_t begin, int64_t end) noexcept {
+  if (i >= begin && i < end) return i;
+  const bool is_front = i < begin;
+  if (mode == "replicate") return is_front ? 0 : end - 1;
+  if (mode == "circular") return is_front ? i + (end - begin) : i - (end - begin);
+  if (mode == "reflect") return is_front ? -i : 2 * (end - 1) - i;
   return -1;
 }
 inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view mode,
@@ -270,19 +272,22 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
     const int64_t front = k < padded ? pad[2 * k] : 0;
     const int64_t back = k < padded ? pad[2 * k + 1] : 0;
     only_cuts = only_cuts && front <= 0 && back <= 0;
+    bool fits = front >= -size && back >= -size;
+    const int64_t begin = fits && front < 0 ? -front : 0;
+    const int64_t end = fits && back < 0 ? size + back : size;
     int64_t most = INT64_MAX;
     if (mode == "reflect") most = size - 1;
-    if (mode == "circular") most = size;
-    if (mode == "replicate" && size == 0) most = 0;
+    if (mode == "circular") most = end - begin;
     int64_t made = 0;
-    const bool fits = front <= most && back <= most && add(size, front, made) &&
-                      add(made, back, made) && made >= 0 && -front <= size && -back <= size;
+    fits = fits && front <= most && back <= most && add(size, front, made) &&
+           add(made, back, made) && made >= 0 && (is_constant || size != 0 || made == 0);
+    if (mode == "reflect" || mode == "replicate") fits = fits && made != 0;
     if (!fits) {
       return fail(Error::InvalidArgument, "padding ", pad, " of a tensor of sizes ", self.sizes());
     }
     sizes[d] = made;
     for (int64_t i = 0; i < made; ++i) {
-      const int64_t at = padded_index(mode, i - front, size);
+      const int64_t at = padded_index(mode, i - front, begin, end);
       places[d].push_back(at < 0 ? -1 : at * self.strides()[d]);
     }
   }
@@ -290,6 +295,16 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   alignas(16) char element[16] = {};
   if (value != nullptr) TENON_TRY(store_scalar(type, scalar_for(type, *value), element));
   AotiResult result;
+  if (is_constant && only_cuts) {
+    Tensor part = self;
+    for (size_t k = 0; k < padded; ++k) {
+      const size_t d = rank - 1 - k;
+      TENON_ASSIGN(part, try_narrow(part, static_cast<int64_t>(d), -pad[2 * k], sizes[d]));
+    }
+    TENON_TRY(result.make_like(part, type, type));
+    TENON_TRY(result.copy_from(part));
+    return result.finish(ret);
+  }
   const bool has_channels_last = suggests_channels_last(fields(TensorArg(self)).layout);
   TENON_TRY(result.make(dense_shape(sizes, type, has_channels_last && mode != "circular"), type));
   const auto* const from = static_cast<const char*>(fields(TensorArg(self)).data);

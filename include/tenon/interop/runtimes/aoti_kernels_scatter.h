@@ -102,6 +102,24 @@ inline int64_t wrapped(ScalarType type, int64_t value) noexcept {
 }
 
 template <class T>
+T number_as(int64_t number) noexcept {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<T>(number);
+  } else {
+    return T(static_cast<typename T::value_type>(number));
+  }
+}
+/// Errors: NotSupported for what torch does not reduce.
+inline Error check_reduction(AotiReduction reduction, ScalarType type, int64_t count) {
+  const bool compares = reduction == AotiReduction::Max || reduction == AotiReduction::Min;
+  const bool is_mean = reduction == AotiReduction::Mean;
+  if ((isComplexType(type) && compares && count != 0) || (type == ScalarType::Bool && is_mean)) {
+    return fail(Error::NotSupported, is_mean ? "the mean" : "an extreme", " of elements of type ",
+                type);
+  }
+  return Error::Ok;
+}
+template <class T>
 T reduction_start(AotiReduction reduction) noexcept {
   using Limits = std::numeric_limits<T>;
   switch (reduction) {
@@ -150,7 +168,7 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
       const int64_t quotient = to[i] / count;
       to[i] = to[i] % count != 0 && (to[i] < 0) != (count < 0) ? quotient - 1 : quotient;
     } else {
-      to[i] /= static_cast<T>(count == 0 ? 1 : count);
+      to[i] /= number_as<T>(count == 0 ? 1 : count);
     }
   }
 }
@@ -182,14 +200,14 @@ struct AotiScatterCall {
   AotiScatter scatter;
   AotiResult result;
 
-  /// `work` is the type of the elements to compute with, Undefined for the tensors' own. Fills the
-  /// result with the input's elements.
+  /// Checks, then fills the result with the input's elements. `reduction` is null for none.
   Error read(AtenTensorHandle out_handle, AtenTensorHandle self_handle, int64_t dim,
-             AtenTensorHandle index, const AtenTensorHandle* src_handle, bool computes) {
+             AtenTensorHandle index, const AtenTensorHandle* src_handle,
+             const AotiReduction* reduction) {
     TENON_TRY(read_aoti(out_handle, "the output", out));
     TENON_TRY(read_aoti(self_handle, "the input", self));
     const ScalarType type = self.scalar_type();
-    const ScalarType work = computes ? computed_type(type) : type;
+    const ScalarType work = reduction != nullptr ? computed_type(type) : type;
     TENON_TRY(check_out(out, self.sizes(), type));
     if (src_handle != nullptr) {
       TENON_TRY(read_aoti(*src_handle, "the source", src));
@@ -203,6 +221,9 @@ struct AotiScatterCall {
       TENON_TRY(separate(out, src));
     } else {
       TENON_TRY(scatter.read(self, dim, index, nullptr));
+    }
+    if (reduction != nullptr) {
+      TENON_TRY(check_reduction(*reduction, type, scatter.index.numel()));
     }
     TENON_TRY(separate(out, scatter.index));
     TENON_TRY(result.use(out, work));
@@ -218,7 +239,7 @@ AOTITorchError aoti_torch_cpu_scatter_src_out(AtenTensorHandle out, AtenTensorHa
                                               AtenTensorHandle src) {
   return aoti_answer(__func__, [&] {
     AotiScatterCall call;
-    TENON_TRY(call.read(out, self, dim, index, &src, false));
+    TENON_TRY(call.read(out, self, dim, index, &src, nullptr));
     scatter_elements(call.scatter, elementSize(call.self.scalar_type()), call.result.data<char>(),
                      dense_data<char>(call.src));
     return call.result.finish();
@@ -237,7 +258,7 @@ AOTITorchError aoti_torch_cpu_scatter_value_out(AtenTensorHandle out, AtenTensor
     alignas(16) char element[16];
     TENON_TRY(store_scalar(type, scalar_for(type, value), element));
     AotiScatterCall call;
-    TENON_TRY(call.read(out, self, dim, index, nullptr, false));
+    TENON_TRY(call.read(out, self, dim, index, nullptr, nullptr));
     scatter_elements(call.scatter, elementSize(type), call.result.data<char>(), element);
     return call.result.finish();
   });
@@ -250,7 +271,7 @@ AOTITorchError aoti_torch_cpu_scatter_reduce_two_out(AtenTensorHandle out, AtenT
     AotiReduction reduction{};
     AotiScatterCall call;
     TENON_TRY(read_reduction(reduce, true, reduction));
-    TENON_TRY(call.read(out, self, dim, index, &src, true));
+    TENON_TRY(call.read(out, self, dim, index, &src, &reduction));
     return finish_reduced(call.scatter, reduction, include_self != 0, call.src, call.result);
   });
 }
@@ -287,6 +308,9 @@ AOTITorchError aoti_torch_cpu_index_reduce(AtenTensorHandle self, int64_t dim,
                   " for a tensor of type ", type, " and sizes ", given.sizes());
     }
     TENON_TRY(scatter.check());
+    if (type == ScalarType::Bool || isComplexType(type)) {
+      return fail(Error::NotSupported, "elements of type ", type);
+    }
     scatter.strides.assign(scatter.sizes.size(), 0);
     scatter.strides[scatter.dim] = 1;
     scatter.src_strides = dense_strides(scatter.sizes);

@@ -88,7 +88,8 @@ TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_k
     CHECK(differs(TENON_PEER(aoti_torch_cpu_index_Tensor), 0, x, indices, count) == "");
     // Of Byte masks alone torch makes a masked_fill(), which refuses them.
     if (!std::any_of(indices.begin(), indices.end(), [](const auto& index) {
-          return index && index->scalar_type() != ScalarType::Byte && (index->dim() != 0 || index->scalar_type() != ScalarType::Bool);
+          return index && index->scalar_type() != ScalarType::Byte &&
+                 (index->dim() != 0 || index->scalar_type() != ScalarType::Bool);
         })) {
       continue;
     }

@@ -29,16 +29,15 @@ class RandomCases {
   }
   tenon::ScalarType type() {
     using tenon::ScalarType;
-    return one_of<ScalarType>({ScalarType::Float, ScalarType::Double, ScalarType::Half,
-                               ScalarType::BFloat16, ScalarType::Byte, ScalarType::Char,
-                               ScalarType::Short, ScalarType::Int, ScalarType::Long,
-                               ScalarType::Bool, ScalarType::ComplexFloat,
-                               ScalarType::ComplexDouble});
+    return one_of<ScalarType>(
+        {ScalarType::Float, ScalarType::Double, ScalarType::Half, ScalarType::BFloat16,
+         ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long,
+         ScalarType::Bool, ScalarType::ComplexFloat, ScalarType::ComplexDouble});
   }
 
   /// Integers from `least` to `most`, in a dense, permuted, sliced or expanded layout.
-  tenon::Tensor tensor(const std::vector<int64_t>& sizes, tenon::ScalarType type, int64_t least = -4,
-                       int64_t most = 9) {
+  tenon::Tensor tensor(const std::vector<int64_t>& sizes, tenon::ScalarType type,
+                       int64_t least = -4, int64_t most = 9) {
     using namespace tenon;
     std::vector<int64_t> order(sizes.size());
     for (size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int64_t>(d);
