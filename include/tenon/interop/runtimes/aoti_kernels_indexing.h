@@ -89,17 +89,17 @@ class AotiIndexing {
   size_t before_count() const noexcept { return before_; }
   const Dims& shape() const noexcept { return shape_; }
 
-  /// torch's order of the result's dimensions, with the operands' strides: `first` is another
-  /// operand's that goes before the indices.
+  /// torch's order of the result's dimensions, innermost first, with the operands' strides. `first`
+  /// is another operand's that goes before the indices.
   std::vector<size_t> order(const Tensor& self, const AotiDims* first) const {
     const auto item = static_cast<int64_t>(elementSize(self.scalar_type()));
-    std::vector<AotiDims> operands;
+    std::vector<Dims> operands;
     AotiDims own = before(self.strides());
     own.resize(before_ + shape_.size(), 0);
     for (const int64_t stride : after(self.strides())) own.push_back(stride);
-    operands.push_back(own);
-    if (first != nullptr) operands.push_back(*first);
-    for (AotiDims& strides : operands) {
+    operands.emplace_back(ArrayRef<int64_t>(own));
+    if (first != nullptr) operands.emplace_back(ArrayRef<int64_t>(*first));
+    for (Dims& strides : operands) {
       for (int64_t& stride : strides) stride *= item;
     }
     for (const One& index : indices_) {
@@ -107,17 +107,18 @@ class AotiIndexing {
       AotiDims wanted(before_, 1);
       for (const int64_t size : shape_) wanted.push_back(size);
       wanted.resize(sizes.size(), 1);
-      AotiDims strides = broadcast_strides(index.sizes, index.torch_strides, shape_);
-      const bool is_spread = std::count(strides.begin(), strides.end(), 0) != 0;
+      AotiDims spread = broadcast_strides(index.sizes, index.torch_strides, shape_);
+      Dims strides{ArrayRef<int64_t>(spread)};
+      const bool is_spread = std::count(spread.begin(), spread.end(), 0) != 0;
       if (index.is_int && is_spread) {  // torch makes a dense Long copy
         strides = strides_in_order(shape_, iteration_order(shape_, {strides}));
       }
-      strides = torch_view_strides(shape_, strides, wanted);
-      strides.resize(sizes.size(), 0);
+      spread = torch_view_strides(shape_, strides, wanted);
+      spread.resize(sizes.size(), 0);
       for (size_t d = 0; d < sizes.size(); ++d) {
-        strides[d] = wanted[d] == 1 && sizes[d] != 1 ? 0 : strides[d] * 8;
+        spread[d] = wanted[d] == 1 && sizes[d] != 1 ? 0 : spread[d] * 8;
       }
-      operands.push_back(strides);
+      operands.emplace_back(ArrayRef<int64_t>(spread));
     }
     return iteration_order(sizes, operands);
   }
@@ -241,7 +242,7 @@ inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorH
   AotiShape shape;
   shape.type = self.scalar_type();
   shape.sizes = indexing.sizes;
-  shape.strides = Dims(ArrayRef<int64_t>(strides_in_order(shape.sizes, order)));
+  shape.strides = strides_in_order(shape.sizes, order);
   const bool is_empty = product(shape.sizes) == 0;
   std::vector<size_t> all(indexing.shape().size());
   for (size_t d = 0; d < all.size(); ++d) all[d] = d;
@@ -325,7 +326,7 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
   const size_t middle = before + indexing.shape().size();
   std::vector<size_t> order;  // of the indices' dimensions
   for (const size_t d : indexing.order(self, &spread)) {
-    if (d >= before && d < middle) order.push_back(d - before);
+    if (d >= before && d < middle) order.insert(order.begin(), d - before);
   }
   const AotiDims own = dense_strides(self.sizes());
   AotiDims places;

@@ -229,7 +229,7 @@ inline Error join(const AtenTensorHandle* handles, int64_t count, int64_t dim,
   for (const Tensor& piece : pieces) {
     const int64_t length = piece.sizes()[d];
     TENON_ASSIGN(const Tensor part, try_narrow(made, static_cast<int64_t>(d), begin, length));
-    TENON_TRY(copy_(part, piece, CastMode::Truncate));
+    TENON_TRY(convert(part, piece));
     begin += length;
   }
   return make_aoti_handle(std::move(made), *ret);

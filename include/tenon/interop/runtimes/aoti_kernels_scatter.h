@@ -5,7 +5,6 @@
 // the later one stays.
 #pragma once
 
-#include <complex>
 #include <limits>
 
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
@@ -178,17 +177,12 @@ inline Error finish_reduced(const AotiScatter& scatter, AotiReduction reduction,
                             const Tensor& src, AotiResult& result) {
   const Tensor& made = result.tensor();
   const ScalarType type = made.scalar_type();
-  const auto reduce = [&](auto zero) {
+  TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     scatter_reduced<T>(scatter, reduction, include_self, type, made.numel(), dense_data<T>(src),
                        result.data<T>());
     return Error::Ok;
-  };
-  switch (computed_type(type)) {
-    case ScalarType::ComplexFloat: TENON_TRY(reduce(std::complex<float>())); break;
-    case ScalarType::ComplexDouble: TENON_TRY(reduce(std::complex<double>())); break;
-    default: TENON_TRY(on_computed_type(type, reduce));
-  }
+  }));
   return result.finish();
 }
 
