@@ -26,6 +26,7 @@ these are for the python3 that is found first:
   numpy       NumPy 2.4.6 (60 MB)
   mpi4py      mpi4py 4.1.2, for the MPI that is installed (4 MB)
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
+  torchvision  the wheels of torchvision 0.29.2 and torchaudio 2.11.1, for their operators (35 MB; need nothing here)
   torch_export  SymPy 1.14.0 and what else PyTorch exports models with (120 MB; needs torch and numpy to run)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
@@ -251,6 +252,9 @@ python_version() {
   python3 -c 'import sys; print("Python %d.%d" % sys.version_info[:2])' || die "needs python3"
 }
 
+# Their operators are libraries for torch's stable ABI, which serve every version of Python.
+partner_torchvision() { simple torchvision torchvision==0.29.2 torchaudio==2.11.1; }
+
 partner_numpy() {
   version=numpy==2.4.6
   python=$(python_version)
@@ -344,7 +348,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

@@ -49,10 +49,7 @@ TENON_NO_CUDA(cudaStreamWaitEvent)
 const char* cudaGetErrorName() { return "cudaErrorNoDevice"; }
 const char* cudaGetErrorString() { return "the program has no CUDA"; }
 
-void** __cudaRegisterFatBinary() {
-  static void* handle = nullptr;
-  return &handle;
-}
+void** __cudaRegisterFatBinary(void* binary) { return static_cast<void**>(binary); }
 void __cudaRegisterFatBinaryEnd() {}
 void __cudaRegisterFunction() {}
 void __cudaRegisterVar() {}
