@@ -23,16 +23,17 @@ CELLS = SIDE // CELL
 
 
 def draw(count, shapes):
-    """Pictures of circles, squares and triangles on uneven grounds, their boxes and kinds."""
+    """Pictures of up to four circles, squares and triangles on uneven grounds, their boxes and kinds."""
     y, x = torch.meshgrid(torch.arange(SIDE) + 0.5, torch.arange(SIDE) + 0.5, indexing="ij")
     slope = torch.rand(count, 3, 2, 1, 1) - 0.5
     ground = 0.45 + 0.5 * (slope[:, :, 0] * x + slope[:, :, 1] * y) / SIDE
     pictures = ground + 0.06 * torch.randn(count, 3, SIDE, SIDE)
     boxes, kinds = torch.zeros(count, shapes, 4), torch.randint(3, (count, shapes))
+    quarters = torch.rand(count, 4).argsort(1)[:, :, None, None]  # each shape is in another
     for i in range(shapes):
         half = 7 + 13 * torch.rand(count, 1, 1)
-        u = half + (SIDE - 2 * half) * torch.rand(count, 1, 1)
-        v = half + (SIDE - 2 * half) * torch.rand(count, 1, 1)
+        u = half + (SIDE / 2 - 2 * half) * torch.rand(count, 1, 1) + quarters[:, i] % 2 * SIDE / 2
+        v = half + (SIDE / 2 - 2 * half) * torch.rand(count, 1, 1) + quarters[:, i] // 2 * SIDE / 2
         dx, dy = x - u, y - v
         circle = dx * dx + dy * dy <= half * half
         square = (dx.abs() <= half) & (dy.abs() <= half)
@@ -128,7 +129,7 @@ def main():
         if step % 100 == 99:
             print(f"step {step + 1}: loss {loss.item():.3f}")
     torch.manual_seed(4)
-    pictures, boxes, kinds = draw(1, 6)
+    pictures = draw(1, 4)[0]
     bytes_of = (pictures[0].permute(1, 2, 0) * 255).round().to(torch.uint8).numpy().tobytes()
     (folder / "picture.ppm").write_bytes(b"P6\n%d %d\n255\n" % (SIDE, SIDE) + bytes_of)
     print("detector.pt2:", export(detector, (pictures,), folder / "detector.pt2", dynamic_shapes=(None,)))

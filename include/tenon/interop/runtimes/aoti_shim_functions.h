@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <vector>
 
 #include "tenon/interop/runtimes/aoti_handles.h"
 #include "tenon/tensor/copy.h"
@@ -131,41 +130,6 @@ struct AotiShape {
     return Error::Ok;
   }
 };
-
-/// Dense strides in the order of those of `operands`, as torch gives a result for which it has no
-/// strides yet: a stride of 0 says nothing of the order, and of equal strides the smaller size is
-/// inner. The sizes are those of a tensor, so that no product overflows.
-/// Source: at::infer_dense_strides, at::TensorIteratorBase::reorder_dimensions.
-inline Dims torch_dense_strides(ArrayRef<int64_t> sizes, Span<const Dims> operands) {
-  const size_t rank = sizes.size();
-  const auto is_outer = [&](size_t x, size_t y) {  // 1 for x, -1 for y, 0 if nothing tells
-    for (const Dims& strides : operands) {
-      if (strides[x] == 0 || strides[y] == 0) continue;
-      if (strides[x] != strides[y]) return strides[x] > strides[y] ? 1 : -1;
-      if (sizes[x] > sizes[y]) return 1;
-    }
-    return 0;
-  };
-  std::vector<size_t> order(rank);  // innermost first
-  for (size_t d = 0; d < rank; ++d) order[d] = rank - 1 - d;
-  for (size_t i = 1; i < rank; ++i) {
-    size_t at = i;
-    for (size_t k = i; k-- > 0;) {
-      const int outer = is_outer(order[k], order[at]);
-      if (outer < 0) break;
-      if (outer == 0) continue;
-      std::swap(order[k], order[at]);
-      at = k;
-    }
-  }
-  Dims strides(sizes);
-  int64_t next = 1;
-  for (const size_t d : order) {
-    strides[d] = next;
-    if (sizes[d] > 1) next *= sizes[d];
-  }
-  return strides;
-}
 
 /// A new tensor in the memory of the thread's BackendScope, or in that of the output that the model
 /// is making.

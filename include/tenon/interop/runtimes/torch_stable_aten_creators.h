@@ -80,8 +80,7 @@ inline Error strides_like(const Tensor& like, int64_t format, ScalarType type, D
   TENON_TRY(check_defined(like, "the tensor"));
   const Layout& from = fields(TensorArg(like)).layout;
   if (format != kPreserve) return format_strides(from.sizes(), format, type, strides);
-  strides = from.strides();
-  if (!from.is_dense()) strides = torch_dense_strides(from.sizes(), {&strides, 1});
+  strides = preserved_strides(from);
   return Error::Ok;
 }
 inline int64_t format_of(const EValue& value, int64_t fallback) {
@@ -190,7 +189,7 @@ inline Error clone_as(const Tensor& from, ScalarType type, int64_t format, Tenso
   shape.sizes = from.sizes();
   shape.type = type;
   TENON_TRY(aoti_empty(shape, made));
-  return copy_(made, from, CastMode::Truncate);
+  return convert(made, from);
 }
 inline Error aten_clone(AtenIn in, AtenOut& out) {
   const Tensor& from = in[0].toTensor();
@@ -212,8 +211,8 @@ inline Error aten_contiguous(AtenIn in, AtenOut& out) {
   return give(made, out);
 }
 /// The tensor itself where nothing is to be changed.
-inline Error convert(const Tensor& from, ScalarType type, bool copies, const EValue& format,
-                     AtenOut& out) {
+inline Error convert_aten(const Tensor& from, ScalarType type, bool copies, const EValue& format,
+                          AtenOut& out) {
   TENON_TRY(check_defined(from, "the tensor"));
   const int64_t wanted = format_of(format, kPreserve);
   if (type == ScalarType::Undefined) type = from.scalar_type();
@@ -229,22 +228,22 @@ inline Error aten_to(AtenIn in, AtenOut& out) {
   ScalarType type;
   TENON_TRY(read_dtype(in[1], ScalarType::Undefined, type));
   TENON_TRY(check_place(in[2], in[3], in[4]));
-  return convert(in[0].toTensor(), type, in[6].toBool(), in[7], out);
+  return convert_aten(in[0].toTensor(), type, in[6].toBool(), in[7], out);
 }
 inline Error aten_to_device(AtenIn in, AtenOut& out) {
   ScalarType type;
   TENON_TRY(read_dtype(in[2], ScalarType::Undefined, type));
   TENON_TRY(check_place(EValue(), in[1], EValue()));
-  return convert(in[0].toTensor(), type, in[4].toBool(), in[5], out);
+  return convert_aten(in[0].toTensor(), type, in[4].toBool(), in[5], out);
 }
 inline Error aten_to_dtype(AtenIn in, AtenOut& out) {
   ScalarType type;
   TENON_TRY(read_dtype(in[1], ScalarType::Undefined, type));
-  return convert(in[0].toTensor(), type, in[3].toBool(), in[4], out);
+  return convert_aten(in[0].toTensor(), type, in[3].toBool(), in[4], out);
 }
 inline Error aten_to_other(AtenIn in, AtenOut& out) {
   TENON_TRY(check_defined(in[1].toTensor(), "the other tensor"));
-  return convert(in[0].toTensor(), in[1].toTensor().scalar_type(), in[3].toBool(), in[4], out);
+  return convert_aten(in[0].toTensor(), in[1].toTensor().scalar_type(), in[3].toBool(), in[4], out);
 }
 
 }  // namespace detail

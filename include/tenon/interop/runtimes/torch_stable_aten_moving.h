@@ -39,7 +39,9 @@ inline Error aten_fill(const Tensor& tensor, double value) {
   return fill_(tensor, static_cast<int64_t>(value));
 }
 inline Error aten_copy(AtenIn in, AtenOut& out) {
-  TENON_TRY(copy_(in[0].toTensor(), in[1].toTensor(), CastMode::Truncate));
+  TENON_TRY(check_defined(in[0].toTensor(), "the tensor"));
+  TENON_TRY(check_defined(in[1].toTensor(), "the source"));
+  TENON_TRY(convert(in[0].toTensor(), in[1].toTensor()));
   return give(in[0].toTensor(), out);
 }
 inline Error aten_fill_tensor(AtenIn in, AtenOut& out) {

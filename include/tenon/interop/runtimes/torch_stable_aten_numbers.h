@@ -11,17 +11,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls f(T()) with the C++ type of a computed type; of complex ones the standard's, which has
-/// arithmetic.
-template <class F>
-Error on_any_computed_type(ScalarType type, const F& f) {
-  switch (computed_type(type)) {
-    case ScalarType::ComplexFloat: return f(std::complex<float>());
-    case ScalarType::ComplexDouble: return f(std::complex<double>());
-    default: return on_computed_type(type, f);
-  }
-}
-
 // --- Reductions ---------------------------------------------------------------------------------
 
 /// A tensor's elements as rows of those that become one.
@@ -98,7 +87,7 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
   } else {
     TENON_TRY(result.make(reduction.sizes, type, computed_type(type)));
   }
-  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+  TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     using Sum = typename AtenSum<T>::Type;
     const T* row = dense_data<T>(reduction.rows);
@@ -218,7 +207,7 @@ inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out)
   } else {
     TENON_TRY(result.make(Dims(sizes), type, computed_type(type)));
   }
-  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+  TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     for (int64_t i = 0; i < count; ++i) {
       multiply_dense(dense_data<T>(a) + i * m * k, dense_data<T>(b) + i * k * n,
@@ -345,8 +334,8 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
   shape.type = type;
   TENON_ASSIGN(Tensor x, try_expand(a, shape.sizes));
   TENON_ASSIGN(Tensor y, try_expand(b, shape.sizes));
-  const Dims operands[2] = {x.strides(), y.strides()};
-  shape.strides = torch_dense_strides(shape.sizes, operands);
+  shape.strides = strides_in_order(
+      shape.sizes, iteration_order(shape.sizes, {Dims(x.strides()), Dims(y.strides())}));
   const ScalarType computed = computed_type(type);
   TENON_TRY(make_dense(x, computed, x));
   TENON_TRY(make_dense(y, computed, y));
@@ -360,7 +349,7 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
   AotiResult result;
   TENON_TRY(result.make(shape, computed));
   const auto bits = static_cast<int64_t>(elementSize(type) * 8);
-  TENON_TRY(on_any_computed_type(type, [&](auto zero) {
+  TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     const auto factor = static_cast<T>(static_cast<AtenPart<T>>(alpha));
     for (int64_t i = 0; i < count; ++i) {

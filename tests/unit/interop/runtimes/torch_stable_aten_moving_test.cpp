@@ -12,6 +12,11 @@ using dispatch_tests::layouts;
 
 TEST_CASE("aten: elements that are set and moved") {
   const std::vector<Tensor> sources = layouts(ScalarType::Double);
+  for (const ScalarType type : {ScalarType::Byte, ScalarType::Char, ScalarType::Bool}) {
+    const TensorPtr wide = make_tensor_ptr({4}, {300, -1, 128, -129});
+    CHECK(dispatch_differs("copy_", 0, {*zeros({4}, type), *wide}) == "");
+    CHECK(dispatch_differs("to.dtype", 0, {*wide, static_cast<int64_t>(type)}) == "");
+  }
   for (const Tensor& x : layouts()) {
     if (!detail::fields(TensorArg(x)).layout.may_overlap()) {
       for (const Tensor& y : sources) CHECK(dispatch_differs("copy_", 0, {x, y}) == "");
