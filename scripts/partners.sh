@@ -28,6 +28,7 @@ these are for the python3 that is found first:
   torch       PyTorch 2.15.0 (1.8 GB; without CUDA 13 on the machine 3.8 GB, most of it CUDA)
   torchvision  the wheels of torchvision 0.29.2 and torchaudio 2.11.1, for their operators (35 MB; need nothing here)
   torch_export  SymPy 1.14.0 and what else PyTorch exports models with (120 MB; needs torch and numpy to run)
+  architectures  transformers 5.24.0 and timm 1.0.31, whose networks are compiled (220 MB; need torch_export and torchvision to run)
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
   safetensors  safetensors 0.8.0, to exchange files with (1 MB; needs numpy to run)
@@ -334,6 +335,18 @@ partner_torch_export() {
   finish torch_export "$version for $python"
 }
 
+partner_architectures() {
+  version=transformers==5.24.0
+  python=$(python_version)
+  if current architectures "$version for $python"; then return; fi
+  fetch architectures "$version" timm==1.0.31 anyio==4.16.0 certifi==2026.10.19.post1 charset_normalizer==3.5.3 \
+    h11==0.16.0 hf_xet==1.8.0 httpcore2==2.16.2 httpx2==2.16.2 huggingface_hub==2.4.0 idna==3.20 packaging==26.4 pillow==13.0.0 \
+    pyyaml==6.0.4 regex==2026.11.19 requests==2.34.2 safetensors==0.8.0 tokenizers==0.23.3 tqdm==4.70.1 truststore==0.10.5 \
+    urllib3==2.8.0
+  python3 -m compileall -q "$partners/architectures.new"
+  finish architectures "$version for $python"
+}
+
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 partners=${TENON_PARTNERS:-$root/build/partners}
 names=
@@ -348,7 +361,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | architectures | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

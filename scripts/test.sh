@@ -230,7 +230,7 @@ else
   partners=${TENON_PARTNERS:-$root/build/partners}
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
-  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ${nightly:+tvm_ffi} pybind11 nanobind \
+  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ${nightly:+tvm_ffi architectures} pybind11 nanobind \
     scikit_build cmake platformio conan twine site numpy mpi4py torch torchvision torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
