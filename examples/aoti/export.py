@@ -392,6 +392,8 @@ def compile_model(
                 written = ", ".join(program.graph_signature.buffers_to_mutate.values())
                 raise ValueError(f"the model writes to its buffers {written}: matrix products have to be library's")
             matmuls = "library"
+        if not tensor_inputs(program):  # of which freezing needs one
+            matmuls = "library"
         signature = program.module_call_graph[0].signature
         name_types(signature.in_spec)
         name_types(signature.out_spec)
