@@ -97,7 +97,7 @@ TEST_CASE("aoti_kernels: resize_, set_ and fill_ change their argument", "[aoti_
     CHECK(differs(TENON_PEER(aoti_torch_cpu_set__source_Tensor), 0, x,
                   random.tensor(smaller, type)) == "");
     CHECK(differs(TENON_PEER(aoti_torch_cpu_fill__Scalar), 1e-3, x,
-                  random.one_of<double>({0, 1, -1, 2.7, 300, 1e30})) == "");
+                  random.one_of<double>({0, 1, -1, 2.7, 300})) == "");
     CHECK(differs(TENON_PEER(aoti_torch_check_inf_and_nan), 0, name, x) == "");
   }
 }
