@@ -18,9 +18,10 @@ struct OrderedElement {
   int64_t index;  // in its row
 };
 using OrderedRow = std::vector<OrderedElement>;
-inline bool comes_before(const OrderedElement& a, const OrderedElement& b) noexcept {
+/// An object, so that the algorithms inline it.
+inline constexpr auto comes_before = [](const OrderedElement& a, const OrderedElement& b) noexcept {
   return a.key < b.key;
-}
+};
 
 constexpr uint64_t order_key(uint64_t x) noexcept { return x; }
 constexpr uint64_t order_key(int64_t x) noexcept {
