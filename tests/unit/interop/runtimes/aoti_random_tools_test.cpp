@@ -25,6 +25,18 @@ TEST_CASE("aoti_kernels: random permutations", "[aoti_random_tools]") {
   CHECK(!std::is_sorted(long_order.begin(), long_order.end()));
   std::sort(long_order.begin(), long_order.end());
   for (size_t i = 0; i < 1000; ++i) REQUIRE(long_order[i] == static_cast<int64_t>(i));
+
+  // By the definition in docs/random.md.
+  manual_seed(9);
+  const std::vector<int64_t> order = random_permutation(50);
+  std::vector<int64_t> expected(50);
+  for (size_t k = 0; k < 50; ++k) expected[k] = static_cast<int64_t>(k);
+  for (size_t k = 0; k < 50; ++k) {
+    Generator draws(9, k);
+    const TensorPtr drawn = randint(k, 50, {1}, ScalarType::Long, draws);
+    std::swap(expected[k], expected[static_cast<size_t>(*drawn->const_data_ptr<int64_t>())]);
+  }
+  CHECK(order == expected);
 }
 
 TEST_CASE("aoti_kernels: a tensor like another in torch's memory formats", "[aoti_random_tools]") {
