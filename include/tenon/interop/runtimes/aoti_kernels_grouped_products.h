@@ -2,7 +2,7 @@
 // Products of 8-bit floating-point matrices with scales, and of groups of matrices.
 #pragma once
 
-#include "tenon/interop/runtimes/aoti_kernels_products.h"
+#include "tenon/interop/runtimes/aoti_plain_product.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

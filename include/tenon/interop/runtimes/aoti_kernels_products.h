@@ -7,23 +7,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline Error read_of_rank(AtenTensorHandle handle, const char* name, size_t rank, Tensor& read) {
-  TENON_TRY(read_aoti(handle, name, read));
-  if (read.sizes().size() == rank) return Error::Ok;
-  return fail(Error::InvalidArgument, name, " has sizes ", read.sizes(), ", expected rank ", rank);
-}
-inline Error check_same_type(const Tensor& a, const Tensor& b) noexcept {
-  if (a.scalar_type() == b.scalar_type()) return Error::Ok;
-  return fail(Error::InvalidType, "tensors of types ", a.scalar_type(), " and ", b.scalar_type(),
-              ", expected one type");
-}
-/// Matrices whose product is m x n.
-inline Error check_product_sizes(const Tensor& a, const Tensor& b, int64_t m, int64_t n) noexcept {
-  if (a.sizes()[1] == b.sizes()[0] && a.sizes()[0] == m && b.sizes()[1] == n) return Error::Ok;
-  return fail(Error::InvalidArgument, "matrices of sizes ", a.sizes(), " and ", b.sizes(),
-              " have no product of sizes ", Dims{m, n});
-}
-
 /// beta self + alpha a b of matrices, and `change` for each element, in the computed type.
 template <class Change>
 Error add_matrix_product(const Tensor& self, const Tensor& a, const Tensor& b, double beta,
