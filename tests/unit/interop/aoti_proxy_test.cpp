@@ -186,6 +186,7 @@ TEST_CASE("aoti_proxy: arguments of all kinds") {
   CHECK(seen[19].isNone());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_proxy: operators that are not registered are all named before anything runs") {
   const Registered registered(kTwice, give_twice);
   const std::string json = nodes({node("tests::zz", {}, ""), twice_node(),
@@ -270,6 +271,7 @@ TEST_CASE("aoti_proxy: a call that the JSON does not have is an error") {
   CHECK(run(model, calls(0, 1, 3)).ok());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_proxy: what an operator gives is checked before the model reads it") {
   std::vector<EValue> gives;
   const Registered registered("tests::gives(Tensor x) -> (Tensor, Tensor)",

@@ -205,6 +205,7 @@ TEST_CASE("operators: one handle for several outputs is one tensor, which is tak
   CHECK(call_torch_operator("tests::twice_number", {int64_t{7}}).value()[1].toInt() == 7);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("operators: after an error nothing is left of the inputs and outputs") {
 #if TENON_IS_CHECKED
   const size_t handles = detail::aoti_handles().count(nullptr);

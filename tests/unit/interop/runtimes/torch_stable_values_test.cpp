@@ -111,6 +111,7 @@ TEST_CASE("values: what the stack does not have is refused") {
   RETURNS(InvalidArgument, "is null", reading("str", 0));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("values: what several slots own is deleted once") {
   const TensorPtr x = ones({2});
   const std::vector<StableArgument> types{
@@ -131,6 +132,7 @@ TEST_CASE("values: what several slots own is deleted once") {
   for (size_t i = 0; i < types.size(); ++i) CHECK(slots[i] == 0);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("values: every allocation of a push that fails leaves what is dropped") {
 #if TENON_IS_CHECKED
   const size_t handles = detail::aoti_handles().count(nullptr);
