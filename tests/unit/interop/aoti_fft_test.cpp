@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_fft_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -102,3 +104,5 @@ TEST_CASE("aoti_fft: aten::_fft_c2r gives back the real numbers", "[aoti_fft]") 
   CHECK(call_torch_operator("aten::_fft_c2r", {*ones({4}, ScalarType::ComplexFloat), Ints{0}, 0, 8})
             .error() == Error::InvalidArgument);
 }
+
+}  // namespace aoti_fft_test

@@ -99,8 +99,8 @@ T log_add_exp(T x, T y) noexcept {
 }
 template <class T>
 std::complex<T> log_add_exp(std::complex<T> x, std::complex<T> y) noexcept {
-  constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
-  if (x != x || y != y) return {kNan, kNan};
+  constexpr T kNoNumber = std::numeric_limits<T>::quiet_NaN();
+  if (x != x || y != y) return {kNoNumber, kNoNumber};
   const std::complex<T> low = x.real() < y.real() ? x : y;
   const std::complex<T> high = x.real() < y.real() ? y : x;
   if (low.real() == high.real() && std::isinf(low.real())) {

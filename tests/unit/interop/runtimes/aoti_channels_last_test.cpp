@@ -5,6 +5,8 @@
 #include "tenon/ostream.h"
 #include "tenon/tenon.h"
 
+namespace aoti_channels_last_test {
+
 using namespace tenon;
 
 TEST_CASE("aoti_channels_last: which strides c10 takes for channels last", "[aoti_channels_last]") {
@@ -36,3 +38,5 @@ TEST_CASE("aoti_channels_last: strides without gaps", "[aoti_channels_last]") {
   detail::set_channels_last({2, 3, 0, 5}, 1, strides);
   CHECK(strides == Dims{15, 1, 15, 3});
 }
+
+}  // namespace aoti_channels_last_test

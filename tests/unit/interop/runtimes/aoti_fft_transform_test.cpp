@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_fft_transform_test {
+
 using namespace tenon;
 using detail::FourierNumber;
 
@@ -65,3 +67,5 @@ TEST_CASE("aoti_fft: rows of each length are the sums of the definition", "[aoti
   CHECK(detail::largest_factor(2 * 9973) == 9973);
   CHECK(detail::largest_factor(49) == 7);
 }
+
+}  // namespace aoti_fft_transform_test

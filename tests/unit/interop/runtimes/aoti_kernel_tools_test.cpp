@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_kernel_tools_test {
+
 using namespace tenon;
 
 TEST_CASE("aoti_kernels: a copy has the strides that torch's empty_like gives",
@@ -25,3 +27,5 @@ TEST_CASE("aoti_kernels: a copy has the strides that torch's empty_like gives",
   CHECK(strides_of({2, 3, 4}, {0, 1, 3}) == Strides{12, 1, 3});
   CHECK(strides_of({}, {}) == Strides{});
 }
+
+}  // namespace aoti_kernel_tools_test

@@ -6,6 +6,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_attention_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -167,3 +169,5 @@ TEST_CASE("aoti_kernels: random attention", "[aoti_kernels_attention]") {
     CHECK(differs_in(2e-5, query, key, key, i % 2 == 0, {}) == "");
   }
 }
+
+}  // namespace aoti_kernels_attention_test

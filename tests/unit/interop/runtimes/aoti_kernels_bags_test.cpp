@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_bags_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -156,3 +158,5 @@ TEST_CASE("aoti_kernels: random embedding bags", "[aoti_kernels_bags]") {
                   0, mode, 0, nullptr, 0, padding) == "");
   }
 }
+
+}  // namespace aoti_kernels_bags_test

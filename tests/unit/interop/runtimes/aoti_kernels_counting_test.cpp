@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_kernels/random_tensors.h"
 
+namespace aoti_kernels_counting_test {
+
 using namespace tenon;
 using tests::answer;
 using tests::differs;
@@ -115,3 +117,5 @@ TEST_CASE("aoti_kernels: a segment outside its row is refused, unsafe or not",
                nullptr)
             .empty());
 }
+
+}  // namespace aoti_kernels_counting_test

@@ -6,6 +6,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_distributions_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -95,3 +97,5 @@ TEST_CASE("aoti_kernels: means of distributions", "[aoti_kernels_distributions]"
   CHECK(aoti_torch_cpu_uniform(self, 0, 1, &generator, &made) != 0);
   REQUIRE(tenon_aoti_shim.delete_tensor_object(self) == 0);
 }
+
+}  // namespace aoti_kernels_distributions_test

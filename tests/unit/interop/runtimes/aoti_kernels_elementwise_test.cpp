@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_elementwise_test {
+
 using namespace tenon;
 
 TEST_CASE("Elementwise: sizes broadcast, and strides follow the first input that tells",
@@ -68,3 +70,5 @@ TEST_CASE("Elementwise: a tensor of rank 0 decides on the type only by its kind"
   CHECK(common(ScalarType::ComplexDouble, {}, ScalarType::Float) == ScalarType::ComplexFloat);
   CHECK(common(ScalarType::ComplexFloat, {}, ScalarType::Double) == ScalarType::ComplexDouble);
 }
+
+}  // namespace aoti_kernels_elementwise_test

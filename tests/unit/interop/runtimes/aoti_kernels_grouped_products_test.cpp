@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_grouped_products_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -86,3 +88,5 @@ TEST_CASE("aoti_kernels: products of groups", "[aoti_kernels_grouped_products]")
   CHECK(side.read(made).const_data_ptr<float>()[7] == 12);
   side.drop(made);
 }
+
+}  // namespace aoti_kernels_grouped_products_test

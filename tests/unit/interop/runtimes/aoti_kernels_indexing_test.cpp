@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
 
+namespace aoti_kernels_indexing_test {
+
 using namespace tenon;
 using tests::differs;
 using tests::RandomCases;
@@ -109,3 +111,5 @@ TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_k
                   accumulate != 0) == "");
   }
 }
+
+}  // namespace aoti_kernels_indexing_test

@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_linear_algebra_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -155,3 +157,5 @@ TEST_CASE("aoti_kernels: a QR decomposition without libtorch beside it",
   }
   for (const AtenTensorHandle handle : {qr, tau, product}) side.drop(handle);
 }
+
+}  // namespace aoti_kernels_linear_algebra_test

@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
 
+namespace aoti_kernels_masks_test {
+
 using namespace tenon;
 using tests::differs;
 using tests::RandomCases;
@@ -51,3 +53,5 @@ TEST_CASE("aoti_kernels: repeat_interleave of random counts", "[aoti_kernels_mas
     CHECK(differs(TENON_PEER(aoti_torch_repeat_interleave_Tensor), 0, counts, given) == "");
   }
 }
+
+}  // namespace aoti_kernels_masks_test

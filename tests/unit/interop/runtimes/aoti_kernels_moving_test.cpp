@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
 
+namespace aoti_kernels_moving_test {
+
 using namespace tenon;
 using tests::differs;
 using tests::RandomCases;
@@ -53,3 +55,5 @@ TEST_CASE("aoti_kernels: pad in each mode", "[aoti_kernels_moving]") {
     CHECK(differs(TENON_PEER(aoti_torch_cpu_pad), 0, x, pad.data(), pad.size(), mode, given) == "");
   }
 }
+
+}  // namespace aoti_kernels_moving_test

@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_norm_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -63,3 +65,5 @@ TEST_CASE("aoti_kernels: normalization of nothing, and of what does not fit",
   CHECK(args.read(results[1]).const_data_ptr<double>()[0] == Approx(1 / std::sqrt(12.5)));
   for (const AtenTensorHandle result : results) args.drop(result);
 }
+
+}  // namespace aoti_kernels_norm_test

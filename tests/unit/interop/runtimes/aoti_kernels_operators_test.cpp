@@ -8,6 +8,8 @@
 #include "tenon/tenon.h"
 #include "tenon/tensor/values.h"
 
+namespace aoti_kernels_operators_test {
+
 using namespace tenon;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("aoti_kernels: multinomial draws by weight", "[aoti_kernels_operators]
   CHECK(call("aten::multinomial", {*floats({2}, {-1, 2}), int64_t{1}, true}).empty());
   CHECK(call("aten::multinomial", {*floats({2}, {NAN, 2}), int64_t{1}, true}).empty());
 }
+
+}  // namespace aoti_kernels_operators_test

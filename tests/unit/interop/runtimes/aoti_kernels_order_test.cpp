@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_kernels/random_tensors.h"
 
+namespace aoti_kernels_order_test {
+
 using namespace tenon;
 using tests::answer;
 using tests::differs;
@@ -114,3 +116,5 @@ TEST_CASE("aoti_kernels: k outside a dimension is refused by name", "[aoti_kerne
   CHECK(std::string(last_error_message()) ==
         "aoti_torch_cpu_kthvalue: k is 0, dimension 1 of sizes {2, 3} has elements 1 to 3");
 }
+
+}  // namespace aoti_kernels_order_test

@@ -6,6 +6,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_pointwise_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -209,3 +211,5 @@ TEST_CASE("aoti_kernels: what pointwise kernels compute", "[aoti_kernels_pointwi
     REQUIRE(tenon_aoti_shim.delete_tensor_object(handle) == 0);
   }
 }
+
+}  // namespace aoti_kernels_pointwise_test

@@ -5,6 +5,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_products_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -176,3 +178,5 @@ TEST_CASE("aoti_kernels: products without libtorch beside them", "[aoti_kernels_
   CHECK(rows.const_data_ptr<float>()[1] == 10.5f);
   side.drop(made);
 }
+
+}  // namespace aoti_kernels_products_test

@@ -7,6 +7,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_random_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -151,3 +153,5 @@ TEST_CASE("aoti_kernels: what random kernels make", "[aoti_kernels_random]") {
   CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, nullptr, &elsewhere, 0, nullptr, &refused) != 0);
   CHECK(aoti_torch_cpu_rand(sizes, 2, nullptr, &elsewhere, nullptr, 0, nullptr, &refused) != 0);
 }
+
+}  // namespace aoti_kernels_random_test

@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_kernels_rows_test {
+
 using namespace tenon;
 using detail::order_key;
 
@@ -35,3 +37,5 @@ TEST_CASE("aoti_kernels: rows are read and written in place", "[aoti_kernels_row
   CHECK(row[1].index == 1);
   CHECK(from.read(*x, 2) == Error::OutOfBounds);
 }
+
+}  // namespace aoti_kernels_rows_test

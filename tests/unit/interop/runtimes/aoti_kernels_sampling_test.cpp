@@ -5,6 +5,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_sampling_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -121,3 +123,5 @@ TEST_CASE("aoti_kernels: a grid's points of volumes, in each mode", "[aoti_kerne
   CHECK(args.read(result).const_data_ptr<float>()[0] == 7);
   args.drop(result);
 }
+
+}  // namespace aoti_kernels_sampling_test

@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_kernels/random_tensors.h"
 
+namespace aoti_kernels_scan_test {
+
 using namespace tenon;
 using tests::answer;
 using tests::differs;
@@ -85,3 +87,5 @@ TEST_CASE("aoti_kernels: cummax and cummin take the last of equal elements, and 
   const std::vector<Tensor> least = answer(&detail::aoti_torch_cpu_cummin, *x, 0);
   CHECK(equal(least.at(1), *make_tensor_ptr({5}, std::vector<int64_t>{0, 1, 2, 3, 3})));
 }
+
+}  // namespace aoti_kernels_scan_test

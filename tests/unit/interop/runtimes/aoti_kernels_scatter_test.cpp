@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
 
+namespace aoti_kernels_scatter_test {
+
 using namespace tenon;
 using tests::differs;
 using tests::RandomCases;
@@ -90,3 +92,5 @@ TEST_CASE("aoti_kernels: index_reduce of random places", "[aoti_kernels_scatter]
                   include) == "");
   }
 }
+
+}  // namespace aoti_kernels_scatter_test

@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_kernels/random_tensors.h"
 
+namespace aoti_kernels_search_test {
+
 using namespace tenon;
 using tests::answer;
 using tests::differs;
@@ -78,3 +80,5 @@ TEST_CASE("aoti_kernels: a sorter's index outside its row is refused", "[aoti_ke
   CHECK(std::string(last_error_message()) ==
         "aoti_torch_cpu_searchsorted_Tensor: the sorter has index 2, expected 0 to 1");
 }
+
+}  // namespace aoti_kernels_search_test

@@ -3,6 +3,8 @@
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
 
+namespace aoti_kernels_views_test {
+
 using namespace tenon;
 using tests::differs;
 using tests::RandomCases;
@@ -101,3 +103,5 @@ TEST_CASE("aoti_kernels: resize_, set_ and fill_ change their argument", "[aoti_
     CHECK(differs(TENON_PEER(aoti_torch_check_inf_and_nan), 0, name, x) == "");
   }
 }
+
+}  // namespace aoti_kernels_views_test

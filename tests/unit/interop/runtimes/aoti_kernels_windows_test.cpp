@@ -5,6 +5,8 @@
 
 #include "interop/runtimes/aoti_kernels/peer.h"
 
+namespace aoti_kernels_windows_test {
+
 using namespace tenon;
 using tests::differs;
 
@@ -170,3 +172,5 @@ TEST_CASE("aoti_kernels: pools of random sizes", "[aoti_kernels_windows]") {
                   LIST(padding), rounds_up, pick(0, 1), nullptr) == "");
   }
 }
+
+}  // namespace aoti_kernels_windows_test

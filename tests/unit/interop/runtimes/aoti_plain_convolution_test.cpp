@@ -7,6 +7,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_plain_convolution_test {
+
 using namespace tenon;
 
 TEST_CASE("aoti_plain_convolution: rows with strides, padding and dilation, transposed too",
@@ -35,3 +37,5 @@ TEST_CASE("aoti_plain_convolution: rows with strides, padding and dilation, tran
   CHECK(back ==
         std::vector<double>{31.5 + 105, 0, 3.5 + 315, 0, 750000 + 5000000, 0, 70000 + 7500000, 0});
 }
+
+}  // namespace aoti_plain_convolution_test

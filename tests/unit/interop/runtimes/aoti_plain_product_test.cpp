@@ -4,6 +4,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_plain_product_test {
+
 using namespace tenon;
 
 TEST_CASE("aoti_plain_product: products are what their definition says, across blocks too",
@@ -42,3 +44,5 @@ TEST_CASE("aoti_plain_product: integers wrap around", "[aoti_plain_product]") {
   REQUIRE(detail::plain_product(*out, nullptr, *a, *b, 0, 1) == Error::Ok);
   CHECK(out->const_data_ptr<int64_t>()[0] == large);  // 9 * 2^62 modulo 2^64
 }
+
+}  // namespace aoti_plain_product_test

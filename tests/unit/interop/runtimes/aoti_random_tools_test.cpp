@@ -6,6 +6,8 @@
 #include "support/catch.h"
 #include "tenon/tenon.h"
 
+namespace aoti_random_tools_test {
+
 using namespace tenon;
 using namespace tenon::detail;
 
@@ -57,3 +59,5 @@ TEST_CASE("aoti_kernels: a tensor like another in torch's memory formats", "[aot
   format = 4;
   CHECK(make_sized_like(*given, ScalarType::Float, &format, made) == Error::NotSupported);
 }
+
+}  // namespace aoti_random_tools_test
