@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <dlfcn.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
 #include "network.h"
@@ -37,5 +38,6 @@ struct Network {
 
 int main(int argc, char** argv) {
   at::set_num_threads(1);
+  if (argc > 3 && ::dlopen(argv[3], RTLD_NOW | RTLD_GLOBAL) == nullptr) fail(::dlerror());
   return run_network<Network>(argc, argv, ".pt2");
 }

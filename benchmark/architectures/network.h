@@ -7,12 +7,11 @@
 //
 // opens FOLDER/NAME.pt2 (.onnx, .pte), runs it once on the inputs that export.py wrote beside it, and compares what it
 // gives with PyTorch's: a float by 1e-4 of it or of 1, of bfloat16 by 3e-2. LIBRARY has the operators
-// of torchvision. Where NAME.tokens.npy is, it also generates that many tokens, each the best after
+// of torchvision, for a program that takes one. Where NAME.tokens.npy is, it also generates that many tokens, each the best after
 // the one before, and compares them. Prints how long opening took, in nanoseconds; then, for each number of runs in its
 // input, their processor time.
 #pragma once
 
-#include <dlfcn.h>
 #include <tenon/interop/npy.h>
 #include <tenon/ostream.h>
 #include <tenon/tenon.h>
@@ -115,7 +114,6 @@ int run_network(int argc, char** argv, const char* suffix) {
   if (argc < 3) fail("usage: PROGRAM FOLDER NAME [LIBRARY]");
   const std::string name = argv[2];
   const std::string path = std::string(argv[1]) + '/' + name;
-  if (argc > 3 && ::dlopen(argv[3], RTLD_NOW | RTLD_GLOBAL) == nullptr) fail(::dlerror());
   std::vector<TensorPtr> inputs = read_all(path + ".input");
   if (name.rfind("bf16", 0) == 0) {
     for (TensorPtr& input : inputs) input = clone_tensor_ptr(*input, ScalarType::BFloat16);

@@ -22,7 +22,7 @@ NAVIGATION = {
     "Ownership": "docs/ownership docs/backends docs/threads",
     "Exchange": "docs/recipes docs/executorch docs/aten docs/numpy docs/python docs/dlpack docs/files docs/distributed "
                 "docs/elixir",
-    "Models": "docs/module docs/aoti",
+    "Models": "docs/module docs/aoti docs/aoti_details docs/extensions",
     "Embedded": "docs/embedded",
     "Performance": "docs/performance docs/comparison docs/reports/benchmarks docs/reports/layouts",
     "Platforms": "docs/platforms docs/cuda",

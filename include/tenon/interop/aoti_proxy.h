@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Operators without a C function, for models that AOTInductor compiled: custom operators, and those
-// of PyTorch's that torch's C functions lack (median, unique, linalg). The package lists the calls in
-// JSON; they go to what register_torch_operator() or a library for torch's stable ABI registered.
-// Needs nlohmann-json.
+// of PyTorch's that torch's C functions lack (median, unique, linalg). The package lists the calls
+// in JSON; they go to what register_torch_operator() or a library for torch's stable ABI
+// registered. Needs nlohmann-json.
 //
 // Include it in one file of the program, which exports its functions as interop/aoti_shim.h says.
 // AotiModel::load() then finds the operators, and names those that are missing.
