@@ -261,16 +261,16 @@ AOTITorchError aoti_torch_aten_narrow(AtenTensorHandle self, int64_t dim, int64_
   });
 }
 AOTITorchError aoti_torch_aten_fill__Scalar(AtenTensorHandle self, double value) {
-  return aoti_on(__func__, self, [&](const Tensor& tensor) { return aten_fill(tensor, value); });
+  return aoti_on(__func__, self, [&](const Tensor& tensor) { return fill_number(tensor, value); });
 }
 AOTITorchError aoti_torch_aten_full(const int64_t* size, int64_t size_len_, double fill_value,
                                     int32_t* dtype, int32_t* layout, int32_t* device, int32_t,
                                     int32_t* pin_memory, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
-    const AtenOptions options = {dtype, layout, device, pin_memory};
     Tensor made;
-    TENON_TRY(options.make({size, static_cast<size_t>(size_len_)}, ScalarType::Float, made));
-    TENON_TRY(aten_fill(made, fill_value));
+    TENON_TRY(
+        make_sized(size, size_len_, {dtype, layout, device, pin_memory}, ScalarType::Float, made));
+    TENON_TRY(fill_number(made, fill_value));
     return make_aoti_handle(std::move(made), *ret0);
   });
 }
@@ -280,9 +280,9 @@ AOTITorchError aoti_torch_aten_new_empty(AtenTensorHandle self, const int64_t* s
                                          AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
     TENON_TRY(check_defined(tensor, "the tensor"));
-    const AtenOptions options = {dtype, layout, device, pin_memory};
     Tensor made;
-    TENON_TRY(options.make({size, static_cast<size_t>(size_len_)}, tensor.scalar_type(), made));
+    TENON_TRY(make_sized(size, size_len_, {dtype, layout, device, pin_memory}, tensor.scalar_type(),
+                         made));
     return make_aoti_handle(std::move(made), *ret0);
   });
 }
@@ -307,8 +307,7 @@ AOTITorchError aoti_torch_aten_pad(AtenTensorHandle self, const int64_t* pad, in
                                    const char* mode, double* value, AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
     Tensor made;
-    TENON_TRY(aten_pad(tensor, {pad, static_cast<size_t>(pad_len_)}, mode,
-                       value != nullptr ? *value : 0, made));
+    TENON_TRY(pad_by(tensor, {pad, static_cast<size_t>(pad_len_)}, mode, value, made));
     return make_aoti_handle(std::move(made), *ret0);
   });
 }

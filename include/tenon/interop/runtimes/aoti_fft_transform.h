@@ -186,10 +186,7 @@ struct FourierJob {
 };
 
 inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
-  TENON_TRY(check_defined(tensor, "the input"));
-  const TensorFields& from = fields(TensorArg(tensor));
-  TENON_TRY(check_has_data(from));
-  if (!from.is_host_accessible()) return fail_host_access(from);
+  TENON_TRY(check_readable(tensor, "the input"));
   self = tensor;
   for (const int64_t dim : given) {
     size_t d = 0;

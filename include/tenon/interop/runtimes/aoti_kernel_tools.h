@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tenon/interop/runtimes/aoti_shim_functions.h"
+#include "tenon/module/evalue.h"
 #include "tenon/tensor/contiguous.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 
@@ -41,9 +42,9 @@ Error on_computed_type(ScalarType type, const F& f) {
   }
 }
 
-/// As on_computed_type(), for a floating type.
+/// Calls f(T()) with double, or with float for other floating types.
 template <class F>
-Error on_floating_type(ScalarType type, const F& f) {
+auto on_floating_type(ScalarType type, const F& f) {
   return type == ScalarType::Double ? f(double()) : f(float());
 }
 
@@ -55,6 +56,46 @@ Error on_computed_number(ScalarType type, const F& f) {
     case ScalarType::ComplexDouble: return f(std::complex<double>());
     default: return on_computed_type(type, f);
   }
+}
+
+/// Undefined where there is none, as of BFloat16.
+inline ScalarType complex_type_of(ScalarType type) noexcept {
+  switch (type) {
+    case ScalarType::Half: return ScalarType::ComplexHalf;
+    case ScalarType::Float: return ScalarType::ComplexFloat;
+    case ScalarType::Double: return ScalarType::ComplexDouble;
+    default: return isComplexType(type) ? type : ScalarType::Undefined;
+  }
+}
+/// The type that elements of two tensors are converted to. One of rank 0, or a number, decides only
+/// where its kind is above the other's.
+/// Source: at::native::result_type.
+inline ScalarType result_type(ScalarType a, bool a_is_scalar, ScalarType b,
+                              bool b_is_scalar) noexcept {
+  if (a_is_scalar == b_is_scalar) return promoteTypes(a, b);
+  const ScalarType higher = a_is_scalar ? b : a;
+  const ScalarType lower = a_is_scalar ? a : b;
+  if (isComplexType(higher)) return higher;
+  if (isFloatingType(higher)) return isComplexType(lower) ? complex_type_of(higher) : higher;
+  if (higher == ScalarType::Bool || !isIntegralType(lower, true)) {
+    return promoteTypes(higher, lower);
+  }
+  return higher;
+}
+
+/// Without the undefined overflow of signed integers.
+template <class T>
+T multiply_elements(T a, T b) noexcept {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+/// As torch does it: a product with an infinity is not mended as C's is.
+template <class T>
+std::complex<T> multiply_elements(std::complex<T> a, std::complex<T> b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 /// Errors: NotSupported but for Byte, signed integers and floating types of 16 bits and more: those
@@ -72,15 +113,20 @@ inline Error convert(const Tensor& to, const Tensor& from) {
   return copy_(to, from, are_integers ? CastMode::Checked : CastMode::Truncate);
 }
 
-/// A defined tensor that the host reads.
+/// That a tensor is defined and the host reads it.
 /// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
+inline Error check_readable(const Tensor& tensor, const char* name) {
+  TENON_TRY(check_defined(tensor, name));
+  const TensorFields& from = fields(TensorArg(tensor));
+  TENON_TRY(check_has_data(from));
+  return from.is_host_accessible() ? Error::Ok : fail_host_access(from);
+}
+/// The tensor of a handle.
+/// Errors: those of check_readable().
 inline Error read_aoti(AtenTensorHandle handle, const char* name, Tensor& read) {
   Tensor* found = nullptr;
   TENON_TRY(find_aoti_tensor(handle, found));
-  TENON_TRY(check_defined(*found, name));
-  const TensorFields& from = fields(TensorArg(*found));
-  TENON_TRY(check_has_data(from));
-  if (!from.is_host_accessible()) return fail_host_access(from);
+  TENON_TRY(check_readable(*found, name));
   read = *found;
   return Error::Ok;
 }
@@ -137,6 +183,32 @@ struct DenseRows {
     }
   }
 };
+
+inline int64_t product(ArrayRef<int64_t> sizes) noexcept {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return count;
+}
+/// The sizes in front of a tensor's matrices, of rank 2 or more.
+inline Dims batch_of(const Tensor& a) { return Dims(a.sizes().begin(), a.sizes().end() - 2); }
+/// Sizes to which both broadcast.
+/// Errors: InvalidArgument; those of check_dims().
+inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
+  TENON_TRY(check_dims("sizes", sizes));
+  while (sizes.size() < other.size()) {
+    if (!sizes.insert(0, 1)) return fail_shape_memory();
+  }
+  const size_t offset = sizes.size() - other.size();
+  for (size_t d = 0; d < other.size(); ++d) {
+    int64_t& size = sizes[offset + d];
+    if (other[d] == size || other[d] == 1) continue;
+    if (size != 1) {
+      return fail(Error::InvalidArgument, "sizes ", sizes, " and ", other, " do not broadcast");
+    }
+    size = other[d];
+  }
+  return Error::Ok;
+}
 
 /// The dimensions of broadcast inputs, innermost first, in torch's order: by the strides of the
 /// first input that tells two apart. A stride of 0 does not tell.
@@ -256,6 +328,12 @@ class AotiResult {
   Tensor work_;
 };
 
+/// AotiResult::finish() of an operator's result.
+inline Error give(AotiResult& result, std::vector<EValue>& outputs) {
+  TENON_TRY(result.finish());
+  outputs.push_back(EValue(result.tensor()));
+  return Error::Ok;
+}
 /// AotiResult::finish() of each result of a function that has several: all handles, or none.
 inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {
   for (const auto& [result, handle] : results) TENON_TRY(result->finish());

@@ -147,22 +147,14 @@ AOTITorchError aoti_torch_cpu_native_dropout(AtenTensorHandle input, double p, i
     const bool is_training = train == nullptr || *train != 0;
     TENON_TRY(check_random_type(type, !is_training || !isIntegralType(type, true),
                                 "a floating or complex type"));
-    Tensor output;
-    Tensor mask;
-    TENON_TRY(make_sized_like(given, type, nullptr, output));
-    TENON_TRY(make_sized_like(given, ScalarType::Bool, nullptr, mask));
-    TENON_TRY(copy_(output, given));
-    TENON_TRY(fill_bernoulli(mask, nullptr, is_training ? 1 - p : 1));
-    if (is_training) TENON_TRY(drop_elements(output, mask, p));
-    AtenTensorHandle made = nullptr;
-    TENON_TRY(make_aoti_handle(output, made));
-    const Error error = make_aoti_handle(mask, *ret1);
-    if (error != Error::Ok) {
-      static_cast<void>(take_aoti_tensor(made, output));
-      return error;
-    }
-    *ret0 = made;
-    return Error::Ok;
+    AotiResult output;
+    AotiResult mask;
+    TENON_TRY(output.make_like(given, type, type));
+    TENON_TRY(mask.make_like(given, ScalarType::Bool, ScalarType::Bool));
+    TENON_TRY(output.copy_from(given));
+    TENON_TRY(fill_bernoulli(mask.work(), nullptr, is_training ? 1 - p : 1));
+    if (is_training) TENON_TRY(drop_elements(output.work(), mask.work(), p));
+    return finish_all({{&output, ret0}, {&mask, ret1}});
   });
 }
 

@@ -27,15 +27,6 @@ Error on_computed_fraction(ScalarType type, const F& f) {
 inline ScalarType real_type_of(ScalarType type) noexcept {
   return isComplexType(type) ? static_cast<ScalarType>(static_cast<int>(type) - 3) : type;
 }
-/// Undefined where there is none, as of BFloat16.
-inline ScalarType complex_type_of(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Half: return ScalarType::ComplexHalf;
-    case ScalarType::Float: return ScalarType::ComplexFloat;
-    case ScalarType::Double: return ScalarType::ComplexDouble;
-    default: return isComplexType(type) ? type : ScalarType::Undefined;
-  }
-}
 /// The type of a tensor with a floating number of Python's.
 inline ScalarType with_fraction(ScalarType type) noexcept {
   return isIntegralType(type, true) ? ScalarType::Float : type;
@@ -45,16 +36,22 @@ inline ScalarType with_fraction(ScalarType type) noexcept {
 class Elementwise {
  public:
   Error read(AtenTensorHandle handle, const char* name) {
-    TENON_TRY(read_aoti(handle, name, inputs_[count_]));
-    ++count_;
+    Tensor given;
+    TENON_TRY(read_aoti(handle, name, given));
+    inputs_[count_++] = given;
+    return Error::Ok;
+  }
+  Error read(const Tensor& given, const char* name) {
+    TENON_TRY(check_readable(given, name));
+    inputs_[count_++] = given;
     return Error::Ok;
   }
   ScalarType type(size_t i) const noexcept { return inputs_[i].scalar_type(); }
-  ScalarType result_type() const noexcept { return result_.scalar_type(); }
-  /// The type that both inputs are converted to. A tensor of rank 0 decides only where its kind is
-  /// above the other's.
-  /// Source: at::native::result_type.
-  ScalarType common_type() const noexcept;
+  /// The type that both inputs are converted to.
+  ScalarType common_type() const noexcept {
+    const Tensor& b = inputs_[count_ - 1];
+    return result_type(type(0), inputs_[0].dim() == 0, b.scalar_type(), b.dim() == 0);
+  }
 
   /// Makes the result, and converts the inputs to the computed type of `common`. A row-major result
   /// does not follow the inputs' strides.
@@ -77,17 +74,20 @@ class Elementwise {
       }
     } while (next_row(index, at));
   }
+  const Tensor& result() const noexcept { return result_; }
+  /// Moves what was computed to the result, if that is of another type.
+  Error finish() {
+    if (work_.unsafeGetTensorImpl() == result_.unsafeGetTensorImpl()) return Error::Ok;
+    return convert(result_, work_);
+  }
   Error finish(AtenTensorHandle* handle) {
-    if (work_.unsafeGetTensorImpl() != result_.unsafeGetTensorImpl()) {
-      TENON_TRY(copy_(result_, work_, CastMode::Truncate));
-    }
+    TENON_TRY(finish());
     return make_aoti_handle(result_, *handle);
   }
 
  private:
   using Steps = std::array<int64_t, 3>;  // of the result and the inputs, in elements
 
-  Error broadcast(Dims& sizes) const;
   Dims input_strides(const Dims& sizes, size_t k) const noexcept;
   Dims result_strides(const Dims& sizes) const;
   void merge_dimensions(const AotiShape& shape);
@@ -118,36 +118,6 @@ class Elementwise {
   std::vector<int64_t> sizes_;  // merged where elements follow on, innermost first
   std::vector<Steps> steps_;
 };
-
-inline ScalarType Elementwise::common_type() const noexcept {
-  if (count_ == 1) return type(0);
-  const bool is_scalar[] = {inputs_[0].dim() == 0, inputs_[1].dim() == 0};
-  if (is_scalar[0] == is_scalar[1]) return promoteTypes(type(0), type(1));
-  const ScalarType higher = type(is_scalar[0] ? 1 : 0);
-  const ScalarType lower = type(is_scalar[0] ? 0 : 1);
-  if (isComplexType(higher)) return higher;
-  if (isFloatingType(higher)) return isComplexType(lower) ? complex_type_of(higher) : higher;
-  if (higher == ScalarType::Bool || !isIntegralType(lower, true)) {
-    return promoteTypes(higher, lower);
-  }
-  return higher;
-}
-
-inline Error Elementwise::broadcast(Dims& sizes) const {
-  const ArrayRef<int64_t> a = inputs_[0].sizes();
-  const ArrayRef<int64_t> b = inputs_[count_ - 1].sizes();
-  sizes = a.size() < b.size() ? b : a;
-  TENON_TRY(check_dims("sizes", sizes));
-  for (size_t back = 1; back <= (std::min)(a.size(), b.size()); ++back) {
-    const int64_t left = a[a.size() - back];
-    const int64_t right = b[b.size() - back];
-    if (left != right && left != 1 && right != 1) {
-      return fail(Error::InvalidArgument, "sizes ", a, " and ", b, " do not broadcast");
-    }
-    sizes[sizes.size() - back] = left == 1 ? right : left;
-  }
-  return Error::Ok;
-}
 
 /// The strides of input k along the dimensions of the result; 0 where elements repeat.
 inline Dims Elementwise::input_strides(const Dims& sizes, size_t k) const noexcept {
@@ -202,7 +172,8 @@ inline Error Elementwise::begin(ScalarType common, ScalarType result, bool is_ro
     return fail(Error::NotSupported, "elements of types ", type(0), " and ", type(count_ - 1));
   }
   AotiShape shape;
-  TENON_TRY(broadcast(shape.sizes));
+  shape.sizes = inputs_[0].sizes();
+  TENON_TRY(broadcast_sizes(inputs_[count_ - 1].sizes(), shape.sizes));
   for (size_t k = 0; k < count_; ++k) {
     if (type(k) == common) continue;
     const Layout& layout = fields(TensorArg(inputs_[k])).layout;

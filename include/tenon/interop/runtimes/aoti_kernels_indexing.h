@@ -5,7 +5,7 @@
 // the later one stays, in the order in which one thread of torch's writes them.
 #pragma once
 
-#include "tenon/interop/runtimes/aoti_kernels_masks.h"
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

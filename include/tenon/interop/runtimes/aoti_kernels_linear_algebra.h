@@ -82,34 +82,11 @@ inline Error check_square(const Tensor& a, const char* name) noexcept {
   if (a.sizes()[rank - 1] == a.sizes()[rank - 2]) return Error::Ok;
   return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), ", expected square matrices");
 }
-inline int64_t count_of(const Dims& batch) noexcept {
-  int64_t count = 1;
-  for (const int64_t size : batch) count *= size;
-  return count;
-}
-inline Dims batch_of(const Tensor& a) { return Dims(a.sizes().begin(), a.sizes().end() - 2); }
 /// The sizes in front of both tensors' matrices, broadcast.
 inline Error broadcast_batches(const Tensor& a, const Tensor& b, Dims& batch) {
-  const Dims x = batch_of(a);
-  const Dims y = batch_of(b);
-  const size_t rank = (std::max)(x.size(), y.size());
-  for (size_t d = 0; d < rank; ++d) {
-    const int64_t m = d + x.size() < rank ? 1 : x[d + x.size() - rank];
-    const int64_t n = d + y.size() < rank ? 1 : y[d + y.size() - rank];
-    if (m != n && m != 1 && n != 1) {
-      return fail(Error::InvalidArgument, "batches of sizes ", a.sizes(), " and ", b.sizes(),
-                  " do not broadcast");
-    }
-    batch.push_back(m == 1 ? n : m);
-  }
-  return Error::Ok;
+  batch = batch_of(a);
+  return broadcast_sizes(batch_of(b), batch);
 }
-/// Calls f(T()) for Float or Double.
-template <class F>
-void on_real_type(ScalarType type, const F& f) {
-  type == ScalarType::Float ? f(float()) : f(double());
-}
-
 /// x becomes the solution of a x = b, or of the transpose's. `a` is n x n, of which one triangle is
 /// read; x has `count` columns.
 template <class T>
@@ -188,9 +165,9 @@ AOTITorchError aoti_torch_cpu_triangular_solve(AtenTensorHandle self, AtenTensor
     ColumnMatrices x;
     TENON_TRY(factors.copy(a, batch));
     TENON_TRY(x.copy(b, batch));
-    on_real_type(a.scalar_type(), [&](auto zero) {
+    on_floating_type(a.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < count_of(batch); ++k) {
+      for (int64_t k = 0; k < product(batch); ++k) {
         solve_triangular(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0, transpose != 0,
                          unitriangular != 0);
       }
@@ -219,9 +196,9 @@ AOTITorchError aoti_torch_cpu_cholesky_solve(AtenTensorHandle self, AtenTensorHa
     ColumnMatrices x;
     TENON_TRY(factors.copy(a, batch));
     TENON_TRY(x.copy(b, batch));
-    on_real_type(a.scalar_type(), [&](auto zero) {
+    on_floating_type(a.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < count_of(batch); ++k) {
+      for (int64_t k = 0; k < product(batch); ++k) {
         solve_cholesky(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0);
       }
     });
@@ -241,9 +218,9 @@ AOTITorchError aoti_torch_cpu_cholesky_inverse(AtenTensorHandle self, int32_t up
     TENON_TRY(factors.read(a));
     TENON_TRY(x.read(a));
     TENON_TRY(zero_(x.memory));
-    on_real_type(a.scalar_type(), [&](auto zero) {
+    on_floating_type(a.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < count_of(batch_of(a)); ++k) {
+      for (int64_t k = 0; k < product(batch_of(a)); ++k) {
         T* const to = x.at<T>(k);
         for (int64_t i = 0; i < n; ++i) to[i * n + i] = 1;
         solve_cholesky(factors.at<T>(k), to, n, n, upper != 0);
@@ -266,10 +243,10 @@ AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret
     sizes.push_back(count);
     AotiResult taus;
     TENON_TRY(taus.make(sizes, type, type));
-    on_real_type(type, [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
       T* tau = taus.data<T>();
-      for (int64_t k = 0; k < count_of(batch_of(a)); ++k) {
+      for (int64_t k = 0; k < product(batch_of(a)); ++k) {
         for (int64_t i = 0; i < count; ++i) {
           T* const v = x.at<T>(k) + i * x.rows + i;
           *tau = make_reflection(v, x.rows - i);
@@ -315,9 +292,9 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
     TENON_TRY(v.read(a));
     TENON_TRY(x.read(other));
     TENON_TRY(make_dense(given_taus, type, taus));
-    on_real_type(type, [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < count_of(batch); ++k) {
+      for (int64_t k = 0; k < product(batch); ++k) {
         for (int64_t step = 0; step < count; ++step) {
           // Q = H0 H1 …
           const int64_t i = (left != 0) == (transpose != 0) ? step : count - 1 - step;
@@ -352,7 +329,7 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
     const int64_t n = lu.sizes()[rank - 1];
     const int64_t k = (std::min)(m, n);
     const Dims batch = batch_of(lu);
-    const int64_t count = count_of(batch);
+    const int64_t count = product(batch);
     const auto with = [&](const Dims& last) {
       Dims sizes = batch;
       for (const int64_t size : last) sizes.push_back(size);
@@ -381,7 +358,7 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
     TENON_TRY(l.make(unpack_data != 0 ? with({m, k}) : Dims{0}, type, type));
     TENON_TRY(u.make(unpack_data != 0 ? with({k, n}) : Dims{0}, type, type));
     TENON_TRY(zero_(p.work()));
-    on_real_type(type, [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
       std::vector<int64_t> order(static_cast<size_t>(m));
       for (int64_t b = 0; b < count; ++b) {
@@ -405,9 +382,7 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
         }
       }
     });
-    TENON_TRY(p.finish(ret0));
-    TENON_TRY(l.finish(ret1));
-    return u.finish(ret2);
+    return finish_all({{&p, ret0}, {&l, ret1}, {&u, ret2}});
   });
 }
 

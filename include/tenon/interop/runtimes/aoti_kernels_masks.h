@@ -2,50 +2,10 @@
 // Kernels that find, take and replace the elements that a mask chooses, and that repeat indices.
 #pragma once
 
-#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// Elements that are not 0 of a dense Bool or Byte tensor.
-inline int64_t count_nonzero(const Tensor& mask) noexcept {
-  const auto* const bytes = dense_data<uint8_t>(mask);
-  int64_t count = 0;
-  for (int64_t i = 0; i < mask.numel(); ++i) count += bytes[i] != 0 ? 1 : 0;
-  return count;
-}
-/// The first `most` of them: their index of dimension d is at to[k * strides[0] + d * strides[1]].
-inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strides)[2],
-                         int64_t* to) {
-  const auto* const bytes = dense_data<uint8_t>(mask);
-  const ArrayRef<int64_t> sizes = mask.sizes();
-  for (int64_t i = 0, k = 0; i < mask.numel() && k < most; ++i) {
-    if (bytes[i] == 0) continue;
-    int64_t rest = i;
-    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
-      to[k * strides[0] + static_cast<int64_t>(d) * strides[1]] = rest % sizes[d];
-    }
-    ++k;
-  }
-}
-
-/// Both as dense tensors of the sizes to which they broadcast.
-inline Error read_masked(AtenTensorHandle self, AtenTensorHandle mask_handle, Tensor& dense,
-                         Tensor& mask) {
-  Tensor given;
-  Tensor chosen;
-  TENON_TRY(read_aoti(self, "the input", given));
-  TENON_TRY(read_aoti(mask_handle, "the mask", chosen));
-  if (chosen.scalar_type() != ScalarType::Bool) {
-    return fail(Error::InvalidType, "a mask of type ", chosen.scalar_type(), ", expected Bool");
-  }
-  Dims sizes(given.sizes());
-  TENON_TRY(broadcast_sizes(chosen.sizes(), sizes));
-  TENON_ASSIGN(const Tensor from, try_expand(given, sizes));
-  TENON_ASSIGN(const Tensor choice, try_expand(chosen, sizes));
-  TENON_TRY(make_dense(from, from.scalar_type(), dense));
-  return make_dense(choice, ScalarType::Bool, mask);
-}
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -55,21 +15,10 @@ AOTITorchError aoti_torch_cpu_masked_select(AtenTensorHandle self, AtenTensorHan
   return aoti_answer(__func__, [&] {
     Tensor from;
     Tensor chosen;
-    TENON_TRY(read_masked(self, mask, from, chosen));
-    const auto* const choice = dense_data<uint8_t>(chosen);
-    const int64_t count = count_nonzero(chosen);
     AotiResult result;
-    TENON_TRY(result.make(Dims{count}, from.scalar_type(), from.scalar_type()));
-    const size_t item = elementSize(from.scalar_type());
-    const auto* next = dense_data<char>(from);
-    char* to = result.data<char>();
-    with_element_copy(item, [&](const auto& copy) {
-      for (int64_t i = 0; i < from.numel(); ++i, next += item) {
-        if (choice[i] == 0) continue;
-        copy(to, next);
-        to += item;
-      }
-    });
+    TENON_TRY(read_aoti(self, "the input", from));
+    TENON_TRY(read_aoti(mask, "the mask", chosen));
+    TENON_TRY(select_masked(from, chosen, result));
     return result.finish(ret0);
   });
 }
@@ -79,7 +28,9 @@ AOTITorchError aoti_torch_cpu_masked_scatter(AtenTensorHandle self, AtenTensorHa
     Tensor from;
     Tensor chosen;
     Tensor values;
-    TENON_TRY(read_masked(self, mask, from, chosen));
+    TENON_TRY(read_aoti(self, "the input", from));
+    TENON_TRY(read_aoti(mask, "the mask", chosen));
+    TENON_TRY(read_masked(from, chosen, from, chosen));
     TENON_TRY(read_aoti(source, "the source", values));
     const ScalarType type = from.scalar_type();
     if (values.scalar_type() != type) {

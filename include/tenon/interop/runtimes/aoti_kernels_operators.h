@@ -15,15 +15,7 @@ namespace detail {
 /// A tensor argument that the host reads.
 inline Error read_operand(const EValue& value, Tensor& read) {
   read = value.toTensor();
-  TENON_TRY(check_defined(read, "the tensor"));
-  const TensorFields& from = fields(TensorArg(read));
-  TENON_TRY(check_has_data(from));
-  return from.is_host_accessible() ? Error::Ok : fail_host_access(from);
-}
-inline Error give(AotiResult& result, std::vector<EValue>& outputs) {
-  TENON_TRY(result.finish());
-  outputs.push_back(EValue(result.tensor()));
-  return Error::Ok;
+  return check_readable(read, "the tensor");
 }
 inline Error give_longs(const std::vector<int64_t>& numbers, ArrayRef<int64_t> sizes,
                         std::vector<EValue>& outputs) {

@@ -10,20 +10,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-template <class T>
-T multiply_elements(T a, T b) noexcept {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  } else {
-    return a * b;
-  }
-}
-/// As torch does it: a product with an infinity is not mended as C's is.
-template <class T>
-std::complex<T> multiply_elements(std::complex<T> a, std::complex<T> b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
 inline int64_t integer_power(int64_t base, int64_t exponent) noexcept {
   if (exponent < 0) return base == 1 ? 1 : base != -1 ? 0 : exponent % 2 == 0 ? 1 : -1;
   int64_t power = 1;
@@ -226,7 +212,7 @@ AOTITorchError aoti_torch_cpu_pow_Tensor_Scalar(AtenTensorHandle self, double ex
   rules.takes_complex_half = exponent == 0 || exponent == 1;
   return answer_elementwise<false>(__func__, rules, self, nullptr, ret0, [&](auto& job, auto zero) {
     using T = decltype(zero);
-    const bool has_roots = job.result_type() != ScalarType::Half;
+    const bool has_roots = job.result().scalar_type() != ScalarType::Half;
     job.template compute<T, T>([&](T x) { return fractional_power(x, exponent, has_roots); });
   });
 }
@@ -258,13 +244,12 @@ AOTITorchError aoti_torch_cpu_polar(AtenTensorHandle abs, AtenTensorHandle angle
                   ", expected Half, Float or Double for both");
     }
     TENON_TRY(job.begin(type, result));
-    const auto run = [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
       job.compute<std::complex<T>, T>([](T length, T turn) {
         return std::complex<T>(length * std::cos(turn), length * std::sin(turn));
       });
-    };
-    type == ScalarType::Double ? run(double()) : run(float());
+    });
     return job.finish(ret0);
   });
 }

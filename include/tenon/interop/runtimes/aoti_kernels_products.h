@@ -266,8 +266,8 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     TENON_TRY(check_distance(a, p));
     TENON_TRY(check_distance(b, p));
     TENON_TRY(check_same_type(a, b));
-    Dims left = a.sizes();
-    Dims right = b.sizes();
+    const Dims left = a.sizes();
+    const Dims right = b.sizes();
     if (left.size() < 2 || right.size() < 2 || left.back() != right.back()) {
       return fail(Error::InvalidArgument, "rows of tensors of sizes ", left, " and ", right,
                   ", expected ones of equal length, of rank 2 or more");
@@ -276,18 +276,10 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     const int64_t rows = left[left.size() - 2];
     const int64_t columns = right[right.size() - 2];
     const int64_t count = left.back();
-    const size_t rank = (std::max)(left.size(), right.size());
-    Dims sizes;
-    Dims a_sizes;
-    Dims b_sizes;
-    for (size_t d = 0; d + 2 < rank; ++d) {
-      const int64_t m = d + left.size() < rank ? 1 : left[d + left.size() - rank];
-      const int64_t n = d + right.size() < rank ? 1 : right[d + right.size() - rank];
-      if (m != n && m != 1 && n != 1) {
-        return fail(Error::InvalidArgument, "sizes ", left, " and ", right, " do not broadcast");
-      }
-      for (Dims* list : {&sizes, &a_sizes, &b_sizes}) list->push_back(m == 1 ? n : m);
-    }
+    Dims sizes = batch_of(a);
+    TENON_TRY(broadcast_sizes(batch_of(b), sizes));
+    Dims a_sizes = sizes;
+    Dims b_sizes = sizes;
     for (const int64_t size : {rows, count}) a_sizes.push_back(size);
     for (const int64_t size : {columns, count}) b_sizes.push_back(size);
     for (const int64_t size : {rows, columns}) sizes.push_back(size);
@@ -300,19 +292,16 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     TENON_TRY(make_dense(all_a, type, x));
     TENON_TRY(make_dense(all_b, type, y));
     TENON_TRY(result.make(sizes, type, type));
-    TENON_TRY(on_computed_type(type, [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      if constexpr (!std::is_integral_v<T>) {
-        T* to = result.data<T>();
-        for (int64_t i = 0; i < result.tensor().numel(); ++i) {
-          const int64_t row = i / columns;
-          const int64_t column = row / rows * columns + i % columns;
-          to[i] = distance_of(dense_data<T>(x) + row * count, dense_data<T>(y) + column * count,
-                              count, p);
-        }
+      T* to = result.data<T>();
+      for (int64_t i = 0; i < result.tensor().numel(); ++i) {
+        const int64_t row = i / columns;
+        const int64_t column = row / rows * columns + i % columns;
+        to[i] = distance_of(dense_data<T>(x) + row * count, dense_data<T>(y) + column * count,
+                            count, p);
       }
-      return Error::Ok;
-    }));
+    });
     return result.finish(ret0);
   });
 }
@@ -330,19 +319,15 @@ AOTITorchError aoti_torch_cpu__pdist_forward(AtenTensorHandle self, double p,
     AotiResult result;
     TENON_TRY(make_dense(given, type, x));
     TENON_TRY(result.make(Dims{rows <= 1 ? 0 : rows * (rows - 1) / 2}, type, type));
-    TENON_TRY(on_computed_type(type, [&](auto zero) {
+    on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      if constexpr (!std::is_integral_v<T>) {
-        T* to = result.data<T>();
-        for (int64_t i = 0; i < rows; ++i) {
-          for (int64_t j = i + 1; j < rows; ++j) {
-            *to++ =
-                distance_of(dense_data<T>(x) + i * count, dense_data<T>(x) + j * count, count, p);
-          }
+      T* to = result.data<T>();
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = i + 1; j < rows; ++j) {
+          *to++ = distance_of(dense_data<T>(x) + i * count, dense_data<T>(x) + j * count, count, p);
         }
       }
-      return Error::Ok;
-    }));
+    });
     return result.finish(ret0);
   });
 }

@@ -44,16 +44,6 @@ void scan_dense(const DenseRows& rows, const T* from, T* to, Sum first, const Ne
   });
 }
 
-template <class T>
-T multiply_in_scan(T a, T b) noexcept {
-  return a * b;
-}
-/// As torch: without a special case for infinities.
-template <class T>
-std::complex<T> multiply_in_scan(std::complex<T> a, std::complex<T> b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
 /// cumsum and cumprod.
 template <class Next>
 AOTITorchError scan_rows(const char* function, AtenTensorHandle self, int64_t dim,
@@ -65,12 +55,8 @@ AOTITorchError scan_rows(const char* function, AtenTensorHandle self, int64_t di
     size_t d = 0;
     TENON_TRY(read_dim(dim, given.sizes().size(), d));
     const ScalarType own = given.scalar_type();
-    const ScalarType type = dtype != nullptr            ? type_of_torch_number(*dtype)
-                            : isIntegralType(own, true) ? ScalarType::Long
-                                                        : own;
-    if (type == ScalarType::Undefined) {
-      return fail(Error::NotSupported, "torch's dtype ", *dtype, " is not one of tenon's");
-    }
+    ScalarType type = isIntegralType(own, true) ? ScalarType::Long : own;
+    if (dtype != nullptr) TENON_TRY(read_torch_type(*dtype, type));
     return on_sum_type(type, [&](auto zero, auto zero_sum) {
       using T = decltype(zero);
       using Sum = decltype(zero_sum);
@@ -161,7 +147,7 @@ AOTITorchError aoti_torch_cpu_cumsum(AtenTensorHandle self, int64_t dim, int32_t
 AOTITorchError aoti_torch_cpu_cumprod(AtenTensorHandle self, int64_t dim, int32_t* dtype,
                                       AtenTensorHandle* ret0) {
   return scan_rows(__func__, self, dim, dtype, ret0, 1,
-                   [](auto sum, auto x) { return multiply_in_scan(sum, x); });
+                   [](auto sum, auto x) { return multiply_elements(sum, x); });
 }
 AOTITorchError aoti_torch_cpu_logcumsumexp(AtenTensorHandle self, int64_t dim,
                                            AtenTensorHandle* ret0) {

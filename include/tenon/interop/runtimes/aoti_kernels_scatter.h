@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -138,7 +138,7 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
     scatter.each([&](int64_t t, int64_t) { to[t] = start; });
   }
   if (reduction == AotiReduction::Prod) {
-    scatter.each([&](int64_t t, int64_t f) { to[t] = wrapping_product(to[t], from[f]); });
+    scatter.each([&](int64_t t, int64_t f) { to[t] = multiply_elements(to[t], from[f]); });
     return;
   }
   if constexpr (std::is_arithmetic_v<T>) {
@@ -250,7 +250,9 @@ AOTITorchError aoti_torch_cpu_scatter_value_out(AtenTensorHandle out, AtenTensor
     TENON_TRY(read_aoti(self, "the input", given));
     const ScalarType type = given.scalar_type();
     alignas(16) char element[16];
-    TENON_TRY(store_scalar(type, scalar_for(type, value), element));
+    Scalar number;
+    TENON_TRY(read_number(type, value, number));
+    TENON_TRY(store_scalar(type, number, element));
     AotiScatterCall call;
     TENON_TRY(call.read(out, self, dim, index, nullptr, nullptr));
     scatter_elements(call.scatter, elementSize(type), call.result.data<char>(), element);

@@ -70,13 +70,9 @@ struct SortedSearch {
   }
   /// The type that elements are compared in: torch's for a sequence and values of rank 0 or more.
   ScalarType common_type() const noexcept {
-    const ScalarType a = sequence.scalar_type();
-    const ScalarType b = values_are_scalar ? ScalarType::Float : values.scalar_type();
-    if (!values.sizes().empty() && !values_are_scalar) return promoteTypes(a, b);
-    const auto kind = [](ScalarType type) {
-      return type == ScalarType::Bool ? 0 : isComplexType(type) ? 3 : isFloatingType(type) ? 2 : 1;
-    };
-    return kind(a) >= kind(b) && a != ScalarType::Bool ? a : promoteTypes(a, b);
+    const bool is_scalar = values_are_scalar || values.sizes().empty();
+    return result_type(sequence.scalar_type(), false,
+                       values_are_scalar ? ScalarType::Float : values.scalar_type(), is_scalar);
   }
 
   template <class T>

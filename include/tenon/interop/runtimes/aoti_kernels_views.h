@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tenon/interop/runtimes/aoti_kernels_moving.h"
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
+#include "tenon/interop/runtimes/aoti_tensor_options.h"
 #include "tenon/tensor/format.h"
 
 TENON_BEGIN_NAMESPACE
@@ -27,20 +28,14 @@ AOTITorchError answer_view(const char* function, AtenTensorHandle self, AtenTens
 /// tensor keep its old sizes.
 inline Error resize_handle(Tensor& tensor, ArrayRef<int64_t> sizes, const int32_t* memory_format) {
   TENON_TRY(check_defined(tensor, "the tensor"));
-  const int32_t format = memory_format == nullptr ? 0 : *memory_format;
-  const size_t rank = sizes.size();
-  if (format == 1 || (format == 2 && rank != 4) || (format == 3 && rank != 5)) {
-    return fail(Error::NotSupported, "torch's memory format ", format, " for ", rank,
-                " dimensions");
-  }
   const TensorFields& from = fields(TensorArg(tensor));
   TENON_TRY(check_has_data(from));
   if (memory_format == nullptr && from.layout.sizes() == sizes) return Error::Ok;
-  ptrdiff_t count = 0;
-  TENON_TRY(compute_numel(sizes, elementSize(from.type), count));
-  const AotiShape shape = dense_shape(sizes, from.type, format >= 2);
+  AotiShape shape{sizes, {}, from.type};
+  TENON_TRY(format_strides(shape.sizes, memory_format == nullptr ? kContiguous : *memory_format,
+                           from.type, shape.strides));
   const int64_t kept = aoti_storage_size(tensor) - aoti_storage_begin(tensor);
-  const int64_t needed = count * shape.element_size();
+  const int64_t needed = product(sizes) * shape.element_size();
   Tensor made;
   if (needed > kept) {
     TENON_TRY(aoti_empty(shape, made));
@@ -165,7 +160,7 @@ AOTITorchError aoti_torch_cpu_resize_as_(AtenTensorHandle self, AtenTensorHandle
     const Dims sizes(like->sizes());
     int32_t format = memory_format == nullptr ? 0 : *memory_format;
     if (format == 1) {  // torch's preserve_format: the template's
-      const bool is_last = suggests_channels_last(fields(TensorArg(*like)).layout);
+      const bool is_last = has_channels_last(fields(TensorArg(*like)).layout);
       format = is_last ? static_cast<int32_t>(sizes.size()) - 2 : 0;
     }
     return resize_handle(tensor, sizes, memory_format == nullptr ? nullptr : &format);
@@ -187,10 +182,7 @@ AOTITorchError aoti_torch_cpu_set__source_Tensor(AtenTensorHandle self, AtenTens
   });
 }
 AOTITorchError aoti_torch_cpu_fill__Scalar(AtenTensorHandle self, double value) {
-  return aoti_on(__func__, self, [&](const Tensor& tensor) {
-    TENON_TRY(check_defined(tensor, "the tensor"));
-    return fill_(tensor, scalar_for(tensor.scalar_type(), value));
-  });
+  return aoti_on(__func__, self, [&](const Tensor& tensor) { return fill_number(tensor, value); });
 }
 
 // --- Checks -------------------------------------------------------------------------------------

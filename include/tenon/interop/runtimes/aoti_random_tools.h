@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What aoti_kernels_random.h and aoti_kernels_distributions.h share: torch's options of a new
-// tensor, and random numbers.
+// The random numbers of aoti_kernels_random.h and aoti_kernels_distributions.h.
 //
 // Numbers come from the calling thread's default_generator(), which manual_seed() seeds: rand,
 // randn and randint give what tenon's functions of that name give. Models pass no generator: one
@@ -9,7 +8,7 @@
 
 #include <numeric>
 
-#include "tenon/interop/runtimes/aoti_kernel_tools.h"
+#include "tenon/interop/runtimes/aoti_tensor_options.h"
 #include "tenon/tensor/random.h"
 
 // As in torch/csrc/inductor/aoti_torch/c/macros.h.
@@ -25,71 +24,6 @@ namespace detail {
 inline Error check_generator(const AtenGeneratorHandle* generator) noexcept {
   if (generator == nullptr || *generator == nullptr) return Error::Ok;
   return fail(Error::NotSupported, "a generator; numbers come from tenon's default_generator()");
-}
-
-/// torch's TensorOptions, each null where it is not given.
-struct AotiTensorOptions {
-  const int32_t* dtype;
-  const int32_t* layout;
-  const int32_t* device;
-
-  /// Errors: NotSupported.
-  Error read(ScalarType by_default, ScalarType& type) const noexcept {
-    if (layout != nullptr && *layout != 0) {
-      return fail(Error::NotSupported, "torch's layout ", *layout, ", expected 0, strided");
-    }
-    if (device != nullptr && *device != 0) {
-      return fail(Error::NotSupported, "torch's device type ", *device, ", expected 0, the CPU");
-    }
-    type = dtype == nullptr ? by_default : type_of_torch_number(*dtype);
-    if (type != ScalarType::Undefined) return Error::Ok;
-    return fail(Error::NotSupported, "torch's dtype ", *dtype, " is not one of tenon's");
-  }
-};
-
-inline Error read_sizes(const int64_t* given, int64_t rank, Dims& sizes) noexcept {
-  if (rank < 0 || (rank > 0 && given == nullptr)) {
-    return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
-  }
-  sizes = ArrayRef<int64_t>(given, static_cast<size_t>(rank));
-  return check_dims("sizes", sizes);
-}
-/// A row-major tensor.
-inline Error make_sized(const int64_t* sizes, int64_t rank, ScalarType type, Tensor& made) {
-  AotiShape shape;
-  TENON_TRY(read_sizes(sizes, rank, shape.sizes));
-  shape.type = type;
-  shape.strides = row_major_strides(shape.sizes);
-  return aoti_empty(shape, made);
-}
-/// A tensor of the sizes of `self`, in its strides or in torch's memory format.
-inline Error make_sized_like(const Tensor& self, ScalarType type, const int32_t* memory_format,
-                             Tensor& made) {
-  const Layout& like = fields(TensorArg(self)).layout;
-  AotiShape shape;
-  shape.sizes = like.sizes();
-  shape.type = type;
-  TENON_TRY(check_dims("sizes", shape.sizes));
-  const size_t rank = like.rank();
-  const int32_t format = memory_format == nullptr ? 1 : *memory_format;
-  std::vector<size_t> order = iteration_order(shape.sizes, {});
-  switch (format) {
-    case 0: shape.strides = row_major_strides(shape.sizes); break;
-    case 1: shape.strides = preserved_strides(like); break;
-    case 2:
-    case 3:
-      if (rank != static_cast<size_t>(format) + 2) {
-        return fail(Error::InvalidArgument, "channels last for a tensor of rank ", rank,
-                    ", expected ", format + 2);
-      }
-      // The channels, dimension 1, go from the last place but one to the first.
-      order.erase(order.end() - 2);
-      order.insert(order.begin(), 1);
-      shape.strides = strides_in_order(shape.sizes, order);
-      break;
-    default: return fail(Error::NotSupported, "torch's memory format ", format);
-  }
-  return aoti_empty(shape, made);
 }
 
 inline Error check_random_type(ScalarType type, bool is_expected, const char* expected) noexcept {
@@ -123,11 +57,9 @@ AOTITorchError answer_random(const char* function, const int64_t* sizes, int64_t
                              const AtenGeneratorHandle* generator, AtenTensorHandle* ret,
                              const Fill& fill) noexcept {
   return aoti_answer(function, [&] {
-    ScalarType type = ScalarType::Undefined;
-    TENON_TRY(check_generator(generator));
-    TENON_TRY(options.read(by_default, type));
     Tensor made;
-    TENON_TRY(make_sized(sizes, rank, type, made));
+    TENON_TRY(check_generator(generator));
+    TENON_TRY(make_sized(sizes, rank, options, by_default, made));
     TENON_TRY(fill(made));
     return make_aoti_handle(made, *ret);
   });
@@ -140,11 +72,12 @@ AOTITorchError answer_random_like(const char* function, AtenTensorHandle self,
                                   const Fill& fill) noexcept {
   return aoti_on(function, self, [&](const Tensor& given) {
     TENON_TRY(check_defined(given, "the tensor"));
-    ScalarType type = ScalarType::Undefined;
+    ScalarType type;
+    Tensor made;
     TENON_TRY(check_generator(generator));
     TENON_TRY(options.read(given.scalar_type(), type));
-    Tensor made;
-    TENON_TRY(make_sized_like(given, type, memory_format, made));
+    TENON_TRY(
+        make_sized_like(given, type, memory_format == nullptr ? kPreserve : *memory_format, made));
     TENON_TRY(fill(made));
     return make_aoti_handle(made, *ret);
   });

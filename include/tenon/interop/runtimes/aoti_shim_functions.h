@@ -94,6 +94,14 @@ inline int64_t aoti_storage_begin(const Tensor& tensor) noexcept {
   return data == nullptr ? 0 : data - static_cast<const char*>(fields(TensorArg(storage)).data);
 }
 
+/// The type of PyTorch's number.
+/// Errors: NotSupported for one that tenon lacks.
+inline Error read_torch_type(int64_t number, ScalarType& type) noexcept {
+  type = type_of_torch_number(static_cast<int32_t>(number));
+  if (type != ScalarType::Undefined) return Error::Ok;
+  return fail(Error::NotSupported, "torch's dtype ", number, " is not one of tenon's");
+}
+
 /// A tensor to make, as the functions describe it.
 struct AotiShape {
   Dims sizes;
@@ -107,10 +115,7 @@ struct AotiShape {
       return fail(Error::NotSupported, "the model asks for memory on torch's device type ",
                   device_type, "; tenon runs models for the CPU, 0");
     }
-    type = type_of_torch_number(dtype);
-    if (type == ScalarType::Undefined) {
-      return fail(Error::NotSupported, "torch's dtype ", dtype, " is not one of tenon's");
-    }
+    TENON_TRY(read_torch_type(dtype, type));
     if (rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr))) {
       return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
     }

@@ -4,40 +4,13 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "tenon/interop/files/file.h"
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
 #include "tenon/interop/runtimes/torch_stable_aten_creators.h"
-#include "tenon/tensor/cat.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Integers get the value without its fraction.
-/// Errors: InvalidArgument for what is out of the type's range.
-/// Source: c10::checked_convert.
-inline Error aten_fill(const Tensor& tensor, double value) {
-  TENON_TRY(check_defined(tensor, "the tensor"));
-  const ScalarType type = tensor.scalar_type();
-  if (type == ScalarType::Bool) return fill_(tensor, value != 0);
-  const bool is_integral = isIntegralType(type, false);
-  const bool is_signed = type == ScalarType::Char || type == ScalarType::Short ||
-                         type == ScalarType::Int || type == ScalarType::Long;
-  const double beyond = std::ldexp(1.0, static_cast<int>(elementSize(type) * 8) - is_signed);
-  const double most = is_integral                    ? beyond - (beyond < 0x1p53 ? 1 : 0)
-                      : type == ScalarType::Half     ? 65504.0
-                      : type == ScalarType::BFloat16 ? 0x1.FEp127
-                      : type == ScalarType::Float    ? double{(std::numeric_limits<float>::max)()}
-                                                     : HUGE_VAL;
-  const double least = !is_integral ? -most : is_signed ? -beyond : 0;
-  if ((is_integral || std::isfinite(value)) && !(value >= least && value <= most)) {
-    return fail(Error::InvalidArgument, value, " is out of the range of ", type);
-  }
-  if (!is_integral || std::abs(value) >= 0x1p63) return fill_(tensor, value);
-  return fill_(tensor, static_cast<int64_t>(value));
-}
 inline Error aten_copy(AtenIn in, AtenOut& out) {
   TENON_TRY(check_defined(in[0].toTensor(), "the tensor"));
   TENON_TRY(check_defined(in[1].toTensor(), "the source"));
@@ -78,10 +51,6 @@ inline Error aten_from_file(AtenIn in, AtenOut& out) {
     return fail(Error::NotSupported, "the file is read, not shared");
   }
   const int64_t count = in[2].isNone() ? 0 : in[2].toInt();
-  AotiShape shape;
-  shape.sizes = {count};
-  shape.strides = {1};
-  shape.type = type;
   InputFile file;
   Tensor made;
   TENON_TRY(file.open(std::string(in[0].toString()).c_str()));
@@ -89,7 +58,7 @@ inline Error aten_from_file(AtenIn in, AtenOut& out) {
     return fail(Error::InvalidArgument, count, " elements of ", type, " of a file of ", file.size(),
                 " bytes");
   }
-  TENON_TRY(aoti_empty(shape, made));
+  TENON_TRY(make_sized({count}, kContiguous, type, made));
   const size_t bytes = static_cast<size_t>(count) * elementSize(type);
   if (bytes != 0) TENON_TRY(file.read(0, fields(TensorArg(made)).data, bytes));
   return give(made, out);
@@ -97,11 +66,7 @@ inline Error aten_from_file(AtenIn in, AtenOut& out) {
 /// A copy with the tensor's strides, or dense ones in their order.
 inline Error flip_dims(const Tensor& from, const Dims& dims, Tensor& made) {
   TENON_ASSIGN(const Tensor turned, try_flip(from, dims));
-  AotiShape shape;
-  TENON_TRY(strides_like(from, kPreserve, from.scalar_type(), shape.strides));
-  shape.sizes = from.sizes();
-  shape.type = from.scalar_type();
-  TENON_TRY(aoti_empty(shape, made));
+  TENON_TRY(make_sized_like(from, from.scalar_type(), kPreserve, made));
   return copy_(made, turned);
 }
 inline Error aten_flip(AtenIn in, AtenOut& out) {
@@ -133,63 +98,15 @@ inline Error aten_rot90(AtenIn in, AtenOut& out) {
   TENON_TRY(flip_dims(from, k == 2 ? dims : Dims{dims[k == 1 ? 1 : 0]}, made));
   return k == 2 ? give(made, out) : give(try_transpose(made, dims[0], dims[1]), out);
 }
-/// Of the type that holds all.
 inline Error aten_cat(AtenIn in, AtenOut& out) {
-  std::vector<Tensor> tensors(in[0].toTensorList().begin(), in[0].toTensorList().end());
-  if (tensors.empty()) return fail(Error::InvalidArgument, "it joins one tensor at least");
-  ScalarType type = ScalarType::Undefined;
-  for (const Tensor& each : tensors) {
-    TENON_TRY(check_defined(each, "a tensor of the list"));
-    type =
-        type == ScalarType::Undefined ? each.scalar_type() : promoteTypes(type, each.scalar_type());
-  }
-  for (Tensor& each : tensors) TENON_TRY(make_dense(each, type, each));
-  return give(try_cat(tensors, in[1].toInt()), out);
+  Tensor made;
+  TENON_TRY(join(in[0].toTensorList(), in[1].toInt(), made));
+  return give(made, out);
 }
-/// Of pairs from the last dimension on: the elements before and after it. Negative numbers cut off.
-inline Error aten_pad(const Tensor& from, ArrayRef<int64_t> pad, std::string_view mode,
-                      double value, Tensor& made) {
-  TENON_TRY(check_defined(from, "the tensor"));
-  const auto rank = static_cast<size_t>(from.dim());
-  if (mode != "constant") {
-    return fail(Error::NotSupported, "mode ", mode, "; \"constant\" is supported");
-  }
-  if (pad.size() % 2 != 0 || pad.size() / 2 > rank) {
-    return fail(Error::InvalidArgument, pad.size(), " numbers pad a tensor of rank ", rank);
-  }
-  Dims sizes = from.sizes();
-  Tensor inside = from;
-  std::vector<int64_t> begins(rank, 0);
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const size_t d = rank - 1 - i;
-    const int64_t before = pad[2 * i];
-    const int64_t after = pad[2 * i + 1];
-    int64_t size = 0;
-    if (!add(sizes[d], before, size) || !add(size, after, size) || size < 0) {
-      return fail(Error::InvalidArgument, "dimension ", d, " of size ", sizes[d], ", padded by ",
-                  before, " and ", after);
-    }
-    const int64_t begin = before < 0 ? -before : 0;
-    const int64_t end = sizes[d] - (after < 0 ? -after : 0);
-    TENON_ASSIGN(inside, try_slice(inside, static_cast<int64_t>(d), begin, (std::max)(begin, end)));
-    sizes[d] = size;
-    begins[d] = before < 0 ? 0 : before;
-  }
-  if (std::all_of(pad.begin(), pad.end(), [](int64_t each) { return each <= 0; })) {
-    return clone_as(inside, from.scalar_type(), kPreserve, made);
-  }
-  AotiShape shape;
-  shape.sizes = sizes;
-  shape.type = from.scalar_type();
-  const int64_t format = suggested_format(fields(TensorArg(from)).layout);
-  TENON_TRY(format_strides(sizes, format, shape.type, shape.strides));
-  TENON_TRY(aoti_empty(shape, made));
-  TENON_TRY(aten_fill(made, value));
-  Tensor target = made;
-  for (size_t d = 0; d < rank; ++d) {
-    TENON_ASSIGN(target, try_narrow(target, static_cast<int64_t>(d), begins[d], inside.sizes()[d]));
-  }
-  return copy_(target, inside);
+inline Error aten_masked_select(AtenIn in, AtenOut& out) {
+  AotiResult result;
+  TENON_TRY(select_masked(in[0].toTensor(), in[1].toTensor(), result));
+  return give(result.tensor(), out);
 }
 /// The elements at the places that a list of rank 0 or 1 names.
 inline Error aten_index_select(AtenIn in, AtenOut& out) {
@@ -210,12 +127,7 @@ inline Error aten_index_select(AtenIn in, AtenOut& out) {
   TENON_TRY(make_dense(index, ScalarType::Long, places));
   const int64_t count = places.numel();
   const DenseRows rows(dense.sizes(), dim);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t place = dense_data<int64_t>(places)[i];
-    if (place < 0 || place >= rows.count) {
-      return fail(Error::OutOfBounds, "index ", place, " of a dimension of size ", rows.count);
-    }
-  }
+  TENON_TRY(check_indices(dense_data<int64_t>(places), count, 0, rows.count));
   if (from.dim() == 0 && count != 1) {
     return fail(Error::InvalidArgument, count, " places of a tensor of rank 0, expected 1");
   }
@@ -271,12 +183,6 @@ inline Error sort_by_kernel(AtenIn in, int64_t dim, bool descending, AtenOut& ou
     return sort(h[0], &stable, dim, descending ? 1 : 0, &h[1], &h[2]);
   };
   return call_kernel<1, 2>({in[0].toTensor()}, call, out);
-}
-inline Error aten_masked_select(AtenIn in, AtenOut& out) {
-  AOTITorchError (*select)(AtenTensorHandle, AtenTensorHandle, AtenTensorHandle*) = nullptr;
-  TENON_TRY(find_kernel("aoti_torch_cpu_masked_select", select));
-  const auto call = [&](AtenTensorHandle* h) { return select(h[0], h[1], &h[2]); };
-  return call_kernel<2, 1>({in[0].toTensor(), in[1].toTensor()}, call, out);
 }
 
 }  // namespace detail

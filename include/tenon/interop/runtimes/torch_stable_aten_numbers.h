@@ -6,10 +6,21 @@
 #include <cmath>
 #include <complex>
 
+#include "tenon/interop/runtimes/aoti_kernel_elements.h"
+#include "tenon/interop/runtimes/aoti_kernels_elementwise.h"
+#include "tenon/interop/runtimes/aoti_plain_product.h"
 #include "tenon/interop/runtimes/torch_stable_aten_creators.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
+
+/// A result of its own, or the tensor that the caller gives for it.
+inline Error make_or_use(AotiResult& result, const Tensor& target, ArrayRef<int64_t> sizes,
+                         ScalarType type) {
+  if (!target.defined()) return result.make(sizes, type, computed_type(type));
+  TENON_TRY(check_out(target, sizes, type));
+  return result.use(target, computed_type(type));
+}
 
 // --- Reductions ---------------------------------------------------------------------------------
 
@@ -66,7 +77,7 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
   const bool has_out = in.size() == 5;
   ScalarType type = from.scalar_type();
   if (!in[3].isNone()) {
-    type = type_of_torch_number(static_cast<int32_t>(in[3].toInt()));
+    TENON_TRY(read_dtype(in[3], type, type));
   } else if (has_out) {
     TENON_TRY(check_defined(in[4].toTensor(), "out"));
     type = in[4].toTensor().scalar_type();
@@ -77,16 +88,7 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
   AtenReduction reduction;
   TENON_TRY(reduction.read(from, dims, in[2].toBool(), computed_type(type)));
   AotiResult result;
-  if (has_out) {
-    const Tensor& target = in[4].toTensor();
-    if (target.sizes() != reduction.sizes || target.scalar_type() != type) {
-      return fail(Error::InvalidArgument, "out has sizes ", target.sizes(), " and type ",
-                  target.scalar_type(), ", expected ", reduction.sizes, " and ", type);
-    }
-    TENON_TRY(result.use(target, computed_type(type)));
-  } else {
-    TENON_TRY(result.make(reduction.sizes, type, computed_type(type)));
-  }
+  TENON_TRY(make_or_use(result, has_out ? in[4].toTensor() : Tensor(), reduction.sizes, type));
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     using Sum = typename AtenSum<T>::Type;
@@ -98,8 +100,7 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
     }
     return Error::Ok;
   }));
-  TENON_TRY(result.finish());
-  return give(result.tensor(), out);
+  return give(result, out);
 }
 /// NaN is the largest.
 inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, AtenOut& out) {
@@ -124,33 +125,18 @@ inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, A
     }
     return Error::Ok;
   }));
-  TENON_TRY(result.finish());
-  return give(result.tensor(), out);
+  return give(result, out);
 }
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// to[m][n] = a[m][k] b[k][n], of dense rows.
-template <class T>
-void multiply_dense(const T* a, const T* b, T* to, int64_t m, int64_t k, int64_t n) noexcept {
-  for (int64_t i = 0; i < m; ++i, to += n) {
-    std::fill(to, to + n, T());
-    for (int64_t l = 0; l < k; ++l) {
-      const T factor = a[i * k + l];
-      const T* const row = b + l * n;
-      for (int64_t j = 0; j < n; ++j) to[j] = to[j] + factor * row[j];
-    }
-  }
-}
 /// Of tensors of any ranks from 1 on, batches broadcast; into `target` if that is defined.
 inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out) {
   TENON_TRY(check_defined(a, "the first tensor"));
   TENON_TRY(check_defined(b, "the second tensor"));
   const ScalarType type = a.scalar_type();
-  if (b.scalar_type() != type || type == ScalarType::Bool) {
-    return fail(Error::InvalidType, "a product of ", type, " and ", b.scalar_type(),
-                "; expected one type, not Bool");
-  }
+  TENON_TRY(check_same_type(a, b));
+  TENON_TRY(check_product_type(type));
   if (a.dim() == 0 || b.dim() == 0) {
     return fail(Error::InvalidArgument, "ranks ", a.dim(), " and ", b.dim(),
                 "; both tensors have 1 dimension at least");
@@ -170,53 +156,30 @@ inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out)
     return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
                 " cannot be multiplied");
   }
-  const auto batches = static_cast<size_t>((std::max)(a.dim(), b.dim())) - 2;
-  std::vector<int64_t> batch(batches, 1);
-  for (const Tensor* each : {&a, &b}) {
-    const size_t rank = static_cast<size_t>(each->dim()) - 2;
-    for (size_t d = 0; d < rank; ++d) {
-      const int64_t size = each->sizes()[d];
-      int64_t& common = batch[batches - rank + d];
-      if (common == 1) common = size;
-      if (size != common && size != 1) {
-        return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
-                    " do not broadcast");
-      }
-    }
-  }
-  int64_t count = 1;
-  for (const int64_t size : batch) count *= size;
-  std::vector<int64_t> sizes = batch;
-  const auto expand_to = [&](Tensor& t, int64_t rows, int64_t columns) {
-    std::vector<int64_t> wanted = batch;
+  Dims batch = batch_of(a);
+  TENON_TRY(broadcast_sizes(batch_of(b), batch));
+  const int64_t count = product(batch);
+  std::vector<int64_t> sizes(batch.begin(), batch.end());
+  const ScalarType computed = computed_type(type);
+  const auto make_batch = [&](const Tensor& t, int64_t rows, int64_t columns, Tensor& made) {
+    std::vector<int64_t> wanted(batch.begin(), batch.end());
     wanted.insert(wanted.end(), {rows, columns});
-    TENON_ASSIGN(t, try_expand(t, Dims(wanted)));
-    return make_dense(t, computed_type(type), t);
+    TENON_ASSIGN(const Tensor all, try_expand(t, Dims(wanted)));
+    TENON_TRY(make_dense(all, computed, made));
+    TENON_ASSIGN(made, try_view(made, {count, rows, columns}));
+    return Error::Ok;
   };
-  TENON_TRY(expand_to(a, m, k));
-  TENON_TRY(expand_to(b, k, n));
+  Tensor x;
+  Tensor y;
+  TENON_TRY(make_batch(a, m, k, x));
+  TENON_TRY(make_batch(b, k, n, y));
   if (!is_row) sizes.push_back(m);
   if (!is_column) sizes.push_back(n);
   AotiResult result;
-  if (target.defined()) {
-    if (target.sizes() != Dims(sizes) || target.scalar_type() != type) {
-      return fail(Error::InvalidArgument, "out has sizes ", target.sizes(), " and type ",
-                  target.scalar_type(), ", expected ", Dims(sizes), " and ", type);
-    }
-    TENON_TRY(result.use(target, computed_type(type)));
-  } else {
-    TENON_TRY(result.make(Dims(sizes), type, computed_type(type)));
-  }
-  TENON_TRY(on_computed_number(type, [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t i = 0; i < count; ++i) {
-      multiply_dense(dense_data<T>(a) + i * m * k, dense_data<T>(b) + i * k * n,
-                     result.data<T>() + i * m * n, m, k, n);
-    }
-    return Error::Ok;
-  }));
-  TENON_TRY(result.finish());
-  return give(result.tensor(), out);
+  TENON_TRY(make_or_use(result, target, sizes, type));
+  TENON_ASSIGN(const Tensor products, try_view(result.work(), {count, m, n}));
+  TENON_TRY(plain_product(products, nullptr, x, y, 0, 1));
+  return give(result, out);
 }
 inline Error aten_mm(AtenIn in, AtenOut& out) {
   const Tensor& a = in[0].toTensor();
@@ -230,20 +193,6 @@ inline Error aten_mm(AtenIn in, AtenOut& out) {
 // --- Element by element -------------------------------------------------------------------------
 
 enum class AtenBinary { Subtract, Divide, FloorDivide, And, Or, ShiftLeft, ShiftRight };
-
-/// The type of a result: tensors of rank 0 count only where they are of a higher kind.
-/// Source: at::result_type.
-inline ScalarType result_type(const Tensor& a, const Tensor& b) noexcept {
-  const auto kind = [](ScalarType t) {
-    return isComplexType(t) ? 3 : isFloatingType(t) ? 2 : t != ScalarType::Bool ? 1 : 0;
-  };
-  const ScalarType x = a.scalar_type();
-  const ScalarType y = b.scalar_type();
-  if ((a.dim() == 0) == (b.dim() == 0)) return promoteTypes(x, y);
-  const ScalarType strong = a.dim() == 0 ? y : x;
-  const ScalarType weak = a.dim() == 0 ? x : y;
-  return kind(weak) > kind(strong) ? promoteTypes(x, y) : strong;
-}
 
 template <class T>
 T floor_quotient(T a, T b) noexcept {
@@ -302,9 +251,10 @@ T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
 /// a - alpha b, a / b, ..., broadcast.
 inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double alpha,
                          AtenOut& out) {
-  TENON_TRY(check_defined(a, "the first tensor"));
-  TENON_TRY(check_defined(b, "the second tensor"));
-  ScalarType type = result_type(a, b);
+  Elementwise job;
+  TENON_TRY(job.read(a, "the first tensor"));
+  TENON_TRY(job.read(b, "the second tensor"));
+  ScalarType type = job.common_type();
   const bool is_bits = op >= AtenBinary::And;
   if (type == ScalarType::Undefined || (is_bits && !isIntegralType(type, true)) ||
       (op >= AtenBinary::ShiftLeft && type == ScalarType::Bool) ||
@@ -315,51 +265,24 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
     return fail(Error::InvalidType, "not of ", a.scalar_type(), " and ", b.scalar_type());
   }
   if (op == AtenBinary::Divide && isIntegralType(type, true)) type = ScalarType::Float;
-  // The sizes that both broadcast to, and the strides of each in them.
-  const auto rank = static_cast<size_t>((std::max)(a.dim(), b.dim()));
-  std::vector<int64_t> common(rank, 1);
-  for (const Tensor* each : {&a, &b}) {
-    const size_t begin = rank - static_cast<size_t>(each->dim());
-    for (size_t d = begin; d < rank; ++d) {
-      const int64_t size = each->sizes()[d - begin];
-      if (common[d] == 1) common[d] = size;
-      if (size != common[d] && size != 1) {
-        return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
-                    " do not broadcast");
-      }
-    }
-  }
-  AotiShape shape;
-  shape.sizes = Dims(common);
-  shape.type = type;
-  TENON_ASSIGN(Tensor x, try_expand(a, shape.sizes));
-  TENON_ASSIGN(Tensor y, try_expand(b, shape.sizes));
-  shape.strides = strides_in_order(
-      shape.sizes, iteration_order(shape.sizes, {Dims(x.strides()), Dims(y.strides())}));
-  const ScalarType computed = computed_type(type);
-  TENON_TRY(make_dense(x, computed, x));
-  TENON_TRY(make_dense(y, computed, y));
-  const int64_t count = x.numel();
-  if (op == AtenBinary::FloorDivide && computed == ScalarType::Long) {
-    const auto* const divisors = dense_data<int64_t>(y);
-    if (std::find(divisors, divisors + count, 0) != divisors + count) {
+  TENON_TRY(job.begin(type, type));
+  if (op == AtenBinary::FloorDivide && isIntegralType(type, false)) {
+    Tensor divisors;
+    TENON_TRY(make_dense(b, ScalarType::Long, divisors));
+    const auto* const all = dense_data<int64_t>(divisors);
+    if (std::find(all, all + divisors.numel(), 0) != all + divisors.numel()) {
       return fail(Error::InvalidArgument, "integers divided by 0");
     }
   }
-  AotiResult result;
-  TENON_TRY(result.make(shape, computed));
   const auto bits = static_cast<int64_t>(elementSize(type) * 8);
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
     const auto factor = static_cast<T>(static_cast<AtenPart<T>>(alpha));
-    for (int64_t i = 0; i < count; ++i) {
-      result.data<T>()[i] =
-          compute_binary<T>(op, dense_data<T>(x)[i], dense_data<T>(y)[i], factor, bits);
-    }
+    job.compute<T, T>([&](T x, T y) { return compute_binary<T>(op, x, y, factor, bits); });
     return Error::Ok;
   }));
-  TENON_TRY(result.finish());
-  return give(result.tensor(), out);
+  TENON_TRY(job.finish());
+  return give(job.result(), out);
 }
 
 }  // namespace detail

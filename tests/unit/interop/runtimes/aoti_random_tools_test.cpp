@@ -41,23 +41,4 @@ TEST_CASE("aoti_kernels: random permutations", "[aoti_random_tools]") {
   CHECK(order == expected);
 }
 
-TEST_CASE("aoti_kernels: a tensor like another in torch's memory formats", "[aoti_random_tools]") {
-  using Strides = std::vector<int64_t>;
-  const TensorPtr given = ones({2, 3, 4, 5});
-  const auto strides_of = [&](int32_t format) {
-    Tensor made;
-    REQUIRE(make_sized_like(permute(*given, {3, 2, 1, 0}), ScalarType::Half, &format, made) ==
-            Error::Ok);
-    return Strides(made.strides().begin(), made.strides().end());
-  };
-  CHECK(strides_of(0) == Strides{24, 6, 2, 1});
-  CHECK(strides_of(1) == Strides{1, 5, 20, 60});
-  CHECK(strides_of(2) == Strides{24, 1, 8, 4});
-  Tensor made;
-  int32_t format = 3;
-  CHECK(make_sized_like(*given, ScalarType::Float, &format, made) == Error::InvalidArgument);
-  format = 4;
-  CHECK(make_sized_like(*given, ScalarType::Float, &format, made) == Error::NotSupported);
-}
-
 }  // namespace aoti_random_tools_test
