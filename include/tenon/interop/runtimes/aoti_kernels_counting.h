@@ -153,50 +153,46 @@ inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& a
     return fail(Error::InvalidArgument, "a range of ", args.range_size, " numbers, expected ",
                 2 * args.dims);
   }
-  return on_computed_type(type, [&](auto zero) -> Error {
+  return on_floating_type(type, [&](auto zero) -> Error {
     using T = decltype(zero);
-    if constexpr (std::is_same_v<T, int64_t>) {
-      return Error::NotSupported;  // refused above
-    } else {
-      Tensor dense;
-      TENON_TRY(make_dense(given, computed_type(type), dense));
-      Histogram<T> histogram;
-      histogram.type = type;
-      histogram.searches = !args.is_histc;
-      histogram.count = args.dims == 0 ? 0 : given.numel() / args.dims;
-      histogram.points = dense_data<T>(dense);
-      histogram.edges.resize(static_cast<size_t>(args.dims));
-      for (size_t d = 0; d < histogram.edges.size(); ++d) {
-        TENON_TRY(args.range == nullptr ? histogram.set_edges(d, args.bins[d])
-                                        : histogram.set_edges(d, args.bins[d], args.range[2 * d],
-                                                              args.range[2 * d + 1]));
-      }
-      Tensor weights;
-      if (args.weight != nullptr) {
-        TENON_TRY(read_aoti(*args.weight, "the weights", weights));
-        const bool fits = args.has_columns
-                              ? weights.sizes() == ArrayRef<int64_t>(sizes.data(), sizes.size() - 1)
-                              : weights.numel() == histogram.count;
-        if (weights.scalar_type() != type || !fits) {
-          return fail(Error::InvalidArgument, "weights of sizes ", weights.sizes(), " and type ",
-                      weights.scalar_type(), " for points of sizes ", sizes, " and type ", type);
-        }
-        TENON_TRY(make_dense(weights, computed_type(type), weights));
-        histogram.weights = dense_data<T>(weights);
-      }
-      AotiResult result;
-      TENON_TRY(result.make(ArrayRef<int64_t>(args.bins, static_cast<size_t>(args.dims)), type,
-                            computed_type(type)));
-      histogram.fill(result.data<T>(), result.tensor().numel());
-      if (args.is_density) histogram.make_density(result.data<T>(), result.tensor().numel());
-      if (edges == nullptr) return result.finish(counts);
-      const std::vector<T>& from = histogram.edges[0];
-      const auto size = static_cast<int64_t>(from.size());
-      AotiResult made;
-      TENON_TRY(made.make(ArrayRef<int64_t>(&size, 1), type, computed_type(type)));
-      std::copy(from.begin(), from.end(), made.data<T>());
-      return finish_all({{&result, counts}, {&made, edges}});
+    Tensor dense;
+    TENON_TRY(make_dense(given, computed_type(type), dense));
+    Histogram<T> histogram;
+    histogram.type = type;
+    histogram.searches = !args.is_histc;
+    histogram.count = args.dims == 0 ? 0 : given.numel() / args.dims;
+    histogram.points = dense_data<T>(dense);
+    histogram.edges.resize(static_cast<size_t>(args.dims));
+    for (size_t d = 0; d < histogram.edges.size(); ++d) {
+      TENON_TRY(args.range == nullptr ? histogram.set_edges(d, args.bins[d])
+                                      : histogram.set_edges(d, args.bins[d], args.range[2 * d],
+                                                            args.range[2 * d + 1]));
     }
+    Tensor weights;
+    if (args.weight != nullptr) {
+      TENON_TRY(read_aoti(*args.weight, "the weights", weights));
+      const bool fits = args.has_columns
+                            ? weights.sizes() == ArrayRef<int64_t>(sizes.data(), sizes.size() - 1)
+                            : weights.numel() == histogram.count;
+      if (weights.scalar_type() != type || !fits) {
+        return fail(Error::InvalidArgument, "weights of sizes ", weights.sizes(), " and type ",
+                    weights.scalar_type(), " for points of sizes ", sizes, " and type ", type);
+      }
+      TENON_TRY(make_dense(weights, computed_type(type), weights));
+      histogram.weights = dense_data<T>(weights);
+    }
+    AotiResult result;
+    TENON_TRY(result.make(ArrayRef<int64_t>(args.bins, static_cast<size_t>(args.dims)), type,
+                          computed_type(type)));
+    histogram.fill(result.data<T>(), result.tensor().numel());
+    if (args.is_density) histogram.make_density(result.data<T>(), result.tensor().numel());
+    if (edges == nullptr) return result.finish(counts);
+    const std::vector<T>& from = histogram.edges[0];
+    const auto size = static_cast<int64_t>(from.size());
+    AotiResult made;
+    TENON_TRY(made.make(ArrayRef<int64_t>(&size, 1), type, computed_type(type)));
+    std::copy(from.begin(), from.end(), made.data<T>());
+    return finish_all({{&result, counts}, {&made, edges}});
   });
 }
 
@@ -310,7 +306,7 @@ inline Error answer_segments(const Tensor& data, SegmentReduction how, const Seg
   TENON_TRY(result.make(segments.sizes, type, computed_type(type)));
   Tensor dense;
   TENON_TRY(make_dense(data, computed_type(type), dense));
-  TENON_TRY(on_computed_type(type, [&](auto zero) {
+  on_floating_type(type, [&](auto zero) {
     using T = decltype(zero);
     const DenseRows from(data.sizes(), segments.axis);
     const int64_t per_row = segments.sizes[segments.axis];
@@ -323,8 +319,7 @@ inline Error answer_segments(const Tensor& data, SegmentReduction how, const Seg
         *to++ = reduce_segment(how, type, initial, row + i, end - begin, from.inner);
       }
     }
-    return Error::Ok;
-  }));
+  });
   return result.finish(ret);
 }
 

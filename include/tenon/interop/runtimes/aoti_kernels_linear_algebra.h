@@ -82,11 +82,24 @@ inline Error check_square(const Tensor& a, const char* name) noexcept {
   if (a.sizes()[rank - 1] == a.sizes()[rank - 2]) return Error::Ok;
   return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), ", expected square matrices");
 }
-/// The sizes in front of both tensors' matrices, broadcast.
-inline Error broadcast_batches(const Tensor& a, const Tensor& b, Dims& batch) {
-  batch = batch_of(a);
-  return broadcast_sizes(batch_of(b), batch);
+/// Reads square factors, and the right sides of equations; their batches broadcast.
+inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, const char* name,
+                            ColumnMatrices& x, ColumnMatrices& factors) {
+  Tensor a;
+  Tensor b;
+  TENON_TRY(read_matrices(sides, "self", b));
+  TENON_TRY(read_matrices(factor, name, a));
+  TENON_TRY(check_square(a, name));
+  if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != a.sizes().back()) {
+    return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), " and type ",
+                a.scalar_type(), ", self ", b.sizes(), " and ", b.scalar_type());
+  }
+  Dims batch = batch_of(b);
+  TENON_TRY(broadcast_sizes(batch_of(a), batch));
+  TENON_TRY(factors.copy(a, batch));
+  return x.copy(b, batch);
 }
+
 /// x becomes the solution of a x = b, or of the transpose's. `a` is n x n, of which one triangle is
 /// read; x has `count` columns.
 template <class T>
@@ -149,27 +162,14 @@ AOTITorchError aoti_torch_cpu_triangular_solve(AtenTensorHandle self, AtenTensor
                                                int32_t unitriangular, AtenTensorHandle* ret0,
                                                AtenTensorHandle* ret1) {
   return aoti_answer(__func__, [&] {
-    Tensor b;
-    Tensor a;
-    Dims batch;
-    TENON_TRY(read_matrices(self, "self", b));
-    TENON_TRY(read_matrices(A, "A", a));
-    TENON_TRY(check_square(a, "A"));
-    TENON_TRY(broadcast_batches(b, a, batch));
-    const int64_t n = a.sizes().back();
-    if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != n) {
-      return fail(Error::InvalidArgument, "A of sizes ", a.sizes(), " and ", a.scalar_type(),
-                  ", and b of sizes ", b.sizes(), " and ", b.scalar_type());
-    }
-    ColumnMatrices factors;
     ColumnMatrices x;
-    TENON_TRY(factors.copy(a, batch));
-    TENON_TRY(x.copy(b, batch));
-    on_floating_type(a.scalar_type(), [&](auto zero) {
+    ColumnMatrices factors;
+    TENON_TRY(read_equations(self, A, "A", x, factors));
+    on_floating_type(x.memory.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch); ++k) {
-        solve_triangular(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0, transpose != 0,
-                         unitriangular != 0);
+      for (int64_t k = 0; k < product(batch_of(x.memory)); ++k) {
+        solve_triangular(factors.at<T>(k), x.at<T>(k), x.rows, x.columns, upper != 0,
+                         transpose != 0, unitriangular != 0);
       }
     });
     TENON_TRY(x.finish(ret0));
@@ -180,26 +180,13 @@ AOTITorchError aoti_torch_cpu_triangular_solve(AtenTensorHandle self, AtenTensor
 AOTITorchError aoti_torch_cpu_cholesky_solve(AtenTensorHandle self, AtenTensorHandle input2,
                                              int32_t upper, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
-    Tensor b;
-    Tensor a;
-    Dims batch;
-    TENON_TRY(read_matrices(self, "self", b));
-    TENON_TRY(read_matrices(input2, "the factor", a));
-    TENON_TRY(check_square(a, "the factor"));
-    TENON_TRY(broadcast_batches(b, a, batch));
-    const int64_t n = a.sizes().back();
-    if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != n) {
-      return fail(Error::InvalidArgument, "a factor of sizes ", a.sizes(), " and ", a.scalar_type(),
-                  ", and b of sizes ", b.sizes(), " and ", b.scalar_type());
-    }
-    ColumnMatrices factors;
     ColumnMatrices x;
-    TENON_TRY(factors.copy(a, batch));
-    TENON_TRY(x.copy(b, batch));
-    on_floating_type(a.scalar_type(), [&](auto zero) {
+    ColumnMatrices factors;
+    TENON_TRY(read_equations(self, input2, "the factor", x, factors));
+    on_floating_type(x.memory.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch); ++k) {
-        solve_cholesky(factors.at<T>(k), x.at<T>(k), n, x.columns, upper != 0);
+      for (int64_t k = 0; k < product(batch_of(x.memory)); ++k) {
+        solve_cholesky(factors.at<T>(k), x.at<T>(k), x.rows, x.columns, upper != 0);
       }
     });
     return x.finish(ret0);
