@@ -11,28 +11,16 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline Error sort_aoti(AtenTensorHandle self, bool stable, int64_t dim, bool descending,
-                       AtenTensorHandle* values, AtenTensorHandle* indices) {
-  RowsToOrder from;
-  TENON_TRY(from.read(self, dim));
-  if (!is_sorted_type(from.type())) {
-    return fail(Error::NotSupported, "elements of type ", from.type(), " have no order");
-  }
-  Tensor* given = nullptr;
-  TENON_TRY(find_aoti_tensor(self, given));
-  OrderedResults results;
-  TENON_TRY(results.values.make_like(*given, from.type(), from.type()));
-  TENON_TRY(results.indices.make_like(*given, ScalarType::Long, ScalarType::Long));
-  results.fill(from, from.rows.count, descending, [&](OrderedRow& row) {
-    if (from.is_expanded) return row.data();
-    if (stable) {
-      std::stable_sort(row.begin(), row.end(), comes_before);
-    } else {
-      std::sort(row.begin(), row.end(), comes_before);
-    }
-    return row.data();
+inline AOTITorchError answer_sort(const char* function, AtenTensorHandle self, bool stable,
+                                  int64_t dim, int32_t descending, AtenTensorHandle* values,
+                                  AtenTensorHandle* indices) noexcept {
+  return aoti_answer(function, [&] {
+    Tensor given;
+    OrderedResults results;
+    TENON_TRY(read_aoti(self, "the input", given));
+    TENON_TRY(sort_rows(given, stable, dim, descending != 0, results));
+    return results.finish(values, indices);
   });
-  return results.finish(values, indices);
 }
 
 inline Error topk_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool largest, bool sorted,
@@ -183,15 +171,13 @@ extern "C" {
 
 AOTITorchError aoti_torch_cpu_sort(AtenTensorHandle self, int64_t dim, int32_t descending,
                                    AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
-  return aoti_answer(__func__,
-                     [&] { return sort_aoti(self, false, dim, descending != 0, ret0, ret1); });
+  return answer_sort(__func__, self, false, dim, descending, ret0, ret1);
 }
 AOTITorchError aoti_torch_cpu_sort_stable(AtenTensorHandle self, int32_t* stable, int64_t dim,
                                           int32_t descending, AtenTensorHandle* ret0,
                                           AtenTensorHandle* ret1) {
-  return aoti_answer(__func__, [&] {
-    return sort_aoti(self, stable != nullptr && *stable != 0, dim, descending != 0, ret0, ret1);
-  });
+  const bool is_stable = stable != nullptr && *stable != 0;
+  return answer_sort(__func__, self, is_stable, dim, descending, ret0, ret1);
 }
 AOTITorchError aoti_torch_cpu_topk(AtenTensorHandle self, int64_t k, int64_t dim, int32_t largest,
                                    int32_t sorted, AtenTensorHandle* ret0, AtenTensorHandle* ret1) {

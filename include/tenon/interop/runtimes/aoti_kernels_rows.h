@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of a tensor along a dimension as keys, for kernels that sort them.
+// The rows of a tensor along a dimension as keys, sorted, and for kernels that sort them.
 //
 // Keys are unsigned numbers in torch's order, so that the algorithms are compiled for one type.
 // These are those that torch calls, and so order equal elements as it does, where it is built with
@@ -130,6 +130,27 @@ struct OrderedResults {
     return finish_all({{&values, values_handle}, {&indices, indices_handle}});
   }
 };
+
+inline Error sort_rows(const Tensor& given, bool stable, int64_t dim, bool descending,
+                       OrderedResults& results) {
+  RowsToOrder from;
+  TENON_TRY(from.read(given, dim));
+  if (!is_sorted_type(from.type())) {
+    return fail(Error::NotSupported, "elements of type ", from.type(), " have no order");
+  }
+  TENON_TRY(results.values.make_like(given, from.type(), from.type()));
+  TENON_TRY(results.indices.make_like(given, ScalarType::Long, ScalarType::Long));
+  results.fill(from, from.rows.count, descending, [&](OrderedRow& row) {
+    if (from.is_expanded) return row.data();
+    if (stable) {
+      std::stable_sort(row.begin(), row.end(), comes_before);
+    } else {
+      std::sort(row.begin(), row.end(), comes_before);
+    }
+    return row.data();
+  });
+  return Error::Ok;
+}
 
 /// The sizes without dimension `dim`, or with 1 for it.
 inline std::vector<int64_t> reduced_sizes(ArrayRef<int64_t> given, size_t dim, bool keeps_dim) {

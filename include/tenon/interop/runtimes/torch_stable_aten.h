@@ -87,10 +87,10 @@ inline constexpr AtenOperator kAtenOperators[] = {
     {"aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", &aten_index_select},
     {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", &aten_masked_select},
     TENON_ATEN("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
-               sort_by_kernel(in, in[1].toInt(), in[2].toBool(), out)),
+               aten_sort(in, in[1].toInt(), in[2].toBool(), out)),
     TENON_ATEN("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> "
                "(Tensor, Tensor)",
-               sort_by_kernel(in, in[2].toInt(), in[3].toBool(), out)),
+               aten_sort(in, in[2].toInt(), in[3].toBool(), out)),
     {"aten::sum.dim_IntList(Tensor self, int[]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
      &aten_sum},

@@ -2,10 +2,9 @@
 // Torch's own operators that set and move elements.
 #pragma once
 
-#include <dlfcn.h>
-
 #include "tenon/interop/files/file.h"
 #include "tenon/interop/runtimes/aoti_kernel_elements.h"
+#include "tenon/interop/runtimes/aoti_kernels_rows.h"
 #include "tenon/interop/runtimes/torch_stable_aten_creators.h"
 
 TENON_BEGIN_NAMESPACE
@@ -148,41 +147,12 @@ inline Error aten_index_select(AtenIn in, AtenOut& out) {
   return Error::Ok;
 }
 
-/// Answers by one of the C functions that interop/aoti_kernels.h has, if the program includes it.
-template <class Function>
-Error find_kernel(const char* name, Function*& function) noexcept {
-  function = reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
-  return function != nullptr
-             ? Error::Ok
-             : fail(Error::NotSupported, "it needs ", name,
-                    ": include interop/aoti_kernels.h in the file that has "
-                    "interop/torch_stable_shim.h, and export aoti_* of the program");
-}
-/// Calls function(handles of the arguments..., &handles of the results).
-template <size_t kIn, size_t kOut, class Call>
-Error call_kernel(const Tensor (&given)[kIn], const Call& call, AtenOut& out) {
-  AtenTensorHandle handles[kIn + kOut] = {};
-  Error error = Error::Ok;
-  for (size_t i = 0; i < kIn && error == Error::Ok; ++i) {
-    error = make_aoti_handle(given[i], handles[i]);
-  }
-  if (error == Error::Ok && call(handles) != 0) error = last_error().error;
-  Tensor taken[kIn + kOut];
-  for (size_t i = 0; i < kIn + kOut; ++i) {
-    if (handles[i] != nullptr) static_cast<void>(take_aoti_tensor(handles[i], taken[i]));
-  }
-  for (size_t i = 0; i < kOut && error == Error::Ok; ++i) out.push_back(EValue(taken[kIn + i]));
-  return error;
-}
-inline Error sort_by_kernel(AtenIn in, int64_t dim, bool descending, AtenOut& out) {
-  AOTITorchError (*sort)(AtenTensorHandle, int32_t*, int64_t, int32_t, AtenTensorHandle*,
-                         AtenTensorHandle*) = nullptr;
-  TENON_TRY(find_kernel("aoti_torch_cpu_sort_stable", sort));
-  int32_t stable = 1;
-  const auto call = [&](AtenTensorHandle* h) {
-    return sort(h[0], &stable, dim, descending ? 1 : 0, &h[1], &h[2]);
-  };
-  return call_kernel<1, 2>({in[0].toTensor()}, call, out);
+inline Error aten_sort(AtenIn in, int64_t dim, bool descending, AtenOut& out) {
+  OrderedResults results;
+  TENON_TRY(check_readable(in[0].toTensor(), "the tensor"));
+  TENON_TRY(sort_rows(in[0].toTensor(), true, dim, descending, results));
+  TENON_TRY(give(results.values, out));
+  return give(results.indices, out);
 }
 
 }  // namespace detail

@@ -60,16 +60,6 @@ struct AtenReduction {
   }
 };
 
-/// What elements are added up in.
-template <class T>
-struct AtenSum {
-  using Type = T;
-};
-template <>
-struct AtenSum<float> {
-  using Type = double;
-};
-
 /// Sums; Float and narrower values in double.
 inline Error aten_sum(AtenIn in, AtenOut& out) {
   const Tensor& from = in[0].toTensor();
@@ -91,7 +81,7 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
   TENON_TRY(make_or_use(result, has_out ? in[4].toTensor() : Tensor(), reduction.sizes, type));
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
-    using Sum = typename AtenSum<T>::Type;
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
     const T* row = dense_data<T>(reduction.rows);
     for (int64_t i = 0; i < reduction.count; ++i, row += reduction.length) {
       Sum sum = Sum();
@@ -212,18 +202,6 @@ T floor_quotient(T a, T b) noexcept {
   }
 }
 
-template <class T>
-struct AtenPartOf {
-  using Type = T;
-};
-template <class T>
-struct AtenPartOf<std::complex<T>> {
-  using Type = T;
-};
-/// Of a complex type, that of its parts.
-template <class T>
-using AtenPart = typename AtenPartOf<T>::Type;
-
 /// One element of a result.
 template <class T>
 T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
@@ -266,7 +244,7 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
   }
   if (op == AtenBinary::Divide && isIntegralType(type, true)) type = ScalarType::Float;
   TENON_TRY(job.begin(type, type));
-  if (op == AtenBinary::FloorDivide && isIntegralType(type, false)) {
+  if (op == AtenBinary::FloorDivide && isIntegralType(type, false) && job.result().numel() != 0) {
     Tensor divisors;
     TENON_TRY(make_dense(b, ScalarType::Long, divisors));
     const auto* const all = dense_data<int64_t>(divisors);
@@ -277,7 +255,7 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
   const auto bits = static_cast<int64_t>(elementSize(type) * 8);
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
-    const auto factor = static_cast<T>(static_cast<AtenPart<T>>(alpha));
+    const T factor = static_cast<decltype(std::abs(T()))>(alpha);
     job.compute<T, T>([&](T x, T y) { return compute_binary<T>(op, x, y, factor, bits); });
     return Error::Ok;
   }));

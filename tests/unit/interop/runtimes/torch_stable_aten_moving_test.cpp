@@ -37,7 +37,13 @@ TEST_CASE("aten: elements that are set and moved") {
     CHECK(dispatch_differs("cat", 0,
                            {std::vector<Tensor>{x, x, *zeros({2, 3, 4}, ScalarType::Double)}, 1}) ==
           "");
+    CHECK(dispatch_differs("masked_select", 0, {x, *randint(0, 2, {2, 3, 4}, ScalarType::Bool)}) ==
+          "");
+    CHECK(dispatch_differs("masked_select", 0, {x, *randint(0, 2, {3, 1}, ScalarType::Bool)}) ==
+          "");
     for (const int64_t dim : {0, 1, -1, 3}) {
+      CHECK(dispatch_differs("sort", 0, {x, dim, true}) == "");
+      CHECK(dispatch_differs("sort.stable", 0, {x, true, dim, false}) == "");
       const TensorPtr index = make_tensor_ptr({4}, {1, 0, 1, 1}, ScalarType::Long);
       CHECK(dispatch_differs("index_select", 0, {x, dim, *index}) == "");
       CHECK(dispatch_differs("index_select", 0, {x, dim, slice(*index, 0, 0, 4, 2)}) == "");

@@ -94,6 +94,8 @@ TEST_CASE("aten: quotients and bits, broadcast, of promoted types") {
   CHECK(dispatch_differs("floor_divide", 0,
                          {*ones({2}, ScalarType::Int), *zeros({2}, ScalarType::Int)}) == "");
   CHECK(dispatch_differs("floor_divide", 0, {*ones({2}), *zeros({2})}) == "");
+  CHECK(dispatch_differs("floor_divide", 0,
+                         {*zeros({0}, ScalarType::Int), *zeros({1}, ScalarType::Int)}) == "");
   CHECK(dispatch_differs("div.Tensor", 0, {*ones({2}), *zeros({3})}) == "");
 }
 
