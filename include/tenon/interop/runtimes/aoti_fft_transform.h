@@ -35,10 +35,6 @@ inline size_t largest_factor(size_t n) noexcept {
   return (std::max)(n, largest);
 }
 
-inline FourierNumber multiply_fourier(const FourierNumber& a, const FourierNumber& b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-
 /// Transforms rows of one length. What it computes is not scaled.
 ///
 /// kissfft takes time p * n for a prime factor p of n, so that lengths with a large one go by
@@ -75,13 +71,13 @@ class FourierPlan {
       return result_.data();
     }
     std::fill(work_.begin(), work_.end(), FourierNumber());
-    for (size_t k = 0; k < length_; ++k) work_[k] = multiply_fourier(row[k], chirp_[k]);
+    for (size_t k = 0; k < length_; ++k) work_[k] = multiply_elements(row[k], chirp_[k]);
     transform_.transform(work_.data(), result_.data());
-    for (size_t k = 0; k < padded_; ++k) work_[k] = multiply_fourier(result_[k], filter_[k]);
+    for (size_t k = 0; k < padded_; ++k) work_[k] = multiply_elements(result_[k], filter_[k]);
     back_[0].transform(work_.data(), result_.data());
     const double scale = 1 / static_cast<double>(padded_);
     for (size_t k = 0; k < length_; ++k) {
-      result_[k] = multiply_fourier(result_[k], chirp_[k]) * scale;
+      result_[k] = multiply_elements(result_[k], chirp_[k]) * scale;
     }
     return result_.data();
   }

@@ -151,11 +151,8 @@ inline AotiShape dense_shape(ArrayRef<int64_t> sizes, ScalarType type, bool chan
   AotiShape shape;
   shape.sizes = sizes;
   shape.type = type;
-  if (channels_last) {
-    set_channels_last(shape.sizes, 1, shape.strides);
-  } else {
-    shape.strides = row_major_strides(shape.sizes);
-  }
+  shape.strides = row_major_strides(shape.sizes);
+  if (channels_last) set_channels_last(shape.sizes, 1, shape.strides);
   return shape;
 }
 

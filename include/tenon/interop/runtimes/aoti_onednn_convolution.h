@@ -131,19 +131,12 @@ struct OnednnConvolution {
   }
 
   /// The output as libtorch would make it, whose strides the model's code relies on.
-  Error make_output(Tensor& made) const noexcept {
+  Error make_output(Tensor& made) const {
     AotiShape shape;
     shape.type = fields(TensorArg(*input)).type;
     TENON_TRY(output_sizes(shape.sizes));
-    shape.strides = shape.sizes;
-    const size_t rank = shape.sizes.size();
-    const bool last = makes_channels_last();
-    int64_t distance = 1;
-    for (size_t i = rank; i-- > 0;) {
-      const size_t d = !last || i == 0 ? i : i + 1 == rank ? 1 : i + 1;
-      shape.strides[d] = distance;
-      distance *= std::max<int64_t>(shape.sizes[d], 1);
-    }
+    shape.strides = row_major_strides(shape.sizes);
+    if (makes_channels_last()) set_channels_last(shape.sizes, 1, shape.strides);
     return aoti_empty(shape, made);
   }
 
