@@ -246,13 +246,14 @@ def metadata_of(program, names):
     of each dimension its size or name and bounds, and of inputs the layout,
     "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 batch strides=1". Of numbers and None the kind."""
 
-    kinds = {torch.SymBool: "bool", torch.SymInt: "int", torch.SymFloat: "float", type(None): "none"}
+    kinds = {bool: "Bool", int: "Int", float: "Double"}
+    symbols = {torch.SymBool: "Bool", torch.SymInt: "Int", torch.SymFloat: "Double", type(None): "none"}
 
     def describe(name, value):
-        if type(value) in kinds:
-            return f"{name} {kinds[type(value)]}"
-        if isinstance(value, (bool, int, float)):  # the library does not have it
-            return f"{name} {type(value).__name__}={float(value) if isinstance(value, float) else int(value)!r}"
+        if type(value) in symbols:
+            return f"{name} {symbols[type(value)]}"
+        if type(value) in kinds:  # the library does not have it
+            return f"{name} {kinds[type(value)]}={value if isinstance(value, float) else int(value)!r}"
         if not isinstance(value, torch.Tensor):
             raise ValueError(f"{name} is {value!r}, expected a tensor, a number or None: leave it out")
         sizes = (describe_dimension(size, names, program.range_constraints) for size in value.shape)

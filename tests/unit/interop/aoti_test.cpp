@@ -317,18 +317,18 @@ TEST_CASE("AotiModule: an output may be a number") {
     CHECK(outputs.error() == Error::Ok);
     return outputs.ok() ? outputs->at(1) : EValue();
   };
-  CHECK(second_output("z int", Does::Number).toInt() == 3);
-  CHECK(second_output("z float", Does::Number).toDouble() == 3);
+  CHECK(second_output("z Int", Does::Number).toInt() == 3);
+  CHECK(second_output("z Double", Does::Number).toDouble() == 3);
   CHECK(second_output("z int64", Does::Number).toTensor().sizes().empty());
-  CHECK(second_output("z float=2.5", Does::NoSecondOutput).toDouble() == 2.5);
-  CHECK(second_output("z int=-7", Does::NoSecondOutput).toInt() == -7);
-  CHECK(second_output("z int", Does::NoSecondOutput).isNone());
+  CHECK(second_output("z Double=2.5", Does::NoSecondOutput).toDouble() == 2.5);
+  CHECK(second_output("z Int=-7", Does::NoSecondOutput).toInt() == -7);
+  CHECK(second_output("z Int", Does::NoSecondOutput).isNone());
   AotiModule module(module_of(path, "x float32 batch 4", "count int"));
   RETURNS(InvalidType,
           "run: output 1 (count): it is a tensor of Float with sizes {2, 4}, expected an Int",
           module.run("forward", *input_for(Does::HandThrough)));
   RETURNS(InvalidType, "it is a tensor of Long with sizes {}, expected a Bool",
-          module_of(path, "x float32 batch 4", "z bool").run("forward", *input_for(Does::Number)));
+          module_of(path, "x float32 batch 4", "z Bool").run("forward", *input_for(Does::Number)));
   RETURNS(InvalidType, "output 1 (count): it is ", module.set_output(*zeros({}), 1));
 }
 

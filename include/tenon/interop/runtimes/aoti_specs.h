@@ -4,7 +4,7 @@
 // and each dimension's size, or its name with the least and the greatest size. "*" is a dimension
 // without a name, "2*time+1" one whose size another's tells. The strides, "*" for any, stand last,
 // or where they depend on sizes "order=0,2,3,1": the dimensions of a dense tensor, outermost first.
-// An output may be "count int", float, bool or none.
+// An output that is no tensor is "count Int", Double, Bool, as EValue's kinds, or none.
 //
 // An input is read in the strides that the model was compiled for, those of the example that it was
 // exported with, whatever the tensor says.
@@ -116,14 +116,14 @@ struct AotiDetails {
   EValue constant;  // what the output always is; None for others
 };
 
-/// Reads "int", "float", "bool", "none", or with a constant "float=2.5", "bool=1"; false for
-/// another word.
+/// Reads "Int", "Double", "Bool", "none", or with a constant "Double=2.5", "Bool=1"; false for
+/// another word. "bool" is a tensor of that dtype without dimensions.
 inline bool read_aoti_kind(std::string_view word, ValueKind& kind, EValue& constant) {
   const std::string value(word.substr((std::min)(word.find('='), word.size())));
   word = word.substr(0, word.find('='));
-  kind = word == "int"     ? ValueKind::Int
-         : word == "float" ? ValueKind::Double
-         : word == "bool"  ? ValueKind::Bool
+  kind = word == "Int"      ? ValueKind::Int
+         : word == "Double" ? ValueKind::Double
+         : word == "Bool"   ? ValueKind::Bool
                            : ValueKind::None;
   if (value.empty()) return kind != ValueKind::None || word == "none";
   if (kind == ValueKind::None) return false;

@@ -291,7 +291,7 @@ TEST_CASE("aoti package: whatever bytes and texts are changed, that is an error 
   const auto below = [&](size_t count) { return random() % count; };
   const std::string words[] = {"<=",   "*",      "=",  ";",  " ",        "9223372036854775807",
                                "-1",   "{",      "\"", "\\", "strides=", "order=1,0",
-                               "none", "float=", "0",  "+",  "\n"};
+                               "none", "Double=", "0",  "+",  "\n"};
   const auto change = [&](std::vector<uint8_t>& bytes, size_t begin) {
     for (size_t n = 1 + below(3); n > 0 && bytes.size() > begin; --n) {
       const auto at = bytes.begin() + static_cast<ptrdiff_t>(begin + below(bytes.size() - begin));

@@ -78,6 +78,15 @@ TEST_CASE("aoti specs: a dimension may have a least size") {
   CHECK(std::string(spec.tensor.names[1]).empty());
 }
 
+TEST_CASE("aoti: a tensor of bool without dimensions is a tensor", "[aoti_specs]") {
+  ValueSpec spec;
+  detail::AotiDetails details;
+  REQUIRE(detail::read_aoti_spec("flag bool", spec, details) == Error::Ok);
+  CHECK(spec.kind == ValueKind::Tensor);
+  CHECK(spec.tensor.type == ScalarType::Bool);
+  CHECK(spec.tensor.sizes.empty());
+}
+
 TEST_CASE("aoti specs: an output may be a number, or always the same one") {
   struct Case {
     const char* text;
@@ -85,13 +94,13 @@ TEST_CASE("aoti specs: an output may be a number, or always the same one") {
     EValue constant;
   };
   const Case cases[] = {{"a none", ValueKind::None, {}},
-                        {"a int", ValueKind::Int, {}},
-                        {"a float", ValueKind::Double, {}},
-                        {"a bool", ValueKind::Bool, {}},
-                        {"a int=-9223372036854775808", ValueKind::Int, int64_t{INT64_MIN}},
-                        {"a float=1e-300", ValueKind::Double, 1e-300},
-                        {"a float=-inf", ValueKind::Double, -HUGE_VAL},
-                        {"a bool=0", ValueKind::Bool, false}};
+                        {"a Int", ValueKind::Int, {}},
+                        {"a Double", ValueKind::Double, {}},
+                        {"a Bool", ValueKind::Bool, {}},
+                        {"a Int=-9223372036854775808", ValueKind::Int, int64_t{INT64_MIN}},
+                        {"a Double=1e-300", ValueKind::Double, 1e-300},
+                        {"a Double=-inf", ValueKind::Double, -HUGE_VAL},
+                        {"a Bool=0", ValueKind::Bool, false}};
   for (const Case& one : cases) {
     INFO(one.text);
     ValueSpec spec;
@@ -161,10 +170,10 @@ TEST_CASE("aoti specs: texts that describe nothing are refused") {
                            "x none 2",
                            "x none=2",
                            "x int 2",
-                           "x int=",
-                           "x int=2.5",
-                           "x float=two",
-                           "x bool=true",
+                           "x Int=",
+                           "x Int=2.5",
+                           "x Double=two",
+                           "x Bool=true",
                            "none"}) {
     INFO(text);
     ValueSpec spec;
