@@ -82,6 +82,9 @@ inline ScalarType result_type(ScalarType a, bool a_is_scalar, ScalarType b,
   }
   return higher;
 }
+inline ScalarType result_type(const Tensor& a, const Tensor& b) noexcept {
+  return result_type(a.scalar_type(), a.dim() == 0, b.scalar_type(), b.dim() == 0);
+}
 
 /// Without the undefined overflow of signed integers.
 template <class T>

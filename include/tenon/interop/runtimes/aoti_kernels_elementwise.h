@@ -36,22 +36,15 @@ inline ScalarType with_fraction(ScalarType type) noexcept {
 class Elementwise {
  public:
   Error read(AtenTensorHandle handle, const char* name) {
-    Tensor given;
-    TENON_TRY(read_aoti(handle, name, given));
-    inputs_[count_++] = given;
+    TENON_TRY(read_aoti(handle, name, inputs_[count_]));
+    ++count_;
     return Error::Ok;
   }
-  Error read(const Tensor& given, const char* name) {
-    TENON_TRY(check_readable(given, name));
-    inputs_[count_++] = given;
-    return Error::Ok;
-  }
+  /// A tensor that the host reads.
+  void add(const Tensor& tensor) { inputs_[count_++] = tensor; }
   ScalarType type(size_t i) const noexcept { return inputs_[i].scalar_type(); }
   /// The type that both inputs are converted to.
-  ScalarType common_type() const noexcept {
-    const Tensor& b = inputs_[count_ - 1];
-    return result_type(type(0), inputs_[0].dim() == 0, b.scalar_type(), b.dim() == 0);
-  }
+  ScalarType common_type() const noexcept { return result_type(inputs_[0], inputs_[count_ - 1]); }
 
   /// Makes the result, and converts the inputs to the computed type of `common`. A row-major result
   /// does not follow the inputs' strides.

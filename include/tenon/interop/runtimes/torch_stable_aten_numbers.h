@@ -230,8 +230,10 @@ T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
 inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double alpha,
                          AtenOut& out) {
   Elementwise job;
-  TENON_TRY(job.read(a, "the first tensor"));
-  TENON_TRY(job.read(b, "the second tensor"));
+  TENON_TRY(check_readable(a, "the first tensor"));
+  TENON_TRY(check_readable(b, "the second tensor"));
+  job.add(a);
+  job.add(b);
   ScalarType type = job.common_type();
   const bool is_bits = op >= AtenBinary::And;
   if (type == ScalarType::Undefined || (is_bits && !isIntegralType(type, true)) ||
