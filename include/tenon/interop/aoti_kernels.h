@@ -10,6 +10,8 @@
 
 #include "tenon/interop/runtimes/aoti_kernels_attention.h"
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
+#include "tenon/interop/runtimes/aoti_kernels_complex.h"
+#include "tenon/interop/runtimes/aoti_kernels_copies.h"
 #include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
 #include "tenon/interop/runtimes/aoti_kernels_grouped_products.h"
@@ -35,6 +37,8 @@ namespace detail {
 
 /// Before main(), so that a model finds the operators when it is loaded.
 [[maybe_unused]] const Error kRegisteredAotiOperators = register_aoti_operators();
+[[maybe_unused]] const Error kRegisteredComplexOperators = register_complex_operators();
+[[maybe_unused]] const Error kRegisteredCopyOperators = register_copy_operators();
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -325,12 +325,15 @@ inline constexpr AotiOperator kAotiOperators[] = {
      "Generator? generator=None) -> Tensor",
      run_multinomial},
 };
-/// Registers them, but those that the program registered already. To provide another, the program
-/// calls unregister_torch_operator() first.
+/// Registers an operator, unless the program did already. To provide another, the program calls
+/// unregister_torch_operator() first.
+inline Error register_unless_there(std::string_view schema, TorchOperator run) {
+  const Error error = register_torch_operator(schema, std::move(run));
+  return error == Error::InvalidState ? Error::Ok : error;
+}
 inline Error register_aoti_operators() {
   for (const AotiOperator& each : kAotiOperators) {
-    const Error error = register_torch_operator(each.schema, each.run);
-    if (error != Error::Ok && error != Error::InvalidState) return error;
+    TENON_TRY(register_unless_there(each.schema, each.run));
   }
   return Error::Ok;
 }
