@@ -72,11 +72,9 @@ inline Error run_slice_scatter(AtenIn in, AtenOut& out) {
 inline Error run_constant_pad(AtenIn in, AtenOut& out) {
   Tensor from;
   Tensor made;
-  AtenTensorHandle handle = nullptr;
   TENON_TRY(read_operand(in[0], from));
   const auto value = in[2].toScalar().to<double>();
-  TENON_TRY(pad_by(from, in[1].toIntList(), "constant", &value, &handle));
-  TENON_TRY(take_aoti_tensor(handle, made));
+  TENON_TRY(pad_by(from, in[1].toIntList(), "constant", &value, made));
   return give(made, out);
 }
 inline Error run_where(AtenIn in, AtenOut& out) {
@@ -89,8 +87,9 @@ inline Error run_where(AtenIn in, AtenOut& out) {
   }
   AotiShape shape;
   shape.type = result_type(from[1], from[2]);
-  TENON_TRY(broadcast_sizes(from[1].sizes(), from[2].sizes(), shape.sizes));
-  TENON_TRY(broadcast_sizes(from[0].sizes(), Dims(shape.sizes), shape.sizes));
+  shape.sizes = from[1].sizes();
+  TENON_TRY(broadcast_sizes(from[2].sizes(), shape.sizes));
+  TENON_TRY(broadcast_sizes(from[0].sizes(), shape.sizes));
   for (Tensor& each : from) {
     TENON_ASSIGN(each, try_expand(each, shape.sizes));
     strides.push_back(Dims(each.strides()));
