@@ -99,6 +99,7 @@ TEST_CASE("aoti_kernels: embedding bags of other strides, and empty ones", "[aot
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: embedding bags refuse wrong indices, offsets, types and modes",
           "[aoti_kernels_bags]") {
   const Tensor weight = *ones({3, 2});
@@ -139,6 +140,7 @@ TEST_CASE("aoti_kernels: embedding bags refuse wrong indices, offsets, types and
                 few, 0, int64_t{-1}) == "");
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: random embedding bags", "[aoti_kernels_bags]") {
   manual_seed(6);
   const auto pick = [](int64_t low, int64_t high) {

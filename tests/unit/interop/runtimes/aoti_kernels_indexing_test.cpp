@@ -76,6 +76,7 @@ std::vector<int64_t> indexed_sizes(const Tensor& x, const Indices& indices) {
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_kernels_indexing]") {
   RandomCases random(1);
   for (int i = 0; i < tests::random_cases(); ++i) {

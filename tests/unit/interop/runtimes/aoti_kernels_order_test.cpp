@@ -11,6 +11,7 @@ using tests::answer;
 using tests::differs;
 using tests::RandomTensors;
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: sorting beside libtorch's, on random tensors", "[aoti_kernels_order]") {
   RandomTensors random(1);
   for (int i = 0; i < 100; ++i) {
@@ -108,6 +109,7 @@ TEST_CASE("aoti_kernels: mode counts each NaN as another value", "[aoti_kernels_
   CHECK(most.at(1).item<int64_t>() == 3);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: k outside a dimension is refused by name", "[aoti_kernels_order]") {
   CHECK(answer(&detail::aoti_torch_cpu_topk, *zeros({2, 3}), 4, 1, 1, 1).empty());
   CHECK(std::string(last_error_message()) ==

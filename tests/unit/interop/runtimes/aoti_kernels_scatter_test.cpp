@@ -15,6 +15,7 @@ const std::vector<const char*> kReductions = {"sum", "prod", "mean", "amax", "am
 
 }  // namespace
 
+// A promise of docs/guarantees.md.
 TEST_CASE("aoti_kernels: scatter and scatter_reduce of random places", "[aoti_kernels_scatter]") {
   RandomCases random(2);
   for (int i = 0; i < tests::random_cases(); ++i) {
