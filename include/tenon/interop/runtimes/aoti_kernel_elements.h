@@ -76,7 +76,7 @@ inline Error read_number(ScalarType type, double value, Scalar& number) {
   if ((is_integral || std::isfinite(value)) && !(value >= least && value <= most)) {
     return fail(Error::InvalidArgument, value, " is out of the range of ", type);
   }
-  if (is_integral && std::abs(value) < 0x1p63) number = static_cast<int64_t>(value);
+  if (is_integral && (std::abs)(value) < 0x1p63) number = static_cast<int64_t>(value);
   return Error::Ok;
 }
 inline Error fill_number(const Tensor& tensor, double value) {

@@ -124,7 +124,7 @@ inline bool read_aoti_kind(std::string_view word, ValueKind& kind, EValue& const
   kind = word == "Int"      ? ValueKind::Int
          : word == "Double" ? ValueKind::Double
          : word == "Bool"   ? ValueKind::Bool
-                           : ValueKind::None;
+                            : ValueKind::None;
   if (value.empty()) return kind != ValueKind::None || word == "none";
   if (kind == ValueKind::None) return false;
   char* end = nullptr;

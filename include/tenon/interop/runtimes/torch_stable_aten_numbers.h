@@ -151,12 +151,12 @@ inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out)
   const int64_t count = product(batch);
   std::vector<int64_t> sizes(batch.begin(), batch.end());
   const ScalarType computed = computed_type(type);
-  const auto make_batch = [&](const Tensor& t, int64_t rows, int64_t columns, Tensor& made) {
+  const auto make_batch = [&](const Tensor& t, int64_t rows, int64_t width, Tensor& made) {
     std::vector<int64_t> wanted(batch.begin(), batch.end());
-    wanted.insert(wanted.end(), {rows, columns});
+    wanted.insert(wanted.end(), {rows, width});
     TENON_ASSIGN(const Tensor all, try_expand(t, Dims(wanted)));
     TENON_TRY(make_dense(all, computed, made));
-    TENON_ASSIGN(made, try_view(made, {count, rows, columns}));
+    TENON_ASSIGN(made, try_view(made, {count, rows, width}));
     return Error::Ok;
   };
   Tensor x;
@@ -257,7 +257,7 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
   const auto bits = static_cast<int64_t>(elementSize(type) * 8);
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
-    const T factor = static_cast<decltype(std::abs(T()))>(alpha);
+    const T factor = static_cast<decltype((std::abs)(T()))>(alpha);
     job.compute<T, T>([&](T x, T y) { return compute_binary<T>(op, x, y, factor, bits); });
     return Error::Ok;
   }));

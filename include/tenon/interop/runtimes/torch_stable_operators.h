@@ -143,8 +143,8 @@ inline Error find_stable_operator(std::string_view name, StableCall& found) {
 /// Drops what slots own, unless that was handed on.
 class OwnedSlots {
  public:
-  OwnedSlots(const std::vector<StableArgument>& types, StableIValue* slots) noexcept
-      : slots_{types, slots} {}
+  OwnedSlots(const std::vector<StableArgument>& types, StableIValue* values) noexcept
+      : slots_{types, values} {}
   OwnedSlots(const OwnedSlots&) = delete;
   OwnedSlots& operator=(const OwnedSlots&) = delete;
   ~OwnedSlots() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values on the stack of torch's stable ABI. A slot has a number, or owns a tensor's handle, a
-// text, a list of slots, or for "T?" a slot. The callee takes what the inputs' slots own, and gives
-// what the outputs' own.
+// text, a list of values, or for "T?" a slot. The callee takes what the inputs' slots own,
+// and gives what the outputs' own.
 // Source: torch/csrc/stable/stableivalue_conversions.h of torch 2.15.
 #pragma once
 
@@ -43,7 +43,7 @@ T from_stack(StableIValue value) noexcept {
   return made;
 }
 
-// --- What slots own -----------------------------------------------------------------------------
+// --- What slots own ------------------------------------------------------------------------------
 
 inline bool owns_something(std::string_view type) noexcept {
   return type == "Tensor" || type == "str" || (!type.empty() && type.back() == '?') ||
@@ -65,11 +65,11 @@ inline void forget_stable(std::string_view type, StableIValue& slot,
 /// The slots of a call, by the types of a schema.
 struct StableSlots {
   const std::vector<StableArgument>& types;
-  StableIValue* slots;
+  StableIValue* values;
 
   /// Deletes what the slots own, each once: a kernel may give one handle for several outputs.
   void drop() const noexcept {
-    for (size_t i = 0; i < types.size(); ++i) drop(types[i].type, slots[i]);
+    for (size_t i = 0; i < types.size(); ++i) drop(types[i].type, values[i]);
   }
 
  private:
@@ -82,7 +82,7 @@ struct StableSlots {
     } else if (take_list(type)) {
       for (StableIValue& each : *from_stack<StableList*>(own)) drop(type, each);
     }
-    for (size_t i = 0; i < types.size(); ++i) forget_stable(types[i].type, slots[i], own);
+    for (size_t i = 0; i < types.size(); ++i) forget_stable(types[i].type, values[i], own);
     if (full.back() == '?') {
       delete from_stack<StableIValue*>(own);  // as libraries for torch before 2.13 do
     } else if (full.back() == ']') {

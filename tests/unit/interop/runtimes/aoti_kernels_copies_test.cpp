@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expected numbers are torch 2.15's.
+// What is moved or copied is told by hand.
 #include "tenon/interop/runtimes/aoti_kernels_copies.h"
 
 #include "support/catch.h"
