@@ -406,7 +406,7 @@ inline Error read_aoti_proxy(const std::string& json, std::string_view source,
   return Error::Ok;
 }
 
-const TenonAotiProxy tenon_aoti_proxy = {&read_aoti_proxy};
+[[maybe_unused]] const ReadAotiProxy kReader = aoti_proxy_reader = &read_aoti_proxy;
 
 }  // namespace detail
 TENON_END_NAMESPACE

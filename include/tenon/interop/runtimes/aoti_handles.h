@@ -35,16 +35,13 @@ struct TenonAotiShim {
 };
 TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
 
-/// What interop/aoti_proxy.h does for AotiModule.
-struct TenonAotiProxy {
-  /// Reads the calls of operators that a package's JSON lists, and the layouts of their results
-  /// that the source has. `missing` is given the operators that are not registered.
-  Error (*read)(const std::string& json, std::string_view source,
-                std::shared_ptr<AOTIProxyExecutorOpaque>& made, std::vector<std::string>& missing);
-};
-TENON_EXPORT extern const TenonAotiProxy tenon_aoti_proxy __attribute__((weak));
-/// Null in a program without that header.
-inline const TenonAotiProxy* aoti_proxy() noexcept { return &tenon_aoti_proxy; }
+/// Reads the calls of operators that a package's JSON lists, and the layouts of their results that
+/// the source has. `missing` is given the operators that are not registered.
+using ReadAotiProxy = Error (*)(const std::string& json, std::string_view source,
+                                std::shared_ptr<AOTIProxyExecutorOpaque>& made,
+                                std::vector<std::string>& missing);
+/// Set before main() in a program with interop/aoti_proxy.h, else null.
+TENON_EXPORT inline ReadAotiProxy aoti_proxy_reader = nullptr;
 
 /// A tensor in which the model makes an output.
 struct AotiPlacement {

@@ -71,7 +71,7 @@ inline Error read_number(ScalarType type, double value, Scalar& number) {
                       : type == ScalarType::Half     ? 65504.0
                       : type == ScalarType::BFloat16 ? 0x1.FEp127
                       : type == ScalarType::Float    ? double{(std::numeric_limits<float>::max)()}
-                                                     : HUGE_VAL;
+                                                     : std::numeric_limits<double>::infinity();
   const double least = !is_integral ? -most : is_signed ? -beyond : 0;
   if ((is_integral || std::isfinite(value)) && !(value >= least && value <= most)) {
     return fail(Error::InvalidArgument, value, " is out of the range of ", type);

@@ -236,8 +236,8 @@ class AotiModel {
         TENON_TRY(read_beside(path, ".json", package.operators));
       }
     }
-    if (package.operators.empty() || detail::aoti_proxy() == nullptr) return Error::Ok;
-    return detail::aoti_proxy()->read(package.operators, package.source, proxy, missing);
+    if (package.operators.empty() || detail::aoti_proxy_reader == nullptr) return Error::Ok;
+    return detail::aoti_proxy_reader(package.operators, package.source, proxy, missing);
   }
   /// "model.wrapper_weights.blob" beside "model.wrapper.so", if it is there.
   template <class Bytes>

@@ -19,7 +19,7 @@ inline Error give(Result<Tensor> made, AtenOut& out) {
 }
 inline Error give(Result<TensorPtr> made, AtenOut& out) {
   TENON_TRY(made.error());
-  out.push_back(EValue(Tensor(**made)));
+  out.push_back(EValue(**made));
   return Error::Ok;
 }
 

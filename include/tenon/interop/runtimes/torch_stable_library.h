@@ -135,8 +135,7 @@ inline Error load_stable_library(const char* path) {
       TENON_TRY(empty.open(missing.c_str()));
       continue;
     }
-    const bool wants_cuda = std::strstr(text, "symbol: cuda") != nullptr ||
-                            std::strstr(text, "symbol: __cuda") != nullptr;
+    const bool wants_cuda = std::strstr(text, "cuda") != nullptr;
     if (starts_with(text, full.c_str())) text += full.size();
     while (*text == ':' || *text == ' ') ++text;
     return fail(Error::NotSupported, "cannot load it: ", text,
