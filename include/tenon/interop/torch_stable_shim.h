@@ -10,7 +10,9 @@
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_dispatcher.h"
+#if __has_include(<dlfcn.h>)
 #include "tenon/interop/runtimes/torch_stable_library.h"
+#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

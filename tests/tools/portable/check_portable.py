@@ -25,7 +25,7 @@ EXTENSION = re.compile(r"\b__[A-Za-z_]\w*|\b(?:asm|typeof)\b|\[\[\s*(?:using\b|\
                        r"#\s*pragma\s+(?!once|STDC|GCC diagnostic|GCC visibility)\w+.*")
 MINGW = "x86_64-w64-mingw32-g++-posix"
 # A header that asks for Linux, by an #error.
-LINUX = "tenon/interop/shm.h"
+LINUX = ("tenon/interop/shm.h", "tenon/interop/runtimes/torch_stable_library.h")
 MACROS = ("__GNUC__ __clang__ __x86_64__ __SSE2__ __BYTE_ORDER__ __FLT16_MANT_DIG__ __has_builtin "
           "__has_feature __cplusplus").split()
 
@@ -92,7 +92,7 @@ def check_msvc(clang, folders, headers):
         system_folders = mingw_folders(clang)
     except FileNotFoundError:
         return None
-    headers = [header for header in headers if header != LINUX]
+    headers = [header for header in headers if header not in LINUX]
     standard = set()
     for path in (path for folder in folders for path in pathlib.Path(folder).glob("tenon/**/*.h")):
         standard |= set(re.findall(r"^#include <([a-z_]+(?:\.h)?)>", path.read_text(), re.M))
