@@ -35,10 +35,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+inline Error provide_aoti_operators() {
+  TENON_TRY(provide_operators(kAotiOperators));
+  TENON_TRY(provide_operators(kCopyOperators));
+  return provide_complex_operators();
+}
 /// Before main(), so that a model finds the operators when it is loaded.
-[[maybe_unused]] const Error kRegisteredAotiOperators = register_aoti_operators();
-[[maybe_unused]] const Error kRegisteredComplexOperators = register_complex_operators();
-[[maybe_unused]] const Error kRegisteredCopyOperators = register_copy_operators();
+[[maybe_unused]] const Error kProvidedAotiOperators = provide_aoti_operators();
 
 }  // namespace detail
 TENON_END_NAMESPACE

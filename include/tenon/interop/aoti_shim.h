@@ -289,7 +289,11 @@ AOTITorchError aoti_torch_tensor_copy_(AtenTensorHandle src, AtenTensorHandle ds
   return aoti_copy(__func__, dst, src);
 }
 AOTITorchError aoti_torch_zero_(AtenTensorHandle self) {
-  return aoti_on(__func__, self, [](Tensor& t) { return zero_(t); });
+  return aoti_on(__func__, self, [](Tensor& t) {
+    Tensor distinct;
+    TENON_TRY(distinct_elements(t, distinct));
+    return zero_(distinct);
+  });
 }
 AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
   return aoti_on(__func__, self, [&](Tensor& t) {

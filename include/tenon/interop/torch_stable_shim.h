@@ -2,7 +2,7 @@
 // What libraries of operators for torch's stable ABI (torch/csrc/stable) call, beside the functions
 // of interop/aoti_shim.h: registration, the dispatcher, lists, texts, errors, data pointers. With
 // both in one file of a program, as aoti_shim.h says, such a library runs without libtorch;
-// call_torch_operator() calls its operators. docs/aoti.md lists what there is and what not.
+// call_torch_operator() calls its operators. docs/extensions.md lists what there is.
 //
 // There is one thread: torch_parallel_for() calls its function once. torch_stable_aten.h has the
 // table of torch's own operators that there are. sort and masked_select need
@@ -220,7 +220,7 @@ AOTITorchError torch_parse_device_string(const char* device_string, uint32_t* ou
   return aoti_answer(__func__, [&] {
     const std::string_view text = device_string;
     if (text != "cpu" && text != "cpu:0") {
-      return fail(Error::NotSupported, "device ", device_string, "; operators compute on the cpu");
+      return fail(Error::NotSupported, "device \"", text, "\"; operators compute on the cpu");
     }
     *out_device_type = 0;
     *out_device_index = text == "cpu" ? -1 : 0;
@@ -408,6 +408,9 @@ void torch_c10_cuda_free_error_msg(char*) {}
 
 }  // extern "C"
 #pragma GCC visibility pop
+
+/// Before main(), so that libraries and models find them, in whatever order they are loaded.
+[[maybe_unused]] const Error kProvidedAtenOperators = provide_operators(kAtenOperators);
 
 }  // namespace detail
 TENON_END_NAMESPACE

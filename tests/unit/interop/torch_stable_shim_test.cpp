@@ -51,6 +51,46 @@ void check_fails(Error error, const char* text, const char* name,
 
 }  // namespace
 
+TEST_CASE("torch_stable_shim: torch's own operators are there before and after a library") {
+  const auto clones = [] { return call_torch_operator("aten::clone", {*ones({2})}).ok(); };
+  CHECK(clones());
+  {
+    const Extension extension;
+    CHECK(clones());
+  }
+  CHECK(clones());
+  TorchLibraryHandle library = nullptr;  // one that has them too
+  REQUIRE(aoti_torch_library_init_def("aten", __FILE__, __LINE__, &library) == 0);
+  REQUIRE(aoti_torch_library_def(library, "clone(int n) -> int") == 0);
+  REQUIRE(aoti_torch_delete_library_object(library) == 0);
+  CHECK(clones());
+}
+
+TEST_CASE("torch_stable_shim: a device's text is named as it is") {
+  uint32_t type = 9;
+  int32_t index = 9;
+  REQUIRE(detail::torch_parse_device_string("cpu", &type, &index) == 0);
+  CHECK((type == 0 && index == -1));
+  CHECK(detail::torch_parse_device_string("cpu ", &type, &index) == 1);
+  CHECK(contains(last_error_message(), "device \"cpu \";"));
+}
+
+TEST_CASE("torch_stable_shim: one number fills a tensor whose elements repeat") {
+  const Tensor column = *zeros({2, 1});
+  AtenTensorHandle handle = nullptr;
+  REQUIRE(detail::make_aoti_handle(expand(column, {2, 3}), handle) == Error::Ok);
+  CHECK(detail::aoti_torch_aten_fill__Scalar(handle, 4) == 0);
+  CHECK(tests::values<float>(column) == tests::Floats{4, 4});
+  CHECK(detail::aoti_torch_zero_(handle) == 0);
+  CHECK(tests::values<float>(column) == tests::Floats{0, 0});
+  CHECK(detail::aoti_torch_delete_tensor_object(handle) == 0);
+  const Tensor halves = *zeros({2}, ScalarType::ComplexHalf);
+  REQUIRE(detail::make_aoti_handle(halves, handle) == Error::Ok);
+  CHECK(detail::aoti_torch_aten_fill__Scalar(handle, 1e10) == 0);
+  CHECK(static_cast<float>(halves.const_data_ptr<complex<Half>>()[1].real()) == HUGE_VALF);
+  CHECK(detail::aoti_torch_delete_tensor_object(handle) == 0);
+}
+
 TEST_CASE("torch_stable_shim: operators of a library read and write tenon's tensors") {
   const Extension extension;
   const TensorPtr x = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});

@@ -62,7 +62,10 @@ void with_element_copy(size_t size, const F& f) {
 inline Error read_number(ScalarType type, double value, Scalar& number) {
   number = value;
   if (type == ScalarType::Bool) number = value != 0;
-  if (type == ScalarType::Bool || isComplexType(type)) return Error::Ok;
+  if (type == ScalarType::ComplexHalf) {  // unlike Half it rounds to infinity
+    number = double{static_cast<float>(Half(static_cast<float>(value)))};
+  }
+  if (type == ScalarType::Bool || type == ScalarType::ComplexHalf) return Error::Ok;
   const bool is_integral = isIntegralType(type, false);
   const bool is_signed = type == ScalarType::Char || type == ScalarType::Short ||
                          type == ScalarType::Int || type == ScalarType::Long;
@@ -70,8 +73,9 @@ inline Error read_number(ScalarType type, double value, Scalar& number) {
   const double most = is_integral                    ? beyond - (beyond < 0x1p53 ? 1 : 0)
                       : type == ScalarType::Half     ? 65504.0
                       : type == ScalarType::BFloat16 ? 0x1.FEp127
-                      : type == ScalarType::Float    ? double{(std::numeric_limits<float>::max)()}
-                                                     : std::numeric_limits<double>::infinity();
+                      : type == ScalarType::Float || type == ScalarType::ComplexFloat
+                          ? double{(std::numeric_limits<float>::max)()}
+                          : std::numeric_limits<double>::infinity();
   const double least = !is_integral ? -most : is_signed ? -beyond : 0;
   if ((is_integral || std::isfinite(value)) && !(value >= least && value <= most)) {
     return fail(Error::InvalidArgument, value, " is out of the range of ", type);
@@ -83,7 +87,9 @@ inline Error fill_number(const Tensor& tensor, double value) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   Scalar number;
   TENON_TRY(read_number(tensor.scalar_type(), value, number));
-  return fill_(tensor, number);
+  Tensor distinct;
+  TENON_TRY(distinct_elements(tensor, distinct));
+  return fill_(distinct, number);
 }
 
 /// Replaces `read` by a copy if its memory may overlap that of `written`.

@@ -237,7 +237,7 @@ inline Error run_added_product(AtenIn in, AtenOut& out, bool is_batch) {
 
 // --- The list -----------------------------------------------------------------------------------
 
-inline constexpr AotiOperator kComplexOperators[] = {
+inline constexpr AtenOperator kComplexOperators[] = {
     {"aten::complex(Tensor real, Tensor imag) -> Tensor", run_complex},
     {"aten::div.Tensor(Tensor self, Tensor other) -> Tensor",
      [](AtenIn in, AtenOut& out) {
@@ -306,16 +306,13 @@ inline constexpr AotiOperator kComplexOperators[] = {
      "-> Tensor",
      [](AtenIn in, AtenOut& out) { return run_added_product(in, out, true); }},
 };
-inline Error register_complex_operators() {
+inline Error provide_complex_operators() {
   for (const ComplexFunction& each : kComplexFunctions) {
     const std::string schema = std::string("aten::") + each.name + "(Tensor self) -> Tensor";
-    TENON_TRY(register_unless_there(
+    TENON_TRY(provide_operator(
         schema, [&each](AtenIn in, AtenOut& out) { return run_complex_function(each, in, out); }));
   }
-  for (const AotiOperator& each : kComplexOperators) {
-    TENON_TRY(register_unless_there(each.schema, each.run));
-  }
-  return Error::Ok;
+  return provide_operators(kComplexOperators);
 }
 
 }  // namespace detail

@@ -109,7 +109,7 @@ inline Error run_where(AtenIn in, AtenOut& out) {
   return give(result, out);
 }
 
-inline constexpr AotiOperator kCopyOperators[] = {
+inline constexpr AtenOperator kCopyOperators[] = {
     {"aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? "
      "layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      run_full},
@@ -137,12 +137,6 @@ inline constexpr AotiOperator kCopyOperators[] = {
     {"aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", run_where},
     {"prims::rev(Tensor a, int[] dims) -> Tensor", aten_flip},
 };
-inline Error register_copy_operators() {
-  for (const AotiOperator& each : kCopyOperators) {
-    TENON_TRY(register_unless_there(each.schema, each.run));
-  }
-  return Error::Ok;
-}
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -301,11 +301,7 @@ inline Error run_multinomial(Span<const EValue> inputs, std::vector<EValue>& out
   return give(result, outputs);
 }
 
-struct AotiOperator {
-  const char* schema;
-  Error (*run)(Span<const EValue> inputs, std::vector<EValue>& outputs);
-};
-inline constexpr AotiOperator kAotiOperators[] = {
+inline constexpr AtenOperator kAotiOperators[] = {
     {"aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
      [](Span<const EValue> in, std::vector<EValue>& out) { return run_median(in, out, false); }},
     {"aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
@@ -325,18 +321,6 @@ inline constexpr AotiOperator kAotiOperators[] = {
      "Generator? generator=None) -> Tensor",
      run_multinomial},
 };
-/// Registers an operator, unless the program did already. To provide another, the program calls
-/// unregister_torch_operator() first.
-inline Error register_unless_there(std::string_view schema, TorchOperator run) {
-  const Error error = register_torch_operator(schema, std::move(run));
-  return error == Error::InvalidState ? Error::Ok : error;
-}
-inline Error register_aoti_operators() {
-  for (const AotiOperator& each : kAotiOperators) {
-    TENON_TRY(register_unless_there(each.schema, each.run));
-  }
-  return Error::Ok;
-}
 
 }  // namespace detail
 TENON_END_NAMESPACE

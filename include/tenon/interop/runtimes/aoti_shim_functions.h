@@ -7,6 +7,7 @@
 #include "tenon/interop/runtimes/aoti_handles.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/make.h"
+#include "tenon/tensor/view.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -193,6 +194,23 @@ inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t*
     return fail(Error::OutOfBounds, "offset ", offset, " overflows");
   }
   return aoti_view(source, shape, begin, out);
+}
+
+/// Each element once, to set all to one number: with size 1 where they repeat along a dimension.
+inline Error distinct_elements(const Tensor& tensor, Tensor& made) {
+  TENON_TRY(check_defined(tensor, "the tensor"));
+  made = tensor;
+  const Layout& layout = fields(TensorArg(tensor)).layout;
+  if (layout.numel == 0 || !layout.may_overlap()) return Error::Ok;
+  Dims sizes = layout.sizes();
+  TENON_TRY(check_dims("sizes", sizes));
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (layout.strides()[d] == 0) sizes[d] = 1;
+  }
+  Result<Tensor> view = try_as_strided(tensor, sizes, layout.strides());
+  TENON_TRY(view.error());
+  made = *std::move(view);
+  return Error::Ok;
 }
 
 /// The one element of a tensor, as T.

@@ -11,12 +11,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tenon/interop/libraries/element_types.h"
+#include "tenon/interop/libraries/read_double.h"
 #include "tenon/module/tensor_spec.h"
 #include "tenon/tensor/copy.h"
 #include "tenon/tensor/view.h"
@@ -119,23 +120,27 @@ struct AotiDetails {
 /// Reads "Int", "Double", "Bool", "none", or with a constant "Double=2.5", "Bool=1"; false for
 /// another word. "bool" is a tensor of that dtype without dimensions.
 inline bool read_aoti_kind(std::string_view word, ValueKind& kind, EValue& constant) {
-  const std::string value(word.substr((std::min)(word.find('='), word.size())));
-  word = word.substr(0, word.find('='));
+  const size_t equals = (std::min)(word.find('='), word.size());
+  std::string_view value = word.substr(equals);
+  word = word.substr(0, equals);
   kind = word == "Int"      ? ValueKind::Int
          : word == "Double" ? ValueKind::Double
          : word == "Bool"   ? ValueKind::Bool
                             : ValueKind::None;
   if (value.empty()) return kind != ValueKind::None || word == "none";
   if (kind == ValueKind::None) return false;
-  char* end = nullptr;
-  const char* const begin = value.c_str() + 1;
+  value.remove_prefix(1);
   if (kind == ValueKind::Double) {
-    constant = std::strtod(begin, &end);
-  } else {
-    const auto number = static_cast<int64_t>(std::strtoll(begin, &end, 10));
-    constant = kind == ValueKind::Bool ? EValue(number != 0) : EValue(number);
+    double number = 0;
+    const bool is_number = read_double(value, number);
+    constant = number;
+    return is_number;
   }
-  return end != begin && *end == '\0';
+  int64_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [at, code] = std::from_chars(value.data(), end, number);
+  constant = kind == ValueKind::Bool ? EValue(number != 0) : EValue(number);
+  return code == std::errc() && at == end;
 }
 
 /// Reads one description.

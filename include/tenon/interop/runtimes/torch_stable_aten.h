@@ -7,14 +7,10 @@
 
 #include "tenon/interop/runtimes/torch_stable_aten_moving.h"
 #include "tenon/interop/runtimes/torch_stable_aten_numbers.h"
+#include "tenon/interop/runtimes/torch_stable_operators.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-struct AtenOperator {
-  const char* schema;
-  Error (*run)(AtenIn in, AtenOut& out);
-};
 
 #define TENON_ATEN(schema, call)                                           \
   {                                                                        \

@@ -37,8 +37,8 @@ inline Error check_place(const EValue& layout, const EValue& device, const EValu
     return fail(Error::NotSupported, "layout ", layout.toInt(), " is not strided, 0");
   }
   if (!device.isNone() && device.toString() != "cpu" && device.toString() != "cpu:0") {
-    return fail(Error::NotSupported, "device ", device.toString(),
-                "; operators compute on the cpu");
+    return fail(Error::NotSupported, "device \"", device.toString(),
+                "\"; operators compute on the cpu");
   }
   return pin_memory.isBool() && pin_memory.toBool()
              ? fail(Error::NotSupported, "memory is not pinned, which only other devices need")

@@ -24,7 +24,9 @@ inline Error aten_fill_tensor(AtenIn in, AtenOut& out) {
   return aten_copy(in, out);
 }
 inline Error aten_zero(AtenIn in, AtenOut& out) {
-  TENON_TRY(zero_(in[0].toTensor()));
+  Tensor distinct;
+  TENON_TRY(distinct_elements(in[0].toTensor(), distinct));
+  TENON_TRY(zero_(distinct));
   return give(in[0].toTensor(), out);
 }
 inline Error aten_view_dtype(AtenIn in, AtenOut& out) {

@@ -33,11 +33,11 @@ struct AtenReduction {
 
   Error read(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, ScalarType computed) {
     const auto rank = static_cast<size_t>(from.dim());
-    std::vector<bool> is_reduced(rank, dims.empty());
+    std::vector<bool> is_reduced((std::max)(rank, size_t{1}),
+                                 dims.empty());  // a scalar has one too
     for (const int64_t dim : dims) {
       size_t d = 0;
       TENON_TRY(read_dim(dim, rank, d));
-      if (rank == 0) continue;
       if (is_reduced[d]) {
         return fail(Error::InvalidArgument, "dimension ", dim, " is given twice");
       }

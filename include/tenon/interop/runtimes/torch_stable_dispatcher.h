@@ -34,21 +34,9 @@ struct StableLibrary {
 inline StableLibrary& stable_library(TorchLibraryHandle handle) noexcept {
   return *reinterpret_cast<StableLibrary*>(handle);
 }
-/// Registers torch's own operators, but those that the program registered itself.
-inline Error register_aten_operators() {
-  const AtenOperator& last = kAtenOperators[std::size(kAtenOperators) - 1];
-  const std::string_view schema = last.schema;
-  if (look_up_stable(schema.substr(0, schema.find('('))).schema != nullptr) return Error::Ok;
-  for (const AtenOperator& each : kAtenOperators) {
-    const Error error = register_torch_operator(each.schema, each.run);
-    if (error != Error::Ok && error != Error::InvalidState) return error;
-  }
-  return Error::Ok;
-}
 inline AOTITorchError make_stable_library(const char* function, const char* ns, const char* key,
                                           TorchLibraryHandle* ret) noexcept {
   return aoti_answer(function, [&] {
-    TENON_TRY(register_aten_operators());  // which the library may call
     *ret = reinterpret_cast<TorchLibraryHandle>(
         new StableLibrary{ns != nullptr ? ns : "", stable_key(key != nullptr ? key : "")});
     return Error::Ok;

@@ -61,10 +61,17 @@ struct StableOperator {
   std::vector<StableImplementation> implementations;  // the latest first
 };
 
+/// An operator that can be called.
+struct StableCall {
+  SharedSchema schema;
+  StableImplementation implementation;
+};
+
 /// All operators. Locked for looking up, not while one runs.
 struct StableOperators {
   std::mutex mutex;
   std::map<std::string, StableOperator, std::less<>> all;
+  std::map<std::string, StableCall, std::less<>> built_in;  // tenon's own, where `all` has none
 };
 TENON_EXPORT inline StableOperators& stable_operators() {
   static StableOperators& operators = *new StableOperators;  // libraries may be unloaded at exit
@@ -112,23 +119,45 @@ inline void remove_stable_operators(const void* owner) noexcept {
   }
 }
 
-/// An operator that can be called.
-struct StableCall {
-  SharedSchema schema;
-  StableImplementation implementation;
+/// One of torch's operators that tenon has itself.
+struct AtenOperator {
+  const char* schema;
+  Error (*run)(Span<const EValue> inputs, std::vector<EValue>& outputs);
 };
+/// Provides an operator for those that nobody registers; the first of a name stays, until the
+/// program ends. Errors: those of a schema; OutOfMemory.
+inline Error provide_operator(std::string_view schema, TorchOperator run) {
+  StableCall made;
+  StableSchema read;
+  TENON_TRY(read.read(schema));
+  const std::string name = read.name;
+  made.schema = std::make_shared<const StableSchema>(std::move(read));
+  made.implementation.key = StableKey::Cpu;
+  made.implementation.function = std::make_shared<const TorchOperator>(std::move(run));
+  StableOperators& operators = stable_operators();
+  const std::lock_guard<std::mutex> lock(operators.mutex);
+  operators.built_in.emplace(name, std::move(made));
+  return Error::Ok;
+}
+inline Error provide_operators(Span<const AtenOperator> all) {
+  for (const AtenOperator& each : all) TENON_TRY(provide_operator(each.schema, each.run));
+  return Error::Ok;
+}
+
 /// Its schema is null if nobody defined it; it has no implementation if none is for the CPU.
 inline StableCall look_up_stable(std::string_view name) {
   StableCall found;
   StableOperators& operators = stable_operators();
   const std::lock_guard<std::mutex> lock(operators.mutex);
+  const auto own = operators.built_in.find(name);
+  if (own != operators.built_in.end()) found = own->second;
   const auto entry = operators.all.find(name);
   if (entry == operators.all.end()) return found;
-  found.schema = entry->second.schema;
+  if (entry->second.schema != nullptr) found = {entry->second.schema, {}};
   const auto& all = entry->second.implementations;
   const auto best = std::min_element(all.begin(), all.end(),
                                      [](const auto& a, const auto& b) { return a.key < b.key; });
-  if (best != all.end()) found.implementation = *best;
+  if (best != all.end() && best->key <= found.implementation.key) found.implementation = *best;
   return found;
 }
 /// Errors: NotFound; NotSupported without an implementation for the CPU.
@@ -261,8 +290,13 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
 /// Types: Tensor; int, SymInt, ScalarType, Layout, MemoryFormat (an Int, of the last three torch's
 /// number); float (Double); Scalar (Int, Double or Bool); bool; str and Device (String, "cpu");
 /// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None).
+/// It goes before an operator that tenon provides itself (interop/aoti_kernels.h and
+/// interop/torch_stable_shim.h do, before main()), which is there again after
+/// unregister_torch_operator(). So do operators and kernels for the CPU of libraries.
+///
 /// Errors: InvalidArgument (a schema without "ns::" or that cannot be read, an empty function);
-/// InvalidState for an operator that is registered; NotSupported for other types; OutOfMemory.
+/// InvalidType (a default); InvalidState for an operator that is registered; NotSupported for other
+/// types; OutOfMemory.
 /// Ownership: the function is kept until unregister_torch_operator(), or the program's end.
 /// Threads: any; the function is called by several at once.
 /// Source: torch.library.
@@ -274,6 +308,13 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
     if (read.name.find("::") == std::string::npos) {
       return detail::fail(Error::InvalidArgument, "the schema \"", schema,
                           "\" has no namespace, as in \"aten::bincount(...)\"");
+    }
+    for (size_t i = 0; i < read.inputs.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (read.inputs[i].name != read.inputs[k].name) continue;
+        return detail::fail(Error::InvalidArgument, "the schema \"", schema, "\": inputs ", k,
+                            " and ", i, " have one name, ", read.inputs[i].name);
+      }
     }
     for (const auto* const list : {&read.inputs, &read.outputs}) {
       for (const detail::StableArgument& each : *list) {

@@ -2,14 +2,15 @@
 // Schemas of PyTorch's operators: "ns::name.overload(Tensor x, int[2] size=[1, 1]) -> Tensor".
 #pragma once
 
+#include <algorithm>
 #include <charconv>
-#include <cstdlib>
-#include <limits>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tenon/interop/libraries/element_types.h"
+#include "tenon/interop/libraries/read_double.h"
 #include "tenon/module/evalue.h"
 
 TENON_BEGIN_NAMESPACE
@@ -25,8 +26,12 @@ inline bool take_optional(std::string_view& type) noexcept {
 }
 /// Whether a type is "T[]" or "T[2]"; then `type` becomes T.
 inline bool take_list(std::string_view& type) noexcept {
-  if (type.empty() || type.back() != ']') return false;
-  type = type.substr(0, type.rfind('['));
+  const size_t open = type.rfind('[');
+  if (open == std::string_view::npos ||
+      type.find_first_not_of("0123456789", open + 1) != type.size() - 1 || type.back() != ']') {
+    return false;
+  }
+  type = type.substr(0, open);
   return true;
 }
 /// Types that are numbers of torch's, as in ScalarType::Float = 6.
@@ -121,21 +126,59 @@ struct StableArgument {
   EValue default_value;
 };
 
-inline std::string_view trim_spaces(std::string_view text) noexcept {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+inline bool is_word_character(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+inline bool is_identifier(std::string_view text) noexcept {
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
+         std::all_of(text.begin(), text.end(), is_word_character);
+}
+/// Whether it is "name" or "name.overload", with "ns::" before it or not.
+inline bool is_operator_name(std::string_view name) noexcept {
+  if (const size_t colons = name.find("::"); colons != std::string_view::npos) {
+    if (!is_identifier(name.substr(0, colons))) return false;
+    name.remove_prefix(colons + 2);
+  }
+  const size_t dot = (std::min)(name.find('.'), name.size());
+  return is_identifier(name.substr(0, dot)) &&
+         (dot == name.size() || is_identifier(name.substr(dot + 1)));
 }
 
-/// Splits at the commas that lie in no bracket and no text.
-inline std::vector<std::string_view> split_schema(std::string_view list) {
-  std::vector<std::string_view> items;
-  size_t begin = 0;
+/// The text without blanks, but one between words, as in "int? x". What is quoted stays as it is.
+inline std::string without_blanks(std::string_view text) {
+  std::string made;
+  bool has_blank = false;
+  char quote = '\0';
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == '\0' && (c == ' ' || (c >= '\t' && c <= '\r'))) {
+      has_blank = !made.empty();
+      continue;
+    }
+    if (has_blank && is_word_character(c) &&
+        (is_word_character(made.back()) || std::strchr(")]?", made.back()) != nullptr)) {
+      made += ' ';
+    }
+    has_blank = false;
+    made += c;
+    if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (quote != '\0' && c == '\\' && i + 1 < text.size()) {
+      made += text[++i];
+    } else if (c == quote) {
+      quote = '\0';
+    }
+  }
+  return made;
+}
+
+/// The first such character from `begin` on that lies in no bracket and no quotes; npos for none.
+inline size_t find_outside(std::string_view text, char wanted, size_t begin) noexcept {
   int depth = 0;
   char quote = '\0';
-  for (size_t i = 0; i <= list.size(); ++i) {
-    const char c = i < list.size() ? list[i] : ',';
-    if (quote != '\0' && i < list.size()) {
+  for (size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != '\0') {
       if (c == '\\') {
         ++i;
       } else if (c == quote) {
@@ -143,12 +186,19 @@ inline std::vector<std::string_view> split_schema(std::string_view list) {
       }
       continue;
     }
+    if (depth == 0 && c == wanted) return i;
     if (c == '\'' || c == '"') quote = c;
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
-    if (c != ',' || (depth != 0 && i < list.size())) continue;
-    const std::string_view item = trim_spaces(list.substr(begin, i - begin));
-    if (!item.empty()) items.push_back(item);
-    begin = i + 1;
+  }
+  return std::string_view::npos;
+}
+/// Splits at the commas that lie in no bracket and no quotes.
+inline std::vector<std::string_view> split_schema(std::string_view list) {
+  std::vector<std::string_view> items;
+  for (size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const size_t end = (std::min)(find_outside(list, ',', begin), list.size());
+    items.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
   }
   return items;
 }
@@ -161,10 +211,8 @@ inline bool read_schema_number(std::string_view text, EValue& out) {
     out = EValue(integer);
     return true;
   }
-  const std::string copy(text);  // with a zero behind it
-  char* at = nullptr;
-  const double real = std::strtod(copy.c_str(), &at);
-  if (copy.empty() || at != copy.c_str() + copy.size()) return false;
+  double real = 0;
+  if (!read_double(text, real)) return false;
   out = EValue(real);
   return true;
 }
@@ -232,7 +280,8 @@ inline Error read_default(std::string_view type, std::string_view text, EValue& 
       case ValueKind::IntList: value = EValue(ints); break;
       case ValueKind::DoubleList: value = EValue(reals); break;
       case ValueKind::BoolList: value = EValue(std::vector<bool>(ints.begin(), ints.end())); break;
-      case ValueKind::TensorList: value = EValue(std::vector<Tensor>(ints.size())); break;
+      case ValueKind::TensorList:  // an empty one
+      case ValueKind::OptionalTensorList: value = EValue(std::vector<Tensor>()); break;
       default: return refuse();
     }
   } else if (text == "True" || text == "False") {
@@ -250,49 +299,73 @@ struct StableSchema {
   std::vector<StableArgument> outputs;
 
   /// Reads a schema, whose name may be left out.
-  /// Errors: InvalidArgument.
+  /// Errors: InvalidArgument; InvalidType.
+  /// Source: torch/csrc/jit/frontend/function_schema_parser.cpp.
   Error read(std::string_view text) {
-    const size_t arrow = text.rfind("->");
-    const size_t open = text.find('(');
-    const size_t close = arrow == std::string_view::npos ? arrow : text.rfind(')', arrow);
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-      return fail(Error::InvalidArgument, "the schema \"", text, "\" is not one of an operator");
-    }
-    name = std::string(trim_spaces(text.substr(0, open)));
-    std::string_view results = trim_spaces(text.substr(arrow + 2));
-    if (!results.empty() && results.front() == '(' && results.back() == ')') {
-      results = results.substr(1, results.size() - 2);
-    }
-    Error error = read_list(text.substr(open + 1, close - open - 1), inputs);
-    if (error == Error::Ok) error = read_list(results, outputs);
+    const Error error = read_parts(without_blanks(text));
     if (error == Error::Ok) return error;
     return fail(error, "the schema \"", text, "\": ", message_of(error));
   }
 
  private:
-  static Error read_list(std::string_view list, std::vector<StableArgument>& arguments) {
+  Error read_parts(std::string_view text) {
+    const size_t open = (std::min)(text.find('('), text.size());
+    const size_t close = find_outside(text, ')', open + 1);
+    if (close == std::string_view::npos || text.substr(close + 1, 2) != "->") {
+      return fail(Error::InvalidArgument, "it is not one of an operator, such as ",
+                  "\"ns::name(Tensor x, int n=1) -> Tensor\"");
+    }
+    name = std::string(text.substr(0, open));
+    if (open != 0 && !is_operator_name(name)) {
+      return fail(Error::InvalidArgument, '"', name, "\" is not a name such as ns::name.overload");
+    }
+    std::string_view results = text.substr(close + 3);
+    if (results.empty()) {
+      return fail(Error::InvalidArgument, "nothing is behind the arrow; () stands for no results");
+    }
+    if (results.front() == '(') {
+      if (find_outside(results, ')', 1) != results.size() - 1) {
+        return fail(Error::InvalidArgument,
+                    "the brackets of its results are not closed at its end");
+      }
+      results = results.substr(1, results.size() - 2);
+    } else if (find_outside(results, ',', 0) != std::string_view::npos) {
+      return fail(Error::InvalidArgument, "several results have brackets, as in (Tensor, Tensor)");
+    }
+    TENON_TRY(read_list(text.substr(open + 1, close - open - 1), true, inputs));
+    return read_list(results, false, outputs);
+  }
+  static Error read_list(std::string_view list, bool are_named,
+                         std::vector<StableArgument>& arguments) {
     arguments.clear();
     for (const std::string_view item : split_schema(list)) {
       if (item == "*") continue;  // keywords only from here on
       StableArgument argument;
       size_t end = 0;
       int aliases = 0;  // "Tensor(a!)" is a Tensor that is written to
-      for (; end < item.size() && (item[end] != ' ' || aliases != 0); ++end) {
+      for (; end < item.size() && ((item[end] != ' ' && item[end] != '=') || aliases != 0); ++end) {
         aliases += item[end] == '(' ? 1 : 0;
         if (aliases == 0) argument.type += item[end];
         aliases -= item[end] == ')' ? 1 : 0;
       }
-      if (argument.type.compare(0, 3, "Sym") == 0) {
+      const std::string_view rest =
+          item.substr(end < item.size() && item[end] == ' ' ? end + 1 : end);
+      const size_t equals = (std::min)(rest.find('='), rest.size());
+      argument.name = std::string(rest.substr(0, equals));
+      const bool is_type = is_word_character(item.empty() ? '\0' : item[0]) &&
+                           argument.type.find_first_of("->!*:'\"") == std::string::npos;
+      const bool has_name = is_identifier(argument.name) || (argument.name.empty() && !are_named);
+      if (item != "..." && (!is_type || !has_name)) {
+        return fail(Error::InvalidArgument, '"', item, "\" is not ",
+                    are_named ? "a type and a name" : "a type");
+      }
+      if (argument.type.compare(0, 3, "Sym") == 0 && argument.type.size() > 3) {
         argument.type.erase(0, 3);
         argument.type[0] = static_cast<char>(argument.type[0] - 'A' + 'a');
       }
-      std::string_view rest = trim_spaces(item.substr(end));
-      const size_t equals = rest.find('=');
-      argument.name = std::string(trim_spaces(rest.substr(0, equals)));
-      if (equals != std::string_view::npos) {
+      if (equals < rest.size()) {
         argument.has_default = true;
-        TENON_TRY(read_default(argument.type, trim_spaces(rest.substr(equals + 1)),
-                               argument.default_value));
+        TENON_TRY(read_default(argument.type, rest.substr(equals + 1), argument.default_value));
       }
       arguments.push_back(std::move(argument));
     }

@@ -16,7 +16,7 @@ using Complex = std::complex<double>;
 
 /// What an operator answers; empty where it refuses.
 std::vector<EValue> call(const std::string& name, std::initializer_list<EValue> inputs) {
-  REQUIRE(detail::register_complex_operators() == Error::Ok);
+  REQUIRE(detail::provide_complex_operators() == Error::Ok);
   Result<std::vector<EValue>> made = call_torch_operator(name, inputs);
   return made.ok() ? *std::move(made) : std::vector<EValue>();
 }

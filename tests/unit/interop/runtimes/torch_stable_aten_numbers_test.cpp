@@ -34,7 +34,10 @@ TEST_CASE("aten: sums and largest elements") {
   CHECK(dispatch_differs("sum.dim_IntList", 0, {*scalar_tensor(4), Ints{0}}) == "");
   CHECK(dispatch_differs("amax", 0, {*zeros({2, 0}), Ints{1}}) == "");
   CHECK(dispatch_differs("amax", 0, {*zeros({0, 2}), Ints{1}}) == "");
-  CHECK(dispatch_differs("amax", 0, {*scalar_tensor(4), Ints{-1}}) == "");
+  for (const Ints& dims : {Ints{-1}, Ints{0, 0}, Ints{0, -1}, Ints{1}}) {
+    CHECK(dispatch_differs("amax", 0, {*scalar_tensor(4), dims}) == "");
+    CHECK(dispatch_differs("sum.dim_IntList", 0, {*scalar_tensor(4), dims}) == "");
+  }
   CHECK(dispatch_differs("amax", 0, {*make_tensor_ptr({3}, {1.0f, NAN, 2.0f}), Ints{0}}) == "");
 }
 

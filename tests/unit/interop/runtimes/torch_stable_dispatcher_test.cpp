@@ -26,7 +26,7 @@ StableIValue list_of(std::initializer_list<int64_t> values) {
 
 /// Calls one of torch's operators.
 Tensor run(const char* name, const char* overload, std::vector<StableIValue> stack) {
-  REQUIRE(detail::register_aten_operators() == Error::Ok);
+  REQUIRE(detail::provide_operators(detail::kAtenOperators) == Error::Ok);
   INFO(name);
   const AOTITorchError code = detail::dispatch_stable(name, overload, stack.data());
   INFO(last_error_message());
@@ -79,7 +79,7 @@ TEST_CASE("dispatcher: torch's operators that give views") {
 TEST_CASE("dispatcher: an undefined tensor is an error of each operator") {
   const auto refuses = [](const char* name, const char* overload, std::vector<StableIValue> stack) {
     INFO(name);
-    REQUIRE(detail::register_aten_operators() == Error::Ok);
+    REQUIRE(detail::provide_operators(detail::kAtenOperators) == Error::Ok);
     CHECK(detail::dispatch_stable(name, overload, stack.data()) == 1);
     CHECK(tests::contains(last_error_message(), "undefined"));
   };

@@ -118,6 +118,13 @@ TEST_CASE("operators: what is registered twice or has no readable schema is refu
           register_torch_operator("once(Tensor x) -> ()", give_nothing));
   RETURNS(InvalidArgument, "is not one of an operator",
           register_torch_operator("tests::twice", give_nothing));
+  for (const char* const schema :
+       {"::b() -> int", "tests::() -> int", "tests::e 7(int x) -> int"}) {
+    RETURNS(InvalidArgument, "is not a name such as ns::name.overload",
+            register_torch_operator(schema, give_nothing));
+  }
+  RETURNS(InvalidArgument, "inputs 0 and 2 have one name, x",
+          register_torch_operator("tests::b(Tensor x, int y, Tensor x) -> ()", give_nothing));
   RETURNS(InvalidArgument, "the function is empty",
           register_torch_operator("tests::twice(Tensor x) -> ()", nullptr));
   RETURNS(NotSupported, "tenon has no values of type Dict",
@@ -264,6 +271,48 @@ TEST_CASE("operators: libraries call C++ functions by their stack, which is take
   RETURNS(NotSupported, "tests::none has no kernel for the CPU",
           detail::call_on_stack(detail::look_up_stable("tests::none"), stack));
   CHECK(x->use_count() == 1);
+}
+
+TEST_CASE("operators: tenon's own give way to those of the program and of libraries") {
+  const auto gives = [](int64_t number) {
+    return [number](Span<const EValue>, std::vector<EValue>& outputs) {
+      outputs.emplace_back(number);
+      return Error::Ok;
+    };
+  };
+  const auto result = [](std::initializer_list<EValue> inputs) {
+    return call_torch_operator("tests::own", inputs).value()[0].toInt();
+  };
+  REQUIRE(detail::provide_operator("tests::own(int n=0) -> int", gives(1)) == Error::Ok);
+  REQUIRE(detail::provide_operator("tests::own(int n=0) -> int", gives(9)) == Error::Ok);
+  CHECK(result({}) == 1);
+  {
+    const Registered registered("tests::own(str s, int n=0) -> int", gives(2));
+    CHECK(result({"a"}) == 2);  // with its schema
+    CHECK(call_error("tests::own", {}) == Error::InvalidArgument);
+    REQUIRE(detail::provide_operator("tests::own(int n=0) -> int", gives(9)) == Error::Ok);
+    CHECK(result({"a"}) == 2);
+    RETURNS(InvalidState, "defined twice",
+            register_torch_operator("tests::own(int n=0) -> int", gives(3)));
+  }
+  CHECK(result({}) == 1);
+  CHECK(unregister_torch_operator("tests::own") == Error::NotFound);
+  const auto three = [](StableIValue* stack, uint64_t, uint64_t) { stack[0] = 3; };
+  {
+    const Library library;  // a kernel for the schema that is there
+    library.add("tests::own", "CompositeImplicitAutograd", three);
+    CHECK(result({}) == 1);
+    library.add("tests::own", "CPU", three);
+    CHECK(result({}) == 3);
+  }
+  CHECK(result({}) == 1);
+  {
+    const Library library("tests::own(int a, int b) -> int");
+    CHECK(call_error("tests::own", {int64_t{1}, int64_t{2}}) == Error::NotSupported);
+    library.add("tests::own", "CompositeImplicitAutograd", three);
+    CHECK(result({int64_t{1}, int64_t{2}}) == 3);
+  }
+  CHECK(result({}) == 1);
 }
 
 TEST_CASE("operators: a function may register and remove operators, itself too") {

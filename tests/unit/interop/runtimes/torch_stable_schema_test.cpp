@@ -71,10 +71,62 @@ TEST_CASE("schema: names and types of its inputs and outputs") {
   }
 }
 
+TEST_CASE("schema: blanks that are not in quotes separate words alone") {
+  StableSchema schema;
+  REQUIRE(schema.read("\n f.out(\n\tTensor (a!)  x,\r\n float\tf = 2.5,\n int [2] n=[ 1,\n2 ], "
+                      "str s = 'a\n b'\n)\n->\n(Tensor\ta,\n Tensor)\n") == Error::Ok);
+  CHECK(schema.name == "f.out");
+  CHECK(types(schema.inputs) == Texts{"Tensor", "float", "int[2]", "str"});
+  CHECK(names(schema.inputs) == Texts{"x", "f", "n", "s"});
+  CHECK(schema.inputs[1].default_value.toDouble() == 2.5);
+  CHECK(schema.inputs[2].default_value.toIntList() == ArrayRef<int64_t>({1, 2}));
+  CHECK(schema.inputs[3].default_value.toString() == "a\n b");
+  CHECK(types(schema.outputs) == Texts{"Tensor", "Tensor"});
+  CHECK(names(schema.outputs) == Texts{"a", ""});
+  REQUIRE(schema.read("add(Tensor x,\n float f) -> Tensor\n") == Error::Ok);
+  CHECK(types(schema.inputs) == Texts{"Tensor", "float"});
+  CHECK(types(schema.outputs) == Texts{"Tensor"});
+  REQUIRE(schema.read("a :: b . c(Tensor  x,\tint? n=- 3)->Tensor") == Error::Ok);
+  CHECK(schema.name == "a::b.c");
+  CHECK(schema.inputs[1].default_value.toInt() == -3);
+}
+
+TEST_CASE("schema: what is not whole is refused, with the reason") {
+  StableSchema schema;
+  const auto refuses = [&](const char* text, const char* reason) {
+    INFO(text);
+    CHECK(schema.read(text) == Error::InvalidArgument);
+    INFO(last_error_message());
+    CHECK(tests::contains(last_error_message(), text));
+    CHECK(tests::contains(last_error_message(), reason));
+  };
+  for (const char* const name : {"::b", "a::", "a::e 7", "a b::i1", "a::d8.ov.x", "a::b.", ".x",
+                                 "a::b::c", "a:b", "1a", "a::b-c", "a::b.2"}) {
+    refuses((std::string(name) + "(int x) -> int").c_str(), "is not a name such as");
+  }
+  refuses("a::b() -> int -> int", "\"int->int\" is not a type");
+  refuses("a::b()", "is not one of an operator");
+  refuses("a::b() x -> int", "is not one of an operator");
+  refuses("a::b(int x -> int", "is not one of an operator");
+  refuses("a::b() ->", "nothing is behind the arrow");
+  refuses("a::b(int x) -> (int a, Tensor b", "not closed");
+  refuses("a::b(int x) -> (int a) b", "not closed");
+  refuses("a::b(int x) -> int, int", "several results");
+  refuses("a::b(int a b) -> int", "\"int a b\" is not a type and a name");
+  refuses("a::b(int) -> int", "\"int\" is not a type and a name");
+  refuses("a::b(int 1x) -> int", "is not a type and a name");
+  refuses("a::b(int x,) -> int", "\"\" is not a type and a name");
+  refuses("a::b(,int x) -> int", "\"\" is not a type and a name");
+  refuses("a::b(=3) -> int", "is not a type and a name");
+  refuses("a::b(int x) -> int a b", "is not a type");
+  refuses("a::b(int[] x=[1,]) -> int", "is not a value of type int");
+}
+
 TEST_CASE("schema: defaults") {
   CHECK(default_of("int n=-3").toInt() == -3);
   CHECK(default_of("float x=1e-05").toDouble() == 1e-05);
   CHECK(default_of("float x=2").toDouble() == 2);
+  CHECK(default_of("float x=.5").toDouble() == 0.5);
   CHECK(default_of("Scalar x=1").toInt() == 1);
   CHECK(default_of("Scalar? x=0.5").toDouble() == 0.5);
   CHECK(default_of("bool b=True").toBool());
@@ -91,6 +143,8 @@ TEST_CASE("schema: defaults") {
   CHECK(default_of("int[] size=[]").toIntList().empty());
   CHECK(default_of("float[] x=[1, 2.5]").toDoubleList() == ArrayRef<double>({1, 2.5}));
   CHECK(default_of("bool[2] x=[True, False]").toBoolList() == ArrayRef<bool>({true, false}));
+  CHECK(default_of("Tensor?[] l=[]").toOptionalTensorList().empty());
+  CHECK(default_of("Tensor[] l=[]").toTensorList().empty());
   CHECK(default_of("int reduction=Mean").toInt() == 1);
   CHECK(default_of("MemoryFormat f=contiguous_format").toInt() == 0);
   CHECK(default_of("ScalarType t=long").toInt() == 4);
@@ -99,7 +153,9 @@ TEST_CASE("schema: defaults") {
   StableSchema schema;
   for (const char* const text :
        {"(int n=None) -> ()", "(int n=x) -> ()", "(int n=[1]) -> ()", "(str s='a) -> ()",
-        "(int[] n=[1) -> ()", "(Tensor t=[) -> ()", "(int n=) -> ()", "(int n=1.5) -> ()"}) {
+        "(int[] n=[1) -> ()", "(Tensor t=[) -> ()", "(int n=) -> ()", "(int n=1.5) -> ()",
+        "(float x=1e999) -> ()", "(float x=+3) -> ()", "(float x=1,5) -> ()",
+        "(int[] n=[1,]) -> ()"}) {
     INFO(text);
     CHECK(schema.read(text) != Error::Ok);
   }

@@ -71,7 +71,12 @@ Tensor call_program(Tensor x, int64_t n) {
 }  // namespace
 
 STABLE_TORCH_LIBRARY(extension, m) {
-  m.def("scale(Tensor x, float factor, Tensor? bias=None) -> Tensor");
+  m.def(R"(scale(
+      Tensor x,
+      float  factor,
+	Tensor? bias = None
+    ) -> Tensor
+  )");
   m.def("double_(Tensor(a!) x) -> (Tensor(a!), int)");
   m.def("first_row(Tensor x) -> Tensor");
   m.def("is_negative(int x) -> bool");
