@@ -208,7 +208,11 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     if (sizes[d] == 0) return true;
     if (sizes[d] == 1) continue;
     if (strides[d] != expected) dense = false;
-    if (dense) expected *= sizes[d];
+    // Unsigned: the sizes may not have been checked yet.
+    if (dense) {
+      expected =
+          static_cast<int64_t>(static_cast<uint64_t>(expected) * static_cast<uint64_t>(sizes[d]));
+    }
   }
   return dense;
 }

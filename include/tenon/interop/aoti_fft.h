@@ -32,7 +32,9 @@ AOTITorchError aoti_torch_cpu__fft_r2c(AtenTensorHandle self, const int64_t* dim
   return aoti_on(__func__, self, [&](const Tensor& given) {
     FourierJob job;
     Tensor made;
-    TENON_TRY(job.read(given, {dim, static_cast<size_t>(dim_len_)}));
+    ArrayRef<int64_t> dims;
+    TENON_TRY(read_values("dim", dim, dim_len_, dims));
+    TENON_TRY(job.read(given, dims));
     TENON_TRY(transform_r2c(job, normalization, onesided != 0, made));
     return make_aoti_handle(made, *ret0);
   });
@@ -43,7 +45,9 @@ AOTITorchError aoti_torch_cpu__fft_c2c(AtenTensorHandle self, const int64_t* dim
   return aoti_on(__func__, self, [&](const Tensor& given) {
     FourierJob job;
     Tensor made;
-    TENON_TRY(job.read(given, {dim, static_cast<size_t>(dim_len_)}));
+    ArrayRef<int64_t> dims;
+    TENON_TRY(read_values("dim", dim, dim_len_, dims));
+    TENON_TRY(job.read(given, dims));
     TENON_TRY(transform_c2c(job, normalization, forward == 0, made));
     return make_aoti_handle(made, *ret0);
   });

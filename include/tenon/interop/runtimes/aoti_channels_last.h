@@ -30,7 +30,9 @@ inline void set_channels_last(const Dims& sizes, size_t channels, Dims& strides)
   int64_t distance = 1;
   const auto place = [&](size_t d) {
     strides[d] = distance;
-    distance *= sizes[d] > 1 ? sizes[d] : 1;
+    // Unsigned, so that it may overflow: who makes the tensor refuses that.
+    distance = static_cast<int64_t>(static_cast<uint64_t>(distance) *
+                                    static_cast<uint64_t>(sizes[d] > 1 ? sizes[d] : 1));
   };
   place(channels);
   for (size_t d = sizes.size(); d-- > 0;) {

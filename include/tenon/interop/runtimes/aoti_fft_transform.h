@@ -228,7 +228,7 @@ inline Error FourierJob::make_output(const Dims& sizes, ScalarType type, bool ke
   std::reverse(order.begin(), order.end());
   AotiShape shape;
   shape.sizes = sizes;
-  shape.strides = strides_in_order(sizes, order);
+  shape.strides = Dims(strides_in_order(sizes, order));
   shape.type = type;
   return aoti_empty(shape, made);
 }
@@ -320,6 +320,7 @@ inline Error transform_r2c(FourierJob& job, int64_t normalization, bool is_onesi
   if (job.dims.empty()) return fail(Error::InvalidArgument, "no dimension is given");
   const size_t last = job.dims.back();
   Dims sizes(job.self.sizes());
+  TENON_TRY(check_dims("sizes", sizes));
   TENON_TRY(job.read_normalization(normalization, sizes));
   if (is_onesided) sizes[last] = sizes[last] / 2 + 1;
   const bool is_float = type == ScalarType::Float;
@@ -350,6 +351,7 @@ inline Error transform_c2r(FourierJob& job, int64_t normalization, int64_t lengt
   }
   job.dims = {last};
   Dims sizes(job.self.sizes());
+  TENON_TRY(check_dims("sizes", sizes));
   sizes[last] = length;
   TENON_TRY(job.read_normalization(normalization, sizes));
   const bool is_float = job.self.scalar_type() == ScalarType::ComplexFloat;

@@ -186,22 +186,21 @@ inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
     const bool is_nothing = piece.sizes() == Dims{0};
     if (!is_nothing) pieces.push_back(piece);
   }
-  Dims sizes{0};
+  AotiDims sizes{0};
   size_t d = 0;
   if (!pieces.empty()) TENON_TRY(read_dim(dim, pieces[0].sizes().size(), d));
   for (size_t i = 0; i < pieces.size(); ++i) {
-    Dims own(pieces[i].sizes());
+    AotiDims own = pieces[i].sizes().vec();
     if (i == 0) {
       sizes = own;
       continue;
     }
     const int64_t added = d < own.size() ? own[d] : 0;
     if (d < own.size()) own[d] = sizes[d];
-    if (own != sizes) {
+    if (own != sizes || !add(sizes[d], added, sizes[d])) {
       return fail(Error::InvalidArgument, "sizes ", pieces[i].sizes(), " and ", pieces[0].sizes(),
                   " differ in another dimension than ", dim);
     }
-    sizes[d] += added;
   }
   TENON_TRY(aoti_empty(dense_shape(sizes, type, channels_last), made));
   int64_t begin = 0;
@@ -247,8 +246,13 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
     return fail(Error::NotSupported, "padding ", pad, " of a tensor of rank ", rank,
                 has_value ? " with a value" : "", " in another mode than constant");
   }
-  Dims sizes(self.sizes());
-  std::vector<AotiDims> places(rank);  // along each dimension: offsets, -1 for the constant
+  AotiDims sizes = self.sizes().vec();
+  struct Kept {
+    int64_t front;  // elements before them
+    int64_t begin;
+    int64_t end;
+  };
+  std::vector<Kept> kept(rank);
   bool only_cuts = true;
   for (size_t d = 0; d < rank; ++d) {
     const size_t k = rank - 1 - d;
@@ -271,10 +275,7 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
       return fail(Error::InvalidArgument, "padding ", pad, " of a tensor of sizes ", self.sizes());
     }
     sizes[d] = padded_size;
-    for (int64_t i = 0; i < padded_size; ++i) {
-      const int64_t at = padded_index(mode, i - front, begin, end);
-      places[d].push_back(at < 0 ? -1 : at * self.strides()[d]);
-    }
+    kept[d] = {front, begin, end};
   }
   const ScalarType type = self.scalar_type();
   alignas(16) char element[16] = {};
@@ -300,7 +301,14 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   const auto* const from = static_cast<const char*>(fields(TensorArg(self)).data);
   char* to = result.data<char>();
   const size_t item = elementSize(type);
-  if (product(sizes) == 0) return Error::Ok;
+  if (made.numel() == 0) return Error::Ok;
+  std::vector<AotiDims> places(rank);  // along each dimension: offsets, -1 for the constant
+  for (size_t d = 0; d < rank; ++d) {
+    for (int64_t i = 0; i < sizes[d]; ++i) {
+      const int64_t at = padded_index(mode, i - kept[d].front, kept[d].begin, kept[d].end);
+      places[d].push_back(at < 0 ? -1 : at * self.strides()[d]);
+    }
+  }
   AotiDims rows{0};  // offsets of the rows along the last dimension
   for (size_t d = 0; d + 1 < rank; ++d) {
     AotiDims next;

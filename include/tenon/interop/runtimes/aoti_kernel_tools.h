@@ -109,13 +109,6 @@ inline Error check_compared_type(ScalarType type, bool takes_bool) {
   return fail(Error::NotSupported, "elements of type ", type, " are not compared");
 }
 
-/// copy_() as torch's: integers wrap, other numbers are converted as in C++.
-inline Error convert(const Tensor& to, const Tensor& from) {
-  const bool are_integers =
-      isIntegralType(to.scalar_type(), false) && isIntegralType(from.scalar_type(), true);
-  return copy_(to, from, are_integers ? CastMode::Checked : CastMode::Truncate);
-}
-
 /// That a tensor is defined and the host reads it.
 /// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
 inline Error check_readable(const Tensor& tensor, const char* name) {
@@ -181,6 +174,7 @@ struct DenseRows {
   /// Calls f(begin) with the place of each row's first element; the others are `inner` apart.
   template <class F>
   void each(const F& f) const {
+    if (count == 0) return;  // however many rows
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) f(o * count * inner + i);
     }
@@ -193,7 +187,13 @@ inline int64_t product(ArrayRef<int64_t> sizes) noexcept {
   return count;
 }
 /// The sizes in front of a tensor's matrices, of rank 2 or more.
-inline Dims batch_of(const Tensor& a) { return Dims(a.sizes().begin(), a.sizes().end() - 2); }
+inline ArrayRef<int64_t> batch_of(const Tensor& a) noexcept {
+  return {a.sizes().data(), a.sizes().size() - 2};
+}
+/// The number of a tensor's matrices; 0 if they have no elements, however many they are.
+inline int64_t count_matrices(const Tensor& a) noexcept {
+  return a.numel() == 0 ? 0 : product(batch_of(a));
+}
 /// Sizes to which both broadcast.
 /// Errors: InvalidArgument; those of check_dims().
 inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
@@ -216,9 +216,10 @@ inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
 /// The dimensions of broadcast inputs, innermost first, in torch's order: by the strides of the
 /// first input that tells two apart. A stride of 0 does not tell.
 /// Source: at::TensorIteratorBase::reorder_dimensions, at::infer_dense_strides.
-inline std::vector<size_t> iteration_order(const Dims& sizes, const std::vector<Dims>& strides) {
+inline std::vector<size_t> iteration_order(ArrayRef<int64_t> sizes,
+                                           const std::vector<std::vector<int64_t>>& strides) {
   const auto is_outside = [&](size_t a, size_t b) {  // 1, or -1 for inside, 0 for either
-    for (const Dims& each : strides) {
+    for (const std::vector<int64_t>& each : strides) {
       if (each[a] == 0 || each[b] == 0) continue;
       if (each[a] != each[b]) return each[a] > each[b] ? 1 : -1;
       if (sizes[a] > sizes[b]) return 1;
@@ -239,25 +240,27 @@ inline std::vector<size_t> iteration_order(const Dims& sizes, const std::vector<
   }
   return order;
 }
-/// Strides without gaps.
-inline Dims strides_in_order(const Dims& sizes, const std::vector<size_t>& order) {
-  Dims strides = sizes;
+/// Strides without gaps. Where they overflow they wrap: aoti_empty() refuses such sizes, and lists
+/// that found no memory.
+inline std::vector<int64_t> strides_in_order(ArrayRef<int64_t> sizes,
+                                             const std::vector<size_t>& order) {
+  std::vector<int64_t> strides(sizes.size());
   int64_t next = 1;
   for (const size_t d : order) {
     strides[d] = next;
-    next *= (std::max)(sizes[d], int64_t{1});
+    next = multiply_elements(next, (std::max)(sizes[d], int64_t{1}));
   }
   return strides;
 }
-inline Dims row_major_strides(const Dims& sizes) {
-  return strides_in_order(sizes, iteration_order(sizes, {}));
+inline Dims row_major_strides(ArrayRef<int64_t> sizes) {
+  return Dims(strides_in_order(sizes, iteration_order(sizes, {})));
 }
 /// The strides of a copy: those of the layout if it is dense, else in its order of dimensions.
 /// Source: torch.preserve_format.
 inline Dims preserved_strides(const Layout& like) {
   if (like.is_dense()) return Dims(like.strides());
-  const Dims sizes(like.sizes());
-  return strides_in_order(sizes, iteration_order(sizes, {Dims(like.strides())}));
+  const ArrayRef<int64_t> strides = like.strides();
+  return Dims(strides_in_order(like.sizes(), iteration_order(like.sizes(), {strides.vec()})));
 }
 
 /// A result: the tensor that the caller gets, and a dense one that the kernel fills. They are one
@@ -265,7 +268,7 @@ inline Dims preserved_strides(const Layout& like) {
 class AotiResult {
  public:
   /// A contiguous one.
-  Error make(ArrayRef<int64_t> sizes, ScalarType type, ScalarType computed) {
+  Error make(const Dims& sizes, ScalarType type, ScalarType computed) {
     AotiShape shape;
     TENON_TRY(check_dims("sizes", sizes));
     Layout layout;
@@ -337,22 +340,30 @@ inline Error give(AotiResult& result, std::vector<EValue>& outputs) {
   outputs.push_back(EValue(result.tensor()));
   return Error::Ok;
 }
-/// AotiResult::finish() of each result of a function that has several: all handles, or none.
-inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {
-  for (const auto& [result, handle] : results) TENON_TRY(result->finish());
+/// The handles of a function that has several results: all, or none.
+inline Error make_handles(const std::vector<std::pair<Tensor, AtenTensorHandle*>>& tensors) {
   Error error = Error::Ok;
   size_t made = 0;
-  for (const auto& [result, handle] : results) {
-    error = make_aoti_handle(result->tensor(), *handle);
+  for (const auto& [tensor, handle] : tensors) {
+    error = make_aoti_handle(tensor, *handle);
     if (error != Error::Ok) break;
     ++made;
   }
-  for (const auto& [result, handle] : results) {
+  for (const auto& [tensor, handle] : tensors) {
     Tensor dropped;
     if (error == Error::Ok || made-- == 0) break;
     TENON_TRY(take_aoti_tensor(*handle, dropped));
   }
   return error;
+}
+/// make_handles() after AotiResult::finish() of each.
+inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {
+  std::vector<std::pair<Tensor, AtenTensorHandle*>> tensors;
+  for (const auto& [result, handle] : results) {
+    TENON_TRY(result->finish());
+    tensors.emplace_back(result->tensor(), handle);
+  }
+  return make_handles(tensors);
 }
 
 }  // namespace detail

@@ -26,7 +26,7 @@ struct EmbeddingBags {
   int64_t width() const noexcept { return weight.sizes()[1]; }
   int64_t begin(int64_t bag) const noexcept { return dense_data<int64_t>(offsets)[bag]; }
   int64_t end(int64_t bag) const noexcept {
-    return bag + 1 < bags ? begin(bag + 1) : indices.numel();
+    return bag + 1 < offsets.numel() ? begin(bag + 1) : indices.numel();
   }
 
   Error read(AtenTensorHandle weight_handle, AtenTensorHandle indices_handle,
@@ -136,9 +136,8 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
 
 /// Makes the bags, the bag of each index, each bag's number of indices, and the rows that maxima
 /// are from. Where torch computes none of the last three, they have its sizes and are 0.
-inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets, AtenTensorHandle* sums,
-                       AtenTensorHandle* bag_of_index, AtenTensorHandle* bag_sizes,
-                       AtenTensorHandle* sources) {
+inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
+                       AtenTensorHandle* const (&results)[4]) {
   const ScalarType type = bags.weight.scalar_type();
   const bool is_max = bags.mode == BagMode::Max;
   const Dims shape = {bags.bags, bags.width()};
@@ -161,13 +160,28 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets, AtenTenso
     case ScalarType::Float: fill_bags<float>(bags, made[0].data<float>(), counts, rows); break;
     default: fill_bags<double>(bags, made[0].data<double>(), counts, rows);
   }
+  // Those behind the last bag have its number: -1 if there is none.
+  std::fill_n(made[1].data<int64_t>(), made[1].tensor().numel(), bags.bags - 1);
   for (int64_t b = 0; b < bags.bags && !bags.is_fast; ++b) {
     std::fill(made[1].data<int64_t>() + bags.begin(b), made[1].data<int64_t>() + bags.end(b), b);
   }
   if (bags.mode == BagMode::Sum) std::fill_n(counts, per_bag[0], 0);
   if (!is_max) std::copy_n(counts, per_bag[0], rows);
-  return finish_all(
-      {{&made[0], sums}, {&made[1], bag_of_index}, {&made[2], bag_sizes}, {&made[3], sources}});
+  return finish_all({{&made[0], results[0]},
+                     {&made[1], results[1]},
+                     {&made[2], results[2]},
+                     {&made[3], results[3]}});
+}
+inline AOTITorchError answer_bags(const char* function, AtenTensorHandle weight,
+                                  AtenTensorHandle indices, AtenTensorHandle offsets, int64_t mode,
+                                  const AtenTensorHandle* factors, int32_t includes_last,
+                                  int64_t padding, bool counts_offsets,
+                                  AtenTensorHandle* const (&results)[4]) noexcept {
+  return aoti_answer(function, [&] {
+    EmbeddingBags bags;
+    TENON_TRY(bags.read(weight, indices, offsets, mode, factors, includes_last != 0, padding));
+    return make_bags(bags, counts_offsets, results);
+  });
 }
 
 #pragma GCC visibility push(default)
@@ -179,37 +193,30 @@ AOTITorchError aoti_torch_cpu__embedding_bag(AtenTensorHandle weight, AtenTensor
                                              int32_t include_last_offset, int64_t padding_idx,
                                              AtenTensorHandle* ret0, AtenTensorHandle* ret1,
                                              AtenTensorHandle* ret2, AtenTensorHandle* ret3) {
-  return aoti_answer(__func__, [&] {
-    EmbeddingBags bags;
-    TENON_TRY(bags.read(weight, indices, offsets, mode, per_sample_weights,
-                        include_last_offset != 0, padding_idx));
-    return make_bags(bags, false, ret0, ret1, ret2, ret3);
-  });
+  AtenTensorHandle* const results[] = {ret0, ret1, ret2, ret3};
+  return answer_bags(__func__, weight, indices, offsets, mode, per_sample_weights,
+                     include_last_offset, padding_idx, false, results);
 }
 AOTITorchError aoti_torch_cpu__embedding_bag_forward_only(
     AtenTensorHandle weight, AtenTensorHandle indices, AtenTensorHandle offsets, int32_t,
     int64_t mode, int32_t, AtenTensorHandle* per_sample_weights, int32_t include_last_offset,
     int64_t padding_idx, AtenTensorHandle* ret0, AtenTensorHandle* ret1, AtenTensorHandle* ret2,
     AtenTensorHandle* ret3) {
-  return aoti_answer(__func__, [&] {
-    EmbeddingBags bags;
-    TENON_TRY(bags.read(weight, indices, offsets, mode, per_sample_weights,
-                        include_last_offset != 0, padding_idx));
-    return make_bags(bags, true, ret0, ret1, ret2, ret3);
-  });
+  AtenTensorHandle* const results[] = {ret0, ret1, ret2, ret3};
+  return answer_bags(__func__, weight, indices, offsets, mode, per_sample_weights,
+                     include_last_offset, padding_idx, true, results);
 }
 // Of models that older versions of torch compiled.
 AOTITorchError aoti_torch__embedding_bag(AtenTensorHandle weight, AtenTensorHandle indices,
-                                         AtenTensorHandle offsets, int32_t scale_grad_by_freq,
-                                         int32_t mode, int32_t sparse,
+                                         AtenTensorHandle offsets, int32_t, int32_t mode, int32_t,
                                          AtenTensorHandle per_sample_weights,
                                          int32_t include_last_offset, int32_t padding_idx,
                                          AtenTensorHandle* ret0, AtenTensorHandle* ret1,
                                          AtenTensorHandle* ret2, AtenTensorHandle* ret3) {
-  return aoti_torch_cpu__embedding_bag(
-      weight, indices, offsets, scale_grad_by_freq, mode, sparse,
-      per_sample_weights == nullptr ? nullptr : &per_sample_weights, include_last_offset,
-      padding_idx, ret0, ret1, ret2, ret3);
+  AtenTensorHandle* const results[] = {ret0, ret1, ret2, ret3};
+  return answer_bags(__func__, weight, indices, offsets, mode,
+                     per_sample_weights == nullptr ? nullptr : &per_sample_weights,
+                     include_last_offset, padding_idx, false, results);
 }
 
 }  // extern "C"

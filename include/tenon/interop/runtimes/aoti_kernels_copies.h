@@ -79,7 +79,7 @@ inline Error run_constant_pad(AtenIn in, AtenOut& out) {
 }
 inline Error run_where(AtenIn in, AtenOut& out) {
   Tensor from[3];
-  std::vector<Dims> strides;
+  std::vector<std::vector<int64_t>> strides;
   for (size_t k = 0; k < 3; ++k) TENON_TRY(read_operand(in[k], from[k]));
   if (from[0].scalar_type() != ScalarType::Bool) {
     return fail(Error::InvalidType, "the condition has type ", from[0].scalar_type(),
@@ -92,9 +92,9 @@ inline Error run_where(AtenIn in, AtenOut& out) {
   TENON_TRY(broadcast_sizes(from[0].sizes(), shape.sizes));
   for (Tensor& each : from) {
     TENON_ASSIGN(each, try_expand(each, shape.sizes));
-    strides.push_back(Dims(each.strides()));
+    strides.push_back(each.strides().vec());
   }
-  shape.strides = strides_in_order(shape.sizes, iteration_order(shape.sizes, strides));
+  shape.strides = Dims(strides_in_order(shape.sizes, iteration_order(shape.sizes, strides)));
   TENON_TRY(make_dense(from[0], ScalarType::Bool, from[0]));
   for (size_t k = 1; k < 3; ++k) TENON_TRY(make_dense(from[k], shape.type, from[k]));
   AotiResult result;

@@ -361,6 +361,8 @@ AOTITorchError aoti_torch_cpu__histogramdd_from_bin_cts(AtenTensorHandle self, c
                                                         AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
     HistogramArguments args;
+    ArrayRef<int64_t> counts;
+    TENON_TRY(read_values("bins", bins, bins_len_, counts));
     args.bins = bins;
     args.dims = bins_len_;
     args.range = range == nullptr ? nullptr : *range;
@@ -382,7 +384,7 @@ AOTITorchError aoti_torch_cpu_segment_reduce(AtenTensorHandle data, const char* 
     SegmentReduction how{};
     Segments segments;
     TENON_TRY(read_aoti(data, "the data", given));
-    TENON_TRY(read_segment_reduction(reduce, how));
+    TENON_TRY(read_segment_reduction(text_or_empty(reduce), how));
     if (indices != nullptr || (lengths == nullptr && offsets == nullptr)) {
       return fail(Error::InvalidArgument, "segments by indices; expected lengths or offsets");
     }

@@ -144,6 +144,11 @@ AOTITorchError aoti_torch_cpu_native_dropout(AtenTensorHandle input, double p, i
     Tensor given;
     TENON_TRY(read_aoti(input, "the input", given));
     const ScalarType type = given.scalar_type();
+    if (given.numel() == 0) {  // as torch, whose mask has the input's type then
+      AotiResult empty[2];
+      for (AotiResult& each : empty) TENON_TRY(each.make_like(given, type, type));
+      return finish_all({{&empty[0], ret0}, {&empty[1], ret1}});
+    }
     const bool is_training = train == nullptr || *train != 0;
     TENON_TRY(check_random_type(type, !is_training || !isIntegralType(type, true),
                                 "a floating or complex type"));

@@ -81,7 +81,7 @@ class Elementwise {
  private:
   using Steps = std::array<int64_t, 3>;  // of the result and the inputs, in elements
 
-  Dims input_strides(const Dims& sizes, size_t k) const noexcept;
+  std::vector<int64_t> input_strides(const Dims& sizes, size_t k) const;
   Dims result_strides(const Dims& sizes) const;
   void merge_dimensions(const AotiShape& shape);
 
@@ -113,10 +113,10 @@ class Elementwise {
 };
 
 /// The strides of input k along the dimensions of the result; 0 where elements repeat.
-inline Dims Elementwise::input_strides(const Dims& sizes, size_t k) const noexcept {
+inline std::vector<int64_t> Elementwise::input_strides(const Dims& sizes, size_t k) const {
   const Layout& layout = fields(TensorArg(inputs_[k])).layout;
   const size_t missing = sizes.size() - layout.rank();
-  Dims strides = sizes;
+  std::vector<int64_t> strides(sizes.size());
   for (size_t d = 0; d < sizes.size(); ++d) {
     const bool repeats = d < missing || (layout.sizes()[d - missing] == 1 && sizes[d] != 1);
     strides[d] = repeats ? 0 : layout.strides()[d - missing];
@@ -128,20 +128,20 @@ inline Dims Elementwise::input_strides(const Dims& sizes, size_t k) const noexce
 inline Dims Elementwise::result_strides(const Dims& sizes) const {
   const Layout& first = fields(TensorArg(inputs_[0])).layout;
   const Layout& last = fields(TensorArg(inputs_[count_ - 1])).layout;
-  std::vector<Dims> strides;
+  std::vector<std::vector<int64_t>> strides;
   if (first.sizes() == sizes && last.sizes() == sizes) {
     if (first.is_contiguous() && last.is_contiguous()) return row_major_strides(sizes);
     if (first.strides() == last.strides() && first.is_dense()) return Dims(first.strides());
   }
   for (size_t k = 0; k < count_; ++k) strides.push_back(input_strides(sizes, k));
-  return strides_in_order(sizes, iteration_order(sizes, strides));
+  return Dims(strides_in_order(sizes, iteration_order(sizes, strides)));
 }
 
 /// The dimensions as loops, innermost first, of all operands at once.
 inline void Elementwise::merge_dimensions(const AotiShape& shape) {
-  const Dims of_a = input_strides(shape.sizes, 0);
-  const Dims of_b = input_strides(shape.sizes, count_ - 1);
-  for (const size_t d : iteration_order(shape.sizes, {shape.strides})) {
+  const std::vector<int64_t> of_a = input_strides(shape.sizes, 0);
+  const std::vector<int64_t> of_b = input_strides(shape.sizes, count_ - 1);
+  for (const size_t d : iteration_order(shape.sizes, {ArrayRef<int64_t>(shape.strides).vec()})) {
     if (shape.sizes[d] == 1) continue;
     const Steps steps = {shape.strides[d], of_a[d], of_b[d]};
     bool follows = !sizes_.empty();

@@ -22,9 +22,9 @@ inline AotiDims torch_view_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   int64_t covered = 1;
   for (size_t d = sizes.size(); d-- > 0;) {
     run *= sizes[d];
-    if (d != 0 && (sizes[d - 1] == 1 || strides[d - 1] == run * step)) continue;
+    if (d != 0 && (sizes[d - 1] == 1 || strides[d - 1] == multiply_elements(run, step))) continue;
     while (next > 0 && (covered < run || wanted[next - 1] == 1)) {
-      made[--next] = covered * step;
+      made[--next] = multiply_elements(covered, step);
       covered *= wanted[next];
     }
     if (covered != run) return {};
@@ -93,14 +93,14 @@ class AotiIndexing {
   /// is another operand's that goes before the indices.
   std::vector<size_t> order(const Tensor& self, const AotiDims* first) const {
     const auto item = static_cast<int64_t>(elementSize(self.scalar_type()));
-    std::vector<Dims> operands;
+    std::vector<AotiDims> operands;
     AotiDims own = before(self.strides());
     own.resize(before_ + shape_.size(), 0);
     for (const int64_t stride : after(self.strides())) own.push_back(stride);
-    operands.emplace_back(ArrayRef<int64_t>(own));
-    if (first != nullptr) operands.emplace_back(ArrayRef<int64_t>(*first));
-    for (Dims& strides : operands) {
-      for (int64_t& stride : strides) stride *= item;
+    operands.push_back(own);
+    if (first != nullptr) operands.push_back(*first);
+    for (AotiDims& strides : operands) {
+      for (int64_t& stride : strides) stride = multiply_elements(stride, item);
     }
     for (const One& index : indices_) {
       if (!index.is_given) continue;
@@ -108,17 +108,16 @@ class AotiIndexing {
       for (const int64_t size : shape_) wanted.push_back(size);
       wanted.resize(sizes.size(), 1);
       AotiDims spread = broadcast_strides(index.sizes, index.torch_strides, shape_);
-      Dims strides{ArrayRef<int64_t>(spread)};
       const bool is_spread = std::count(spread.begin(), spread.end(), 0) != 0;
       if (index.is_int && is_spread) {  // torch makes a dense Long copy
-        strides = strides_in_order(shape_, iteration_order(shape_, {strides}));
+        spread = strides_in_order(shape_, iteration_order(shape_, {spread}));
       }
-      spread = torch_view_strides(shape_, strides, wanted);
+      spread = torch_view_strides(shape_, spread, wanted);
       spread.resize(sizes.size(), 0);
       for (size_t d = 0; d < sizes.size(); ++d) {
-        spread[d] = wanted[d] == 1 && sizes[d] != 1 ? 0 : spread[d] * 8;
+        spread[d] = wanted[d] == 1 && sizes[d] != 1 ? 0 : multiply_elements(spread[d], int64_t{8});
       }
-      operands.emplace_back(ArrayRef<int64_t>(spread));
+      operands.push_back(spread);
     }
     return iteration_order(sizes, operands);
   }
@@ -187,7 +186,10 @@ class AotiIndexing {
 
   /// Puts the indexed dimensions in front if others are between them.
   Error arrange(const Tensor& self) {
+    ptrdiff_t count = 0;
     own_sizes_ = self.sizes();
+    TENON_TRY(check_dims("sizes", own_sizes_));
+    TENON_TRY(compute_numel(shape_, sizeof(int64_t), count));
     size_t first = indices_.size();
     size_t last = 0;
     size_t given = 0;
@@ -210,8 +212,6 @@ class AotiIndexing {
     for (const int64_t size : shape_) sizes.push_back(size);
     for (const int64_t size : after(own_sizes_)) sizes.push_back(size);
     TENON_TRY(check_dims("sizes", sizes));
-    ptrdiff_t count = 0;
-    TENON_TRY(compute_numel(shape_, sizeof(int64_t), count));
     return compute_numel(sizes, elementSize(self.scalar_type()), count);
   }
   AotiDims pick(ArrayRef<int64_t> list, size_t begin, size_t end) const {
@@ -227,10 +227,12 @@ class AotiIndexing {
   size_t before_ = 0;         // how many of them stand in front of the indices
 };
 
-inline std::vector<AtenTensorHandle> read_list(const AtenTensorHandle** handles, int64_t count) {
-  std::vector<AtenTensorHandle> list;
-  for (int64_t i = 0; i < count; ++i) list.push_back(handles[i] == nullptr ? nullptr : *handles[i]);
-  return list;
+inline Error read_list(const AtenTensorHandle** handles, int64_t count,
+                       std::vector<AtenTensorHandle>& list) {
+  ArrayRef<const AtenTensorHandle*> given;
+  TENON_TRY(read_values("indices", handles, count, given));
+  for (const AtenTensorHandle* each : given) list.push_back(each == nullptr ? nullptr : *each);
+  return Error::Ok;
 }
 
 /// self[indices].
@@ -242,7 +244,8 @@ inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorH
   AotiShape shape;
   shape.type = self.scalar_type();
   shape.sizes = indexing.sizes;
-  shape.strides = strides_in_order(shape.sizes, order);
+  shape.strides = Dims(strides_in_order(shape.sizes, order));
+  TENON_TRY(shape.check());
   const bool is_empty = product(shape.sizes) == 0;
   std::vector<size_t> all(indexing.shape().size());
   for (size_t d = 0; d < all.size(); ++d) all[d] = d;
@@ -333,8 +336,7 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
   if (product(sizes) != 0) TENON_TRY(indexing.find(own, order, places));
   TENON_TRY(make(work));
   TENON_TRY(separate(result.tensor(), values));
-  TENON_TRY(result.copy_from(self));
-  if (product(sizes) == 0) return Error::Ok;
+  if (product(sizes) == 0) return result.copy_from(self);
 
   const AotiDims dense =
       AotiIndexing::broadcast_strides(given.sizes(), dense_strides(given.sizes()), sizes);
@@ -352,6 +354,7 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
   const AotiDims inner_to = offsets_of(after_sizes, indexing.after(own));
   const AotiDims inner_from =
       offsets_of(after_sizes, {dense.data() + middle, dense.size() - middle});
+  TENON_TRY(result.copy_from(self));  // last, so that no failure leaves the output half written
   const auto each = [&](const auto& put) {
     for (size_t b = 0; b < outer_to.size(); ++b) {
       for (size_t k = 0; k < places.size(); ++k) {
@@ -395,8 +398,10 @@ AOTITorchError aoti_torch_cpu_index_Tensor(AtenTensorHandle self, const AtenTens
                                            int64_t indices_len_, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
     Tensor given;
+    std::vector<AtenTensorHandle> list;
     TENON_TRY(read_aoti(self, "the input", given));
-    return gather_by_indices(given, read_list(indices, indices_len_), ret0);
+    TENON_TRY(read_list(indices, indices_len_, list));
+    return gather_by_indices(given, list, ret0);
   });
 }
 AOTITorchError aoti_torch_cpu_index_put(AtenTensorHandle self, const AtenTensorHandle** indices,
@@ -406,9 +411,11 @@ AOTITorchError aoti_torch_cpu_index_put(AtenTensorHandle self, const AtenTensorH
     Tensor given;
     AotiResult result;
     TENON_TRY(read_aoti(self, "the input", given));
-    TENON_TRY(put_by_indices(
-        given, read_list(indices, indices_len_), values, accumulate != 0, result,
-        [&](ScalarType work) { return result.make_like(given, given.scalar_type(), work); }));
+    std::vector<AtenTensorHandle> list;
+    TENON_TRY(read_list(indices, indices_len_, list));
+    TENON_TRY(put_by_indices(given, list, values, accumulate != 0, result, [&](ScalarType work) {
+      return result.make_like(given, given.scalar_type(), work);
+    }));
     return result.finish(ret0);
   });
 }
@@ -422,7 +429,9 @@ AOTITorchError aoti_torch_index_put_out(AtenTensorHandle out, AtenTensorHandle s
     TENON_TRY(read_aoti(self, "the input", given));
     TENON_TRY(read_aoti(out, "the output", target));
     TENON_TRY(check_out(target, given.sizes(), given.scalar_type()));
-    const std::vector<AtenTensorHandle> list(indices, indices + num_indices);
+    ArrayRef<AtenTensorHandle> handles;
+    TENON_TRY(read_values("indices", indices, num_indices, handles));
+    const std::vector<AtenTensorHandle> list(handles.begin(), handles.end());
     TENON_TRY(put_by_indices(given, list, values, accumulate, result,
                              [&](ScalarType work) { return result.use(target, work); }));
     return result.finish();

@@ -22,11 +22,11 @@ struct ColumnMatrices {
     return static_cast<T*>(fields(TensorArg(memory)).data) + k * rows * columns;
   }
   /// Copies matrices, which broadcast to the batch.
-  Error copy(const Tensor& from, const Dims& batch) {
+  Error copy(const Tensor& from, ArrayRef<int64_t> batch) {
     const size_t rank = from.sizes().size();
     rows = from.sizes()[rank - 2];
     columns = from.sizes()[rank - 1];
-    Dims sizes = batch;
+    Dims sizes(batch);
     sizes.push_back(rows);
     sizes.push_back(columns);
     TENON_ASSIGN(const Tensor all, try_expand(from, sizes));
@@ -42,14 +42,20 @@ struct ColumnMatrices {
     memory = *made;
     return copy_(memory, turned);
   }
-  /// A result of these matrices, by columns.
   Error finish(AtenTensorHandle* ret) const {
+    Tensor made;
+    TENON_TRY(make_result(made));
+    return make_aoti_handle(made, *ret);
+  }
+  /// A result of these matrices, by columns.
+  Error make_result(Tensor& made) const {
     const auto last = static_cast<int64_t>(memory.sizes().size()) - 1;
     TENON_ASSIGN(const Tensor turned, try_transpose(memory, last - 1, last));
     AotiShape shape;
     shape.sizes = turned.sizes();
     // torch's strides of empty matrices, too
     shape.strides = shape.sizes;
+    TENON_TRY(shape.check());
     const auto rank = shape.sizes.size();
     shape.strides[rank - 2] = 1;
     shape.strides[rank - 1] = (std::max)(rows, int64_t{1});
@@ -59,10 +65,8 @@ struct ColumnMatrices {
       step *= (std::max)(shape.sizes[d], int64_t{1});
     }
     shape.type = memory.scalar_type();
-    Tensor made;
     TENON_TRY(aoti_empty(shape, made));
-    TENON_TRY(copy_(made, turned));
-    return make_aoti_handle(made, *ret);
+    return copy_(made, turned);
   }
 };
 
@@ -94,7 +98,7 @@ inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, con
     return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), " and type ",
                 a.scalar_type(), ", self ", b.sizes(), " and ", b.scalar_type());
   }
-  Dims batch = batch_of(b);
+  Dims batch(batch_of(b));
   TENON_TRY(broadcast_sizes(batch_of(a), batch));
   TENON_TRY(factors.copy(a, batch));
   return x.copy(b, batch);
@@ -167,13 +171,16 @@ AOTITorchError aoti_torch_cpu_triangular_solve(AtenTensorHandle self, AtenTensor
     TENON_TRY(read_equations(self, A, "A", x, factors));
     on_floating_type(x.memory.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch_of(x.memory)); ++k) {
+      for (int64_t k = 0; k < count_matrices(x.memory); ++k) {
         solve_triangular(factors.at<T>(k), x.at<T>(k), x.rows, x.columns, upper != 0,
                          transpose != 0, unitriangular != 0);
       }
     });
-    TENON_TRY(x.finish(ret0));
-    return factors.finish(ret1);
+    Tensor solution;
+    Tensor factor;
+    TENON_TRY(x.make_result(solution));
+    TENON_TRY(factors.make_result(factor));
+    return make_handles({{solution, ret0}, {factor, ret1}});
   });
 }
 
@@ -185,7 +192,7 @@ AOTITorchError aoti_torch_cpu_cholesky_solve(AtenTensorHandle self, AtenTensorHa
     TENON_TRY(read_equations(self, input2, "the factor", x, factors));
     on_floating_type(x.memory.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch_of(x.memory)); ++k) {
+      for (int64_t k = 0; k < count_matrices(x.memory); ++k) {
         solve_cholesky(factors.at<T>(k), x.at<T>(k), x.rows, x.columns, upper != 0);
       }
     });
@@ -207,7 +214,7 @@ AOTITorchError aoti_torch_cpu_cholesky_inverse(AtenTensorHandle self, int32_t up
     TENON_TRY(zero_(x.memory));
     on_floating_type(a.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch_of(a)); ++k) {
+      for (int64_t k = 0; k < count_matrices(a); ++k) {
         T* const to = x.at<T>(k);
         for (int64_t i = 0; i < n; ++i) to[i * n + i] = 1;
         solve_cholesky(factors.at<T>(k), to, n, n, upper != 0);
@@ -226,14 +233,14 @@ AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret
     ColumnMatrices x;
     TENON_TRY(x.read(a));
     const int64_t count = (std::min)(x.rows, x.columns);
-    Dims sizes = batch_of(a);
+    Dims sizes(batch_of(a));
     sizes.push_back(count);
     AotiResult taus;
     TENON_TRY(taus.make(sizes, type, type));
     on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
       T* tau = taus.data<T>();
-      for (int64_t k = 0; k < product(batch_of(a)); ++k) {
+      for (int64_t k = 0; k < count_matrices(a); ++k) {
         for (int64_t i = 0; i < count; ++i) {
           T* const v = x.at<T>(k) + i * x.rows + i;
           *tau = make_reflection(v, x.rows - i);
@@ -241,8 +248,10 @@ AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret
         }
       }
     });
-    TENON_TRY(x.finish(ret0));
-    return taus.finish(ret1);
+    Tensor made;
+    TENON_TRY(x.make_result(made));
+    TENON_TRY(taus.finish());
+    return make_handles({{made, ret0}, {taus.tensor(), ret1}});
   });
 }
 
@@ -258,8 +267,8 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
     TENON_TRY(read_aoti(input2, "tau", given_taus));
     TENON_TRY(read_matrices(input3, "other", other));
     const ScalarType type = a.scalar_type();
-    const Dims batch = batch_of(a);
-    Dims expected = batch;
+    const ArrayRef<int64_t> batch = batch_of(a);
+    std::vector<int64_t> expected = batch.vec();
     const int64_t count = given_taus.sizes().empty() ? -1 : given_taus.sizes().back();
     expected.push_back(count);
     const size_t side = other.sizes().size() - (left != 0 ? 2 : 1);
@@ -267,7 +276,7 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
       if (given == type) continue;
       return fail(Error::InvalidType, "reflections of ", type, " and a tensor of ", given);
     }
-    if (batch_of(other) != batch || given_taus.sizes() != expected ||
+    if (batch_of(other) != batch || given_taus.sizes() != ArrayRef<int64_t>(expected) ||
         other.sizes()[side] != a.sizes()[a.sizes().size() - 2] ||
         count != (std::min)(other.sizes()[side], a.sizes().back())) {
       return fail(Error::InvalidArgument, "reflections of sizes ", a.sizes(), ", tau of ",
@@ -281,7 +290,7 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
     TENON_TRY(make_dense(given_taus, type, taus));
     on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      for (int64_t k = 0; k < product(batch); ++k) {
+      for (int64_t k = 0; k < count_matrices(other); ++k) {
         for (int64_t step = 0; step < count; ++step) {
           // Q = H0 H1 …
           const int64_t i = (left != 0) == (transpose != 0) ? step : count - 1 - step;
@@ -315,10 +324,9 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
     const int64_t m = lu.sizes()[rank - 2];
     const int64_t n = lu.sizes()[rank - 1];
     const int64_t k = (std::min)(m, n);
-    const Dims batch = batch_of(lu);
-    const int64_t count = product(batch);
+    const ArrayRef<int64_t> batch = batch_of(lu);
     const auto with = [&](const Dims& last) {
-      Dims sizes = batch;
+      Dims sizes(batch);
       for (const int64_t size : last) sizes.push_back(size);
       return sizes;
     };
@@ -329,7 +337,7 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
                     given_pivots.scalar_type(), ", expected ", with({k}), " and Int");
       }
       TENON_TRY(make_dense(given_pivots, ScalarType::Int, pivots));
-      for (int64_t i = 0; i < count * k; ++i) {
+      for (int64_t i = 0; i < pivots.numel(); ++i) {
         const int32_t row = dense_data<int32_t>(pivots)[i];
         if (row < 1 || row > m) {
           return fail(Error::OutOfBounds, "pivot ", row, ", expected 1 to ", m);
@@ -345,9 +353,11 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
     TENON_TRY(l.make(unpack_data != 0 ? with({m, k}) : Dims{0}, type, type));
     TENON_TRY(u.make(unpack_data != 0 ? with({k, n}) : Dims{0}, type, type));
     TENON_TRY(zero_(p.work()));
+    const int64_t made = p.tensor().numel() + l.tensor().numel() + u.tensor().numel();
+    const int64_t count = made == 0 ? 0 : product(batch);  // however many without elements
     on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      std::vector<int64_t> order(static_cast<size_t>(m));
+      std::vector<int64_t> order(static_cast<size_t>(count == 0 ? 0 : m));
       for (int64_t b = 0; b < count; ++b) {
         const T* const from = dense_data<T>(dense) + b * m * n;
         for (int64_t i = 0; unpack_data != 0 && i < m; ++i) {

@@ -7,6 +7,51 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+inline AOTITorchError answer_nonzero(const char* function, AtenTensorHandle self,
+                                     AtenTensorHandle* ret0) noexcept {
+  return aoti_answer(function, [&] {
+    Tensor mask;
+    TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
+    // As torch, one list for each dimension.
+    const int64_t count = count_nonzero(mask);
+    Tensor made;
+    TENON_TRY(aoti_empty({{count, mask.dim()}, {1, count}, ScalarType::Long}, made));
+    list_nonzero(mask, count, {1, count}, static_cast<int64_t*>(fields(TensorArg(made)).data));
+    return make_aoti_handle(std::move(made), *ret0);
+  });
+}
+/// Index i as many times as repeats[i] says.
+inline AOTITorchError answer_repeats(const char* function, AtenTensorHandle repeats,
+                                     const int64_t* output_size, AtenTensorHandle* ret0) noexcept {
+  return aoti_answer(function, [&] {
+    Tensor given;
+    Tensor counts;
+    TENON_TRY(read_aoti(repeats, "the repeats", given));
+    const ScalarType type = given.scalar_type();
+    if (given.dim() != 1 || (type != ScalarType::Long && type != ScalarType::Int)) {
+      return fail(Error::InvalidArgument, "repeats of sizes ", given.sizes(), " and type ", type,
+                  ", expected one dimension of Long or Int");
+    }
+    TENON_TRY(make_dense(given, ScalarType::Long, counts));
+    const auto* const count = dense_data<int64_t>(counts);
+    int64_t total = 0;
+    for (int64_t i = 0; i < counts.numel(); ++i) {
+      if (count[i] < 0 || !add(total, count[i], total)) {
+        return fail(Error::InvalidArgument, count[i], " repeats of index ", i);
+      }
+    }
+    if (output_size != nullptr && *output_size != total && counts.numel() != 0) {
+      return fail(Error::InvalidArgument, "output_size is ", *output_size, ", the repeats make ",
+                  total);
+    }
+    AotiResult result;
+    TENON_TRY(result.make(Dims{total}, type, ScalarType::Long));
+    auto* to = result.data<int64_t>();
+    for (int64_t i = 0; i < counts.numel(); ++i) to = std::fill_n(to, count[i], i);
+    return result.finish(ret0);
+  });
+}
+
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -62,19 +107,10 @@ AOTITorchError aoti_torch_cpu_masked_scatter(AtenTensorHandle self, AtenTensorHa
 }
 
 AOTITorchError aoti_torch_cpu_nonzero(AtenTensorHandle self, AtenTensorHandle* ret0) {
-  return aoti_answer(__func__, [&] {
-    Tensor mask;
-    TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
-    // As torch, one list for each dimension.
-    const int64_t count = count_nonzero(mask);
-    Tensor made;
-    TENON_TRY(aoti_empty({{count, mask.dim()}, {1, count}, ScalarType::Long}, made));
-    list_nonzero(mask, count, {1, count}, static_cast<int64_t*>(fields(TensorArg(made)).data));
-    return make_aoti_handle(std::move(made), *ret0);
-  });
+  return answer_nonzero(__func__, self, ret0);
 }
 AOTITorchError aoti_torch_nonzero(AtenTensorHandle self, AtenTensorHandle* out) {
-  return aoti_torch_cpu_nonzero(self, out);
+  return answer_nonzero(__func__, self, out);
 }
 AOTITorchError aoti_torch_cpu_nonzero_static(AtenTensorHandle self, int64_t size,
                                              int64_t fill_value, AtenTensorHandle* ret0) {
@@ -91,41 +127,14 @@ AOTITorchError aoti_torch_cpu_nonzero_static(AtenTensorHandle self, int64_t size
   });
 }
 
-/// Index i as many times as repeats[i] says.
 AOTITorchError aoti_torch_cpu_repeat_interleave_Tensor(AtenTensorHandle repeats,
                                                        int64_t* output_size,
                                                        AtenTensorHandle* ret0) {
-  return aoti_answer(__func__, [&] {
-    Tensor given;
-    Tensor counts;
-    TENON_TRY(read_aoti(repeats, "the repeats", given));
-    const ScalarType type = given.scalar_type();
-    if (given.dim() != 1 || (type != ScalarType::Long && type != ScalarType::Int)) {
-      return fail(Error::InvalidArgument, "repeats of sizes ", given.sizes(), " and type ", type,
-                  ", expected one dimension of Long or Int");
-    }
-    TENON_TRY(make_dense(given, ScalarType::Long, counts));
-    const auto* const count = dense_data<int64_t>(counts);
-    int64_t total = 0;
-    for (int64_t i = 0; i < counts.numel(); ++i) {
-      if (count[i] < 0 || !add(total, count[i], total)) {
-        return fail(Error::InvalidArgument, count[i], " repeats of index ", i);
-      }
-    }
-    if (output_size != nullptr && *output_size != total && counts.numel() != 0) {
-      return fail(Error::InvalidArgument, "output_size is ", *output_size, ", the repeats make ",
-                  total);
-    }
-    AotiResult result;
-    TENON_TRY(result.make(Dims{total}, type, ScalarType::Long));
-    auto* to = result.data<int64_t>();
-    for (int64_t i = 0; i < counts.numel(); ++i) to = std::fill_n(to, count[i], i);
-    return result.finish(ret0);
-  });
+  return answer_repeats(__func__, repeats, output_size, ret0);
 }
 AOTITorchError aoti_torch_repeat_interleave_Tensor(AtenTensorHandle repeats, int64_t* output_size,
                                                    AtenTensorHandle* out) {
-  return aoti_torch_cpu_repeat_interleave_Tensor(repeats, output_size, out);
+  return answer_repeats(__func__, repeats, output_size, out);
 }
 
 }  // extern "C"

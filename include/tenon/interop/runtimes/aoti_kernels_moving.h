@@ -13,9 +13,11 @@ extern "C" {
 AOTITorchError aoti_torch_cpu_cat(const AtenTensorHandle* tensors, int64_t tensors_len_,
                                   int64_t dim, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
-    std::vector<Tensor> list(static_cast<size_t>((std::max)(tensors_len_, int64_t{0})));
+    ArrayRef<AtenTensorHandle> handles;
+    TENON_TRY(read_values("tensors", tensors, tensors_len_, handles));
+    std::vector<Tensor> list(handles.size());
     Tensor made;
-    for (size_t i = 0; i < list.size(); ++i) TENON_TRY(read_aoti(tensors[i], "a tensor", list[i]));
+    for (size_t i = 0; i < list.size(); ++i) TENON_TRY(read_aoti(handles[i], "a tensor", list[i]));
     TENON_TRY(join(list, dim, made));
     return make_aoti_handle(std::move(made), *ret0);
   });
@@ -26,7 +28,9 @@ AOTITorchError aoti_torch_cpu_pad(AtenTensorHandle self, const int64_t* pad, int
     Tensor given;
     TENON_TRY(read_aoti(self, "the input", given));
     Tensor made;
-    TENON_TRY(pad_by(given, {pad, static_cast<size_t>(pad_len_)}, mode, value, made));
+    ArrayRef<int64_t> pairs;
+    TENON_TRY(read_values("pad", pad, pad_len_, pairs));
+    TENON_TRY(pad_by(given, pairs, text_or_empty(mode), value, made));
     return make_aoti_handle(std::move(made), *ret0);
   });
 }

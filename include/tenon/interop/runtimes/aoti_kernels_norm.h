@@ -40,8 +40,9 @@ AOTITorchError aoti_torch_cpu__fused_rms_norm(AtenTensorHandle input,
     const ScalarType computed = computed_type(type);
     if (!isFloatingType(type)) return fail(Error::NotSupported, "an input of ", type);
     const ArrayRef<int64_t> sizes = given.sizes();
-    const auto count = static_cast<size_t>((std::max)(normalized_shape_len, int64_t{0}));
-    const ArrayRef<int64_t> shape(normalized_shape, count);
+    ArrayRef<int64_t> shape;
+    TENON_TRY(read_values("normalized_shape", normalized_shape, normalized_shape_len, shape));
+    const size_t count = shape.size();
     if (count == 0 || count > sizes.size() ||
         ArrayRef<int64_t>(sizes.end() - count, count) != shape) {
       return fail(Error::InvalidArgument, "normalized_shape ", shape,
@@ -56,6 +57,7 @@ AOTITorchError aoti_torch_cpu__fused_rms_norm(AtenTensorHandle input,
       }
     }
     Dims outer = sizes;
+    TENON_TRY(check_dims("sizes", outer));
     int64_t width = 1;
     for (size_t d = sizes.size() - count; d < sizes.size(); ++d) {
       outer[d] = 1;

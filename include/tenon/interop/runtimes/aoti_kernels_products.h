@@ -66,24 +66,23 @@ inline Error check_distance(const Tensor& x, double p) noexcept {
 /// One of _trilinear's factors: sizes and strides in all dimensions, 0 in those that it lacks.
 struct TrilinearFactor {
   Tensor dense;
-  Dims strides;
+  std::vector<int64_t> strides;
 
-  Error read(AtenTensorHandle handle, const int64_t* added, int64_t added_count, Dims& sizes) {
+  Error read(AtenTensorHandle handle, const int64_t* expand, int64_t expand_count,
+             std::vector<int64_t>& sizes) {
     Tensor given;
     TENON_TRY(read_aoti(handle, "a factor", given));
     const ScalarType type = given.scalar_type();
     TENON_TRY(make_dense(given, computed_type(type), dense));
-    const size_t rank =
-        given.sizes().size() + static_cast<size_t>((std::max)(added_count, int64_t{0}));
-    if (sizes.empty()) {
-      for (size_t d = 0; d < rank; ++d) sizes.push_back(1);
-    }
+    ArrayRef<int64_t> added;
+    TENON_TRY(read_values("expand", expand, expand_count, added));
+    const size_t rank = given.sizes().size() + added.size();
+    if (sizes.empty()) sizes.assign(rank, 1);
     std::vector<bool> is_added(rank);
     bool fits = sizes.size() == rank;
-    for (int64_t i = 0; i < added_count; ++i) {
-      fits = fits && added[i] >= 0 && added[i] < static_cast<int64_t>(rank) &&
-             !is_added[static_cast<size_t>(added[i])];
-      if (fits) is_added[static_cast<size_t>(added[i])] = true;
+    for (const int64_t d : added) {
+      fits = fits && d >= 0 && d < static_cast<int64_t>(rank) && !is_added[static_cast<size_t>(d)];
+      if (fits) is_added[static_cast<size_t>(d)] = true;
     }
     size_t own = 0;
     for (size_t d = 0; fits && d < rank; ++d) {
@@ -95,7 +94,7 @@ struct TrilinearFactor {
     }
     if (fits) return Error::Ok;
     return fail(Error::InvalidArgument, "a factor of sizes ", given.sizes(),
-                " does not fit the others, of ", sizes);
+                " does not fit the others, of ", ArrayRef<int64_t>(sizes));
   }
 };
 
@@ -266,8 +265,8 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     TENON_TRY(check_distance(a, p));
     TENON_TRY(check_distance(b, p));
     TENON_TRY(check_same_type(a, b));
-    const Dims left = a.sizes();
-    const Dims right = b.sizes();
+    const ArrayRef<int64_t> left = a.sizes();
+    const ArrayRef<int64_t> right = b.sizes();
     if (left.size() < 2 || right.size() < 2 || left.back() != right.back()) {
       return fail(Error::InvalidArgument, "rows of tensors of sizes ", left, " and ", right,
                   ", expected ones of equal length, of rank 2 or more");
@@ -276,7 +275,7 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     const int64_t rows = left[left.size() - 2];
     const int64_t columns = right[right.size() - 2];
     const int64_t count = left.back();
-    Dims sizes = batch_of(a);
+    Dims sizes(batch_of(a));
     TENON_TRY(broadcast_sizes(batch_of(b), sizes));
     Dims a_sizes = sizes;
     Dims b_sizes = sizes;
@@ -340,19 +339,21 @@ AOTITorchError aoti_torch_cpu__trilinear(AtenTensorHandle i1, AtenTensorHandle i
                                          int64_t expand3_len_, const int64_t* sumdim,
                                          int64_t sumdim_len_, int64_t, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
-    Dims sizes;
+    std::vector<int64_t> sizes;
     TrilinearFactor factors[3];
     TENON_TRY(factors[0].read(i1, expand1, expand1_len_, sizes));
     TENON_TRY(factors[1].read(i2, expand2, expand2_len_, sizes));
     TENON_TRY(factors[2].read(i3, expand3, expand3_len_, sizes));
     std::vector<bool> is_summed(sizes.size());
-    for (int64_t i = 0; i < sumdim_len_; ++i) {
+    ArrayRef<int64_t> sums;
+    TENON_TRY(read_values("sumdim", sumdim, sumdim_len_, sums));
+    for (const int64_t given : sums) {
       size_t d = 0;
-      TENON_TRY(read_dim(sumdim[i], sizes.size(), d));
+      TENON_TRY(read_dim(given, sizes.size(), d));
       if (d < sizes.size()) is_summed[d] = true;
     }
     Dims kept;
-    Dims steps = sizes;  // in the result
+    std::vector<int64_t> steps(sizes.size());  // in the result
     int64_t total = 1;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (!is_summed[d]) kept.push_back(sizes[d]);
@@ -376,8 +377,7 @@ AOTITorchError aoti_torch_cpu__trilinear(AtenTensorHandle i1, AtenTensorHandle i
     TENON_TRY(zero_(result.work()));
     TENON_TRY(on_computed_type(type, [&](auto zero) {
       using T = decltype(zero);
-      Dims at = sizes;
-      for (int64_t& i : at) i = 0;
+      std::vector<int64_t> at(sizes.size());
       for (int64_t n = 0; n < total; ++n) {
         int64_t places[4] = {};
         for (size_t d = 0; d < at.size(); ++d) {

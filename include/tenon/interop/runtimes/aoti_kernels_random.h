@@ -114,7 +114,7 @@ AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low,
   return aoti_on(__func__, out, [&](const Tensor& filled) {
     TENON_TRY(check_defined(filled, "the tensor"));
     Dims sizes;
-    TENON_TRY(read_sizes(size, size_len_, sizes));
+    TENON_TRY(read_dims("sizes", size, size_len_, sizes));
     if (filled.sizes() != sizes) {
       return fail(Error::InvalidArgument, "a tensor of sizes ", filled.sizes(), ", expected ",
                   sizes);

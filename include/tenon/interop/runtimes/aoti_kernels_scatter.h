@@ -15,14 +15,15 @@ namespace detail {
 enum class AotiReduction { Sum, Prod, Mean, Max, Min };
 
 inline Error read_reduction(const char* name, bool has_sum, AotiReduction& read) {
-  const std::string_view given = name == nullptr ? "" : name;
+  const std::string_view given = text_or_empty(name);
   constexpr std::string_view kNames[] = {"sum", "prod", "mean", "amax", "amin"};
   for (size_t i = has_sum ? 0 : 1; i < std::size(kNames); ++i) {
-    if (given != kNames[i]) continue;
+    const bool is_extreme = kNames[i][0] == 'a';  // torch takes "max", too, where it takes "sum"
+    if (given != kNames[i] && !(has_sum && is_extreme && given == kNames[i].substr(1))) continue;
     read = static_cast<AotiReduction>(i);
     return Error::Ok;
   }
-  return fail(Error::InvalidArgument, "reduce is \"", name == nullptr ? "" : name, "\", expected ",
+  return fail(Error::InvalidArgument, "reduce is \"", given, "\", expected ",
               has_sum ? "sum, " : "", "prod, mean, amax or amin");
 }
 
@@ -35,6 +36,10 @@ struct AotiScatter {
   AotiDims strides;      // of the index
   AotiDims src_strides;  // zeros for a single value
   Tensor index;
+  AotiDims row_places;  // of each row's first element in the tensor, in the source and in the index
+  AotiDims row_sources;
+  AotiDims row_indices;
+  int64_t step = 0;  // along a row of the tensor
 
   static AotiDims list(ArrayRef<int64_t> sizes) {
     return sizes.empty() ? AotiDims{1} : sizes.vec();
@@ -64,20 +69,25 @@ struct AotiScatter {
     src_strides = src == nullptr ? AotiDims(sizes.size(), 0) : dense_strides(from);
     return check();
   }
-  /// Calls f(place in a dense tensor, place in the source).
-  template <class F>
-  void each(const F& f) const {
+  /// Allocates what each() needs: before the output is written, so that it can fail.
+  void begin() {
     if (index.numel() == 0) return;
     AotiDims row_sizes = sizes;
     row_sizes[dim] = 1;
     const AotiDims own = dense_strides(self_sizes);
-    const AotiDims to = offsets_of(row_sizes, own);
-    const AotiDims from = offsets_of(row_sizes, src_strides);
-    const AotiDims at = offsets_of(row_sizes, strides);
+    step = own[dim];
+    row_places = offsets_of(row_sizes, own);
+    row_sources = offsets_of(row_sizes, src_strides);
+    row_indices = offsets_of(row_sizes, strides);
+  }
+  /// Calls f(place in a dense tensor, place in the source).
+  template <class F>
+  void each(const F& f) const {
     const auto* const indices = dense_data<int64_t>(index);
-    for (size_t r = 0; r < to.size(); ++r) {
+    for (size_t r = 0; r < row_places.size(); ++r) {
       for (int64_t i = 0; i < sizes[dim]; ++i) {
-        f(to[r] + indices[at[r] + i * strides[dim]] * own[dim], from[r] + i * src_strides[dim]);
+        f(row_places[r] + indices[row_indices[r] + i * strides[dim]] * step,
+          row_sources[r] + i * src_strides[dim]);
       }
     }
   }
@@ -129,10 +139,10 @@ T reduction_start(AotiReduction reduction) noexcept {
   }
 }
 
-/// Reduces the elements of `from` into `to`, of `numel` elements.
+/// Reduces the elements of `from` into `to`. Of a mean, `counts` has an entry for each of these.
 template <class T>
 void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool include_self,
-                     ScalarType type, int64_t numel, const T* from, T* to) {
+                     ScalarType type, std::vector<int64_t>& counts, const T* from, T* to) {
   if (!include_self) {
     const T start = reduction_start<T>(reduction);
     scatter.each([&](int64_t t, int64_t) { to[t] = start; });
@@ -151,9 +161,7 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
       return;
     }
   }
-  std::vector<int64_t> counts;
   const bool is_mean = reduction == AotiReduction::Mean;
-  if (is_mean) counts.assign(static_cast<size_t>(numel), include_self ? 1 : 0);
   scatter.each([&](int64_t t, int64_t f) {
     to[t] = wrapping_sum(to[t], from[f]);
     if (is_mean) ++counts[static_cast<size_t>(t)];
@@ -172,14 +180,20 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
   }
 }
 
-/// Scatters to `result`, which is a copy of the input.
-inline Error finish_reduced(const AotiScatter& scatter, AotiReduction reduction, bool include_self,
-                            const Tensor& src, AotiResult& result) {
+/// Scatters to `result`, which becomes a copy of `self` before.
+inline Error finish_reduced(AotiScatter& scatter, AotiReduction reduction, bool include_self,
+                            const Tensor& self, const Tensor& src, AotiResult& result) {
   const Tensor& made = result.tensor();
   const ScalarType type = made.scalar_type();
+  std::vector<int64_t> counts;
+  if (reduction == AotiReduction::Mean) {
+    counts.assign(static_cast<size_t>(made.numel()), include_self ? 1 : 0);
+  }
+  scatter.begin();
+  TENON_TRY(result.copy_from(self));
   TENON_TRY(on_computed_number(type, [&](auto zero) {
     using T = decltype(zero);
-    scatter_reduced<T>(scatter, reduction, include_self, type, made.numel(), dense_data<T>(src),
+    scatter_reduced<T>(scatter, reduction, include_self, type, counts, dense_data<T>(src),
                        result.data<T>());
     return Error::Ok;
   }));
@@ -194,7 +208,7 @@ struct AotiScatterCall {
   AotiScatter scatter;
   AotiResult result;
 
-  /// Checks, then fills the result with the input's elements. `reduction` is null for none.
+  /// `reduction` is null for none.
   Error read(AtenTensorHandle out_handle, AtenTensorHandle self_handle, int64_t dim,
              AtenTensorHandle index, const AtenTensorHandle* src_handle,
              const AotiReduction* reduction) {
@@ -220,10 +234,39 @@ struct AotiScatterCall {
       TENON_TRY(check_reduction(*reduction, type, scatter.index.numel()));
     }
     TENON_TRY(separate(out, scatter.index));
-    TENON_TRY(result.use(out, work));
-    return result.copy_from(self);
+    return result.use(out, work);
+  }
+  /// The output becomes the input with elements of `from` at their places.
+  Error finish(const void* from) {
+    scatter.begin();
+    TENON_TRY(result.copy_from(self));
+    scatter_elements(scatter, elementSize(self.scalar_type()), result.data<char>(), from);
+    return result.finish();
   }
 };
+
+inline AOTITorchError answer_scatter(const char* function, AtenTensorHandle out,
+                                     AtenTensorHandle self, int64_t dim, AtenTensorHandle index,
+                                     AtenTensorHandle src) noexcept {
+  return aoti_answer(function, [&] {
+    AotiScatterCall call;
+    TENON_TRY(call.read(out, self, dim, index, &src, nullptr));
+    return call.finish(dense_data<char>(call.src));
+  });
+}
+inline AOTITorchError answer_scatter_reduce(const char* function, AtenTensorHandle out,
+                                            AtenTensorHandle self, int64_t dim,
+                                            AtenTensorHandle index, AtenTensorHandle src,
+                                            const char* reduce, int32_t include_self) noexcept {
+  return aoti_answer(function, [&] {
+    AotiReduction reduction{};
+    AotiScatterCall call;
+    TENON_TRY(read_reduction(reduce, true, reduction));
+    TENON_TRY(call.read(out, self, dim, index, &src, &reduction));
+    return finish_reduced(call.scatter, reduction, include_self != 0, call.self, call.src,
+                          call.result);
+  });
+}
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -231,17 +274,11 @@ extern "C" {
 AOTITorchError aoti_torch_cpu_scatter_src_out(AtenTensorHandle out, AtenTensorHandle self,
                                               int64_t dim, AtenTensorHandle index,
                                               AtenTensorHandle src) {
-  return aoti_answer(__func__, [&] {
-    AotiScatterCall call;
-    TENON_TRY(call.read(out, self, dim, index, &src, nullptr));
-    scatter_elements(call.scatter, elementSize(call.self.scalar_type()), call.result.data<char>(),
-                     dense_data<char>(call.src));
-    return call.result.finish();
-  });
+  return answer_scatter(__func__, out, self, dim, index, src);
 }
 AOTITorchError aoti_torch_scatter_out(AtenTensorHandle out, AtenTensorHandle self, int64_t dim,
                                       AtenTensorHandle index, AtenTensorHandle src) {
-  return aoti_torch_cpu_scatter_src_out(out, self, dim, index, src);
+  return answer_scatter(__func__, out, self, dim, index, src);
 }
 AOTITorchError aoti_torch_cpu_scatter_value_out(AtenTensorHandle out, AtenTensorHandle self,
                                                 int64_t dim, AtenTensorHandle index, double value) {
@@ -255,27 +292,20 @@ AOTITorchError aoti_torch_cpu_scatter_value_out(AtenTensorHandle out, AtenTensor
     TENON_TRY(store_scalar(type, number, element));
     AotiScatterCall call;
     TENON_TRY(call.read(out, self, dim, index, nullptr, nullptr));
-    scatter_elements(call.scatter, elementSize(type), call.result.data<char>(), element);
-    return call.result.finish();
+    return call.finish(element);
   });
 }
 AOTITorchError aoti_torch_cpu_scatter_reduce_two_out(AtenTensorHandle out, AtenTensorHandle self,
                                                      int64_t dim, AtenTensorHandle index,
                                                      AtenTensorHandle src, const char* reduce,
                                                      int32_t include_self) {
-  return aoti_answer(__func__, [&] {
-    AotiReduction reduction{};
-    AotiScatterCall call;
-    TENON_TRY(read_reduction(reduce, true, reduction));
-    TENON_TRY(call.read(out, self, dim, index, &src, &reduction));
-    return finish_reduced(call.scatter, reduction, include_self != 0, call.src, call.result);
-  });
+  return answer_scatter_reduce(__func__, out, self, dim, index, src, reduce, include_self);
 }
 AOTITorchError aoti_torch_scatter_reduce_out(AtenTensorHandle out, AtenTensorHandle self,
                                              int64_t dim, AtenTensorHandle index,
                                              AtenTensorHandle src, const char* reduce,
                                              int32_t include_self) {
-  return aoti_torch_cpu_scatter_reduce_two_out(out, self, dim, index, src, reduce, include_self);
+  return answer_scatter_reduce(__func__, out, self, dim, index, src, reduce, include_self);
 }
 
 /// Row i of the source goes to row index[i].
@@ -313,8 +343,7 @@ AOTITorchError aoti_torch_cpu_index_reduce(AtenTensorHandle self, int64_t dim,
     TENON_TRY(make_dense(src, computed_type(type), src));
     AotiResult result;
     TENON_TRY(result.make(given.sizes(), type, computed_type(type)));
-    TENON_TRY(result.copy_from(given));
-    TENON_TRY(finish_reduced(scatter, reduction, include_self != 0, src, result));
+    TENON_TRY(finish_reduced(scatter, reduction, include_self != 0, given, src, result));
     return make_aoti_handle(result.tensor(), *ret0);
   });
 }

@@ -22,9 +22,10 @@ struct SortedSearch {
   Error read_side(const char* const* side, int32_t right) {
     is_right = right != 0;
     if (side == nullptr) return Error::Ok;
-    const bool names_right = std::strcmp(*side, "right") == 0;
-    if (!names_right && std::strcmp(*side, "left") != 0) {
-      return fail(Error::InvalidArgument, "side is \"", *side, "\", expected left or right");
+    const char* const name = text_or_empty(*side);
+    const bool names_right = std::strcmp(name, "right") == 0;
+    if (!names_right && std::strcmp(name, "left") != 0) {
+      return fail(Error::InvalidArgument, "side is \"", name, "\", expected left or right");
     }
     if (is_right && !names_right) {
       return fail(Error::InvalidArgument, "side is left, and right is true");

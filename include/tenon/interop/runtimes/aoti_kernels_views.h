@@ -24,6 +24,32 @@ AOTITorchError answer_view(const char* function, AtenTensorHandle self, AtenTens
   });
 }
 
+inline AOTITorchError answer_view_dtype(const char* function, AtenTensorHandle self, int32_t dtype,
+                                        AtenTensorHandle* ret) noexcept {
+  return answer_view(function, self, ret, [&](const Tensor& t) -> Result<Tensor> {
+    ScalarType type;
+    TENON_TRY(read_torch_type(dtype, type));
+    return try_view_as_type(t, type);
+  });
+}
+/// Another dimension has the real and the imaginary parts.
+inline AOTITorchError answer_view_as_real(const char* function, AtenTensorHandle self,
+                                          AtenTensorHandle* ret) noexcept {
+  return aoti_on(function, self, [&](const Tensor& t) {
+    TENON_TRY(check_defined(t, "the tensor"));
+    const ScalarType type = t.scalar_type();
+    if (!isComplexType(type)) {
+      return fail(Error::InvalidType, "a tensor of type ", type, ", expected complex numbers");
+    }
+    // A complex type's number is its part's plus three.
+    AotiShape shape{t.sizes(), t.strides(), static_cast<ScalarType>(static_cast<int>(type) - 3)};
+    for (int64_t& stride : shape.strides) stride = multiply_elements(stride, int64_t{2});
+    shape.sizes.push_back(2);
+    shape.strides.push_back(1);
+    return aoti_view(t, shape, aoti_storage_begin(t), ret);
+  });
+}
+
 /// Gives a handle's tensor other sizes in the memory that it has, or in more. Other handles of the
 /// tensor keep its old sizes.
 inline Error resize_handle(Tensor& tensor, ArrayRef<int64_t> sizes, const int32_t* memory_format) {
@@ -55,8 +81,10 @@ extern "C" {
 
 AOTITorchError aoti_torch_cpu_permute(AtenTensorHandle self, const int64_t* dims, int64_t dims_len_,
                                       AtenTensorHandle* ret0) {
-  return answer_view(__func__, self, ret0, [&](const Tensor& t) {
-    return try_permute(t, Dims(ArrayRef<int64_t>(dims, static_cast<size_t>(dims_len_))));
+  return answer_view(__func__, self, ret0, [&](const Tensor& t) -> Result<Tensor> {
+    Dims order;
+    TENON_TRY(read_dims("dims", dims, dims_len_, order));
+    return try_permute(t, order);
   });
 }
 /// A copy where there is no view with these sizes.
@@ -64,8 +92,8 @@ AOTITorchError aoti_torch_cpu_reshape(AtenTensorHandle self, const int64_t* shap
                                       int64_t shape_len_, AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
     TENON_TRY(check_defined(tensor, "the tensor"));
-    Dims sizes(ArrayRef<int64_t>(shape, static_cast<size_t>(shape_len_)));
-    TENON_TRY(check_dims("sizes", sizes));
+    Dims sizes;
+    TENON_TRY(read_dims("shape", shape, shape_len_, sizes));
     ViewShape view(tensor);
     bool needs_copy = false;
     TENON_TRY(view.view(sizes, &needs_copy));
@@ -98,32 +126,16 @@ AOTITorchError aoti_torch_cpu_squeeze_dim(AtenTensorHandle self, int64_t dim,
 }
 AOTITorchError aoti_torch_cpu_view_dtype(AtenTensorHandle self, int32_t dtype,
                                          AtenTensorHandle* ret0) {
-  return answer_view(__func__, self, ret0, [&](const Tensor& t) {
-    return try_view_as_type(t, type_of_torch_number(dtype));
-  });
+  return answer_view_dtype(__func__, self, dtype, ret0);
 }
 AOTITorchError aoti_torch_view_dtype(AtenTensorHandle self, int32_t dtype, AtenTensorHandle* ret) {
-  return aoti_torch_cpu_view_dtype(self, dtype, ret);
+  return answer_view_dtype(__func__, self, dtype, ret);
 }
-/// Another dimension has the real and the imaginary parts.
 AOTITorchError aoti_torch_cpu_view_as_real(AtenTensorHandle self, AtenTensorHandle* ret0) {
-  return aoti_on(__func__, self, [&](const Tensor& t) {
-    TENON_TRY(check_defined(t, "the tensor"));
-    const ScalarType type = t.scalar_type();
-    if (!isComplexType(type)) {
-      return fail(Error::InvalidType, "a tensor of type ", type, ", expected complex numbers");
-    }
-    // A complex type's number is its part's plus three.
-    AotiShape shape{t.sizes(), t.strides(), static_cast<ScalarType>(static_cast<int>(type) - 3)};
-    for (int64_t& stride : shape.strides) stride *= 2;
-    shape.sizes.push_back(2);
-    shape.strides.push_back(1);
-    TENON_TRY(check_dims("sizes", shape.sizes));
-    return aoti_view(t, shape, aoti_storage_begin(t), ret0);
-  });
+  return answer_view_as_real(__func__, self, ret0);
 }
 AOTITorchError aoti_torch_view_as_real(AtenTensorHandle self, AtenTensorHandle* ret) {
-  return aoti_torch_cpu_view_as_real(self, ret);
+  return answer_view_as_real(__func__, self, ret);
 }
 /// The last dimension has the real and the imaginary parts, side by side.
 AOTITorchError aoti_torch_cpu_view_as_complex(AtenTensorHandle self, AtenTensorHandle* ret0) {
@@ -146,8 +158,8 @@ AOTITorchError aoti_torch_cpu_view_as_complex(AtenTensorHandle self, AtenTensorH
 AOTITorchError aoti_torch_cpu_resize_(AtenTensorHandle self, const int64_t* size, int64_t size_len_,
                                       int32_t* memory_format) {
   return aoti_on(__func__, self, [&](Tensor& tensor) {
-    const Dims sizes(ArrayRef<int64_t>(size, static_cast<size_t>(size_len_)));
-    TENON_TRY(check_dims("sizes", sizes));
+    Dims sizes;
+    TENON_TRY(read_dims("size", size, size_len_, sizes));
     return resize_handle(tensor, sizes, memory_format);
   });
 }
@@ -158,6 +170,7 @@ AOTITorchError aoti_torch_cpu_resize_as_(AtenTensorHandle self, AtenTensorHandle
     TENON_TRY(find_aoti_tensor(the_template, like));
     TENON_TRY(check_defined(*like, "the template"));
     const Dims sizes(like->sizes());
+    TENON_TRY(check_dims("sizes", sizes));
     int32_t format = memory_format == nullptr ? 0 : *memory_format;
     if (format == 1) {  // torch's preserve_format: the template's
       const bool is_last = has_channels_last(fields(TensorArg(*like)).layout);

@@ -137,8 +137,7 @@ inline Error plain_product(const Tensor& out, const Tensor* self, const Tensor& 
   TENON_TRY(make_dense(b, type, y));
   AotiResult result;
   TENON_TRY(result.use(out, type));
-  TENON_TRY(self == nullptr ? zero_(result.work())
-                            : copy_(result.work(), *self, CastMode::Truncate));
+  TENON_TRY(self == nullptr ? zero_(result.work()) : convert(result.work(), *self));
   TENON_TRY(on_product_type(type, [&](auto zero) {
     using T = decltype(zero);
     const int64_t parts = isComplexType(type) ? 2 : 1;

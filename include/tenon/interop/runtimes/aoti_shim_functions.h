@@ -103,6 +103,29 @@ inline Error read_torch_type(int64_t number, ScalarType& type) noexcept {
   return fail(Error::NotSupported, "torch's dtype ", number, " is not one of tenon's");
 }
 
+/// A text, as functions take it: empty for null.
+inline const char* text_or_empty(const char* given) noexcept {
+  return given == nullptr ? "" : given;
+}
+/// A list, as functions take it.
+/// Errors: InvalidArgument for a negative length, and for null with a length.
+template <class T>
+Error read_values(const char* name, const T* given, int64_t count, ArrayRef<T>& read) noexcept {
+  if (count < 0 || (count > 0 && given == nullptr)) {
+    return fail(Error::InvalidArgument, name, given == nullptr ? ": null for " : ": ", count,
+                " values");
+  }
+  read = ArrayRef<T>(given, static_cast<size_t>(count));
+  return Error::Ok;
+}
+/// Errors: also those of check_dims().
+inline Error read_dims(const char* name, const int64_t* given, int64_t count, Dims& read) noexcept {
+  ArrayRef<int64_t> values;
+  TENON_TRY(read_values(name, given, count, values));
+  read = values;
+  return check_dims(name, read);
+}
+
 /// A tensor to make, as the functions describe it.
 struct AotiShape {
   Dims sizes;
@@ -117,11 +140,11 @@ struct AotiShape {
                   device_type, "; tenon runs models for the CPU, 0");
     }
     TENON_TRY(read_torch_type(dtype, type));
-    if (rank < 0 || (rank > 0 && (sizes_ == nullptr || strides_ == nullptr))) {
-      return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
-    }
-    sizes = ArrayRef<int64_t>(sizes_, static_cast<size_t>(rank));
-    strides = ArrayRef<int64_t>(strides_, static_cast<size_t>(rank));
+    TENON_TRY(read_dims("sizes", sizes_, rank, sizes));
+    return read_dims("strides", strides_, rank, strides);
+  }
+  /// Errors: OutOfMemory if one of the lists, both made by the library, found no memory.
+  Error check() const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
     return check_dims("strides", strides);
   }
@@ -141,6 +164,7 @@ struct AotiShape {
 /// is making.
 /// Errors: NotSupported for a scope's memory that the host, and so the model, cannot reach.
 inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
+  TENON_TRY(shape.check());
   AotiCall* const call = aoti_call();
   const Tensor* const target =
       call == nullptr ? nullptr : call->next_target(shape.type, shape.sizes, shape.strides);
@@ -169,6 +193,7 @@ inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
 /// A view of the storage of `source`, from byte `begin` on.
 inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t begin,
                        AtenTensorHandle* out) noexcept {
+  TENON_TRY(shape.check());
   if (begin % shape.element_size() != 0) {
     return fail(Error::InvalidArgument, "offset ", begin, " is not a multiple of ",
                 shape.element_size());
@@ -248,12 +273,37 @@ AOTITorchError aoti_scalar(const char* function, const Value& value,
     return make_aoti_handle(std::move(made), *out);
   });
 }
+/// copy_() as torch's: integers wrap, and so do floating numbers in integers, without their
+/// fraction. What C++ does not define, NaN and what Long does not hold, becomes the nearest number
+/// that Long holds, and NaN 0; unsigned 64 bits also hold those up to 2^64.
+inline Error convert(const Tensor& to, const Tensor& from) {
+  const ScalarType type = to.scalar_type();
+  const bool wraps = isIntegralType(type, false);
+  if (!wraps || isIntegralType(from.scalar_type(), true)) {
+    return copy_(to, from, wraps ? CastMode::Checked : CastMode::Truncate);
+  }
+  if (type == ScalarType::Long) return copy_(to, from, CastMode::Truncate);
+  TENON_ASSIGN(const TensorPtr whole, try_empty(from.sizes(), ScalarType::Long, host_backend()));
+  TENON_TRY(copy_(*whole, from, CastMode::Truncate));
+  if (type == ScalarType::UInt64) {
+    TENON_ASSIGN(const TensorPtr large, try_empty(from.sizes(), type, host_backend()));
+    TENON_TRY(copy_(*large, from, CastMode::Truncate));
+    const auto* const above = static_cast<const uint64_t*>(fields(TensorArg(*large)).data);
+    auto* const numbers = static_cast<int64_t*>(fields(TensorArg(*whole)).data);
+    for (int64_t i = 0; i < whole->numel(); ++i) {
+      if (numbers[i] == INT64_MAX) numbers[i] = static_cast<int64_t>(above[i]);
+    }
+  }
+  return copy_(to, *whole, CastMode::Checked);
+}
 inline AOTITorchError aoti_copy(const char* function, AtenTensorHandle to,
                                 AtenTensorHandle from) noexcept {
   return aoti_on(function, to, [&](const Tensor& target) {
     Tensor* source = nullptr;
     TENON_TRY(find_aoti_tensor(from, source));
-    return copy_(target, *source, CastMode::Truncate);
+    TENON_TRY(check_defined(target, "the tensor"));
+    TENON_TRY(check_defined(*source, "the source"));
+    return convert(target, *source);
   });
 }
 

@@ -65,13 +65,6 @@ inline Error strides_like(const Tensor& like, int64_t format, ScalarType type, D
   return Error::Ok;
 }
 
-inline Error read_sizes(const int64_t* given, int64_t rank, Dims& sizes) noexcept {
-  if (rank < 0 || (rank > 0 && given == nullptr)) {
-    return fail(Error::InvalidArgument, "a shape of ", rank, " dimensions");
-  }
-  sizes = ArrayRef<int64_t>(given, static_cast<size_t>(rank));
-  return check_dims("sizes", sizes);
-}
 inline Error make_sized(const Dims& sizes, int64_t format, ScalarType type, Tensor& made) {
   AotiShape shape{sizes, {}, type};
   TENON_TRY(format_strides(sizes, format, type, shape.strides));
@@ -83,7 +76,7 @@ inline Error make_sized(const int64_t* sizes, int64_t rank, const AotiTensorOpti
   Dims read;
   ScalarType type;
   TENON_TRY(options.read(by_default, type));
-  TENON_TRY(read_sizes(sizes, rank, read));
+  TENON_TRY(read_dims("sizes", sizes, rank, read));
   return make_sized(read, kContiguous, type, made);
 }
 /// A tensor of the sizes of `self`.

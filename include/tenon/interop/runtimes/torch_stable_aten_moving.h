@@ -133,13 +133,14 @@ inline Error aten_index_select(AtenIn in, AtenOut& out) {
     return fail(Error::InvalidArgument, count, " places of a tensor of rank 0, expected 1");
   }
   Dims sizes = from.sizes();
+  TENON_TRY(check_dims("sizes", sizes));
   if (from.dim() != 0) sizes[dim] = count;
   AotiResult result;
   TENON_TRY(result.make(sizes, from.scalar_type(), from.scalar_type()));
   const size_t bytes = static_cast<size_t>(rows.inner) * elementSize(from.scalar_type());
   const char* source = dense_data<char>(dense);
   char* to = result.data<char>();
-  for (int64_t o = 0; o < rows.outer && bytes != 0; ++o) {
+  for (int64_t o = 0; o < rows.outer && bytes != 0 && count != 0; ++o) {
     for (int64_t i = 0; i < count; ++i, to += bytes) {
       std::memcpy(to, source + static_cast<size_t>(dense_data<int64_t>(places)[i]) * bytes, bytes);
     }

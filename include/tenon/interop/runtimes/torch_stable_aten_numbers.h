@@ -146,7 +146,7 @@ inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out)
     return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
                 " cannot be multiplied");
   }
-  Dims batch = batch_of(a);
+  Dims batch(batch_of(a));
   TENON_TRY(broadcast_sizes(batch_of(b), batch));
   const int64_t count = product(batch);
   std::vector<int64_t> sizes(batch.begin(), batch.end());

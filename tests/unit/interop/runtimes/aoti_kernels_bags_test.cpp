@@ -161,4 +161,32 @@ TEST_CASE("aoti_kernels: random embedding bags", "[aoti_kernels_bags]") {
   }
 }
 
+TEST_CASE("aoti_kernels: bags end at the last offset, and there may be none",
+          "[aoti_kernels_bags]") {
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Half}) {
+    const Tensor weight =
+        to(*make_tensor_ptr({4, 2}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f, 8.0f}), type);
+    const Tensor indices = list({3, 1, 2, 0});
+    for (const Tensor& offsets : {list({0}), list({0, 2}), list({0, 1, 3}), list({0, 2, 4})}) {
+      for (const int64_t mode : {kSum, kMean, kMax}) {
+        for (const int64_t padding : {-1, 1}) {
+          INFO(type << ", offsets " << offsets << ", mode " << mode << ", padding " << padding);
+          CHECK(differs(TENON_PEER(aoti_torch_cpu__embedding_bag), 1e-3, weight, indices, offsets,
+                        0, mode, 0, nullptr, 1, padding) == "");
+          CHECK(differs(TENON_PEER(aoti_torch_cpu__embedding_bag_forward_only), 1e-3, weight,
+                        indices, offsets, 0, mode, 0, nullptr, 1, padding) == "");
+        }
+      }
+    }
+  }
+  const std::vector<Tensor> none =
+      tests::answer(&detail::aoti_torch_cpu__embedding_bag_forward_only, *ones({4, 2}),
+                    list({3, 1}), list({0}), 0, kMean, 0, nullptr, 1, int64_t{-1});
+  CHECK(equal(none.at(1), list({-1, -1})));
+  const std::vector<Tensor> one =
+      tests::answer(&detail::aoti_torch_cpu__embedding_bag, *ones({4, 2}), list({3, 1, 2}),
+                    list({0, 2}), 0, kSum, 0, nullptr, 1, int64_t{-1});
+  CHECK(equal(one.at(0), *full({1, 2}, 2.0f)));
+}
+
 }  // namespace aoti_kernels_bags_test

@@ -98,4 +98,17 @@ TEST_CASE("aoti_kernels: means of distributions", "[aoti_kernels_distributions]"
   REQUIRE(tenon_aoti_shim.delete_tensor_object(self) == 0);
 }
 
+TEST_CASE("aoti_kernels: native_dropout of no elements gives a mask of the input's type",
+          "[aoti_kernels_distributions]") {
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Half, ScalarType::Long}) {
+    const Tensor nothing = *empty({2, 0, 3}, type);
+    const std::vector<Tensor> made =
+        tests::answer(&detail::aoti_torch_cpu_native_dropout, nothing, 0.5, nullptr);
+    REQUIRE(made.size() == 2);
+    CHECK(made[1].scalar_type() == type);
+    CHECK(made[1].sizes() == nothing.sizes());
+    CHECK(differs(TENON_PEER(aoti_torch_cpu_native_dropout), 0, nothing, 0.5, kNone) == "");
+  }
+}
+
 }  // namespace aoti_kernels_distributions_test

@@ -113,4 +113,18 @@ TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_k
   }
 }
 
+TEST_CASE("aoti_kernels: indexing without libtorch beside it", "[aoti_kernels_indexing]") {
+  const Tensor x = *make_tensor_ptr({2, 3}, {0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f});
+  const Indices columns = {std::nullopt, *make_tensor_ptr({2}, std::vector<int64_t>{2, -3})};
+  CHECK(equal(tests::answer(&detail::aoti_torch_cpu_index_Tensor, x, columns, 2).at(0),
+              *make_tensor_ptr({2, 2}, {2.0f, 0.0f, 5.0f, 3.0f})));
+  const Tensor values = *make_tensor_ptr({2}, {7.0f, 8.0f});
+  CHECK(equal(tests::answer(&detail::aoti_torch_cpu_index_put, x, columns, 2, values, 1).at(0),
+              *make_tensor_ptr({2, 3}, {8.0f, 1.0f, 9.0f, 11.0f, 4.0f, 12.0f})));
+  const Indices beyond = {*make_tensor_ptr({1}, std::vector<int64_t>{2})};
+  CHECK(tests::answer(&detail::aoti_torch_cpu_index_Tensor, x, beyond, 1).empty());
+  const std::string message = last_error_message();
+  CHECK(message.find("index 2 of a dimension of size 2") != std::string::npos);
+}
+
 }  // namespace aoti_kernels_indexing_test

@@ -54,4 +54,22 @@ TEST_CASE("aoti_kernels: repeat_interleave of random counts", "[aoti_kernels_mas
   }
 }
 
+TEST_CASE("aoti_kernels: masks without libtorch beside them", "[aoti_kernels_masks]") {
+  using tests::answer;
+  const Tensor x = *make_tensor_ptr({2, 2}, {0.0f, 6.0f, 7.0f, 0.0f});
+  CHECK(equal(answer(&detail::aoti_torch_cpu_nonzero, x).at(0),
+              *make_tensor_ptr({2, 2}, std::vector<int64_t>{0, 1, 1, 0})));
+  CHECK(equal(answer(&detail::aoti_torch_cpu_nonzero_static, x, 1, -1).at(0),
+              *make_tensor_ptr({1, 2}, std::vector<int64_t>{0, 1})));
+  const Tensor mask = to(x, ScalarType::Bool, CastMode::Truncate);
+  CHECK(equal(answer(&detail::aoti_torch_cpu_masked_select, x, mask).at(0),
+              *make_tensor_ptr({2}, {6.0f, 7.0f})));
+  const Tensor source = *make_tensor_ptr({2}, {1.0f, 2.0f});
+  CHECK(equal(answer(&detail::aoti_torch_cpu_masked_scatter, x, mask, source).at(0),
+              *make_tensor_ptr({2, 2}, {0.0f, 1.0f, 2.0f, 0.0f})));
+  const Tensor counts = *make_tensor_ptr({3}, std::vector<int64_t>{2, 0, 1});
+  CHECK(equal(answer(&detail::aoti_torch_cpu_repeat_interleave_Tensor, counts, nullptr).at(0),
+              *make_tensor_ptr({3}, std::vector<int64_t>{0, 0, 2})));
+}
+
 }  // namespace aoti_kernels_masks_test

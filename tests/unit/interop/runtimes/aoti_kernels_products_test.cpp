@@ -179,4 +179,18 @@ TEST_CASE("aoti_kernels: products without libtorch beside them", "[aoti_kernels_
   side.drop(made);
 }
 
+TEST_CASE("aoti_kernels: addmv without rows", "[aoti_kernels_products]") {
+  for (const ScalarType type : {ScalarType::Float, ScalarType::Long}) {
+    for (const Dims& sizes : {Dims{1}, Dims{0}, Dims{}}) {
+      for (const int64_t columns : {0, 3}) {
+        INFO("self " << sizes << ", columns " << columns);
+        CHECK(differs(TENON_PEER(aoti_torch_cpu_addmv), 0, *ones(sizes, type),
+                      *ones({0, columns}, type), *ones({columns}, type), 1.0, 1.0) == "");
+        CHECK(differs(TENON_PEER(aoti_torch_cpu_addmv), 0, *ones(sizes, type),
+                      *ones({2, columns}, type), *ones({columns}, type), 1.0, 1.0) == "");
+      }
+    }
+  }
+}
+
 }  // namespace aoti_kernels_products_test

@@ -94,4 +94,26 @@ TEST_CASE("aoti_kernels: index_reduce of random places", "[aoti_kernels_scatter]
   }
 }
 
+TEST_CASE("aoti_kernels: scatter_reduce takes max and min as torch does",
+          "[aoti_kernels_scatter]") {
+  const Tensor x = *make_tensor_ptr({3}, {1.0f, 5.0f, 2.0f});
+  const Tensor index = *make_tensor_ptr({2}, std::vector<int64_t>{0, 1});
+  const Tensor src = *make_tensor_ptr({2}, {4.0f, 3.0f});
+  for (const char* const name : {"max", "min", "amax", "amin"}) {
+    CHECK(differs(TENON_PEER(aoti_torch_cpu_scatter_reduce_two_out), 0, x, x, 0, index, src, name,
+                  1) == "");
+    CHECK(differs(TENON_PEER(aoti_torch_cpu_index_reduce), 0, x, 0, index, src, name, 1) == "");
+  }
+  tests::Arguments side(false);
+  const auto out = side.pass<AtenTensorHandle>(x);
+  REQUIRE(detail::aoti_torch_cpu_scatter_reduce_two_out(
+              out, side.pass<AtenTensorHandle>(x), 0, side.pass<AtenTensorHandle>(index),
+              side.pass<AtenTensorHandle>(src), "max", 1) == 0);
+  CHECK(equal(side.read(out), *make_tensor_ptr({3}, {4.0f, 5.0f, 2.0f})));
+  REQUIRE(detail::aoti_torch_cpu_scatter_src_out(out, side.pass<AtenTensorHandle>(x), 0,
+                                                 side.pass<AtenTensorHandle>(index),
+                                                 side.pass<AtenTensorHandle>(src)) == 0);
+  CHECK(equal(side.read(out), *make_tensor_ptr({3}, {4.0f, 3.0f, 2.0f})));
+}
+
 }  // namespace aoti_kernels_scatter_test

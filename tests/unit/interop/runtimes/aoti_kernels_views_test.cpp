@@ -104,4 +104,29 @@ TEST_CASE("aoti_kernels: resize_, set_ and fill_ change their argument", "[aoti_
   }
 }
 
+TEST_CASE("aoti_kernels: views without libtorch beside them", "[aoti_kernels_views]") {
+  using tests::answer;
+  const Tensor x = *make_tensor_ptr({2, 3}, {0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f});
+  const std::vector<int64_t> dims = {1, 0};
+  CHECK(
+      equal(answer(&detail::aoti_torch_cpu_permute, x, dims.data(), 2).at(0), transpose(x, 0, 1)));
+  const std::vector<int64_t> sizes = {3, -1};
+  CHECK(
+      equal(answer(&detail::aoti_torch_cpu_reshape, x, sizes.data(), 2).at(0), reshape(x, {3, 2})));
+  int64_t start = 1;
+  CHECK(equal(answer(&detail::aoti_torch_cpu_slice_Tensor, x, 1, &start, nullptr, 1).at(0),
+              narrow(x, 1, 1, 2)));
+  const Tensor pairs = narrow(x, 1, 0, 2);
+  CHECK(equal(answer(&detail::aoti_torch_cpu_view_as_real,
+                     view_as_type(contiguous(pairs), ScalarType::ComplexFloat))
+                  .at(0),
+              unsqueeze(pairs, 1)));
+  tests::Arguments side(false);
+  const auto handle = side.pass<AtenTensorHandle>(*clone(x));
+  REQUIRE(detail::aoti_torch_cpu_resize_(handle, dims.data(), 1, nullptr) == 0);
+  CHECK(side.read(handle).sizes() == Dims{1});
+  REQUIRE(detail::aoti_torch_cpu_fill__Scalar(handle, 3) == 0);
+  CHECK(side.read(handle).const_data_ptr<float>()[0] == 3);
+}
+
 }  // namespace aoti_kernels_views_test
