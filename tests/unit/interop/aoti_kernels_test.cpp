@@ -5,8 +5,10 @@
 
 #include "interop/runtimes/aoti_kernels/failing_memory.h"
 #include "interop/runtimes/aoti_kernels/peer.h"
+#include "tenon/interop/aoti_shim.h"
 #include "tenon/interop/runtimes/torch_stable_operators.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 
 namespace aoti_kernels_test {
 
@@ -15,23 +17,23 @@ using namespace tenon::detail;
 using tests::Arguments;
 using Results = AtenTensorHandle*;
 
+using Begin = std::function<void()>;
 /// A call of a C function, which makes up to four results.
 struct Call {
   const char* name;
-  std::function<AOTITorchError(Arguments& side, Results made, const std::function<void()>& begin)>
-      run;
+  std::function<AOTITorchError(Arguments& side, Results made, const Begin& begin)> run;
 };
 /// `begin` is called when the arguments are made.
-#define CALL(function, ...)                                                         \
-  Call {                                                                            \
-#function, []([[maybe_unused]] Arguments& side, [[maybe_unused]] Results made,    \
-                  const std::function<void()>& begin) {                               \
+#define CALL(called, ...)                                                         \
+  Call {                                                                          \
+#called, []([[maybe_unused]] Arguments& side, [[maybe_unused]] Results made,    \
+                  const Begin& begin) {                               \
       [[maybe_unused]] const auto t = [&](const Tensor& tensor) {                     \
         return side.pass<AtenTensorHandle>(tensor);                                   \
       };                                                                              \
       const auto given = std::make_tuple(__VA_ARGS__);                                \
       begin();                                                                        \
-      return std::apply(&function, given);                                            \
+      return std::apply(&called, given);                                            \
     } \
   }
 AOTITorchError run(const Call& call, Arguments& side, Results made) {
@@ -166,6 +168,29 @@ TEST_CASE("aoti_kernels: tensors without elements take no time, however large a 
   }
 }
 
+TEST_CASE("aoti_kernels: floating numbers are converted to integers as torch does",
+          "[aoti_kernels]") {
+  const Tensor numbers =
+      *make_tensor_ptr({6}, std::vector<double>{-2.75, 300, -1, 70000, 0.5, 2.9});
+  for (const ScalarType type :
+       {ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long,
+        ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64, ScalarType::Bool}) {
+    for (const ScalarType from : {ScalarType::Double, ScalarType::Float}) {
+      INFO(from << " to " << type);
+      CHECK(tests::differs(TENON_PEER(aoti_torch_copy_), 0, *zeros({6}, type), to(numbers, from),
+                           0) == "");
+    }
+  }
+  const TensorPtr bytes = zeros({6}, ScalarType::Byte);
+  REQUIRE(convert(*bytes, numbers) == Error::Ok);
+  CHECK(equal(*bytes, *make_tensor_ptr({6}, std::vector<uint8_t>{254, 44, 255, 112, 0, 2})));
+  const TensorPtr longs = zeros({3}, ScalarType::UInt64);
+  const std::vector<double> large = {-2.75, 0x1p63, INFINITY};
+  REQUIRE(convert(*longs, *make_tensor_ptr({3}, large)) == Error::Ok);
+  CHECK(equal(*longs, *make_tensor_ptr({3}, std::vector<uint64_t>{UINT64_MAX - 1, uint64_t{1} << 63,
+                                                                  UINT64_MAX})));
+}
+
 #if defined(TENON_FAILING_MEMORY)
 TEST_CASE("aoti_kernels: where an allocation fails, nothing is changed and no handle is left",
           "[aoti_kernels]") {
@@ -198,7 +223,7 @@ TEST_CASE("aoti_kernels: where an allocation fails, nothing is changed and no ha
       CALL(aoti_torch_cpu_scatter_src_out, t(x), t(*zeros({2, 3})), 0, t(place), t(x)),
       CALL(aoti_torch_cpu_scatter_reduce_two_out, t(x), t(*zeros({2, 3})), 0, t(place), t(x),
            "mean", 0),
-      CALL(aoti_torch_cpu_scatter_reduce_two_out, t(high), t(gaps), 0, t(at), t(high), "sum", 0),
+      CALL(aoti_torch_cpu_scatter_reduce_two_out, t(high), t(high), 0, t(at), t(high), "sum", 0),
       CALL(aoti_torch__mm_plus_mm_out, t(square), t(square), t(square), t(square), t(square)),
       CALL(aoti_torch_cpu_view_as_real, t(to(high, ScalarType::ComplexFloat)), made),
   };

@@ -21,12 +21,16 @@ struct EmbeddingBags {
   BagMode mode = BagMode::Sum;
   int64_t padding = -1;  // the row that is left out
   int64_t bags = 0;
-  bool is_fast = false;  // whether torch has a path without the bag of each index
+  bool sums_fast = false;  // whether torch adds rows up without the bag of each index
+
+  bool is_fast() const noexcept { return sums_fast && mode == BagMode::Sum; }
 
   int64_t width() const noexcept { return weight.sizes()[1]; }
   int64_t begin(int64_t bag) const noexcept { return dense_data<int64_t>(offsets)[bag]; }
   int64_t end(int64_t bag) const noexcept {
-    return bag + 1 < offsets.numel() ? begin(bag + 1) : indices.numel();
+    // As torch, which adds the indices after the last offset to the last bag on its other path.
+    const int64_t count = sums_fast ? offsets.numel() : bags;
+    return bag + 1 < count ? begin(bag + 1) : indices.numel();
   }
 
   Error read(AtenTensorHandle weight_handle, AtenTensorHandle indices_handle,
@@ -45,8 +49,8 @@ struct EmbeddingBags {
     mode = static_cast<BagMode>(mode_number);
     padding = padding_index;
     TENON_TRY(read_indices(indices_handle, offsets_handle));
-    is_fast = mode == BagMode::Sum && type != ScalarType::Double && table.strides()[1] == 1 &&
-              padding < 0;
+    sums_fast = mode != BagMode::Max && type != ScalarType::Double && table.strides()[1] == 1 &&
+                padding < 0;
     bags = offsets.numel() - (includes_last ? 1 : 0);
     if (bags < 0) return fail(Error::InvalidArgument, "no offsets, expected the last one");
     if (factor != nullptr) TENON_TRY(read_factors(*factor, type));
@@ -80,7 +84,7 @@ struct EmbeddingBags {
       return fail(Error::InvalidArgument, "per_sample_weights of ", given.scalar_type(),
                   " and sizes ", given.sizes(), ", expected ", type, " and ", indices.sizes());
     }
-    is_fast = is_fast && given.strides()[0] == 1;
+    sums_fast = sums_fast && given.strides()[0] == 1;
     return make_dense(given, computed_type(type), factors);
   }
   Error check() const {
@@ -127,6 +131,7 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
       }
       ++count;
     }
+    if (b + 1 == bags.bags) count += bags.indices.numel() - bags.end(b);  // counted by torch, too
     for (int64_t j = 0; j < width && bags.mode == BagMode::Mean && count != 0; ++j) {
       to[j] /= static_cast<T>(count);
     }
@@ -145,7 +150,7 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
                                                                     : bags.bags};
   AotiResult made[4];
   TENON_TRY(made[0].make(shape, type, computed_type(type)));
-  TENON_TRY(made[1].make(Dims{bags.is_fast ? 0 : bags.indices.numel()}, bags.index_type,
+  TENON_TRY(made[1].make(Dims{bags.is_fast() ? 0 : bags.indices.numel()}, bags.index_type,
                          ScalarType::Long));
   TENON_TRY(made[2].make(per_bag, bags.index_type, ScalarType::Long));
   TENON_TRY(made[3].make(is_max ? shape : per_bag, bags.index_type, ScalarType::Long));
@@ -162,7 +167,7 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
   }
   // Those behind the last bag have its number: -1 if there is none.
   std::fill_n(made[1].data<int64_t>(), made[1].tensor().numel(), bags.bags - 1);
-  for (int64_t b = 0; b < bags.bags && !bags.is_fast; ++b) {
+  for (int64_t b = 0; b < bags.bags && !bags.is_fast(); ++b) {
     std::fill(made[1].data<int64_t>() + bags.begin(b), made[1].data<int64_t>() + bags.end(b), b);
   }
   if (bags.mode == BagMode::Sum) std::fill_n(counts, per_bag[0], 0);

@@ -139,7 +139,17 @@ AOTITorchError aoti_torch_cpu_addmv(AtenTensorHandle self, AtenTensorHandle mat,
     }
     TENON_ASSIGN(const Tensor column, try_reshape(b, {b.numel(), 1}));
     TENON_ASSIGN(const Tensor added, try_reshape(summand, {summand.numel(), 1}));
-    return add_matrix_product(added, a, column, beta, alpha, {a.sizes()[0]}, ret0);
+    const Dims sizes{a.sizes()[0]};
+    if (a.numel() != 0 || beta == 0) {
+      return add_matrix_product(added, a, column, beta, alpha, sizes, ret0);
+    }
+    // As torch, without a product: beta self, of the sizes of self.
+    TENON_TRY(check_product_sizes(a, column, sizes[0], 1));
+    TENON_TRY(check_broadcast(added.sizes(), Dims{sizes[0], 1}));
+    TENON_ASSIGN(const TensorPtr left,
+                 try_empty({added.numel(), 0}, a.scalar_type(), host_backend()));
+    TENON_ASSIGN(const TensorPtr right, try_empty({0, 1}, b.scalar_type(), host_backend()));
+    return add_matrix_product(added, *left, *right, beta, alpha, Dims(summand.sizes()), ret0);
   });
 }
 
@@ -215,11 +225,13 @@ AOTITorchError aoti_torch__mm_plus_mm_out(AtenTensorHandle out, AtenTensorHandle
       TENON_TRY(check_product_sizes(factors[i], factors[i + 1], to.sizes()[0], to.sizes()[1]));
     }
     TENON_TRY(check_product_type(to.scalar_type()));
-    AotiResult result;
-    TENON_TRY(result.use(to, computed_type(to.scalar_type())));
-    TENON_TRY(plain_product(result.work(), nullptr, factors[0], factors[1], 0, 1));
-    TENON_TRY(plain_product(result.work(), &result.work(), factors[2], factors[3], 1, 1));
-    return result.finish();
+    // In memory aside, so that no failure leaves the output half written.
+    const ScalarType type = computed_type(to.scalar_type());
+    TENON_TRY(check_writable(fields(TensorArg(to))));
+    TENON_ASSIGN(const TensorPtr sum, try_empty(to.sizes(), type, host_backend()));
+    TENON_TRY(plain_product(*sum, nullptr, factors[0], factors[1], 0, 1));
+    TENON_TRY(plain_product(*sum, sum.get(), factors[2], factors[3], 1, 1));
+    return convert(to, *sum);
   });
 }
 

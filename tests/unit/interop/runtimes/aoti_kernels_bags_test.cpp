@@ -2,6 +2,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_bags.h"
 
 #include "interop/runtimes/aoti_kernels/peer.h"
+#include "tenon/tensor/values.h"
 
 namespace aoti_kernels_bags_test {
 
@@ -170,6 +171,11 @@ TEST_CASE("aoti_kernels: bags end at the last offset, and there may be none",
     for (const Tensor& offsets : {list({0}), list({0, 2}), list({0, 1, 3}), list({0, 2, 4})}) {
       for (const int64_t mode : {kSum, kMean, kMax}) {
         for (const int64_t padding : {-1, 1}) {
+          // Without bags libtorch writes out of bounds, but on its fast path.
+          if (offsets.numel() == 1 &&
+              (type == ScalarType::Double || mode != kSum || padding >= 0)) {
+            continue;
+          }
           INFO(type << ", offsets " << offsets << ", mode " << mode << ", padding " << padding);
           CHECK(differs(TENON_PEER(aoti_torch_cpu__embedding_bag), 1e-3, weight, indices, offsets,
                         0, mode, 0, nullptr, 1, padding) == "");

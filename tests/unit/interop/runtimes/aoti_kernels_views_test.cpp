@@ -2,6 +2,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_views.h"
 
 #include "interop/runtimes/aoti_kernels/random_cases.h"
+#include "tenon/tensor/values.h"
 
 namespace aoti_kernels_views_test {
 
