@@ -14,8 +14,10 @@
 #include "tenon/interop/runtimes/aoti_kernels_copies.h"
 #include "tenon/interop/runtimes/aoti_kernels_counting.h"
 #include "tenon/interop/runtimes/aoti_kernels_distributions.h"
+#include "tenon/interop/runtimes/aoti_kernels_eigenvalues.h"
 #include "tenon/interop/runtimes/aoti_kernels_grouped_products.h"
 #include "tenon/interop/runtimes/aoti_kernels_indexing.h"
+#include "tenon/interop/runtimes/aoti_kernels_linalg.h"
 #include "tenon/interop/runtimes/aoti_kernels_linear_algebra.h"
 #include "tenon/interop/runtimes/aoti_kernels_masks.h"
 #include "tenon/interop/runtimes/aoti_kernels_moving.h"
@@ -29,6 +31,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_scan.h"
 #include "tenon/interop/runtimes/aoti_kernels_scatter.h"
 #include "tenon/interop/runtimes/aoti_kernels_search.h"
+#include "tenon/interop/runtimes/aoti_kernels_solve.h"
 #include "tenon/interop/runtimes/aoti_kernels_views.h"
 #include "tenon/interop/runtimes/aoti_kernels_windows.h"
 
@@ -38,6 +41,7 @@ namespace detail {
 inline Error provide_aoti_operators() {
   TENON_TRY(provide_operators(kAotiOperators));
   TENON_TRY(provide_operators(kCopyOperators));
+  TENON_TRY(provide_operators(kLinalgOperators));
   return provide_complex_operators();
 }
 /// Before main(), so that a model finds the operators when it is loaded.

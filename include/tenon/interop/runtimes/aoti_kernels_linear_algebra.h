@@ -10,6 +10,26 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// A tensor of these values whose matrices, the last two dimensions, lie by columns.
+inline Error copy_by_columns(const Tensor& from, ScalarType type, Tensor& made) {
+  AotiShape shape;
+  shape.sizes = from.sizes();
+  shape.strides = row_major_strides(shape.sizes);  // torch's of empty matrices, too
+  TENON_TRY(shape.check());
+  if (const size_t rank = shape.sizes.size(); rank >= 2) {
+    shape.strides[rank - 2] = 1;
+    shape.strides[rank - 1] = (std::max)(shape.sizes[rank - 2], int64_t{1});
+  }
+  shape.type = type;
+  TENON_TRY(aoti_empty(shape, made));
+  return convert(made, from);
+}
+inline Dims with_sizes(ArrayRef<int64_t> first, std::initializer_list<int64_t> last) {
+  Dims sizes(first);
+  for (const int64_t size : last) sizes.push_back(size);
+  return sizes;
+}
+
 /// A batch of matrices to compute in, dense and by columns.
 struct ColumnMatrices {
   Tensor memory;  // of sizes (…, columns, rows)
@@ -32,15 +52,28 @@ struct ColumnMatrices {
     TENON_ASSIGN(const Tensor all, try_expand(from, sizes));
     return read(all);
   }
-  Error read(const Tensor& from) {
+  Error read(const Tensor& from) { return read(from, from.scalar_type()); }
+  Error read(const Tensor& from, ScalarType type) {
     const auto last = static_cast<int64_t>(from.sizes().size()) - 1;
     rows = from.sizes()[static_cast<size_t>(last) - 1];
     columns = from.sizes()[static_cast<size_t>(last)];
     TENON_ASSIGN(const Tensor turned, try_transpose(from, last - 1, last));
-    TENON_ASSIGN(const TensorPtr made,
-                 try_empty(turned.sizes(), from.scalar_type(), host_backend()));
+    TENON_ASSIGN(const TensorPtr made, try_empty(turned.sizes(), type, host_backend()));
     memory = *made;
     return copy_(memory, turned);
+  }
+  Error make_zeros(ArrayRef<int64_t> batch, int64_t row_count, int64_t column_count,
+                   ScalarType type) {
+    rows = row_count;
+    columns = column_count;
+    TENON_ASSIGN(const TensorPtr zeros, try_zeros(with_sizes(batch, {columns, rows}), type));
+    memory = *zeros;
+    return Error::Ok;
+  }
+  /// The matrices with their rows and columns in the order of sizes.
+  Result<Tensor> matrices() const {
+    const auto last = static_cast<int64_t>(memory.sizes().size()) - 1;
+    return try_transpose(memory, last - 1, last);
   }
   Error finish(AtenTensorHandle* ret) const {
     Tensor made;
@@ -49,30 +82,13 @@ struct ColumnMatrices {
   }
   /// A result of these matrices, by columns.
   Error make_result(Tensor& made) const {
-    const auto last = static_cast<int64_t>(memory.sizes().size()) - 1;
-    TENON_ASSIGN(const Tensor turned, try_transpose(memory, last - 1, last));
-    AotiShape shape;
-    shape.sizes = turned.sizes();
-    // torch's strides of empty matrices, too
-    shape.strides = shape.sizes;
-    TENON_TRY(shape.check());
-    const auto rank = shape.sizes.size();
-    shape.strides[rank - 2] = 1;
-    shape.strides[rank - 1] = (std::max)(rows, int64_t{1});
-    int64_t step = (std::max)(rows, int64_t{1}) * (std::max)(columns, int64_t{1});
-    for (size_t d = rank - 2; d-- > 0;) {
-      shape.strides[d] = step;
-      step *= (std::max)(shape.sizes[d], int64_t{1});
-    }
-    shape.type = memory.scalar_type();
-    TENON_TRY(aoti_empty(shape, made));
-    return copy_(made, turned);
+    TENON_ASSIGN(const Tensor all, matrices());
+    return copy_by_columns(all, all.scalar_type(), made);
   }
 };
 
-/// Reads matrices of Float or Double.
-inline Error read_matrices(AtenTensorHandle handle, const char* name, Tensor& read) {
-  TENON_TRY(read_aoti(handle, name, read));
+/// That a tensor holds matrices of Float or Double.
+inline Error check_matrices(const Tensor& read, const char* name) {
   const ScalarType type = read.scalar_type();
   if (read.sizes().size() < 2) {
     return fail(Error::InvalidArgument, name, " has sizes ", read.sizes(),
@@ -80,6 +96,10 @@ inline Error read_matrices(AtenTensorHandle handle, const char* name, Tensor& re
   }
   if (type == ScalarType::Float || type == ScalarType::Double) return Error::Ok;
   return fail(Error::NotSupported, name, " has type ", type, ", expected Float or Double");
+}
+inline Error read_matrices(AtenTensorHandle handle, const char* name, Tensor& read) {
+  TENON_TRY(read_aoti(handle, name, read));
+  return check_matrices(read, name);
 }
 inline Error check_square(const Tensor& a, const char* name) noexcept {
   const size_t rank = a.sizes().size();
@@ -156,6 +176,75 @@ T make_reflection(T* x, int64_t n) noexcept {
   for (int64_t i = 1; i < n; ++i) x[i] /= x[0] - alpha;
   x[0] = alpha;
   return tau;
+}
+
+/// QR of an m x n matrix by reflections, as LAPACK's geqrf.
+template <class T>
+void factor_qr(T* a, int64_t m, int64_t n, T* tau) noexcept {
+  for (int64_t i = 0; i < (std::min)(m, n); ++i) {
+    T* const v = a + i * m + i;
+    tau[i] = make_reflection(v, m - i);
+    reflect(v, tau[i], m - i, v + m, n - i - 1, m);
+  }
+}
+
+/// P, L and U of what lu_factor() made; empty ones where they are not asked for.
+inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack_data,
+                       bool unpack_pivots, AotiResult& p, AotiResult& l, AotiResult& u) {
+  const ScalarType type = lu.scalar_type();
+  const size_t rank = lu.sizes().size();
+  const int64_t m = lu.sizes()[rank - 2];
+  const int64_t n = lu.sizes()[rank - 1];
+  const int64_t k = (std::min)(m, n);
+  const ArrayRef<int64_t> batch = batch_of(lu);
+  const auto with = [&](std::initializer_list<int64_t> last) { return with_sizes(batch, last); };
+  Tensor pivots;
+  if (unpack_pivots) {
+    if (given_pivots.scalar_type() != ScalarType::Int || given_pivots.sizes() != with({k})) {
+      return fail(Error::InvalidArgument, "pivots of sizes ", given_pivots.sizes(), " and ",
+                  given_pivots.scalar_type(), ", expected ", with({k}), " and Int");
+    }
+    TENON_TRY(make_dense(given_pivots, ScalarType::Int, pivots));
+    for (int64_t i = 0; i < pivots.numel(); ++i) {
+      const int32_t row = dense_data<int32_t>(pivots)[i];
+      if (row < 1 || row > m) {
+        return fail(Error::OutOfBounds, "pivot ", row, ", expected 1 to ", m);
+      }
+    }
+  }
+  Tensor dense;
+  TENON_TRY(make_dense(lu, type, dense));
+  TENON_TRY(p.make(unpack_pivots ? with({m, m}) : Dims{0}, type, type));
+  TENON_TRY(l.make(unpack_data ? with({m, k}) : Dims{0}, type, type));
+  TENON_TRY(u.make(unpack_data ? with({k, n}) : Dims{0}, type, type));
+  TENON_TRY(zero_(p.work()));
+  const int64_t made = p.tensor().numel() + l.tensor().numel() + u.tensor().numel();
+  const int64_t count = made == 0 ? 0 : product(batch);  // however many without elements
+  on_floating_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<int64_t> order(static_cast<size_t>(count == 0 ? 0 : m));
+    for (int64_t b = 0; b < count; ++b) {
+      const T* const from = dense_data<T>(dense) + b * m * n;
+      for (int64_t i = 0; unpack_data && i < m; ++i) {
+        for (int64_t j = 0; j < k; ++j) {
+          l.data<T>()[(b * m + i) * k + j] = i > j ? from[i * n + j] : T(i == j ? 1 : 0);
+        }
+        for (int64_t j = 0; i < k && j < n; ++j) {
+          u.data<T>()[(b * k + i) * n + j] = i <= j ? from[i * n + j] : T(0);
+        }
+      }
+      if (!unpack_pivots) continue;
+      for (int64_t i = 0; i < m; ++i) order[static_cast<size_t>(i)] = i;
+      for (int64_t i = 0; i < k; ++i) {
+        const int32_t row = dense_data<int32_t>(pivots)[b * k + i] - 1;
+        std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(row)]);
+      }
+      for (int64_t i = 0; i < m; ++i) {
+        p.data<T>()[(b * m + order[static_cast<size_t>(i)]) * m + i] = 1;
+      }
+    }
+  });
+  return Error::Ok;
 }
 
 #pragma GCC visibility push(default)
@@ -239,13 +328,8 @@ AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret
     TENON_TRY(taus.make(sizes, type, type));
     on_floating_type(type, [&](auto zero) {
       using T = decltype(zero);
-      T* tau = taus.data<T>();
       for (int64_t k = 0; k < count_matrices(a); ++k) {
-        for (int64_t i = 0; i < count; ++i) {
-          T* const v = x.at<T>(k) + i * x.rows + i;
-          *tau = make_reflection(v, x.rows - i);
-          reflect(v, *tau++, x.rows - i, v + x.rows, x.columns - i - 1, x.rows);
-        }
+        factor_qr(x.at<T>(k), x.rows, x.columns, taus.data<T>() + k * count);
       }
     });
     Tensor made;
@@ -309,7 +393,6 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
   });
 }
 
-/// P, L and U of what lu_factor() made; empty ones where they are not asked for.
 AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHandle LU_pivots,
                                         int32_t unpack_data, int32_t unpack_pivots,
                                         AtenTensorHandle* ret0, AtenTensorHandle* ret1,
@@ -319,66 +402,10 @@ AOTITorchError aoti_torch_cpu_lu_unpack(AtenTensorHandle LU_data, AtenTensorHand
     Tensor given_pivots;
     TENON_TRY(read_matrices(LU_data, "LU_data", lu));
     TENON_TRY(read_aoti(LU_pivots, "LU_pivots", given_pivots));
-    const ScalarType type = lu.scalar_type();
-    const size_t rank = lu.sizes().size();
-    const int64_t m = lu.sizes()[rank - 2];
-    const int64_t n = lu.sizes()[rank - 1];
-    const int64_t k = (std::min)(m, n);
-    const ArrayRef<int64_t> batch = batch_of(lu);
-    const auto with = [&](const Dims& last) {
-      Dims sizes(batch);
-      for (const int64_t size : last) sizes.push_back(size);
-      return sizes;
-    };
-    Tensor pivots;
-    if (unpack_pivots != 0) {
-      if (given_pivots.scalar_type() != ScalarType::Int || given_pivots.sizes() != with({k})) {
-        return fail(Error::InvalidArgument, "pivots of sizes ", given_pivots.sizes(), " and ",
-                    given_pivots.scalar_type(), ", expected ", with({k}), " and Int");
-      }
-      TENON_TRY(make_dense(given_pivots, ScalarType::Int, pivots));
-      for (int64_t i = 0; i < pivots.numel(); ++i) {
-        const int32_t row = dense_data<int32_t>(pivots)[i];
-        if (row < 1 || row > m) {
-          return fail(Error::OutOfBounds, "pivot ", row, ", expected 1 to ", m);
-        }
-      }
-    }
-    Tensor dense;
     AotiResult p;
     AotiResult l;
     AotiResult u;
-    TENON_TRY(make_dense(lu, type, dense));
-    TENON_TRY(p.make(unpack_pivots != 0 ? with({m, m}) : Dims{0}, type, type));
-    TENON_TRY(l.make(unpack_data != 0 ? with({m, k}) : Dims{0}, type, type));
-    TENON_TRY(u.make(unpack_data != 0 ? with({k, n}) : Dims{0}, type, type));
-    TENON_TRY(zero_(p.work()));
-    const int64_t made = p.tensor().numel() + l.tensor().numel() + u.tensor().numel();
-    const int64_t count = made == 0 ? 0 : product(batch);  // however many without elements
-    on_floating_type(type, [&](auto zero) {
-      using T = decltype(zero);
-      std::vector<int64_t> order(static_cast<size_t>(count == 0 ? 0 : m));
-      for (int64_t b = 0; b < count; ++b) {
-        const T* const from = dense_data<T>(dense) + b * m * n;
-        for (int64_t i = 0; unpack_data != 0 && i < m; ++i) {
-          for (int64_t j = 0; j < k; ++j) {
-            l.data<T>()[(b * m + i) * k + j] = i > j ? from[i * n + j] : T(i == j ? 1 : 0);
-          }
-          for (int64_t j = 0; i < k && j < n; ++j) {
-            u.data<T>()[(b * k + i) * n + j] = i <= j ? from[i * n + j] : T(0);
-          }
-        }
-        if (unpack_pivots == 0) continue;
-        for (int64_t i = 0; i < m; ++i) order[static_cast<size_t>(i)] = i;
-        for (int64_t i = 0; i < k; ++i) {
-          const int32_t row = dense_data<int32_t>(pivots)[b * k + i] - 1;
-          std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(row)]);
-        }
-        for (int64_t i = 0; i < m; ++i) {
-          p.data<T>()[(b * m + order[static_cast<size_t>(i)]) * m + i] = 1;
-        }
-      }
-    });
+    TENON_TRY(unpack_lu(lu, given_pivots, unpack_data != 0, unpack_pivots != 0, p, l, u));
     return finish_all({{&p, ret0}, {&l, ret1}, {&u, ret2}});
   });
 }
