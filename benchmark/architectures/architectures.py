@@ -6,7 +6,7 @@ with XNNPACK, each in a small program on one thread: time of a forward and of op
     python3 export.py MODELS [--peers]                         # what it needs is in its first lines
     python3 architectures.py MODELS --partners DIR [--rounds N]
 
-DIR is what scripts/partners.sh made, with torch, and onnxruntime and executorch for the peers' files. All programs compare
+DIR is what scripts/partners.sh made, with torch and torchvision, and onnxruntime and executorch for the peers' files. All programs compare
 what they compute with PyTorch's results; a runtime that does not run a network, or gives other values, has a dash. They
 take turns in each round; figures are medians of processor time, the quickest opening, and the greatest resident set after
 the first forward, with the pages of libraries.
@@ -33,11 +33,10 @@ def build(partners, folder, suffixes):
     torch, et, onnx = partners / "torch" / "torch", partners / "executorch" / "executorch", partners / "onnxruntime"
     kernels = ["executorch", "executorch_kernels_optimized", "executorch_threadpool", "executorch_backend_xnnpack"]
     flags = {
-        ("tenon", ".pt2"): ["-std=c++17", "-lminizip", "-ldnnl", "-Wl,--export-dynamic-symbol=aoti_*",
-                            "-Wl,--export-dynamic-symbol=torch_*"],
+        ("tenon", ".pt2"): ["-std=c++17", "-lminizip", "-ldnnl", "-rdynamic"],
         ("libtorch", ".pt2"): ["-std=c++20", "-isystem", f"{torch}/include",
                                "-isystem", f"{torch}/include/torch/csrc/api/include",
-                               *runtimes.shared(torch / "lib", ["-ltorch_cpu", "-lc10"])],
+                               *runtimes.shared(torch / "lib", ["-ltorch", "-ltorch_cpu", "-lc10"])],
         ("onnxruntime", ".onnx"): ["-std=c++17", "-isystem", f"{onnx}/include", str(onnx / "lib/libonnxruntime.so.1"),
                                    f"-Wl,-rpath,{onnx / 'lib'}"],
         ("executorch", ".pte"): ["-std=c++17", *runtimes.executorch_flags(partners),
@@ -61,8 +60,8 @@ class Failed(Exception):
 class Process:
     """A program that has computed and compared."""
 
-    def __init__(self, program, folder, name):
-        command = [program, folder, name]
+    def __init__(self, program, folder, name, operators):
+        command = [program, folder, name, operators]
         self.process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.opened = int(self.read()) / 1e6
         self.forward(1)
@@ -89,14 +88,14 @@ class Process:
         self.process.wait()
 
 
-def measure(programs, folder, name, rounds):
+def measure(programs, folder, name, rounds, operators):
     """(microseconds of a forward, milliseconds of opening, megabytes) by runtime."""
     opened, peak, waiting = {}, {}, {}
     for title, (program, suffix) in programs.items():
         if not (folder / f"{name}{suffix}").exists():
             continue
         try:
-            waiting[title] = Process(program, folder, name)
+            waiting[title] = Process(program, folder, name, operators)
         except (Failed, BrokenPipeError) as error:
             print(f"{title} {name}: {error}", file=sys.stderr)
             if title in ("tenon", "libtorch"):
@@ -106,7 +105,7 @@ def measure(programs, folder, name, rounds):
         opened[title] = [waiting[title].opened]
     for _ in range(max(2, rounds // 3)):
         for title in waiting:
-            process = Process(programs[title][0], folder, name)
+            process = Process(programs[title][0], folder, name, operators)
             opened[title].append(process.opened)
             process.close()
     runs = max(1, int(20000 / waiting["libtorch"].forward(3)))  # 20 ms a turn
@@ -126,8 +125,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
     folder = options.models.resolve()
-    programs = build(options.partners.resolve(), folder, {path.suffix for path in folder.iterdir()})
-    found = {path.stem: measure(programs, folder, path.stem, options.rounds) for path in sorted(folder.glob("*.pt2"))}
+    partners = options.partners.resolve()
+    operators = partners / "torchvision/torchvision/_C_stable.so"
+    programs = build(partners, folder, {path.suffix for path in folder.iterdir()})
+    packages = sorted(folder.glob("*.pt2"))
+    found = {path.stem: measure(programs, folder, path.stem, options.rounds, operators) for path in packages}
     for at, (what, digits) in enumerate((("forward, µs", 1), ("opening, ms", 1), ("peak memory, MB", 0))):
         print(f"\n| {what} | " + " | ".join(programs) + " | tenon to libtorch |\n|---|" + "---:|" * (len(programs) + 1))
         ratios = []

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <tenon/interop/npy.h>
+#include <tenon/module/evalue.h>
 #include <tenon/ostream.h>
 #include <tenon/tenon.h>
 
