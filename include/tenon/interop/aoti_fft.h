@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms for models of AOTInductor, by kissfft's C++ header (Debian: libkissfft-dev,
 // nothing to link): aoti_torch_cpu__fft_r2c and _fft_c2c, which torch.fft, torch.stft and
-// torch.istft become, and the operator aten::_fft_c2r, which models call by interop/aoti_proxy.h.
+// torch.istft become, and the operators aten::_fft_c2r, fft_fftfreq and fft_rfftfreq, which models
+// call by interop/aoti_proxy.h.
 //
 // Include it in one file of the program, and link that with its functions exported, as
 // interop/aoti_shim.h says. Of Float and Double, of any length. On the calling thread.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_fft_transform.h"
+#include "tenon/interop/runtimes/torch_stable_aten_creators.h"
 #include "tenon/interop/runtimes/torch_stable_operators.h"
 
 TENON_BEGIN_NAMESPACE
@@ -21,6 +23,30 @@ inline Error call_fft_c2r(Span<const EValue> inputs, std::vector<EValue>& output
   TENON_TRY(transform_c2r(job, inputs[2].toInt(), inputs[3].toInt(), made));
   outputs.emplace_back(made);
   return Error::Ok;
+}
+
+/// aten::fft_fftfreq, or fft_rfftfreq, which has the frequencies from 0 on.
+inline Error call_fftfreq(AtenIn inputs, AtenOut& outputs, bool is_half) {
+  const int64_t length = inputs[0].toInt();
+  ScalarType type = ScalarType::Float;
+  TENON_TRY(read_dtype(inputs[2], type, type));
+  TENON_TRY(check_place(inputs[3], inputs[4], inputs[5]));
+  if (!isFloatingType(type) || elementSize(type) == 1) {
+    return fail(Error::NotSupported, "frequencies of type ", type, ", expected a floating one");
+  }
+  if (length < 0) return fail(Error::InvalidArgument, "n is ", length, ", expected 0 or more");
+  const int64_t count = is_half ? length / 2 + 1 : length;
+  const int64_t negative = is_half ? count : length - length / 2;  // the first of these
+  const double step = 1 / (static_cast<double>(length) * inputs[1].toDouble());
+  AotiResult result;
+  TENON_TRY(result.make(ArrayRef<int64_t>(&count, 1), type, computed_type(type)));
+  on_floating_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count; ++i) {
+      result.data<T>()[i] = static_cast<T>(i < negative ? i : i - length) * static_cast<T>(step);
+    }
+  });
+  return give(result, outputs);
 }
 
 #pragma GCC visibility push(default)
@@ -56,11 +82,21 @@ AOTITorchError aoti_torch_cpu__fft_c2c(AtenTensorHandle self, const int64_t* dim
 }  // extern "C"
 #pragma GCC visibility pop
 
+inline constexpr AtenOperator kFrequencyOperators[] = {
+    {"aten::fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     [](AtenIn in, AtenOut& out) { return call_fftfreq(in, out, false); }},
+    {"aten::fft_rfftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, "
+     "Device? device=None, bool? pin_memory=None) -> Tensor",
+     [](AtenIn in, AtenOut& out) { return call_fftfreq(in, out, true); }},
+};
+
 /// True if aten::_fft_c2r could be registered when the program started.
 inline const bool has_fft_c2r =
     register_torch_operator(
         "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
         call_fft_c2r) == Error::Ok;
+[[maybe_unused]] const Error kProvidedFrequencyOperators = provide_operators(kFrequencyOperators);
 
 }  // namespace detail
 TENON_END_NAMESPACE

@@ -27,6 +27,7 @@
 #include "tenon/interop/runtimes/aoti_kernels_pointwise.h"
 #include "tenon/interop/runtimes/aoti_kernels_products.h"
 #include "tenon/interop/runtimes/aoti_kernels_random.h"
+#include "tenon/interop/runtimes/aoti_kernels_resize.h"
 #include "tenon/interop/runtimes/aoti_kernels_sampling.h"
 #include "tenon/interop/runtimes/aoti_kernels_scan.h"
 #include "tenon/interop/runtimes/aoti_kernels_scatter.h"
@@ -42,6 +43,7 @@ inline Error provide_aoti_operators() {
   TENON_TRY(provide_operators(kAotiOperators));
   TENON_TRY(provide_operators(kCopyOperators));
   TENON_TRY(provide_operators(kLinalgOperators));
+  TENON_TRY(provide_operators(kResizeOperators));
   return provide_complex_operators();
 }
 /// Before main(), so that a model finds the operators when it is loaded.

@@ -105,4 +105,35 @@ TEST_CASE("aoti_fft: aten::_fft_c2r gives back the real numbers", "[aoti_fft]") 
             .error() == Error::InvalidArgument);
 }
 
+// Expected numbers are torch 2.15's.
+TEST_CASE("aoti_fft: aten::fft_fftfreq and fft_rfftfreq", "[aoti_fft]") {
+  const auto gives = [](const char* name, std::initializer_list<EValue> inputs,
+                        const std::vector<double>& expected, ScalarType type) {
+    const Result<std::vector<EValue>> made = call_torch_operator(name, inputs);
+    if (!made.ok() || (*made)[0].toTensor().scalar_type() != type) return false;
+    const Tensor values = to((*made)[0].toTensor(), ScalarType::Double);
+    if (values.numel() != static_cast<int64_t>(expected.size())) return false;
+    const double* const found = values.const_data_ptr<double>();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (!(std::abs(found[i] - expected[i]) < 1e-7)) return false;
+    }
+    return true;
+  };
+  const char* const all = "aten::fft_fftfreq";
+  const char* const half = "aten::fft_rfftfreq";
+  CHECK(gives(all, {int64_t{5}, 0.5}, {0, 0.4, 0.8, -0.8, -0.4}, ScalarType::Float));
+  CHECK(gives(all, {int64_t{4}}, {0, 0.25, -0.5, -0.25}, ScalarType::Float));
+  CHECK(gives(all, {int64_t{1}}, {0}, ScalarType::Float));
+  CHECK(gives(all, {int64_t{0}}, {}, ScalarType::Float));
+  CHECK(gives(all, {int64_t{3}, 0.5, int64_t{5}}, {0, 0.66650390625, -0.66650390625},
+              ScalarType::Half));
+  CHECK(gives(half, {int64_t{5}, 0.1, int64_t{7}}, {0, 2, 4}, ScalarType::Double));
+  CHECK(gives(half, {int64_t{4}}, {0, 0.25, 0.5}, ScalarType::Float));
+  for (const char* const name : {all, half}) {
+    CHECK(call_torch_operator(name, {int64_t{-1}}).error() == Error::InvalidArgument);
+    CHECK(call_torch_operator(name, {int64_t{3}, 1.0, int64_t{4}}).error() == Error::NotSupported);
+    CHECK(!call_torch_operator(name, {INT64_MAX}).ok());
+  }
+}
+
 }  // namespace aoti_fft_test

@@ -52,9 +52,9 @@ struct PanelProduct {
           }
         }
         for (int64_t r = 0; r < 4; ++r) {
-          T* const c = p.c + (row + r) * p.c_stride + column;
-          store(c, sums[r][0]);
-          store(c + kLanes, sums[r][1]);
+          const int64_t at = (row + r) * p.c_stride + column;
+          store(p.c + at, sums[r][0]);
+          store(p.c + (at + kLanes), sums[r][1]);
         }
       }
     }
