@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_onednn/kernels.h"
 
+namespace aoti_onednn_convolution_test {
+
 using tenon::Dims;
 using tenon::Tensor;
 using tests::AotiHandle;
@@ -326,3 +328,5 @@ TEST_CASE("aoti_onednn: a convolution that is none is an error that says why") {
 }
 
 }  // namespace
+
+}  // namespace aoti_onednn_convolution_test

@@ -4,6 +4,8 @@
 #include "interop/runtimes/aoti_kernels/peer.h"
 #include "interop/runtimes/aoti_onednn/kernels.h"
 
+namespace aoti_onednn_matrix_product_test {
+
 using tenon::Dims;
 using tenon::Tensor;
 using tests::AotiHandle;
@@ -309,3 +311,5 @@ TEST_CASE("aoti_onednn: a product that is none is an error that says why, and wr
 }
 
 }  // namespace
+
+}  // namespace aoti_onednn_matrix_product_test

@@ -3,6 +3,8 @@
 
 #include "support/catch.h"
 
+namespace aoti_shim_functions_test {
+
 // What these do is tested by the functions that call them, in aoti_shim_test.cpp.
 TEST_CASE("aoti answers: an Error is 0 or 1 in C, and its text has the function") {
   CHECK(tenon::detail::aoti_answer("f", [] { return tenon::Error::Ok; }) == 0);
@@ -12,3 +14,5 @@ TEST_CASE("aoti answers: an Error is 0 or 1 in C, and its text has the function"
   CHECK(tenon::detail::aoti_answer("f", []() -> tenon::Error { throw std::bad_alloc(); }) == 1);
   CHECK(tenon::detail::last_error().error == tenon::Error::OutOfMemory);
 }
+
+}  // namespace aoti_shim_functions_test
