@@ -323,7 +323,7 @@ TEST_CASE("AotiModule: an output may be a number") {
   CHECK(second_output("z Double=2.5", Does::NoSecondOutput).toDouble() == 2.5);
   CHECK(second_output("z Int=-7", Does::NoSecondOutput).toInt() == -7);
   CHECK(second_output("z Int", Does::NoSecondOutput).isNone());
-  AotiModule module(module_of(path, "x float32 batch 4", "count int"));
+  AotiModule module(module_of(path, "x float32 batch 4", "count Int"));
   RETURNS(InvalidType,
           "run: output 1 (count): it is a tensor of Float with sizes {2, 4}, expected an Int",
           module.run("forward", *input_for(Does::HandThrough)));

@@ -2,16 +2,23 @@
 // read_double: a number's text, in any locale.
 #pragma once
 
-#include <charconv>
+#include <string>
 #include <string_view>
 
 #include "tenon/config.h"
 
-#if !defined(__cpp_lib_to_chars)  // from_chars is for integers alone before GCC 11
+#if defined(__unix__) || defined(__APPLE__)
+#include <locale.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <utility>
+#define TENON_DETAIL_HAS_STRTOD_L 1
+#else
+#define TENON_DETAIL_HAS_STRTOD_L 0
 #include <limits>
 #include <locale>
 #include <sstream>
-#include <string>
 #endif
 
 TENON_BEGIN_NAMESPACE
@@ -20,20 +27,30 @@ namespace detail {
 /// Reads "2.5", "-1e-05", ".5", "5.", "inf", "nan": the whole text, with a '.' whatever the
 /// program's locale is, unlike strtod. False for another text, and for what no double is near.
 inline bool read_double(std::string_view text, double& value) {
-#if defined(__cpp_lib_to_chars)
-  const char* const end = text.data() + text.size();
-  const auto [at, code] = std::from_chars(text.data(), end, value);
-  return code == std::errc() && at == end;
-#else
   const bool is_negative = !text.empty() && text.front() == '-';
   const std::string_view word = text.substr(is_negative ? 1 : 0);
-  if (word == "inf" || word == "nan") {
+  const bool is_named = word == "inf" || word == "nan";
+  if (!is_named && (word.find_first_not_of("0123456789.eE+-") != std::string_view::npos ||
+                    word.find_first_of("0123456789.") != 0)) {
+    return false;
+  }
+#if TENON_DETAIL_HAS_STRTOD_L  // std::from_chars would be 30 kB in a program that is linked statically
+  const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+  if (plain == nullptr) return false;
+  const std::string copy(text);
+  char* end = nullptr;
+  const int before = std::exchange(errno, 0);
+  value = ::strtod_l(copy.c_str(), &end, plain);
+  ::freelocale(plain);
+  const bool is_too_large = std::exchange(errno, before) == ERANGE && (value > 1 || value < -1);
+  return end == copy.c_str() + copy.size() && !is_too_large;
+#else
+  if (is_named) {
     using Limits = std::numeric_limits<double>;
     value = word == "inf" ? Limits::infinity() : Limits::quiet_NaN();
     if (is_negative) value = -value;
     return true;
   }
-  if (word.empty() || word.front() == '+') return false;
   std::istringstream stream{std::string(text)};
   stream.imbue(std::locale::classic());
   stream >> std::noskipws >> value;
