@@ -34,7 +34,8 @@ inline bool read_double(std::string_view text, double& value) {
                     word.find_first_of("0123456789.") != 0)) {
     return false;
   }
-#if TENON_DETAIL_HAS_STRTOD_L  // std::from_chars would be 30 kB in a program that is linked statically
+#if TENON_DETAIL_HAS_STRTOD_L
+  // Not std::from_chars, which is 30 kB in a program that is linked statically.
   const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
   if (plain == nullptr) return false;
   const std::string copy(text);
