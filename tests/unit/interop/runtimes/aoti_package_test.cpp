@@ -289,8 +289,8 @@ TEST_CASE("aoti package: whatever bytes and texts are changed, that is an error 
   const std::vector<uint8_t>& library = whole[2].bytes;
   std::mt19937 random(1);
   const auto below = [&](size_t count) { return random() % count; };
-  const std::string words[] = {"<=",   "*",      "=",  ";",  " ",        "9223372036854775807",
-                               "-1",   "{",      "\"", "\\", "strides=", "order=1,0",
+  const std::string words[] = {"<=",   "*",       "=",  ";",  " ",        "9223372036854775807",
+                               "-1",   "{",       "\"", "\\", "strides=", "order=1,0",
                                "none", "Double=", "0",  "+",  "\n"};
   const auto change = [&](std::vector<uint8_t>& bytes, size_t begin) {
     for (size_t n = 1 + below(3); n > 0 && bytes.size() > begin; --n) {
