@@ -34,8 +34,8 @@ std::vector<FourierNumber> sums(const std::vector<FourierNumber>& row, bool is_i
 
 TEST_CASE("aoti_fft: rows of each length are the sums of the definition", "[aoti_fft_transform]") {
   // Small factors, primes below and above the bound of Bluestein's method, products of these.
-  for (const size_t length :
-       {1, 2, 3, 4, 5, 7, 8, 12, 30, 37, 41, 74, 82, 123, 128, 211, 400, 509}) {
+  for (const size_t length : std::initializer_list<size_t>{1, 2, 3, 4, 5, 7, 8, 12, 30, 37, 41, 74,
+                                                           82, 123, 128, 211, 400, 509}) {
     CAPTURE(length);
     std::vector<FourierNumber> row(length);
     for (size_t i = 0; i < length; ++i) row[i] = number(i);

@@ -21,7 +21,8 @@ TEST_CASE("aoti_kernels: random permutations", "[aoti_random_tools]") {
     REQUIRE(order[0] != order[1]);
     ++counts[static_cast<size_t>(order[0] * 3 + order[1])];
   }
-  for (const size_t i : {1, 2, 3, 5, 6, 7}) CHECK(std::abs(counts[i] - 1000) < 150);
+  for (const size_t i : std::initializer_list<size_t>{1, 2, 3, 5, 6, 7})
+    CHECK(std::abs(counts[i] - 1000) < 150);
   CHECK(default_generator().offset() == 18000);
   std::vector<int64_t> long_order = random_permutation(1000);
   CHECK(!std::is_sorted(long_order.begin(), long_order.end()));
