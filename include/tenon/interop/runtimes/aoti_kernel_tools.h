@@ -34,12 +34,11 @@ inline ScalarType computed_type(ScalarType type) noexcept {
 /// Errors: NotSupported for complex types; those of f.
 template <class F>
 Error on_computed_type(ScalarType type, const F& f) {
-  switch (computed_type(type)) {
-    case ScalarType::Long: return f(int64_t());
-    case ScalarType::Float: return f(float());
-    case ScalarType::Double: return f(double());
-    default: return fail(Error::NotSupported, "elements of type ", type);
-  }
+  const ScalarType computed = computed_type(type);
+  if (computed == ScalarType::Long) return f(int64_t());
+  if (computed == ScalarType::Float) return f(float());
+  if (computed == ScalarType::Double) return f(double());
+  return fail(Error::NotSupported, "elements of type ", type);
 }
 
 /// Calls f(T()) with double, or with float for other floating types.
@@ -51,21 +50,18 @@ auto on_floating_type(ScalarType type, const F& f) {
 /// As on_computed_type(), and for complex types with std::complex<float> or std::complex<double>.
 template <class F>
 Error on_computed_number(ScalarType type, const F& f) {
-  switch (computed_type(type)) {
-    case ScalarType::ComplexFloat: return f(std::complex<float>());
-    case ScalarType::ComplexDouble: return f(std::complex<double>());
-    default: return on_computed_type(type, f);
-  }
+  const ScalarType computed = computed_type(type);
+  if (computed == ScalarType::ComplexFloat) return f(std::complex<float>());
+  if (computed == ScalarType::ComplexDouble) return f(std::complex<double>());
+  return on_computed_type(type, f);
 }
 
 /// Undefined where there is none, as of BFloat16.
 inline ScalarType complex_type_of(ScalarType type) noexcept {
-  switch (type) {
-    case ScalarType::Half: return ScalarType::ComplexHalf;
-    case ScalarType::Float: return ScalarType::ComplexFloat;
-    case ScalarType::Double: return ScalarType::ComplexDouble;
-    default: return isComplexType(type) ? type : ScalarType::Undefined;
-  }
+  if (type == ScalarType::Half) return ScalarType::ComplexHalf;
+  if (type == ScalarType::Float) return ScalarType::ComplexFloat;
+  if (type == ScalarType::Double) return ScalarType::ComplexDouble;
+  return isComplexType(type) ? type : ScalarType::Undefined;
 }
 /// The type that elements of two tensors are converted to. One of rank 0, or a number, decides only
 /// where its kind is above the other's.

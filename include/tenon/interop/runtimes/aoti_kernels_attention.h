@@ -99,7 +99,7 @@ struct KeyProducts {
           load(right, key + e);
           sums += left * right;
         }
-        T lanes[kLanes];
+        T lanes[static_cast<size_t>(kLanes)];
         store(lanes, sums);
         T sum = 0;
         for (const T lane : lanes) sum += lane;
@@ -164,7 +164,7 @@ struct RowExponentials {
       load(value, x.row + i);
       largest = value > largest ? value : largest;
     }
-    T lanes[kLanes];
+    T lanes[static_cast<size_t>(kLanes)];
     store(lanes, largest);
     x.largest = lanes[0];
     for (int64_t i = 1; i < kLanes; ++i) x.largest = lanes[i] > x.largest ? lanes[i] : x.largest;

@@ -157,13 +157,14 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
   auto* const counts = made[2].data<int64_t>();
   auto* const rows = made[3].data<int64_t>();
   std::fill_n(rows, made[3].tensor().numel(), 0);
-  switch (type) {
-    case ScalarType::Half: fill_bags<Half>(bags, made[0].data<float>(), counts, rows); break;
-    case ScalarType::BFloat16:
-      fill_bags<BFloat16>(bags, made[0].data<float>(), counts, rows);
-      break;
-    case ScalarType::Float: fill_bags<float>(bags, made[0].data<float>(), counts, rows); break;
-    default: fill_bags<double>(bags, made[0].data<double>(), counts, rows);
+  if (type == ScalarType::Half) {
+    fill_bags<Half>(bags, made[0].data<float>(), counts, rows);
+  } else if (type == ScalarType::BFloat16) {
+    fill_bags<BFloat16>(bags, made[0].data<float>(), counts, rows);
+  } else if (type == ScalarType::Float) {
+    fill_bags<float>(bags, made[0].data<float>(), counts, rows);
+  } else {
+    fill_bags<double>(bags, made[0].data<double>(), counts, rows);
   }
   // Those behind the last bag have its number: -1 if there is none.
   std::fill_n(made[1].data<int64_t>(), made[1].tensor().numel(), bags.bags - 1);

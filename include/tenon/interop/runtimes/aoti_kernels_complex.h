@@ -227,7 +227,8 @@ inline Error run_added_product(AtenIn in, AtenOut& out, bool is_batch) {
     auto* const to = result.data<Part>();
     const auto* const from = dense_data<Part>(added);
     for (int64_t i = 0; i < 2 * product.numel(); ++i) {
-      to[i] = static_cast<Part>((beta == 0 ? 0 : beta * from[i]) + alpha * to[i]);
+      const double summand = beta == 0 ? 0 : beta * double{from[i]};
+      to[i] = static_cast<Part>(summand + alpha * double{to[i]});
     }
     return Error::Ok;
   };

@@ -224,13 +224,10 @@ T reduce_segment(SegmentReduction how, ScalarType type, const double* initial, c
                                              : T{0};
   for (int64_t i = 0; i < count; ++i) {
     const T x = from[i * stride];
-    switch (how) {
-      case SegmentReduction::Max:
-      case SegmentReduction::Min:
-        if (x != x || (is_max ? x > so_far : x < so_far)) so_far = x;
-        break;
-      case SegmentReduction::Prod: so_far = round_to(type, so_far * x); break;
-      default: so_far = round_to(type, so_far + x);
+    if (how == SegmentReduction::Max || how == SegmentReduction::Min) {
+      if (x != x || (is_max ? x > so_far : x < so_far)) so_far = x;
+    } else {
+      so_far = round_to(type, how == SegmentReduction::Prod ? so_far * x : so_far + x);
     }
   }
   if (how != SegmentReduction::Mean) return so_far;

@@ -305,7 +305,7 @@ inline Error run_pinv(AtenIn in, AtenOut& out) {
   const int64_t m = given.sizes().end()[-2];
   const int64_t n = given.sizes().back();
   const double epsilon = type == ScalarType::Double ? std::numeric_limits<double>::epsilon()
-                                                    : std::numeric_limits<float>::epsilon();
+                                                    : double{std::numeric_limits<float>::epsilon()};
   Tensor absolute;
   Tensor relative;
   TENON_TRY(read_limits(in[1], batch, 0, absolute));

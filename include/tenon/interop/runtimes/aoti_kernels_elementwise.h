@@ -15,13 +15,11 @@ namespace detail {
 /// Errors: NotSupported for integers.
 template <class F>
 Error on_computed_fraction(ScalarType type, const F& f) {
-  switch (computed_type(type)) {
-    case ScalarType::Float: return f(float());
-    case ScalarType::Double: return f(double());
-    case ScalarType::ComplexFloat: return f(std::complex<float>());
-    case ScalarType::ComplexDouble: return f(std::complex<double>());
-    default: return fail(Error::NotSupported, "elements of type ", type);
-  }
+  if (isFloatingType(type)) return on_floating_type(computed_type(type), f);
+  const ScalarType computed = computed_type(type);
+  if (computed == ScalarType::ComplexFloat) return f(std::complex<float>());
+  if (computed == ScalarType::ComplexDouble) return f(std::complex<double>());
+  return fail(Error::NotSupported, "elements of type ", type);
 }
 
 inline ScalarType real_type_of(ScalarType type) noexcept {

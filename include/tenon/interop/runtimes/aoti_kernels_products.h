@@ -88,7 +88,7 @@ struct TrilinearFactor {
     for (size_t d = 0; fits && d < rank; ++d) {
       const int64_t size = is_added[d] ? 1 : dense.sizes()[own];
       strides.push_back(is_added[d] || size == 1 ? 0 : dense.strides()[own]);
-      own += is_added[d] ? 0 : 1;
+      own += is_added[d] ? size_t{0} : 1;
       fits = sizes[d] == 1 || size == 1 || sizes[d] == size;
       if (size != 1) sizes[d] = size;
     }

@@ -49,7 +49,7 @@ struct ResizeWeights {
     };
     begin.push_back(0);
     for (int64_t i = 0; i < to; ++i) {
-      const T center = static_cast<T>(scale * (static_cast<double>(i) + 0.5));
+      const T center = static_cast<T>(double{scale} * (static_cast<double>(i) + 0.5));
       const int64_t low = place(static_cast<double>(center - support) + 0.5);
       const int64_t high = place(static_cast<double>(center + support) + 0.5);
       T sum = 0;

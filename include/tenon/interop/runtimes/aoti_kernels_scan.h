@@ -14,20 +14,14 @@ namespace detail {
 /// Integers wrap, so theirs is unsigned.
 template <class F>
 Error on_sum_type(ScalarType type, const F& f) {
-  switch (type) {
-    case ScalarType::Float: return f(float(), double());
-    case ScalarType::Half:
-    case ScalarType::BFloat16: return f(float(), float());
-    case ScalarType::Double: return f(double(), double());
-    case ScalarType::ComplexFloat: return f(std::complex<float>(), std::complex<double>());
-    case ScalarType::ComplexDouble: return f(std::complex<double>(), std::complex<double>());
-    case ScalarType::Byte:
-    case ScalarType::Char:
-    case ScalarType::Short:
-    case ScalarType::Int:
-    case ScalarType::Long: return f(int64_t(), uint64_t());
-    default: return fail(Error::NotSupported, "a scan of ", type, " elements");
-  }
+  using C = std::complex<double>;
+  if (type <= ScalarType::Long) return f(int64_t(), uint64_t());  // Byte and signed integers
+  if (type == ScalarType::Half || type == ScalarType::BFloat16) return f(float(), float());
+  if (type == ScalarType::Float) return f(float(), double());
+  if (type == ScalarType::Double) return f(double(), double());
+  if (type == ScalarType::ComplexFloat) return f(std::complex<float>(), C());
+  if (type == ScalarType::ComplexDouble) return f(C(), C());
+  return fail(Error::NotSupported, "a scan of ", type, " elements");
 }
 
 /// Replaces each element of a row by what next(sum, element) makes of it and of `first`, the sum

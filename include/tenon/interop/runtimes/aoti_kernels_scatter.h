@@ -131,12 +131,12 @@ inline Error check_reduction(AotiReduction reduction, ScalarType type, int64_t c
 template <class T>
 T reduction_start(AotiReduction reduction) noexcept {
   using Limits = std::numeric_limits<T>;
-  switch (reduction) {
-    case AotiReduction::Prod: return 1;
-    case AotiReduction::Max: return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    case AotiReduction::Min: return Limits::has_infinity ? Limits::infinity() : (Limits::max)();
-    default: return 0;
+  constexpr bool kHasInfinity = Limits::has_infinity;
+  if (reduction == AotiReduction::Max) {
+    return kHasInfinity ? -Limits::infinity() : Limits::lowest();
   }
+  if (reduction == AotiReduction::Min) return kHasInfinity ? Limits::infinity() : (Limits::max)();
+  return reduction == AotiReduction::Prod ? T{1} : T{0};
 }
 
 /// Reduces the elements of `from` into `to`. Of a mean, `counts` has an entry for each of these.

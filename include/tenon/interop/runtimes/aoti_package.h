@@ -233,7 +233,8 @@ class PackageReader {
     Crc32 checksum;
     for (uint64_t done = 0; done < entry_size_;) {
       const auto count = static_cast<size_t>((std::min)(entry_size_ - done, uint64_t{part.size()}));
-      TENON_TRY(file_.read(static_cast<size_t>(begin + done), part.data(), count));
+      const uint64_t at = begin + done;
+      TENON_TRY(file_.read(static_cast<size_t>(at), part.data(), count));
       checksum.add(part.data(), count);
       TENON_TRY(write(part.data(), count));
       done += count;

@@ -62,14 +62,10 @@ void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
 /// Integers are multiplied without a sign, so that they wrap around as torch's do.
 template <class F>
 Error on_product_type(ScalarType type, const F& f) {
-  switch (type) {
-    case ScalarType::Long: return f(uint64_t());
-    case ScalarType::Float:
-    case ScalarType::ComplexFloat: return f(float());
-    case ScalarType::Double:
-    case ScalarType::ComplexDouble: return f(double());
-    default: return fail(Error::NotSupported, "products of ", type);
-  }
+  if (type == ScalarType::Long) return f(uint64_t());
+  if (type == ScalarType::Float || type == ScalarType::ComplexFloat) return f(float());
+  if (type == ScalarType::Double || type == ScalarType::ComplexDouble) return f(double());
+  return fail(Error::NotSupported, "products of ", type);
 }
 template <class T>
 T product_factor(double factor) noexcept {

@@ -206,17 +206,16 @@ T floor_quotient(T a, T b) noexcept {
 template <class T>
 T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
   if constexpr (std::is_same_v<T, int64_t>) {
-    switch (op) {
-      case AtenBinary::And: return a & b;
-      case AtenBinary::Or: return a | b;
-      case AtenBinary::ShiftLeft:
-        return b < 0 || b >= bits ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
-      case AtenBinary::ShiftRight: return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> b;
-      case AtenBinary::FloorDivide: return floor_quotient(a, b);
-      default:
-        return static_cast<int64_t>(static_cast<uint64_t>(a) -
-                                    static_cast<uint64_t>(alpha) * static_cast<uint64_t>(b));
+    const bool is_beyond = b < 0 || b >= bits;
+    if (op == AtenBinary::And) return a & b;
+    if (op == AtenBinary::Or) return a | b;
+    if (op == AtenBinary::ShiftLeft) {
+      return is_beyond ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
     }
+    if (op == AtenBinary::ShiftRight) return is_beyond ? (a < 0 ? -1 : 0) : a >> b;
+    if (op == AtenBinary::FloorDivide) return floor_quotient(a, b);
+    return static_cast<int64_t>(static_cast<uint64_t>(a) -
+                                static_cast<uint64_t>(alpha) * static_cast<uint64_t>(b));
   } else {
     if (op == AtenBinary::Divide) return a / b;
     if constexpr (std::is_floating_point_v<T>) {

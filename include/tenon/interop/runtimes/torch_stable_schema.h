@@ -50,13 +50,11 @@ inline ValueKind kind_of_element(std::string_view type) noexcept {
 /// The kind of an EValue that has a list of such elements; None if no kind has.
 inline ValueKind kind_of_list(std::string_view element) noexcept {
   if (element == "Tensor?") return ValueKind::OptionalTensorList;
-  switch (kind_of_element(element)) {
-    case ValueKind::Tensor: return ValueKind::TensorList;
-    case ValueKind::Int: return ValueKind::IntList;
-    case ValueKind::Double: return ValueKind::DoubleList;
-    case ValueKind::Bool: return ValueKind::BoolList;
-    default: return ValueKind::None;
-  }
+  const ValueKind kind = kind_of_element(element);
+  if (kind == ValueKind::Tensor) return ValueKind::TensorList;
+  if (kind == ValueKind::Int) return ValueKind::IntList;
+  if (kind == ValueKind::Double) return ValueKind::DoubleList;
+  return kind == ValueKind::Bool ? ValueKind::BoolList : ValueKind::None;
 }
 /// Whether EValues have such values. A Generator is always None.
 inline bool is_value_type(std::string_view type) noexcept {
@@ -276,14 +274,12 @@ inline Error read_default(std::string_view type, std::string_view text, EValue& 
       reals.push_back(number.to<double>());
       ints.push_back(number.isFloatingPoint() ? 0 : number.to<int64_t>());
     }
-    switch (kind_of_list(inner)) {
-      case ValueKind::IntList: value = EValue(ints); break;
-      case ValueKind::DoubleList: value = EValue(reals); break;
-      case ValueKind::BoolList: value = EValue(std::vector<bool>(ints.begin(), ints.end())); break;
-      case ValueKind::TensorList:  // an empty one
-      case ValueKind::OptionalTensorList: value = EValue(std::vector<Tensor>()); break;
-      default: return refuse();
-    }
+    const ValueKind kind = kind_of_list(inner);
+    if (kind == ValueKind::None) return refuse();
+    value = kind == ValueKind::IntList      ? EValue(ints)
+            : kind == ValueKind::DoubleList ? EValue(reals)
+            : kind == ValueKind::BoolList   ? EValue(std::vector<bool>(ints.begin(), ints.end()))
+                                            : EValue(std::vector<Tensor>());  // an empty one
   } else if (text == "True" || text == "False") {
     value = EValue(text == "True");
   } else if (!read_schema_number(text, value) && !read_schema_word(text, value)) {

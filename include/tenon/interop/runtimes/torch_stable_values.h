@@ -134,13 +134,11 @@ inline Error push_stable(std::string_view type, const EValue& value, StableIValu
       }
       return Error::Ok;
     };
-    switch (value.kind()) {
-      case ValueKind::IntList: return push(value.toIntList());
-      case ValueKind::DoubleList: return push(value.toDoubleList());
-      case ValueKind::BoolList: return push(value.toBoolList());
-      case ValueKind::TensorList: return push(value.toTensorList());
-      default: return push(value.toOptionalTensorList());
-    }
+    if (value.isIntList()) return push(value.toIntList());
+    if (value.isDoubleList()) return push(value.toDoubleList());
+    if (value.isBoolList()) return push(value.toBoolList());
+    if (value.isTensorList()) return push(value.toTensorList());
+    return push(value.toOptionalTensorList());
   }
   if (type == "Tensor") {
     AtenTensorHandle handle = nullptr;
@@ -186,20 +184,22 @@ inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) 
     for (const StableIValue each : *from_stack<StableList*>(slot)) {
       EValue element;
       TENON_TRY(read_stable(type, each, element));
-      switch (element.kind()) {
-        case ValueKind::None: tensors.emplace_back(); break;
-        case ValueKind::Tensor: tensors.push_back(element.toTensor()); break;
-        case ValueKind::Double: reals.push_back(element.toDouble()); break;
-        default: ints.push_back(element.toScalar().to<int64_t>());
+      if (element.isNone()) {
+        tensors.emplace_back();
+      } else if (element.isTensor()) {
+        tensors.push_back(element.toTensor());
+      } else if (element.isDouble()) {
+        reals.push_back(element.toDouble());
+      } else {
+        ints.push_back(element.toScalar().to<int64_t>());
       }
     }
-    switch (kind_of_list(type)) {
-      case ValueKind::TensorList: out = EValue(tensors); break;
-      case ValueKind::OptionalTensorList: out = EValue::optional_tensor_list(tensors); break;
-      case ValueKind::DoubleList: out = EValue(reals); break;
-      case ValueKind::BoolList: out = EValue(std::vector<bool>(ints.begin(), ints.end())); break;
-      default: out = EValue(ints);
-    }
+    const ValueKind kind = kind_of_list(type);
+    out = kind == ValueKind::TensorList           ? EValue(tensors)
+          : kind == ValueKind::OptionalTensorList ? EValue::optional_tensor_list(tensors)
+          : kind == ValueKind::DoubleList         ? EValue(reals)
+          : kind == ValueKind::BoolList ? EValue(std::vector<bool>(ints.begin(), ints.end()))
+                                        : EValue(ints);
   } else if (type == "Tensor") {
     Tensor* tensor = nullptr;
     TENON_TRY(find_aoti_tensor(from_stack<AtenTensorHandle>(slot), tensor));
