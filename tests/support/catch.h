@@ -9,9 +9,11 @@
 #endif
 #undef CHECK  // libtorch's, if it came before: Catch2's replaces it
 #if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
