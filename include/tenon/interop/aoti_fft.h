@@ -83,6 +83,8 @@ AOTITorchError aoti_torch_cpu__fft_c2c(AtenTensorHandle self, const int64_t* dim
 #pragma GCC visibility pop
 
 inline constexpr AtenOperator kFrequencyOperators[] = {
+    {"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+     &call_fft_c2r},
     {"aten::fft_fftfreq(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None) -> Tensor",
      [](AtenIn in, AtenOut& out) { return call_fftfreq(in, out, false); }},
@@ -91,11 +93,6 @@ inline constexpr AtenOperator kFrequencyOperators[] = {
      [](AtenIn in, AtenOut& out) { return call_fftfreq(in, out, true); }},
 };
 
-/// True if aten::_fft_c2r could be registered when the program started.
-inline const bool has_fft_c2r =
-    register_torch_operator(
-        "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
-        call_fft_c2r) == Error::Ok;
 [[maybe_unused]] const Error kProvidedFrequencyOperators = provide_operators(kFrequencyOperators);
 
 }  // namespace detail

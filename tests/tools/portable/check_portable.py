@@ -25,7 +25,7 @@ EXTENSION = re.compile(r"\b__[A-Za-z_]\w*|\b(?:asm|typeof)\b|\[\[\s*(?:using\b|\
                        r"#\s*pragma\s+(?!once|STDC|GCC diagnostic|GCC visibility)\w+.*")
 MINGW = "x86_64-w64-mingw32-g++-posix"
 # A header that asks for Linux, by an #error.
-LINUX = ("tenon/interop/shm.h", "tenon/interop/runtimes/torch_stable_library.h")
+LINUX = ("tenon/interop/shm.h", "tenon/interop/files/temporary_file.h", "tenon/interop/runtimes/torch_stable_library.h")
 MACROS = ("__GNUC__ __clang__ __x86_64__ __SSE2__ __BYTE_ORDER__ __FLT16_MANT_DIG__ __has_builtin "
           "__has_feature __cplusplus").split()
 

@@ -51,7 +51,6 @@ DUPLICATES = {
     ("tenon/core/generator.h", "calls"): "one of several sources of a seed",
     ("tenon/core/memory.h", "are_off"): "the environment is the same for all",
     ("tenon/exchange/dlpack_export.h", "releases"): "each library counts its own calls",
-    ("tenon/interop/aoti_fft.h", "has_fft_c2r"): "the registry, which all share, takes the first",
     ("tenon/interop/python/interpreter.h", "after_fork"): "Python is told of each library's gate",
     ("tenon/interop/python/interpreter.h", "at_exit"): "Python is told of each library's gate",
     ("tenon/interop/python/interpreter.h", "depth"): "each library counts its own calls",

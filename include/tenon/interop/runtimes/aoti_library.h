@@ -234,7 +234,7 @@ inline Error check_aoti_library(const char* path) {
               " that the model calls: ", join_missing(missing),
               headers.empty() ? "; tenon has no header with them"
                               : "; one file of the program can include what may have them: ",
-              headers, "; see \"Kernels\" in docs/aoti.md");
+              headers, "; see \"What a program includes\" in docs/aoti.md");
 }
 
 // --- Its functions -------------------------------------------------------------------------------

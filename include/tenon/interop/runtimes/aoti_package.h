@@ -3,9 +3,7 @@
 // beside it.
 #pragma once
 
-#include <fcntl.h>
-
-#include "tenon/interop/files/file.h"
+#include "tenon/interop/files/temporary_file.h"
 
 /// TENON_AOTI_ZIP=0: interop/aoti.h opens .so files alone, and does not need minizip.
 #if !defined(TENON_AOTI_ZIP)
@@ -24,79 +22,6 @@
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
-
-/// A file that goes with this object. On Linux it has no name, so that nothing is left of it,
-/// however the process ends; where the folder's file system has no such files, or there is no
-/// /proc, it has one until it is removed.
-class TemporaryFile {
- public:
-  TemporaryFile() noexcept = default;
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { remove(); }
-
-  const char* path() const noexcept { return path_.c_str(); }
-  /// Where it was made: $TMPDIR or /tmp.
-  const std::string& folder() const noexcept { return folder_; }
-  void remove() noexcept {
-    if (is_named_) static_cast<void>(::unlink(path_.c_str()));
-    if (descriptor_ >= 0) static_cast<void>(::close(descriptor_));
-    is_named_ = false;
-    descriptor_ = -1;
-    path_.clear();
-  }
-  /// Makes it in $TMPDIR or /tmp, readable by this user alone. `may_be_nameless` is for tests.
-  Error create([[maybe_unused]] bool may_be_nameless = true) {
-    const char* const variable = std::getenv("TMPDIR");
-    folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-#if defined(O_TMPFILE)
-    if (may_be_nameless) {
-      descriptor_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    }
-    if (descriptor_ >= 0) {
-      path_ = path_in_proc(descriptor_);
-      if (::access(path_.c_str(), R_OK) == 0) return Error::Ok;
-      remove();
-    }
-#endif
-    std::string name = folder_ + "/tenon-aoti-XXXXXX";
-    descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor_ < 0) return file_error("cannot create a temporary file", errno);
-    path_.swap(name);
-    is_named_ = true;
-    return Error::Ok;
-  }
-  Error write(const char* data, size_t count) noexcept {
-    while (count > 0) {
-      const ssize_t written = ::write(descriptor_, data, count);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return file_error("cannot write the temporary file", errno);
-      data += written;
-      count -= static_cast<size_t>(written);
-    }
-    return Error::Ok;
-  }
-
- private:
-  /// "/proc/self/fd/../fd/./././/./7": a path of this file alone, since the dots and slashes spell
-  /// its device and number. dlopen() compares paths first: for "/proc/self/fd/7" it gives the older
-  /// library whose descriptor that was.
-  static std::string path_in_proc(int descriptor) {
-    struct stat status {};
-    static_cast<void>(::fstat(descriptor, &status));
-    std::string path = "/proc/self/fd";
-    for (uint64_t number : {uint64_t{status.st_dev}, uint64_t{status.st_ino}}) {
-      path += "/../fd";
-      for (; number != 0; number >>= 1) path += number % 2 != 0 ? "/." : "/";
-    }
-    return path + '/' + std::to_string(descriptor);
-  }
-
-  std::string folder_;
-  std::string path_;
-  int descriptor_ = -1;
-  bool is_named_ = false;
-};
 
 /// What a package has of one model.
 struct AotiPackage {

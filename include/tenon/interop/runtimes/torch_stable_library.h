@@ -3,8 +3,7 @@
 // without them.
 #pragma once
 
-#include <fcntl.h>
-
+#include "tenon/interop/files/temporary_file.h"
 #include "tenon/interop/runtimes/aoti_library.h"
 
 TENON_BEGIN_NAMESPACE
@@ -73,21 +72,13 @@ class NamedLibraries {
     Elf64_Ehdr own;
     TENON_TRY(read_own_header(own));
     TENON_TRY(made.make(name, own));
-    const char* const variable = std::getenv("TMPDIR");
-    std::string path = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-    path += "/tenon-stub-XXXXXX";
-    const int file = ::mkostemp(path.data(), O_CLOEXEC);
-    if (file < 0) return file_error("cannot create a temporary file", errno);
-    const bool is_written = ::write(file, &made, sizeof made) == ssize_t{sizeof made};
-    const int code = errno;
-    void* const library = is_written ? ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL) : nullptr;
-    const char* const text = is_written && library == nullptr ? ::dlerror() : "";
-    static_cast<void>(::unlink(path.c_str()));
-    static_cast<void>(::close(file));
-    if (!is_written) return file_error("cannot write the temporary file", code);
+    TemporaryFile file;
+    TENON_TRY(file.create());
+    TENON_TRY(file.write(reinterpret_cast<const char*>(&made), sizeof made));
+    void* const library = ::dlopen(file.path(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
       return fail(Error::AccessFailed, "cannot load an empty library in place of ", name, ": ",
-                  text);
+                  ::dlerror());
     }
     opened_.push_back(library);
     return Error::Ok;

@@ -69,21 +69,6 @@ TEST_CASE("aoti package: a file without a name is not taken for an older one") {
   CHECK(first.forward(*input_for(Does::NoSecondOutput)).ok());
 }
 
-TEST_CASE("aoti package: a temporary file with a name is removed") {
-  const TemporaryFolder temporary;
-  {
-    detail::TemporaryFile file;
-    REQUIRE(file.create(false) == Error::Ok);
-    CHECK(temporary.files() == 1);
-    REQUIRE(file.write("abc", 3) == Error::Ok);
-    CHECK(file_bytes(file.path()) == bytes_of("abc"));
-    struct stat status;
-    REQUIRE(::stat(file.path(), &status) == 0);
-    CHECK((status.st_mode & 0777) == 0600);
-  }
-  CHECK(temporary.files() == 0);
-}
-
 TEST_CASE("aoti package: what cannot be in the file is refused before it is unpacked") {
   TempFolder folder;
   const std::string path = folder / "bomb.pt2";
