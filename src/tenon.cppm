@@ -74,7 +74,7 @@ using tenon::OffsetRange, tenon::compute_numel, tenon::compute_nbytes, tenon::co
 using tenon::TensorView, tenon::ViewWithLists;
 // kernels/cast.h
 using tenon::CastMode, tenon::toString;
-// kernels/copy_plan.h
+// kernels/element_plan.h
 using tenon::CopyKind, tenon::toString, tenon::kMaxLongDims, tenon::CopyPlan;
 // kernels/normalize.h
 using tenon::Normalize;

@@ -34,10 +34,10 @@ TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarT
                                              const void*) noexcept;
 TENON_DETAIL_INSTANCE void convert_elements<void>(ScalarType, void*, ScalarType, const void*,
                                                   int64_t, CastMode) noexcept;
-TENON_DETAIL_INSTANCE void cast_elements<void>(const CopyPlan&) noexcept;
+TENON_DETAIL_INSTANCE void cast_elements<void>(const ElementPlan&) noexcept;
 TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
 TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
-TENON_DETAIL_INSTANCE void run_plan<void>(const CopyPlan&, CastFunction) noexcept;
+TENON_DETAIL_INSTANCE void run_plan<void>(const ElementPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void fill_uniform_floats<void>(const RandomPlan&, const WordStream&, uint64_t,
                                                      int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void fill_uniform_doubles<void>(const RandomPlan&, const WordStream&,
@@ -53,7 +53,7 @@ TENON_DETAIL_INSTANCE void fill_integers<void>(const RandomPlan&, const WordStre
 TENON_DETAIL_INSTANCE void random_elements<void>(const RandomPlan&, uint64_t, uint64_t, int64_t,
                                                  void*) noexcept;
 
-TENON_DETAIL_INSTANCE void plan_elements<void>(CopyPlan&, const TensorView&, const TensorView&,
+TENON_DETAIL_INSTANCE void plan_elements<void>(ElementPlan&, const TensorView&, const TensorView&,
                                                CastMode) noexcept;
 TENON_DETAIL_INSTANCE struct CopyingState<void>;
 TENON_DETAIL_INSTANCE Error allocate_in_backend<void>(const CreateOptions&, NewTensor&) noexcept;

@@ -29,7 +29,7 @@
 #include "tenon/tensor/cat.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/contiguous.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/tensor/copy_plan.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/deleter.h"

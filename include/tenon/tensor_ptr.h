@@ -17,7 +17,7 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/clone.h"
 #include "tenon/tensor/contiguous.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/tensor/copy_plan.h"
 #include "tenon/tensor/data.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/tensor.h"

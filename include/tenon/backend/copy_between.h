@@ -60,16 +60,16 @@ class HostSide {
  public:
   /// Replaces one side by host memory. Fetches a source's elements; of a destination with gaps the
   /// whole range, since store() writes the gaps too. The caller then finishes the plan.
-  TENON_TEMPLATE_INLINE Error begin(CopyPlan& plan, bool is_source, Backend& backend) noexcept {
+  TENON_TEMPLATE_INLINE Error begin(ElementPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
-    const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
+    const auto stride = is_source ? &ElementPlan::Dim::src_stride : &ElementPlan::Dim::dst_stride;
     const int64_t unit = is_source ? source_unit(plan) : static_cast<int64_t>(plan.unit);
     int64_t low = 0;
     int64_t high = unit;
     int64_t dense = unit;
     int64_t run = unit;  // consecutive bytes, along the inner dimensions
     for (size_t d = plan.rank; d-- > 0;) {
-      const CopyPlan::Dim& dim = plan.dims[d];
+      const ElementPlan::Dim& dim = plan.dims[d];
       const int64_t reach = (dim.size - 1) * dim.*stride;
       (reach < 0 ? low : high) += reach;
       if (dim.*stride != 0) dense *= dim.size;
@@ -145,11 +145,11 @@ class HostSide {
   Backend* backend_ = nullptr;
   HostBuffer buffer_;
   // `src` is the backend's side, even if it is written.
-  CopyPlan runs_;
+  ElementPlan runs_;
 };
 
 /// Executes a plan through host memory.
-TENON_TEMPLATE_INLINE Error run_through_host(CopyPlan& plan, Backend* dst, Backend* src,
+TENON_TEMPLATE_INLINE Error run_through_host(ElementPlan& plan, Backend* dst, Backend* src,
                                              CastFunction cast) noexcept {
   HostSide from;
   if (src != nullptr) TENON_TRY(from.begin(plan, true, *src));
@@ -215,7 +215,7 @@ struct CopyingState final : MemoryState<T> {
   ///     all else                                    through the host
   Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
              CastFunction cast) noexcept override {
-    CopyPlan plan;
+    ElementPlan plan;
     plan_elements(plan, to.view, from.view, mode);
     if (plan.kind == CopyKind::Alias) return Error::Ok;
     const bool is_one = to.backend == from.backend;
@@ -335,7 +335,7 @@ TENON_TEMPLATE_INLINE Error copy_alike(const MemoryLocation& to,
   if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, CastMode::Checked, nullptr);
   }
-  copy_same_type(to.view, from.view);
+  copy_elements(to.view, from.view, CastMode::Checked, nullptr);
   return Error::Ok;
 }
 

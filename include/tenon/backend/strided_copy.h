@@ -2,7 +2,7 @@
 // StridedCopy: a copy between two views in the fewest dimensions, for a device's own copies.
 #pragma once
 
-#include "tenon/kernels/copy_plan.h"
+#include "tenon/kernels/element_plan.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -12,7 +12,7 @@ TENON_BEGIN_NAMESPACE
 struct StridedCopy {
   /// Strides in bytes. Those of `dst` are positive and descending; those of `src` may be 0
   /// (repeated) or negative (reversed).
-  using Dim = CopyPlan::Dim;
+  using Dim = ElementPlan::Dim;
 
   Dim dims[kMaxLongDims];  ///< the first `rank` are set, the outermost first
   size_t rank = 0;         ///< dimensions around a run
@@ -31,7 +31,7 @@ struct StridedCopy {
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
-  CopyPlan plan;
+  ElementPlan plan;
   if (!detail::begin_plan(plan, dst, src, CastMode::Checked)) return copy;
   detail::merge_dims(plan, 0);
   const bool has_inner = !plan.converts && plan.rank != 0;

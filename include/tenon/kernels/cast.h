@@ -40,13 +40,13 @@ constexpr const char* toString(CastMode mode) noexcept {
                                       : "Saturate";
 }
 
-struct CopyPlan;
-
 namespace detail {
+
+struct ElementPlan;
 
 /// Executes a converting plan: cast_elements(). Null where the caller knows that the types are
 /// equal, so that a program that never casts does not link the casts.
-using CastFunction = void (*)(const CopyPlan& plan) noexcept;
+using CastFunction = void (*)(const ElementPlan& plan) noexcept;
 
 /// The type that holds every value of T: int64_t, uint64_t, double or complex<double>.
 template <class T>

@@ -16,6 +16,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/kernels/cast.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/units.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies, casts and reads the elements of strided memory, by a CopyPlan.
+// Copies, casts and reads the elements of strided memory, by a ElementPlan.
 //
 // Strided elements are cast in blocks: some thousand bytes are gathered, converted at once, and
 // scattered.
@@ -12,22 +12,23 @@
 #include "tenon/config.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/convert.h"
-#include "tenon/kernels/copy_plan.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/element_plan.h"
 #include "tenon/kernels/fill.h"
 #include "tenon/kernels/transpose.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Iterates over the blocks of a plan, which span its `inner` innermost dimensions. `plane.out` and
-/// `plane.in` are the block's start; if `inner` is 2, the plane is the block.
+/// Iterates over the blocks of a plan, which span its `inner` innermost dimensions and `chunk` of
+/// the next one, fewer at its end. `plane.out` and `plane.in` are the block's start; if `inner` is
+/// 2, the plane is the block.
 class BlockWalk {
  public:
-  BlockWalk(const CopyPlan& plan, size_t inner) noexcept
-      : dims_(plan.dims), outer_(plan.rank < inner ? 0 : plan.rank - inner) {
-    CopyPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
-    CopyPlan::Dim other{1, 0, 0};
+  BlockWalk(const ElementPlan& plan, size_t inner, ptrdiff_t chunk = 1) noexcept
+      : dims_(plan.dims), outer_(plan.rank < inner ? 0 : plan.rank - inner), chunk_(chunk) {
+    ElementPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
+    ElementPlan::Dim other{1, 0, 0};
     if (plan.rank >= 1) row = plan.dims[plan.rank - 1];
     if (plan.rank >= 2) other = plan.dims[plan.rank - 2];
     plane.out = static_cast<char*>(plan.dst);
@@ -42,25 +43,43 @@ class BlockWalk {
   }
   /// False at the end.
   bool next() noexcept {
-    for (size_t d = outer_; d-- > 0;) {
-      const CopyPlan::Dim& dim = dims_[d];
-      if (++index_[d] < dim.size) {
-        plane.out += dim.dst_stride;
-        plane.in += dim.src_stride;
+    ptrdiff_t step = chunk_;
+    for (size_t d = outer_; d-- > 0; step = 1) {
+      const ElementPlan::Dim& dim = dims_[d];
+      if (dim.size - index_[d] > step) {
+        move(d, step);
         return true;
       }
-      plane.out -= dim.dst_stride * (dim.size - 1);
-      plane.in -= dim.src_stride * (dim.size - 1);
-      index_[d] = 0;
+      move(d, -index_[d]);
     }
     return false;
+  }
+  /// Moves from the first block to block `index`, where blocks have a chunk of 1.
+  void move_to(ptrdiff_t index) noexcept {
+    for (size_t d = outer_; d-- > 0;) {
+      move(d, index % dims_[d].size);
+      index /= dims_[d].size;
+    }
+  }
+  /// How much of the chunked dimension the block has.
+  ptrdiff_t chunk() const noexcept {
+    if (outer_ == 0) return 1;
+    const ptrdiff_t rest = dims_[outer_ - 1].size - index_[outer_ - 1];
+    return rest < chunk_ ? rest : chunk_;
   }
 
   Plane plane;
 
  private:
-  const CopyPlan::Dim* dims_;
+  void move(size_t d, ptrdiff_t steps) noexcept {
+    index_[d] += steps;
+    plane.out += steps * dims_[d].dst_stride;
+    plane.in += steps * dims_[d].src_stride;
+  }
+
+  const ElementPlan::Dim* dims_;
   size_t outer_;
+  ptrdiff_t chunk_;
   ptrdiff_t index_[kMaxLongDims];
 };
 
@@ -68,7 +87,7 @@ class BlockWalk {
 /// gives the most pieces, but never along `apart`. Keeps rows and planes long. `run` executes a
 /// piece.
 template <class Run>
-void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
+void share_plan(const ElementPlan& plan, size_t apart, const Run& run) noexcept {
   if (!is_parallel(plan.nbytes)) return run(plan);
   const size_t inner = plan.is_plane ? 2 : 1;
   size_t along = plan.rank;
@@ -82,9 +101,9 @@ void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
     along = d;
   }
   if (along == plan.rank) return run(plan);
-  const CopyPlan::Dim& dim = plan.dims[along];
+  const ElementPlan::Dim& dim = plan.dims[along];
   parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
-    CopyPlan piece = plan;
+    ElementPlan piece = plan;
     piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
     piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
     const int64_t size = end - begin;
@@ -94,7 +113,7 @@ void share_plan(const CopyPlan& plan, size_t apart, const Run& run) noexcept {
 }
 
 /// Executes a piece of a plan that does not convert.
-TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
+TENON_TEMPLATE_INLINE void copy_planes(const ElementPlan& piece) noexcept {
   PixelShuffle shuffle(piece.nbytes >= 256);
   BlockWalk at(piece, 2);
   do copy_plane(at.plane, piece.unit, shuffle);
@@ -102,7 +121,8 @@ TENON_TEMPLATE_INLINE void copy_planes(const CopyPlan& piece) noexcept {
 }
 
 /// Executes a plan of plan_elements(). `cast` may be null if the types are equal.
-TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunction cast) noexcept {
+TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const ElementPlan& plan,
+                                                 CastFunction cast) noexcept {
   if (plan.kind == CopyKind::Alias) return;
   const CastFunction run = plan.converts ? cast : &copy_planes<>;
   share_plan(plan, SIZE_MAX, run);
@@ -110,19 +130,24 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const CopyPlan& plan, CastFunct
 
 /// Executes a plan with `is_shift`, as memmove does: in the order of addresses, from the end
 /// towards which the elements move. Changes the plan.
-TENON_TEMPLATE_INLINE void shift_elements(CopyPlan& plan) noexcept {
+TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
   const bool has_rows = plan.kind == CopyKind::Rows;
   for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
-    CopyPlan::Dim& dim = plan.dims[d];
+    ElementPlan::Dim& dim = plan.dims[d];
     plan.dst = static_cast<char*>(plan.dst) + (dim.size - 1) * dim.dst_stride;
     plan.src = static_cast<const char*>(plan.src) + (dim.size - 1) * dim.src_stride;
     dim = {dim.size, -dim.dst_stride, -dim.src_stride};
   }
-  const size_t count = has_rows ? static_cast<size_t>(plan.dims[plan.rank - 1].size) : 1;
-  BlockWalk at(plan, has_rows ? 1 : 0);
-  do std::memmove(at.plane.out, at.plane.in, count * plan.unit);
-  while (at.next());
+  BlockWalk at(plan, 1);
+  const Plane& row = at.plane;
+  do {
+    if (has_rows) {
+      std::memmove(row.out, row.in, static_cast<size_t>(row.count_i) * plan.unit);
+    } else {
+      copy_strided(row.out, row.out_step_i, row.in, row.in_step_i, row.count_i, plan.unit);
+    }
+  } while (at.next());
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.
@@ -146,36 +171,9 @@ TENON_TEMPLATE_INLINE void move_dense(void* dst, const void* src, size_t nbytes)
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
                                                         const TensorView& src, CastMode mode,
                                                         CastFunction cast) noexcept {
-  CopyPlan plan;
+  ElementPlan plan;
   plan_elements(plan, dst, src, mode);
   run_plan(plan, cast);
-}
-
-/// Copies the dimensions from `d` on, in order.
-TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d,
-                                         char* to, const char* from) noexcept {
-  const auto unit = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
-  const size_t rank = dst.sizes.size();
-  const int64_t size = d < rank ? dst.sizes[d] : 1;
-  const auto count = static_cast<ptrdiff_t>(size);
-  if (d == rank || (d + 1 == rank && dst.strides[d] == 1 && src.strides[d] == 1)) {
-    std::memcpy(to, from, static_cast<size_t>(count * unit));
-    return;
-  }
-  const ptrdiff_t dst_step = static_cast<ptrdiff_t>(dst.strides[d]) * unit;
-  const ptrdiff_t src_step = static_cast<ptrdiff_t>(src.strides[d]) * unit;
-  for (ptrdiff_t i = 0; i < count; ++i) {
-    copy_from_dim(dst, src, d + 1, to + i * dst_step, from + i * src_step);
-  }
-}
-/// copy_elements() for equal types and ranks, without a plan's 2 KB of code.
-TENON_TEMPLATE_INLINE void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
-  if constexpr (TENON_BARE_METAL) {
-    if (dst.data == nullptr) return;  // no elements
-    copy_from_dim(dst, src, 0, static_cast<char*>(dst.data), static_cast<const char*>(src.data));
-  } else {
-    copy_elements(dst, src, CastMode::Checked, nullptr);
-  }
 }
 
 /// How a Normalize's channels lie in the converted rows.
@@ -198,7 +196,7 @@ struct BlockConversion : Conversion {
   bool exchanges;
   Channels channels = Channels::Same;
 
-  TENON_TEMPLATE_INLINE explicit BlockConversion(const CopyPlan& piece) noexcept
+  TENON_TEMPLATE_INLINE explicit BlockConversion(const ElementPlan& piece) noexcept
       : gathering(piece.nbytes >= 256), scattering(piece.nbytes >= 256) {
     exchanges = piece.unit < piece.src_size && piece.rank >= 2 &&
                 piece.dims[piece.rank - 2].src_stride == source_unit(piece) &&
@@ -285,7 +283,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
 }
 
 /// Executes a piece of a converting plan: the CastFunction for all pairs of types.
-TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
+TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
   BlockConversion conversion(piece);
   make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
   BlockWalk at(piece, 2);
@@ -302,70 +300,6 @@ TENON_COMPILED_ONCE void cast_elements(const CopyPlan& piece) noexcept {
   } while (at.next());
   clear_after_variants();
 }
-
-/// Reads host memory, without a copy of the whole, whatever its strides.
-class ElementReader {
- public:
-  explicit ElementReader(const TensorView& view) noexcept
-      : at_(static_cast<const char*>(view.data)),
-        size_(static_cast<int64_t>(elementSize(own_type(view.type)))) {
-    for (size_t d = 0; d < view.sizes.size(); ++d) left_ *= view.sizes[d];
-    if (left_ == 0) return;  // strides may be too large to multiply
-    for (size_t d = 0; d < view.sizes.size(); ++d) {
-      const Dim dim{view.sizes[d], view.strides[d] * size_, 0};
-      if (dim.size == 1) continue;
-      if (rank_ != 0 && dims_[rank_ - 1].stride == dim.size * dim.stride) {  // lie like one
-        dims_[rank_ - 1] = {dims_[rank_ - 1].size * dim.size, dim.stride, 0};
-      } else {
-        dims_[rank_++] = dim;
-      }
-    }
-  }
-
-  /// The number of unread elements.
-  int64_t left() const noexcept { return left_; }
-
-  /// The next `count` <= left() elements: in place if they are consecutive, else gathered in
-  /// `buffer`.
-  const char* next(int64_t count, char* buffer) noexcept {
-    left_ -= count;
-    if (rank_ == 0 || (rank_ == 1 && dims_[0].stride == size_)) {
-      const char* const here = at_;
-      at_ += count * size_;
-      return here;
-    }
-    Dim& row = dims_[rank_ - 1];
-    for (int64_t done = 0; done < count;) {
-      const int64_t rest = row.size - row.index;
-      const int64_t n = count - done < rest ? count - done : rest;
-      copy_strided(buffer + done * size_, size_, at_, row.stride, n, static_cast<size_t>(size_));
-      done += n;
-      row.index += n;
-      at_ += n * row.stride;
-      for (size_t d = rank_; d-- > 0 && dims_[d].index == dims_[d].size;) {
-        at_ -= dims_[d].size * dims_[d].stride;
-        dims_[d].index = 0;
-        if (d == 0) break;
-        ++dims_[d - 1].index;
-        at_ += dims_[d - 1].stride;
-      }
-    }
-    return buffer;
-  }
-
- private:
-  struct Dim {
-    int64_t size;
-    int64_t stride;  // in bytes
-    int64_t index;
-  };
-
-  const char* at_;
-  int64_t size_;
-  int64_t left_ = 1;
-  size_t rank_ = 0;
-  Dim dims_[kMaxLongDims];
-};
 
 }  // namespace detail
 TENON_END_NAMESPACE

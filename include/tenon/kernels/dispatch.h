@@ -61,39 +61,6 @@ TENON_ALWAYS_INLINE void store(void* to, const V& v) noexcept {
   std::memcpy(to, &v, sizeof v);
 }
 
-template <size_t kSize>
-TENON_NOINLINE void copy_each(char* dst, int64_t dst_stride, const char* src, int64_t src_stride,
-                              int64_t count) noexcept {
-#if !defined(__OPTIMIZE_SIZE__)
-  // Four at a time: otherwise each address depends on the previous one.
-  for (; count >= 4; count -= 4, dst += 4 * dst_stride, src += 4 * src_stride) {
-    std::memcpy(dst, src, kSize);
-    std::memcpy(dst + dst_stride, src + src_stride, kSize);
-    std::memcpy(dst + 2 * dst_stride, src + 2 * src_stride, kSize);
-    std::memcpy(dst + 3 * dst_stride, src + 3 * src_stride, kSize);
-  }
-#endif
-  for (; count > 0; --count, dst += dst_stride, src += src_stride) std::memcpy(dst, src, kSize);
-}
-/// Copies `count` elements of 1 to 16 bytes; strides in bytes.
-TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_stride,
-                                                       const char* src, int64_t src_stride,
-                                                       int64_t count, size_t size) noexcept {
-  switch (size) {
-    case 1: return copy_each<1>(dst, dst_stride, src, src_stride, count);
-    case 2: return copy_each<2>(dst, dst_stride, src, src_stride, count);
-    case 4: return copy_each<4>(dst, dst_stride, src, src_stride, count);
-    case 8: return copy_each<8>(dst, dst_stride, src, src_stride, count);
-    case 16: return copy_each<16>(dst, dst_stride, src, src_stride, count);
-    default: break;
-  }
-  // The first bytes, and the last, which may overlap.
-  const size_t part = size == 3 ? 2 : size < 8 ? 4 : 8;
-  const size_t rest = size - part;
-  copy_strided(dst, dst_stride, src, src_stride, count, part);
-  copy_strided(dst + rest, dst_stride, src + rest, src_stride, count, part);
-}
-
 #if !TENON_PORTABLE
 /// out[i] = concatenation of a and b at kIndex[i].
 template <class V, size_t... kIndex>

@@ -8,6 +8,7 @@
 
 #include "tenon/config.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/units.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

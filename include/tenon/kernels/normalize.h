@@ -125,7 +125,7 @@ struct ChannelValues {
 
 /// A plan of a copy that normalises.
 struct NormalizePlan {
-  CopyPlan copy;
+  ElementPlan copy;
   float scale = 1;
   ChannelValues mean;
   ChannelValues stddev;
@@ -139,7 +139,7 @@ TENON_TEMPLATE_INLINE void plan_normalized(NormalizePlan& plan, const TensorView
                                            const TensorView& src, const Normalize& normalize,
                                            size_t dim, CastMode mode) noexcept {
   static constexpr float kZeroAndOne[] = {0, 1};
-  CopyPlan& copy = plan.copy;
+  ElementPlan& copy = plan.copy;
   if (!begin_plan(copy, dst, src, mode)) return;
   copy.converts = true;
   plan.scale = normalize.scale;
@@ -200,7 +200,7 @@ struct ChannelLists {
 /// Normalises a piece of a plan that has one channel, or the channels along one of its innermost
 /// dimensions.
 TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
-                                                const CopyPlan& piece) noexcept {
+                                                const ElementPlan& piece) noexcept {
   const ScalarType to = own_type(piece.dst_type);
   const ScalarType from = own_type(piece.src_type);
   const bool is_byte = from == ScalarType::Byte;
@@ -234,7 +234,7 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
 /// dimensions.
 TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
   if (plan.copy.kind == CopyKind::Alias) return;
-  const auto run = [&](const CopyPlan& piece) noexcept {
+  const auto run = [&](const ElementPlan& piece) noexcept {
     if (plan.channels == 1 || plan.channel_dim + 2 >= piece.rank) {
       return run_normalized_piece(plan, piece);
     }
@@ -242,7 +242,7 @@ TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
     one.copy = piece;
     one.channels = 1;
     one.channel_dim = SIZE_MAX;
-    const CopyPlan::Dim channel = piece.dims[plan.channel_dim];
+    const ElementPlan::Dim channel = piece.dims[plan.channel_dim];
     --one.copy.rank;
     for (size_t d = plan.channel_dim; d < one.copy.rank; ++d) one.copy.dims[d] = piece.dims[d + 1];
     for (int64_t c = 0; c < channel.size; ++c) {

@@ -11,6 +11,7 @@
 #include "tenon/config.h"
 #include "tenon/kernels/dispatch.h"
 #include "tenon/kernels/fill.h"
+#include "tenon/kernels/units.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -58,7 +59,7 @@ TENON_VECTORIZE void transpose_strip(char* out, int64_t out_stride, const char* 
   constexpr size_t kLanes = 16 / sizeof(E);
 #if TENON_PORTABLE
   for (size_t lane = 0; lane < kLanes; ++lane, out += out_stride, in += sizeof(E)) {
-    copy_each<sizeof(E)>(out, int64_t{sizeof(E)}, in, pitch, rows);
+    copy_strided(out, int64_t{sizeof(E)}, in, pitch, rows, sizeof(E));
   }
 #else
   constexpr auto kTile = static_cast<int64_t>(kLanes);
@@ -309,20 +310,6 @@ class PixelShuffle {
 };
 #endif
 
-/// Copies rows of `nbytes` bytes that are consecutive on both sides.
-inline void copy_rows(const Plane& p, size_t nbytes) noexcept {
-  for (int64_t j = 0; j < p.count_j; ++j) {
-    char* const out = p.out + j * p.out_step_j;
-    const char* const in = p.in + j * p.in_step_j;
-    if (nbytes < 16 || nbytes > 256) {
-      std::memcpy(out, in, nbytes);
-      continue;
-    }
-    for (size_t i = 0; i + 16 < nbytes; i += 16) std::memcpy(out + i, in + i, 16);
-    std::memcpy(out + nbytes - 16, in + nbytes - 16, 16);
-  }
-}
-
 /// Copies a plane in the first way that applies: fills of rows, consecutive rows (short ones as
 /// elements), pixels, squares to transpose, else element by element. Elements have `size` bytes, 1
 /// to 16.
@@ -337,7 +324,9 @@ TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t si
   Plane p = plane.out_step_j == static_cast<int64_t>(size) ? plane.exchanged() : plane;
   if (p.in_step_i == static_cast<int64_t>(size) && p.out_step_i == p.in_step_i) {
     size *= static_cast<size_t>(p.count_i);
-    if (size > 16) return copy_rows(p, size);
+    if (size > 16) {
+      return copy_strided(p.out, p.out_step_j, p.in, p.in_step_j, p.count_j, size);
+    }
     p.count_i = 1;
   }
   if (shuffle.copy(p, size)) return;

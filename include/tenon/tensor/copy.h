@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// copy_, fill_, zero_, and plan_copy, which tells how copy_ would copy; with contiguous and to.
+// copy_, fill_ and zero_; with contiguous and to.
 #pragma once
-
-#include <string>
 
 #include "tenon/kernels/copy_elements.h"
 #include "tenon/kernels/normalize.h"
@@ -51,7 +49,7 @@ TENON_TEMPLATE_INLINE Error check_broadcast(ArrayRef<int64_t> from, ArrayRef<int
 
 /// Plans a copy between locations, which may overlap. The checks are done.
 TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const MemoryLocation& from,
-                                          CastMode mode, CopyPlan& plan) noexcept {
+                                          CastMode mode, ElementPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
   if (to.backend != from.backend || !sides_may_overlap(plan)) return;
   if (is_in_place(plan)) {
@@ -70,10 +68,10 @@ TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const Memory
 }
 
 /// Copies within host memory through a temporary.
-TENON_TEMPLATE_INLINE Error run_staged(CopyPlan& plan, CastFunction cast) noexcept {
+TENON_TEMPLATE_INLINE Error run_staged(ElementPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
-  CopyPlan part;
+  ElementPlan part;
   stage_side(plan, true, buffer.data(), part);
   finish_plan(part);
   finish_plan(plan);
@@ -101,7 +99,7 @@ TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLoc
                                        CastMode mode, CopyPolicy policy,
                                        CastFunction cast) noexcept {
   TENON_TRY(check_copy(to, from, mode));
-  CopyPlan plan;
+  ElementPlan plan;
   plan_locations(to, from, mode, plan);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
   const bool is_staged = plan.kind == CopyKind::Staged;
@@ -317,36 +315,6 @@ template <class = void>
   return detail::add_context_if("copy_", detail::copy_tensor_normalized(dst, src, normalize, mode));
 }
 
-namespace detail {
-
-TENON_TEMPLATE_INLINE Error find_copy_plan(const TensorArg& dst, const TensorArg& src,
-                                           CastMode mode, CopyPlan& plan) noexcept {
-  MemoryLocation to;
-  MemoryLocation from;
-  TENON_TRY(find_both(dst, src, to, from));
-  TENON_TRY(check_copy(to, from, mode));
-  plan_locations(to, from, mode, plan);
-  return Error::Ok;
-}
-
-}  // namespace detail
-
-/// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception, in the
-/// try_ form as a Result.
-template <class = void>
-CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
-  CopyPlan plan;
-  detail::raise_if("plan_copy", detail::find_copy_plan(dst, src, mode, plan));
-  return plan;
-}
-template <class = void>
-Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src,
-                               CastMode mode = CastMode::Checked) noexcept {
-  CopyPlan plan;
-  TENON_TRY(detail::add_context_if("try_plan_copy", detail::find_copy_plan(dst, src, mode, plan)));
-  return plan;
-}
-
 /// Writes a value to all elements. It must fit the dtype.
 ///
 /// Errors: copy_()'s for the destination; full()'s InvalidType and InvalidArgument for the value.
@@ -362,21 +330,6 @@ template <class = void>
 template <class = void>
 [[nodiscard]] Error zero_(TensorArg tensor) noexcept {
   return detail::add_context_if("zero_", detail::zero(tensor));
-}
-
-/// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
-template <class = void>
-std::string to_string(const CopyPlan& plan) {
-  char text[detail::kMessageCapacity];
-  detail::Message out(text, sizeof text);
-  const auto put = [&](const auto&... parts) { (append(out, parts), ...); };
-  put(plan.kind, " {");
-  for (size_t i = 0; i < plan.rank; ++i) put(i == 0 ? "" : ", ", plan.dims[i].size);
-  put("} of ", plan.unit, " bytes, ", plan.src_type);
-  if (plan.src_type != plan.dst_type) put(" to ", plan.dst_type);
-  put(", ", plan.nbytes, " bytes in all");
-  if (plan.temporary_nbytes != 0) put(", by way of a temporary of ", plan.temporary_nbytes);
-  return text;
 }
 
 TENON_END_NAMESPACE

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tenon/kernels/random_plan.h"
+#include "tenon/kernels/read_elements.h"
 #include "tenon/tensor/copy.h"
 
 TENON_BEGIN_NAMESPACE
@@ -20,32 +21,19 @@ TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generato
                                           int64_t begin, int64_t end,
                                           const TensorView& dst) noexcept {
   alignas(16) char chunk[16 * kShortChunk];
-  const size_t size = elementSize(plan.type);
-  const auto step = static_cast<int64_t>(size);
-  const auto most = static_cast<int64_t>(sizeof chunk / size);
-  const size_t last = dst.sizes.size() - 1;
+  const auto size = static_cast<int64_t>(elementSize(plan.type));
+  const int64_t most = static_cast<int64_t>(sizeof chunk) / size;
+  RowMajorWalk walk(dst, begin);
   for (int64_t n = 0; begin < end; begin += n) {
     const uint64_t element = start.offset + static_cast<uint64_t>(begin);
     const int64_t room = most - static_cast<int64_t>(element % 4);
     n = end - begin < room ? end - begin : room;
     random_elements(plan, start.seed, element, n, chunk);
-    for (int64_t i = 0, count = 0; i < n; i += count) {
-      // In ptrdiff_t: some processors have no 64-bit division.
-      const int64_t first = begin + i;
-      auto rest = static_cast<ptrdiff_t>(first);
-      int64_t left = 0;    // to the end of the row
-      int64_t offset = 0;  // in elements
-      for (size_t d = last + 1; d-- > 0;) {
-        const int64_t extent = dst.sizes[d];
-        const auto length = static_cast<ptrdiff_t>(extent);
-        const ptrdiff_t index = rest % length;
-        if (d == last) left = length - index;
-        offset += index * dst.strides[d];
-        rest /= length;
-      }
-      count = n - i < left ? n - i : left;
-      copy_strided(static_cast<char*>(dst.data) + offset * step, dst.strides[last] * step,
-                   chunk + i * step, step, count, size);
+    for (int64_t i = 0; i < n;) {
+      const RowMajorWalk::Run run = walk.next(n - i);
+      copy_strided(run.data, run.stride, chunk + i * size, size, run.count,
+                   static_cast<size_t>(size));
+      i += run.count;
     }
   }
 }

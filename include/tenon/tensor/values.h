@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tenon/kernels/cast.h"
-#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/read_elements.h"
 #include "tenon/kernels/summary.h"
 #include "tenon/tensor/copy.h"
 

@@ -30,7 +30,7 @@ void check_copy(CopyKind kind, Strided dst, Strided src, CastMode mode = CastMod
     std::memcpy(src.bytes.data() + at, elements.data(), n);
   }
   tests::fill_with_noise(random, dst.bytes);
-  CopyPlan plan;
+  tenon::detail::ElementPlan plan;
   detail::plan_elements(plan, dst.view(), src.view(), mode);
   CHECK(plan.kind == kind);
   CHECK(plan.nbytes >= kParallelBytes);

@@ -16,7 +16,7 @@ namespace {
 void convert_strided(ScalarType to, void* out, size_t out_step, ScalarType from, const void* in,
                      size_t in_step, size_t count, CastMode mode) {
   if (count == 0) return;
-  tenon::CopyPlan plan;
+  tenon::detail::ElementPlan plan;
   plan.dst_type = to;
   plan.src_type = from;
   plan.mode = mode;

@@ -60,7 +60,7 @@ Outcome copy_random(uint64_t seed, int cases, int64_t most, Choice (*choose)(Rng
     const auto lead = [&] { return one_in(random, 3) ? size_t{1} : size_t{0}; };
     Strided dst(choice.to, sizes, random_strides(random, sizes), lead());
     Strided src(choice.from, sizes, random_source_strides(random, sizes), lead());
-    CopyPlan plan;
+    tenon::detail::ElementPlan plan;
     tenon::detail::plan_elements(plan, dst.view(), src.view(), choice.mode);
     ++outcome.kinds[static_cast<size_t>(plan.kind)];
     if (!is_copied(random, dst, src, choice.mode)) ++outcome.wrong;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/read_elements.h"
 
 #include "kernels/helpers.h"
 

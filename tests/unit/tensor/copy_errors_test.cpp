@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What copy_, plan_copy, fill_ and zero_ refuse. All have the same rules for what is written to.
 #include "support/catch.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/tensor/copy_plan.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"
 #include "tenon/tensor/view.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies between tensors that overlap.
 #include "support/catch.h"
-#include "tenon/tensor/copy.h"
+#include "tenon/tensor/copy_plan.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor_ptr.h"
 #include "tenon/tensor/tensor_ptr_maker.h"

@@ -9,7 +9,7 @@
 
 #include "tenon/interop/runtimes/aoti_channels_last.h"
 #include "tenon/interop/runtimes/aoti_kernel_tools.h"
-#include "tenon/kernels/copy_plan.h"
+#include "tenon/kernels/element_plan.h"
 #include "tenon/tensor/view.h"
 
 TENON_BEGIN_NAMESPACE

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "tenon/kernels/copy_plan.h"
+#include "tenon/kernels/element_plan.h"
 
 #include <tuple>
 
 #include "support/catch.h"
 
-namespace copy_plan_test {
+namespace element_plan_test {
 
 using namespace tenon;
+using detail::ElementPlan;
 
 namespace {
 
@@ -19,16 +20,16 @@ char memory[400];
 char* const kDst = memory + 100;
 char* const kSrc = memory + 200;
 
-CopyPlan plan(ScalarType dst_type, const Dims& dst_strides, ScalarType src_type,
-              const Dims& src_strides, const Dims& sizes) {
-  CopyPlan made;
+ElementPlan plan(ScalarType dst_type, const Dims& dst_strides, ScalarType src_type,
+                 const Dims& src_strides, const Dims& sizes) {
+  ElementPlan made;
   detail::plan_elements(made, TensorView{kDst, dst_type, {}, sizes, dst_strides},
                         TensorView{kSrc, src_type, {}, sizes, src_strides}, CastMode::Saturate);
   return made;
 }
 
 // The plan is of this kind and unit, has these dimensions, and a plane where the kind says so.
-void check(const CopyPlan& plan, CopyKind kind, size_t unit, const List& dims,
+void check(const ElementPlan& plan, CopyKind kind, size_t unit, const List& dims,
            bool is_plane = false) {
   List list;
   for (size_t i = 0; i < plan.rank; ++i) {
@@ -46,14 +47,14 @@ constexpr auto kFloat = ScalarType::Float;
 }  // namespace
 
 TEST_CASE("copy plan: a plan says all that there is to do") {
-  const CopyPlan p = plan(kFloat, {12, 4, 1}, kFloat, {12, 4, 1}, {2, 3, 4});
+  const ElementPlan p = plan(kFloat, {12, 4, 1}, kFloat, {12, 4, 1}, {2, 3, 4});
   check(p, CopyKind::Memcpy, 4, {{24, 4, 4}});
   CHECK(p.nbytes == 96);
   CHECK(p.dst == kDst);
   CHECK(p.src == kSrc);
   CHECK(p.mode == CastMode::Saturate);
   CHECK(p.temporary_nbytes == 0);
-  const CopyPlan q = plan(kFloat, {8, 1}, kByte, {5, 1}, {3, 5});
+  const ElementPlan q = plan(kFloat, {8, 1}, kByte, {5, 1}, {3, 5});
   CHECK(q.dst_type == kFloat);
   CHECK(q.src_type == kByte);
 }
@@ -61,7 +62,7 @@ TEST_CASE("copy plan: a plan says all that there is to do") {
 TEST_CASE("copy plan: a scalar, and sizes of 1 only, are one block") {
   for (const Dims& sizes : {Dims(), Dims{1}, Dims{1, 1, 1}}) {
     const Dims strides(std::vector<int64_t>(sizes.size(), INT64_MAX));
-    const CopyPlan p = plan(ScalarType::Double, strides, ScalarType::Double, strides, sizes);
+    const ElementPlan p = plan(ScalarType::Double, strides, ScalarType::Double, strides, sizes);
     check(p, CopyKind::Memcpy, 8, {});
     CHECK(p.nbytes == 8);
     check(plan(ScalarType::Double, strides, ScalarType::Int, strides, sizes), CopyKind::Cast, 8,
@@ -70,11 +71,11 @@ TEST_CASE("copy plan: a scalar, and sizes of 1 only, are one block") {
 }
 
 TEST_CASE("copy plan: without elements there is nothing to do, whatever the strides") {
-  const CopyPlan p = plan(ScalarType::Double, {INT64_MIN, 1, 1}, ScalarType::Double,
-                          {INT64_MAX, 1, 1}, {INT64_MAX, INT64_MAX, 0});
+  const ElementPlan p = plan(ScalarType::Double, {INT64_MIN, 1, 1}, ScalarType::Double,
+                             {INT64_MAX, 1, 1}, {INT64_MAX, INT64_MAX, 0});
   CHECK(p.kind == CopyKind::Alias);
   CHECK(p.nbytes == 0);
-  CopyPlan null;
+  ElementPlan null;
   const ViewWithLists nothing{nullptr, kFloat, {}, {2, 0}, {-5, 3}};
   detail::plan_elements(null, nothing, nothing, CastMode::Checked);
   CHECK(null.kind == CopyKind::Alias);
@@ -153,15 +154,15 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
 }
 
 TEST_CASE("copy plan: what the destination has reversed is turned on both sides") {
-  const CopyPlan both = plan(kFloat, {-5, -1}, kFloat, {-5, -1}, {3, 5});
+  const ElementPlan both = plan(kFloat, {-5, -1}, kFloat, {-5, -1}, {3, 5});
   check(both, CopyKind::Memcpy, 4, {{15, 4, 4}});
   CHECK(both.dst == kDst - 14 * 4);
   CHECK(both.src == kSrc - 14 * 4);
-  const CopyPlan one = plan(kFloat, {-5, 1}, kFloat, {5, 1}, {3, 5});
+  const ElementPlan one = plan(kFloat, {-5, 1}, kFloat, {5, 1}, {3, 5});
   check(one, CopyKind::Rows, 4, {{3, 20, -20}, {5, 4, 4}});
   CHECK(one.dst == kDst - 10 * 4);
   CHECK(one.src == kSrc + 10 * 4);
-  const CopyPlan cast = plan(kFloat, {-1}, kByte, {2}, {4});
+  const ElementPlan cast = plan(kFloat, {-1}, kByte, {2}, {4});
   check(cast, CopyKind::General, 4, {{4, 4, -2}});
   CHECK(cast.dst == kDst - 12);
   CHECK(cast.src == kSrc + 6);
@@ -186,4 +187,4 @@ TEST_CASE("copy plan: kinds have names") {
   CHECK(names == "alias memcpy rows transpose cast general staged unknown ");
 }
 
-}  // namespace copy_plan_test
+}  // namespace element_plan_test

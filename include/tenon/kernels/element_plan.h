@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CopyPlan: how to copy between two strided memories.
+// ElementPlan: how to copy between two strided memories.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,15 @@ constexpr const char* toString(CopyKind kind) noexcept {
   return kind <= CopyKind::Staged ? kNames[static_cast<size_t>(kind)] : "unknown";
 }
 
-namespace detail {
-inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }
-}  // namespace detail
-
 /// The most dimensions longer than 1: a tensor's bytes fit ptrdiff_t.
 inline constexpr size_t kMaxLongDims = 8 * sizeof(ptrdiff_t) - 2;
 
+namespace detail {
+inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }
+
 /// A copy's dimensions, simplified: sizes of 1 are dropped, reversed dimensions turned, the rest
 /// sorted by the destination's strides, and adjacent dimensions merged where both sides allow it.
-struct CopyPlan {
+struct ElementPlan {
   /// Strides in bytes.
   struct Dim {
     ptrdiff_t size;
@@ -74,18 +73,16 @@ struct CopyPlan {
   size_t rank = 0;
   Dim dims[kMaxLongDims];  // the first `rank` are set
 
-  CopyPlan() noexcept {}  // NOLINT: dims stays unset, which {} would zero
+  ElementPlan() noexcept {}  // NOLINT: dims stays unset, which {} would zero
 };
 
-namespace detail {
-
 /// The source's bytes copied at once.
-inline ptrdiff_t source_unit(const CopyPlan& plan) noexcept {
+inline ptrdiff_t source_unit(const ElementPlan& plan) noexcept {
   return static_cast<ptrdiff_t>(plan.converts ? plan.src_size : plan.unit);
 }
 
 /// Whether both sides are consecutive along a dimension.
-inline bool both_consecutive(const CopyPlan& plan, const CopyPlan::Dim& dim) noexcept {
+inline bool both_consecutive(const ElementPlan& plan, const ElementPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
 }
 
@@ -94,7 +91,7 @@ inline bool both_consecutive(const CopyPlan& plan, const CopyPlan::Dim& dim) noe
 /// is none, or if both are short and another dimension is longer; that one becomes the last but
 /// one. A cast's blocks are made of these two dimensions. The longer one must stay in the cache,
 /// since it is walked for each index of the shorter ones.
-inline bool make_plane(CopyPlan& plan) noexcept {
+inline bool make_plane(ElementPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
   }
@@ -106,7 +103,7 @@ inline bool make_plane(CopyPlan& plan) noexcept {
   size_t fallback = plan.rank;  // the best plane so far
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
-    const CopyPlan::Dim& dim = plan.dims[i];
+    const ElementPlan::Dim& dim = plan.dims[i];
     const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
@@ -128,7 +125,7 @@ inline bool make_plane(CopyPlan& plan) noexcept {
 /// Sorts a plan's dimensions by the destination's strides, which are positive, and merges adjacent
 /// ones where both sides allow it, except the one with the stride `apart`.
 template <class = void>
-TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
+TENON_ALWAYS_INLINE void merge_dims(ElementPlan& plan, ptrdiff_t apart) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     for (size_t at = i; at > 0 && plan.dims[at - 1].dst_stride < plan.dims[at].dst_stride; --at) {
       std::swap(plan.dims[at - 1], plan.dims[at]);
@@ -136,8 +133,8 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
   }
   size_t kept = 0;
   for (size_t i = 1; i < plan.rank; ++i) {
-    CopyPlan::Dim& outer = plan.dims[kept];
-    const CopyPlan::Dim& inner = plan.dims[i];
+    ElementPlan::Dim& outer = plan.dims[kept];
+    const ElementPlan::Dim& inner = plan.dims[i];
     if (outer.dst_stride == int64_t{inner.dst_stride} * inner.size &&
         outer.src_stride == int64_t{inner.src_stride} * inner.size && outer.dst_stride != apart &&
         inner.dst_stride != apart) {
@@ -152,15 +149,15 @@ TENON_ALWAYS_INLINE void merge_dims(CopyPlan& plan, ptrdiff_t apart) noexcept {
 /// Chooses the kind for sorted and merged dimensions. A short consecutive run, such as a pixel,
 /// becomes one element.
 template <class = void>
-TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
+TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
   if (!plan.converts && plan.rank >= 2) {
-    const CopyPlan::Dim& inner = plan.dims[plan.rank - 1];
+    const ElementPlan::Dim& inner = plan.dims[plan.rank - 1];
     if (both_consecutive(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
       plan.unit *= static_cast<size_t>(inner.size);
       --plan.rank;
     }
   }
-  const CopyPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
+  const ElementPlan::Dim* inner = plan.rank == 0 ? nullptr : &plan.dims[plan.rank - 1];
   const bool is_row = inner == nullptr || both_consecutive(plan, *inner);
   // Rows that repeat one value are fills.
   const bool is_fill =
@@ -174,7 +171,7 @@ TENON_ALWAYS_INLINE void choose_kind(CopyPlan& plan) noexcept {
 }
 
 /// The default for `apart` merges all dimensions.
-TENON_TEMPLATE_INLINE void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noexcept {
+TENON_TEMPLATE_INLINE void finish_plan(ElementPlan& plan, ptrdiff_t apart = 0) noexcept {
   merge_dims(plan, apart);
   choose_kind(plan);
 }
@@ -182,7 +179,7 @@ TENON_TEMPLATE_INLINE void finish_plan(CopyPlan& plan, ptrdiff_t apart = 0) noex
 /// Sets a plan's dimensions to those of `dst` longer than 1, in order, and the other fields that
 /// finish_plan() needs. False without elements.
 template <class = void>
-TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const TensorView& src,
+TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, const TensorView& src,
                                     CastMode mode) noexcept {
   plan.mode = mode;
   plan.dst_type = dst.type;
@@ -208,8 +205,8 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
     const auto n = static_cast<ptrdiff_t>(sizes[d]);
     if (n == 1) continue;
     const bool repeats = d < leading || src_sizes[d - leading] == 1;
-    CopyPlan::Dim dim{n, static_cast<ptrdiff_t>(dst_strides[d]) * dst_size,
-                      repeats ? 0 : static_cast<ptrdiff_t>(src_strides[d - leading]) * src_size};
+    ElementPlan::Dim dim{n, static_cast<ptrdiff_t>(dst_strides[d]) * dst_size,
+                         repeats ? 0 : static_cast<ptrdiff_t>(src_strides[d - leading]) * src_size};
     if (dim.dst_stride < 0) {  // turned
       dst_begin += (n - 1) * dim.dst_stride;
       src_begin += (n - 1) * dim.src_stride;
@@ -230,20 +227,20 @@ TENON_ALWAYS_INLINE bool begin_plan(CopyPlan& plan, const TensorView& dst, const
 
 /// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
 /// overlap. The destination's elements are distinct.
-TENON_COMPILED_ONCE void plan_elements(CopyPlan& plan, const TensorView& dst, const TensorView& src,
-                                       CastMode mode) noexcept {
+TENON_COMPILED_ONCE void plan_elements(ElementPlan& plan, const TensorView& dst,
+                                       const TensorView& src, CastMode mode) noexcept {
   if (begin_plan(plan, dst, src, mode)) finish_plan(plan);
 }
 
 /// Whether source and destination may share memory, by their address ranges. Both must be in one
 /// address space.
-inline bool sides_may_overlap(const CopyPlan& plan) noexcept {
+inline bool sides_may_overlap(const ElementPlan& plan) noexcept {
   if (plan.nbytes == 0) return false;
   ptrdiff_t dst_reach = 0;  // byte offset of the last element
   ptrdiff_t src_low = 0;
   ptrdiff_t src_high = 0;
   for (size_t d = 0; d < plan.rank; ++d) {
-    const CopyPlan::Dim& dim = plan.dims[d];
+    const ElementPlan::Dim& dim = plan.dims[d];
     dst_reach += (dim.size - 1) * dim.dst_stride;
     (dim.src_stride < 0 ? src_low : src_high) += (dim.size - 1) * dim.src_stride;
   }
@@ -255,7 +252,7 @@ inline bool sides_may_overlap(const CopyPlan& plan) noexcept {
 }
 
 /// Whether both sides are the same elements.
-inline bool is_in_place(const CopyPlan& plan) noexcept {
+inline bool is_in_place(const ElementPlan& plan) noexcept {
   bool same = plan.dst_type == plan.src_type && plan.dst == plan.src;
   for (size_t d = 0; d < plan.rank; ++d) {
     same = same && plan.dims[d].dst_stride == plan.dims[d].src_stride;
@@ -265,10 +262,10 @@ inline bool is_in_place(const CopyPlan& plan) noexcept {
 
 /// Whether each element moves by the same distance, and the dimensions are in the order of
 /// addresses.
-inline bool is_shift(const CopyPlan& plan) noexcept {
+inline bool is_shift(const ElementPlan& plan) noexcept {
   auto reach = static_cast<ptrdiff_t>(plan.unit);
   for (size_t d = plan.rank; d-- > 0;) {
-    const CopyPlan::Dim& dim = plan.dims[d];
+    const ElementPlan::Dim& dim = plan.dims[d];
     if (dim.dst_stride != dim.src_stride || dim.dst_stride < reach) return false;
     reach += (dim.size - 1) * dim.dst_stride;
   }
@@ -278,9 +275,9 @@ inline bool is_shift(const CopyPlan& plan) noexcept {
 /// Stages one side of a plan: replaces its source or destination by memory at `here`, dense in the
 /// plan's order. Sets `part` to the unfinished plan that copies between the replaced memory (as
 /// `src`) and `here` (as `dst`), in the same order.
-TENON_TEMPLATE_INLINE void stage_side(CopyPlan& plan, bool is_source, char* here,
-                                      CopyPlan& part) noexcept {
-  const auto stride = is_source ? &CopyPlan::Dim::src_stride : &CopyPlan::Dim::dst_stride;
+TENON_TEMPLATE_INLINE void stage_side(ElementPlan& plan, bool is_source, char* here,
+                                      ElementPlan& part) noexcept {
+  const auto stride = is_source ? &ElementPlan::Dim::src_stride : &ElementPlan::Dim::dst_stride;
   ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
   part.dst_type = part.src_type = is_source ? plan.src_type : plan.dst_type;
   part.unit = static_cast<size_t>(dense);
@@ -289,7 +286,7 @@ TENON_TEMPLATE_INLINE void stage_side(CopyPlan& plan, bool is_source, char* here
   for (size_t d = 0; d < plan.rank; ++d) part.rank += plan.dims[d].*stride != 0;
   size_t at = part.rank;
   for (size_t d = plan.rank; d-- > 0;) {
-    CopyPlan::Dim& dim = plan.dims[d];
+    ElementPlan::Dim& dim = plan.dims[d];
     if (dim.*stride == 0) continue;  // a repeated element
     part.dims[--at] = {dim.size, dense, dim.*stride};
     dim.*stride = dense;
