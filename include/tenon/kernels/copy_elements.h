@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "tenon/config.h"
@@ -83,6 +84,20 @@ class BlockWalk {
   ptrdiff_t index_[kMaxLongDims];
 };
 
+/// Splits a plan among threads along a dimension.
+template <class Run>
+void share_dim(const ElementPlan& plan, size_t along, int64_t grain, const Run& run) noexcept {
+  const ElementPlan::Dim& dim = plan.dims[along];
+  parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
+    ElementPlan piece = plan;
+    piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
+    piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
+    const int64_t size = end - begin;
+    piece.dims[along].size = static_cast<ptrdiff_t>(size);
+    run(piece);
+  });
+}
+
 /// Splits a plan among threads along the outermost dimension that is long enough, else the one that
 /// gives the most pieces, but never along `apart`. Keeps rows and planes long. `run` executes a
 /// piece.
@@ -101,19 +116,65 @@ void share_plan(const ElementPlan& plan, size_t apart, const Run& run) noexcept 
     along = d;
   }
   if (along == plan.rank) return run(plan);
-  const ElementPlan::Dim& dim = plan.dims[along];
-  parallel_for(dim.size, grain, plan.nbytes, [&](int64_t begin, int64_t end) {
-    ElementPlan piece = plan;
-    piece.dst = static_cast<char*>(plan.dst) + begin * dim.dst_stride;
-    piece.src = static_cast<const char*>(plan.src) + begin * dim.src_stride;
-    const int64_t size = end - begin;
-    piece.dims[along].size = static_cast<ptrdiff_t>(size);
-    run(piece);
-  });
+  share_dim(plan, along, grain, run);
 }
+
+/// The offsets of a block's units from the first.
+struct BlockTable {
+  ptrdiff_t out[kBlockUnits];
+  ptrdiff_t in[kBlockUnits];
+  int64_t row = 1;        ///< elements of a unit
+  int64_t count = 1;      ///< units for each index of the chunked dimension
+  bool out_dense = true;  ///< whether units follow each other
+  bool in_dense = true;
+
+  TENON_TEMPLATE_INLINE explicit BlockTable(const ElementPlan& plan) noexcept {
+    size_t last = plan.rank;
+    if (plan.kind == CopyKind::Rows || (plan.kind == CopyKind::Cast && !plan.is_plane)) {
+      row = plan.dims[--last].size;
+    }
+    const size_t first = plan.rank - plan.block_rank;
+    out[0] = in[0] = 0;
+    for (size_t d = last; d-- > first;) count *= add(plan.dims[d], plan.dims[d].size, count, plan);
+    if (first != 0) add(plan.dims[first - 1], plan.block_chunk, count, plan);
+  }
+
+  /// Offsets of units of `size` bytes that follow each other.
+  static void make_dense(ptrdiff_t* offsets, ptrdiff_t size) noexcept {
+    for (ptrdiff_t k = 0; k < kBlockUnits; ++k) offsets[k] = k * size;
+  }
+
+ private:
+  /// Repeats the offsets of `n` units for each index of a dimension.
+  TENON_VECTORIZE ptrdiff_t add(const ElementPlan::Dim& dim, ptrdiff_t size, int64_t n,
+                                const ElementPlan& plan) noexcept {
+    if (size > 1) {
+      out_dense = out_dense && dim.dst_stride == n * row * static_cast<ptrdiff_t>(plan.unit);
+      in_dense = in_dense && dim.src_stride == n * row * source_unit(plan);
+    }
+    for (ptrdiff_t i = 1; i < size; ++i) {
+      for (ptrdiff_t k = 0; k < n; ++k) {
+        out[i * n + k] = out[k] + i * dim.dst_stride;
+        in[i * n + k] = in[k] + i * dim.src_stride;
+      }
+    }
+    return size;
+  }
+};
 
 /// Executes a piece of a plan that does not convert.
 TENON_TEMPLATE_INLINE void copy_planes(const ElementPlan& piece) noexcept {
+  if constexpr (kHasBlocks) {
+    if (piece.block_rank != 0) {
+      const BlockTable table(piece);
+      BlockWalk at(piece, piece.block_rank, piece.block_chunk);
+      do {
+        copy_at(at.plane.out, table.out, at.plane.in, table.in, table.count * at.chunk(),
+                static_cast<size_t>(table.row) * piece.unit);
+      } while (at.next());
+      return clear_after_baseline();
+    }
+  }
   PixelShuffle shuffle(piece.nbytes >= 256);
   BlockWalk at(piece, 2);
   do copy_plane(at.plane, piece.unit, shuffle);
@@ -128,11 +189,11 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const ElementPlan& plan,
   share_plan(plan, SIZE_MAX, run);
 }
 
-/// Executes a plan with `is_shift`, as memmove does: in the order of addresses, from the end
-/// towards which the elements move. Changes the plan.
-TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
+/// Executes a piece of a plan with `is_shift`, as memmove does: in the order of addresses, from the
+/// end towards which the elements move. Changes the plan.
+TENON_TEMPLATE_INLINE void shift_piece(ElementPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
-  const bool has_rows = plan.kind == CopyKind::Rows;
+  const bool has_rows = plan.rank != 0 && both_consecutive(plan, plan.dims[plan.rank - 1]);
   for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
     ElementPlan::Dim& dim = plan.dims[d];
     plan.dst = static_cast<char*>(plan.dst) + (dim.size - 1) * dim.dst_stride;
@@ -148,6 +209,15 @@ TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
       copy_strided(row.out, row.out_step_i, row.in, row.in_step_i, row.count_i, plan.unit);
     }
   } while (at.next());
+}
+/// Executes a plan with `is_shift`: in threads where no element moves beyond its part of the
+/// outermost dimension.
+TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
+  ptrdiff_t reach = std::abs(static_cast<char*>(plan.dst) - static_cast<const char*>(plan.src));
+  for (size_t d = 1; d < plan.rank; ++d) reach += (plan.dims[d].size - 1) * plan.dims[d].dst_stride;
+  reach += static_cast<ptrdiff_t>(plan.unit);
+  if (plan.rank < 2 || reach > plan.dims[0].dst_stride) return shift_piece(plan);
+  share_dim(plan, 0, 1, [](ElementPlan piece) noexcept { shift_piece(piece); });
 }
 
 /// Copies a block of memory, at least one byte. Source and destination may overlap.
@@ -282,10 +352,43 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
   }
 }
 
+/// Casts the blocks of a piece of a plan: gathers one, converts it at once, scatters it.
+TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_blocks(BlockConversion& c,
+                                                         const ElementPlan& piece) noexcept {
+  alignas(BlockConversion::kAlignment) char gathered[BlockConversion::kBytes];
+  alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
+  const BlockTable table(piece);
+  const int64_t in_unit = table.row * c.from_size;
+  const int64_t out_unit = table.row * c.to_size;
+  ptrdiff_t in_dense[kBlockUnits];
+  ptrdiff_t out_dense[kBlockUnits];
+  if (!table.in_dense) BlockTable::make_dense(in_dense, static_cast<ptrdiff_t>(in_unit));
+  if (!table.out_dense) BlockTable::make_dense(out_dense, static_cast<ptrdiff_t>(out_unit));
+  BlockWalk at(piece, piece.block_rank, piece.block_chunk);
+  do {
+    const int64_t n = table.count * at.chunk();
+    const char* in = at.plane.in;
+    if (!table.in_dense) {
+      copy_at(gathered, in_dense, in, table.in, n, static_cast<size_t>(in_unit));
+      in = gathered;
+    }
+    c.run(table.out_dense ? at.plane.out : made, in, n * table.row);
+    if (!table.out_dense) {
+      copy_at(at.plane.out, table.out, made, out_dense, n, static_cast<size_t>(out_unit));
+    }
+  } while (at.next());
+}
+
 /// Executes a piece of a converting plan: the CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
   BlockConversion conversion(piece);
   make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
+  if constexpr (kHasBlocks) {
+    if (piece.block_rank != 0) {
+      convert_blocks(conversion, piece);
+      return clear_after_variants();
+    }
+  }
   BlockWalk at(piece, 2);
   const Plane& plane = at.plane;
   const bool repeats_rows = plane.in_step_j == 0 && plane.count_j > 1 &&

@@ -59,6 +59,10 @@ struct ElementPlan {
   /// Whether the memories overlap but every element moves by the same distance, which needs no
   /// temporary. Set by plan_copy().
   bool is_shift = false;
+  /// Where planes are small: how many of the innermost dimensions, and how much of the next one, are
+  /// copied at once, by a table of offsets. Else 0.
+  uint8_t block_rank = 0;
+  ptrdiff_t block_chunk = 1;
   /// Bytes copied at once: an element, or several if the types are equal.
   size_t unit = 0;
   /// Bytes of an element of the source.
@@ -108,16 +112,72 @@ inline bool make_plane(ElementPlan& plan) noexcept {
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
     if (is_consecutive && plan.converts && fallback == plan.rank) fallback = i;
-    const bool is_near = dim.size * (step > dim.dst_stride ? step : dim.dst_stride) <= kCache;
+    const ptrdiff_t far = step > dim.dst_stride ? step : dim.dst_stride;
+    const bool is_near = dim.size * (far < 128 ? far : 128) <= kCache;  // of lines
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || (is_longer && is_near)) best = i;
   }
-  if (!is_plane && best + 2 == plan.rank && fallback != plan.rank) {
+  if (!is_plane && best + 2 == plan.rank && fallback != plan.rank &&
+      plan.dims[best].size <= plan.dims[fallback].size) {
     best = fallback;
     is_plane = true;
   }
   for (; best + 2 < plan.rank; ++best) std::swap(plan.dims[best], plan.dims[best + 1]);
   return is_plane;
+}
+
+/// The most units of a block that is copied by a table of offsets.
+inline constexpr ptrdiff_t kBlockUnits = 256;
+/// No tables where code, or the stack, is to be small.
+#if defined(__OPTIMIZE_SIZE__)
+inline constexpr bool kHasBlocks = false;
+#else
+inline constexpr bool kHasBlocks = !TENON_BARE_METAL;
+#endif
+
+/// Chooses a block where planes are too small for a call each. Its units are elements, or rows if
+/// both sides are consecutive along the last dimension. Its dimensions, which become the last ones,
+/// are the nearest on either side, so that it has few cache lines of both.
+inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
+  if (plan.rank < 3) return;
+  const ElementPlan::Dim& row = plan.dims[plan.rank - 1];
+  const ptrdiff_t calls = plan.dims[plan.rank - 2].size * (is_row && !plan.converts ? 4 : row.size);
+  if (calls >= 128) return;
+  size_t first = plan.rank - (is_row ? 1 : 0);  // of the block's dimensions
+  const size_t last = first;
+  ptrdiff_t most = kBlockUnits;
+  if (is_row) {
+    const ptrdiff_t size = source_unit(plan);
+    const ptrdiff_t larger = row.size * (size < row.dst_stride ? row.dst_stride : size);
+    if (larger > 1024) return;
+    if (plan.converts) most = most < 4096 / larger ? most : 4096 / larger;
+  }
+  ptrdiff_t count = 1;
+  while (first > 0 && plan.block_chunk == 1) {
+    const auto nearness = [&](size_t d) noexcept {
+      const ElementPlan::Dim& dim = plan.dims[d];
+      const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
+      return step < dim.dst_stride ? step : dim.dst_stride;
+    };
+    size_t nearest = first - 1;
+    for (size_t d = first - 1; d-- > 0;) {
+      if (nearness(d) < nearness(nearest)) nearest = d;
+    }
+    for (; nearest + 1 < first; ++nearest) std::swap(plan.dims[nearest], plan.dims[nearest + 1]);
+    const ptrdiff_t size = plan.dims[first - 1].size;
+    if (count * size > most) {
+      plan.block_chunk = most / count;
+      break;
+    }
+    count *= size;
+    --first;
+    for (size_t d = first; d + 1 < last; ++d) {  // sorted by the destination's strides
+      if (plan.dims[d].dst_stride < plan.dims[d + 1].dst_stride) {
+        std::swap(plan.dims[d], plan.dims[d + 1]);
+      }
+    }
+  }
+  plan.block_rank = static_cast<uint8_t>(plan.rank - first);
 }
 
 // Inlined: a call is measurable in small copies.
@@ -150,6 +210,8 @@ TENON_ALWAYS_INLINE void merge_dims(ElementPlan& plan, ptrdiff_t apart) noexcept
 /// becomes one element.
 template <class = void>
 TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
+  plan.block_rank = 0;
+  plan.block_chunk = 1;
   if (!plan.converts && plan.rank >= 2) {
     const ElementPlan::Dim& inner = plan.dims[plan.rank - 1];
     if (both_consecutive(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
@@ -168,6 +230,7 @@ TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
               : !is_row                                  ? CopyKind::General
               : plan.rank < 2                            ? CopyKind::Memcpy
                                                          : CopyKind::Rows;
+  if (kHasBlocks && plan.rank > 2 && !is_fill) choose_block(plan, is_row);
 }
 
 /// The default for `apart` merges all dimensions.
@@ -260,16 +323,18 @@ inline bool is_in_place(const ElementPlan& plan) noexcept {
   return same;
 }
 
-/// Whether each element moves by the same distance, and the dimensions are in the order of
-/// addresses.
-inline bool is_shift(const ElementPlan& plan) noexcept {
+/// Whether each element moves by the same distance, and elements are in the order of the
+/// dimensions, which it sorts.
+TENON_TEMPLATE_INLINE bool is_shift(ElementPlan& plan) noexcept {
+  if (plan.converts) return false;
+  merge_dims(plan, 0);
   auto reach = static_cast<ptrdiff_t>(plan.unit);
   for (size_t d = plan.rank; d-- > 0;) {
     const ElementPlan::Dim& dim = plan.dims[d];
     if (dim.dst_stride != dim.src_stride || dim.dst_stride < reach) return false;
     reach += (dim.size - 1) * dim.dst_stride;
   }
-  return !plan.converts;
+  return true;
 }
 
 /// Stages one side of a plan: replaces its source or destination by memory at `here`, dense in the

@@ -224,9 +224,14 @@ TENON_TEMPLATE_INLINE void run_normalized_piece(const NormalizePlan& plan,
     context.mean = context.varies ? lists.mean : &plan.mean[first];
     context.stddev = context.varies ? lists.stddev : &plan.stddev[first];
   };
-  BlockWalk at(piece, 2);
-  do c.convert(at.plane, ChannelLists::kMost, prepare);
-  while (at.next());
+  if (kHasBlocks && piece.block_rank != 0 && !varies) {
+    prepare(0, 1, 0, 0);
+    convert_blocks(c, piece);
+  } else {
+    BlockWalk at(piece, 2);
+    do c.convert(at.plane, ChannelLists::kMost, prepare);
+    while (at.next());
+  }
   clear_after_variants();
 }
 
@@ -245,6 +250,7 @@ TENON_TEMPLATE_INLINE void run_normalized(const NormalizePlan& plan) noexcept {
     const ElementPlan::Dim channel = piece.dims[plan.channel_dim];
     --one.copy.rank;
     for (size_t d = plan.channel_dim; d < one.copy.rank; ++d) one.copy.dims[d] = piece.dims[d + 1];
+    choose_kind(one.copy);
     for (int64_t c = 0; c < channel.size; ++c) {
       one.copy.dst = static_cast<char*>(piece.dst) + c * channel.dst_stride;
       one.copy.src = static_cast<const char*>(piece.src) + c * channel.src_stride;
