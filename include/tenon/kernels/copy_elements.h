@@ -43,7 +43,8 @@ class BlockWalk {
     for (size_t d = 0; d < outer_; ++d) index_[d] = 0;
   }
   /// False at the end.
-  bool next() noexcept {
+  template <class = void>
+  TENON_NOINLINE bool next() noexcept {
     ptrdiff_t step = chunk_;
     for (size_t d = outer_; d-- > 0; step = 1) {
       const ElementPlan::Dim& dim = dims_[d];
@@ -128,15 +129,16 @@ struct BlockTable {
   bool out_dense = true;  ///< whether units follow each other
   bool in_dense = true;
 
-  TENON_TEMPLATE_INLINE explicit BlockTable(const ElementPlan& plan) noexcept {
+  template <class = void>
+  TENON_NOINLINE explicit BlockTable(const ElementPlan& plan) noexcept {
     size_t last = plan.rank;
     if (plan.kind == CopyKind::Rows || (plan.kind == CopyKind::Cast && !plan.is_plane)) {
       row = plan.dims[--last].size;
     }
     const size_t first = plan.rank - plan.block_rank;
     out[0] = in[0] = 0;
-    for (size_t d = last; d-- > first;) count *= add(plan.dims[d], plan.dims[d].size, count, plan);
-    if (first != 0) add(plan.dims[first - 1], plan.block_chunk, count, plan);
+    for (size_t d = last; d-- > first;) count *= add(plan.dims[d], plan.dims[d].size, plan);
+    if (first != 0) add(plan.dims[first - 1], plan.block_chunk, plan);
   }
 
   /// Offsets of units of `size` bytes that follow each other.
@@ -145,18 +147,16 @@ struct BlockTable {
   }
 
  private:
-  /// Repeats the offsets of `n` units for each index of a dimension.
-  TENON_VECTORIZE ptrdiff_t add(const ElementPlan::Dim& dim, ptrdiff_t size, int64_t n,
-                                const ElementPlan& plan) noexcept {
+  /// Repeats the offsets of `count` units for each index of a dimension.
+  ptrdiff_t add(const ElementPlan::Dim& dim, ptrdiff_t size, const ElementPlan& plan) noexcept {
+    const auto n = static_cast<ptrdiff_t>(count);
     if (size > 1) {
       out_dense = out_dense && dim.dst_stride == n * row * static_cast<ptrdiff_t>(plan.unit);
       in_dense = in_dense && dim.src_stride == n * row * source_unit(plan);
     }
-    for (ptrdiff_t i = 1; i < size; ++i) {
-      for (ptrdiff_t k = 0; k < n; ++k) {
-        out[i * n + k] = out[k] + i * dim.dst_stride;
-        in[i * n + k] = in[k] + i * dim.src_stride;
-      }
+    for (ptrdiff_t k = n; k < n * size; ++k) {
+      out[k] = out[k - n] + dim.dst_stride;
+      in[k] = in[k - n] + dim.src_stride;
     }
     return size;
   }

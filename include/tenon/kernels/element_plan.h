@@ -112,8 +112,9 @@ inline bool make_plane(ElementPlan& plan) noexcept {
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
     if (is_consecutive && plan.converts && fallback == plan.rank) fallback = i;
-    const ptrdiff_t far = step > dim.dst_stride ? step : dim.dst_stride;
-    const bool is_near = dim.size * (far < 128 ? far : 128) <= kCache;  // of lines
+    // The source's lines may be apart, the destination's would be written in parts.
+    const bool is_near =
+        dim.size * (step < 128 ? step : 128) <= kCache && dim.size * dim.dst_stride <= kCache / 4;
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || (is_longer && is_near)) best = i;
   }
@@ -182,15 +183,21 @@ inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
 
 // Inlined: a call is measurable in small copies.
 
-/// Sorts a plan's dimensions by the destination's strides, which are positive, and merges adjacent
-/// ones where both sides allow it, except the one with the stride `apart`.
+/// Sorts a plan's dimensions by the destination's strides, which are positive.
 template <class = void>
-TENON_ALWAYS_INLINE void merge_dims(ElementPlan& plan, ptrdiff_t apart) noexcept {
+TENON_ALWAYS_INLINE void sort_dims(ElementPlan& plan) noexcept {
   for (size_t i = 1; i < plan.rank; ++i) {
     for (size_t at = i; at > 0 && plan.dims[at - 1].dst_stride < plan.dims[at].dst_stride; --at) {
       std::swap(plan.dims[at - 1], plan.dims[at]);
     }
   }
+}
+
+/// Sorts a plan's dimensions, and merges adjacent ones where both sides allow it, except the one
+/// with the stride `apart`.
+template <class = void>
+TENON_ALWAYS_INLINE void merge_dims(ElementPlan& plan, ptrdiff_t apart) noexcept {
+  sort_dims(plan);
   size_t kept = 0;
   for (size_t i = 1; i < plan.rank; ++i) {
     ElementPlan::Dim& outer = plan.dims[kept];
@@ -327,7 +334,7 @@ inline bool is_in_place(const ElementPlan& plan) noexcept {
 /// dimensions, which it sorts.
 TENON_TEMPLATE_INLINE bool is_shift(ElementPlan& plan) noexcept {
   if (plan.converts) return false;
-  merge_dims(plan, 0);
+  sort_dims(plan);
   auto reach = static_cast<ptrdiff_t>(plan.unit);
   for (size_t d = plan.rank; d-- > 0;) {
     const ElementPlan::Dim& dim = plan.dims[d];

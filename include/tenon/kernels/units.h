@@ -7,13 +7,14 @@
 #include <cstring>
 
 #include "tenon/config.h"
+#include "tenon/kernels/dispatch.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
 template <size_t kSize>
 struct FixedUnit {
-  static constexpr bool kIsShort = true;
+  static constexpr bool kUnrolls = true;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
     std::memcpy(dst, src, kSize);
   }
@@ -22,7 +23,7 @@ struct FixedUnit {
 /// so that units that move by any distance may overlap.
 template <class Word>
 struct OddUnit {
-  static constexpr bool kIsShort = true;
+  static constexpr bool kUnrolls = false;
   size_t size;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
     const size_t rest = size - sizeof(Word);
@@ -36,7 +37,7 @@ struct OddUnit {
 };
 /// Of more than 16 bytes, which do not overlap: memcpy() is a call, short ones do without.
 struct LongUnit {
-  static constexpr bool kIsShort = false;
+  static constexpr bool kUnrolls = false;
   size_t size;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
     if (size > 256) {
@@ -68,7 +69,7 @@ template <class Unit>
 TENON_NOINLINE void copy_strided(Unit unit, char* dst, int64_t dst_stride, const char* src,
                                  int64_t src_stride, int64_t count) noexcept {
 #if !defined(__OPTIMIZE_SIZE__)
-  if constexpr (Unit::kIsShort) {
+  if constexpr (Unit::kUnrolls) {
     // Four at a time: otherwise each address depends on the previous one.
     for (; count >= 4; count -= 4, dst += 4 * dst_stride, src += 4 * src_stride) {
       unit.copy(dst, src);
@@ -93,6 +94,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
 template <class Unit>
 TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, const char* src,
                             const ptrdiff_t* src_offsets, int64_t count) noexcept {
+  TENON_UNROLL
   for (int64_t k = 0; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
 }
 /// Copies `count` units of `size` bytes, in order: unit k from src + src_offsets[k] to dst +
