@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies, casts and reads the elements of strided memory, by a ElementPlan.
+// Copies, casts and reads the elements of strided memory, by an ElementPlan.
 //
 // Strided elements are cast in blocks: some thousand bytes are gathered, converted at once, and
 // scattered.
