@@ -221,6 +221,30 @@ TEST_CASE("copy: conversions between all types, shapes and strides") {
   CHECK(outcome.count(CopyKind::General) > cases / 4);
 }
 
+// Planes of few elements are copied in blocks, of which the last may be shorter.
+TEST_CASE("copy: many short dimensions, in any order, some of them longer than a block") {
+  Rng random{12};
+  int blocks = 0;
+  for (int i = 0; i < (tests::kThorough ? 3000 : 400); ++i) {
+    Choice choice{pick(random, kOneOfEachSize), ScalarType::Byte, CastMode::Truncate};
+    choice.from = one_in(random, 2) ? choice.to : pick(random, tests::kAllTypes);
+    Vector sizes;
+    int64_t numel = 1;
+    for (int64_t rank = random.between(3, 9); rank > 0 && numel < 1500; --rank) {
+      sizes.push_back(one_in(random, 6) ? random.between(1, 70) : random.between(2, 5));
+      numel *= sizes.back();
+    }
+    Strided dst(choice.to, sizes, random_strides(random, sizes));
+    Strided src(choice.from, sizes, random_source_strides(random, sizes));
+    tenon::detail::ElementPlan plan;
+    tenon::detail::plan_elements(plan, dst.view(), src.view(), choice.mode);
+    blocks += plan.block_rank != 0;
+    CAPTURE(i, toString(choice.to), toString(choice.from), sizes);
+    CHECK(is_copied(random, dst, src, choice.mode));
+  }
+  if (detail::kHasBlocks) CHECK(blocks > 100);
+}
+
 TEST_CASE("copy: a scalar is one element, and without elements nothing is touched") {
   Rng random{10};
   Strided dst(ScalarType::Double, {}, {});

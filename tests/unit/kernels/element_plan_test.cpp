@@ -153,6 +153,30 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
         {{5, 24, 4}, {6, 4, 20}, {4, 1, 1}});
 }
 
+TEST_CASE("copy plan: small planes make a block of the nearest dimensions on either side") {
+  if (!detail::kHasBlocks) return;
+  const auto check_block = [](const ElementPlan& p, size_t block_rank, int64_t chunk) {
+    CHECK(p.block_rank == block_rank);
+    CHECK(p.block_chunk == chunk);
+  };
+  // Six dimensions reversed: three of the destination's last and the source's last.
+  const ElementPlan reversed =
+      plan(kFloat, {720, 120, 24, 6, 2, 1}, kFloat, {1, 7, 42, 210, 840, 2520}, {7, 6, 5, 4, 3, 2});
+  check(reversed, CopyKind::General, 4,
+        {{5, 96, 168}, {6, 480, 28}, {7, 2880, 4}, {4, 24, 840}, {3, 8, 3360}, {2, 4, 10080}});
+  check_block(reversed, 4, 1);
+  // Rows are units.
+  const ElementPlan rows =
+      plan(kFloat, {600, 60, 20, 1}, kFloat, {900, 200, 30, 1}, {4, 10, 3, 20});
+  check(rows, CopyKind::Rows, 4, {{4, 2400, 3600}, {10, 240, 800}, {3, 80, 120}, {20, 4, 4}});
+  check_block(rows, 4, 1);
+  const ElementPlan cast = plan(kFloat, {600, 60, 20, 1}, kByte, {900, 200, 30, 1}, {5, 4, 3, 20});
+  check_block(cast, 3, 4);
+  // A plane is large enough, or there is one alone.
+  check_block(plan(kFloat, {400, 20, 1}, kFloat, {400, 1, 20}, {9, 20, 20}), 0, 1);
+  check_block(plan(kFloat, {5, 1}, kFloat, {1, 6}, {6, 5}), 0, 1);
+}
+
 TEST_CASE("copy plan: what the destination has reversed is turned on both sides") {
   const ElementPlan both = plan(kFloat, {-5, -1}, kFloat, {-5, -1}, {3, 5});
   check(both, CopyKind::Memcpy, 4, {{15, 4, 4}});

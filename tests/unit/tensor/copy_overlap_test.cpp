@@ -107,6 +107,36 @@ TEST_CASE("copy_: blocks are moved up and down within their memory, without a te
   }
 }
 
+// The shapes of windows, columns and gaps: copied in order, wherever the elements move to.
+TEST_CASE("copy_: elements that move by the same distance need no temporary, at any strides") {
+  const struct {
+    Dims sizes, strides;
+  } shapes[] = {{{7}, {2}},
+                {{300, 3}, {5, 1}},
+                {{10, 20, 3}, {130, 6, 2}},
+                {{4, 5, 3, 2}, {90, 17, 5, 2}},
+                {{3, 40, 8}, {400, 9, 1}}};
+  for (const auto& shape : shapes) {
+    for (const ScalarType type : {ScalarType::Byte, ScalarType::Float, ScalarType::ComplexDouble}) {
+      for (const int64_t distance : {1, -1, 2, 5, -7, 90}) {
+        CAPTURE(shape.sizes, distance, toString(type));
+        const auto size = static_cast<int64_t>(elementSize(type));
+        Bytes memory(static_cast<size_t>(2000 * size));
+        for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<unsigned char>(i * 7);
+        const auto over = [&](Bytes& bytes, int64_t first) {
+          return from_blob(bytes.data() + first * size, shape.sizes, Strides(shape.strides), type);
+        };
+        Bytes apart = memory;
+        Bytes expected = memory;
+        CHECK(copy_(over(expected, 100 + distance), over(apart, 100)) == Error::Ok);
+        CHECK(copy_(over(memory, 100 + distance), over(memory, 100), CopyPolicy::NoTemporary) ==
+              Error::Ok);
+        CHECK(memory == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("copy_: of the same elements there is nothing to do, of neighbours no overlap") {
   const TensorPtr t = arange(6, ScalarType::Int);
   const Tensor matrix = view(t, {2, 3});
