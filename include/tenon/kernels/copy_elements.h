@@ -141,11 +141,6 @@ struct BlockTable {
     if (first != 0) add(plan.dims[first - 1], plan.block_chunk, plan);
   }
 
-  /// Offsets of units of `size` bytes that follow each other.
-  static void make_dense(ptrdiff_t* offsets, ptrdiff_t size) noexcept {
-    for (ptrdiff_t k = 0; k < kBlockUnits; ++k) offsets[k] = k * size;
-  }
-
  private:
   /// Repeats the offsets of `count` units for each index of a dimension.
   ptrdiff_t add(const ElementPlan::Dim& dim, ptrdiff_t size, const ElementPlan& plan) noexcept {
@@ -167,10 +162,15 @@ TENON_TEMPLATE_INLINE void copy_planes(const ElementPlan& piece) noexcept {
   if constexpr (kHasBlocks) {
     if (piece.block_rank != 0) {
       const BlockTable table(piece);
+      const size_t unit = static_cast<size_t>(table.row) * piece.unit;
       BlockWalk at(piece, piece.block_rank, piece.block_chunk);
       do {
-        copy_at(at.plane.out, table.out, at.plane.in, table.in, table.count * at.chunk(),
-                static_cast<size_t>(table.row) * piece.unit);
+        const int64_t n = table.count * at.chunk();
+        if (table.out_dense) {
+          gather(at.plane.out, at.plane.in, table.in, n, unit);
+        } else {
+          copy_at(at.plane.out, table.out, at.plane.in, table.in, n, unit);
+        }
       } while (at.next());
       return clear_after_baseline();
     }
@@ -193,7 +193,17 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const ElementPlan& plan,
 /// end towards which the elements move. Changes the plan.
 TENON_TEMPLATE_INLINE void shift_piece(ElementPlan& plan) noexcept {
   const bool is_up = plan.dst > plan.src;
-  const bool has_rows = plan.rank != 0 && both_consecutive(plan, plan.dims[plan.rank - 1]);
+  bool has_rows = plan.rank != 0 && both_consecutive(plan, plan.dims[plan.rank - 1]);
+  if (has_rows) {
+    const size_t row = static_cast<size_t>(plan.dims[plan.rank - 1].size) * plan.unit;
+    const auto distance = reinterpret_cast<uintptr_t>(is_up ? plan.dst : plan.src) -
+                          reinterpret_cast<uintptr_t>(is_up ? plan.src : plan.dst);
+    if (row <= distance) {  // rows do not overlap themselves
+      plan.unit = row;
+      --plan.rank;
+      has_rows = false;
+    }
+  }
   for (size_t d = 0; is_up && d + (has_rows ? 1 : 0) < plan.rank; ++d) {
     ElementPlan::Dim& dim = plan.dims[d];
     plan.dst = static_cast<char*>(plan.dst) + (dim.size - 1) * dim.dst_stride;
@@ -360,21 +370,19 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_blocks(BlockConversion& c,
   const BlockTable table(piece);
   const int64_t in_unit = table.row * c.from_size;
   const int64_t out_unit = table.row * c.to_size;
-  ptrdiff_t in_dense[kBlockUnits];
-  ptrdiff_t out_dense[kBlockUnits];
-  if (!table.in_dense) BlockTable::make_dense(in_dense, static_cast<ptrdiff_t>(in_unit));
-  if (!table.out_dense) BlockTable::make_dense(out_dense, static_cast<ptrdiff_t>(out_unit));
+  ptrdiff_t made_at[kBlockUnits];
+  for (ptrdiff_t k = 0; k < kBlockUnits; ++k) made_at[k] = k * static_cast<ptrdiff_t>(out_unit);
   BlockWalk at(piece, piece.block_rank, piece.block_chunk);
   do {
     const int64_t n = table.count * at.chunk();
     const char* in = at.plane.in;
     if (!table.in_dense) {
-      copy_at(gathered, in_dense, in, table.in, n, static_cast<size_t>(in_unit));
+      gather(gathered, in, table.in, n, static_cast<size_t>(in_unit));
       in = gathered;
     }
     c.run(table.out_dense ? at.plane.out : made, in, n * table.row);
     if (!table.out_dense) {
-      copy_at(at.plane.out, table.out, made, out_dense, n, static_cast<size_t>(out_unit));
+      copy_at(at.plane.out, table.out, made, made_at, n, static_cast<size_t>(out_unit));
     }
   } while (at.next());
 }

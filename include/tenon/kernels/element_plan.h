@@ -112,9 +112,11 @@ inline bool make_plane(ElementPlan& plan) noexcept {
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
     if (is_consecutive && plan.converts && fallback == plan.rank) fallback = i;
-    // The source's lines may be apart, the destination's would be written in parts.
-    const bool is_near =
-        dim.size * (step < 128 ? step : 128) <= kCache && dim.size * dim.dst_stride <= kCache / 4;
+    // Short rows with gaps between them would write the destination's lines in parts.
+    const ptrdiff_t row_nbytes = row * static_cast<ptrdiff_t>(plan.unit);
+    const bool is_near = dim.size * (step < 128 ? step : 128) <= kCache &&
+                         (dim.dst_stride <= 2 * row_nbytes ||
+                          (row_nbytes >= 64 && (!plan.converts || row % 16 == 0)));
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || (is_longer && is_near)) best = i;
   }
@@ -142,12 +144,14 @@ inline constexpr bool kHasBlocks = !TENON_BARE_METAL;
 inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
   if (plan.rank < 3) return;
   const ElementPlan::Dim& row = plan.dims[plan.rank - 1];
-  const ptrdiff_t calls = plan.dims[plan.rank - 2].size * (is_row && !plan.converts ? 4 : row.size);
-  if (calls >= 128) return;
+  const ptrdiff_t other = plan.dims[plan.rank - 2].size;
+  if (other * (is_row && !plan.converts ? 4 : row.size) >= 128) return;
   size_t first = plan.rank - (is_row ? 1 : 0);  // of the block's dimensions
   const size_t last = first;
   ptrdiff_t most = kBlockUnits;
   if (is_row) {
+    if (plan.converts && row.size >= 32 && row.size % 16 == 0)
+      return;  // a row is converted at once
     const ptrdiff_t size = source_unit(plan);
     const ptrdiff_t larger = row.size * (size < row.dst_stride ? row.dst_stride : size);
     if (larger > 1024) return;
@@ -230,7 +234,9 @@ TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
   const bool is_row = inner == nullptr || both_consecutive(plan, *inner);
   // Rows that repeat one value are fills.
   const bool is_fill =
-      !is_row && inner->src_stride == 0 && inner->size >= (plan.converts ? 256 : 16);
+      !is_row && inner->src_stride == 0 &&
+      (inner->size >= (plan.converts ? 256 : 16) ||
+       (!plan.converts && plan.rank == 2 && inner->size * inner->dst_stride >= 32));
   plan.is_plane = !is_fill && (plan.converts || !is_row) && make_plane(plan) && !is_row;
   plan.kind = plan.converts && (is_row || plan.is_plane) ? CopyKind::Cast
               : plan.is_plane                            ? CopyKind::Transpose

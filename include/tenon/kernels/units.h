@@ -19,13 +19,28 @@ struct FixedUnit {
     std::memcpy(dst, src, kSize);
   }
 };
-/// Of 3 to 15 bytes: its first bytes and its last, which may overlap. Reads both before it writes,
-/// so that units that move by any distance may overlap.
-template <class Word>
-struct OddUnit {
+/// Of any size. Up to 16 bytes are read before they are written, so that units that move by any
+/// distance may overlap.
+struct AnyUnit {
   static constexpr bool kUnrolls = false;
   size_t size;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
+    if (size > 256) {
+      std::memcpy(dst, src, size);
+    } else if (size > 16) {  // without a call
+      for (size_t i = 0; i + 16 < size; i += 16) std::memcpy(dst + i, src + i, 16);
+      std::memcpy(dst + size - 16, src + size - 16, 16);
+    } else {
+      size < 4   ? copy_ends<uint16_t>(dst, src)
+      : size < 8 ? copy_ends<uint32_t>(dst, src)
+                 : copy_ends<uint64_t>(dst, src);
+    }
+  }
+
+ private:
+  /// The first bytes and the last, which may overlap.
+  template <class Word>
+  TENON_ALWAYS_INLINE void copy_ends(char* dst, const char* src) const noexcept {
     const size_t rest = size - sizeof(Word);
     Word first;
     Word last;
@@ -35,19 +50,6 @@ struct OddUnit {
     std::memcpy(dst + rest, &last, sizeof last);
   }
 };
-/// Of more than 16 bytes, which do not overlap: memcpy() is a call, short ones do without.
-struct LongUnit {
-  static constexpr bool kUnrolls = false;
-  size_t size;
-  TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
-    if (size > 256) {
-      std::memcpy(dst, src, size);
-      return;
-    }
-    for (size_t i = 0; i + 16 < size; i += 16) std::memcpy(dst + i, src + i, 16);
-    std::memcpy(dst + size - 16, src + size - 16, 16);
-  }
-};
 
 /// Calls `use` with the unit of a size, at least 1.
 template <class Use>
@@ -55,14 +57,11 @@ TENON_ALWAYS_INLINE void with_unit(size_t size, const Use& use) noexcept {
   switch (size) {
     case 1: return use(FixedUnit<1>());
     case 2: return use(FixedUnit<2>());
-    case 3: return use(OddUnit<uint16_t>{size});
     case 4: return use(FixedUnit<4>());
     case 8: return use(FixedUnit<8>());
     case 16: return use(FixedUnit<16>());
-    default: break;
+    default: return use(AnyUnit{size});
   }
-  if (size > 16) return use(LongUnit{size});
-  size < 8 ? use(OddUnit<uint32_t>{size}) : use(OddUnit<uint64_t>{size});
 }
 
 template <class Unit>
@@ -94,8 +93,14 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
 template <class Unit>
 TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, const char* src,
                             const ptrdiff_t* src_offsets, int64_t count) noexcept {
-  TENON_UNROLL
-  for (int64_t k = 0; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
+  int64_t k = 0;
+  if constexpr (Unit::kUnrolls) {
+    for (; k + 4 <= count; k += 4) {
+      TENON_UNROLL
+      for (int64_t i = k; i < k + 4; ++i) unit.copy(dst + dst_offsets[i], src + src_offsets[i]);
+    }
+  }
+  for (; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
 }
 /// Copies `count` units of `size` bytes, in order: unit k from src + src_offsets[k] to dst +
 /// dst_offsets[k]; offsets in bytes.
@@ -104,6 +109,27 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_at(char* dst, const ptrdiff_t* ds
                                                   int64_t count, size_t size) noexcept {
   with_unit(size,
             [&](auto unit) noexcept { copy_at(unit, dst, dst_offsets, src, src_offsets, count); });
+}
+
+template <class Unit>
+TENON_NOINLINE void gather(Unit unit, char* dst, const char* src, const ptrdiff_t* offsets,
+                           int64_t count, ptrdiff_t size) noexcept {
+  int64_t k = 0;
+  if constexpr (Unit::kUnrolls) {
+    for (; k + 4 <= count; k += 4, dst += 4 * size) {
+      TENON_UNROLL
+      for (int64_t i = 0; i < 4; ++i) unit.copy(dst + i * size, src + offsets[k + i]);
+    }
+  }
+  for (; k < count; ++k, dst += size) unit.copy(dst, src + offsets[k]);
+}
+/// The same to consecutive memory, which takes three quarters of the time.
+TENON_TEMPLATE_INLINE TENON_NOINLINE void gather(char* dst, const char* src,
+                                                 const ptrdiff_t* offsets, int64_t count,
+                                                 size_t size) noexcept {
+  with_unit(size, [&](auto unit) noexcept {
+    gather(unit, dst, src, offsets, count, static_cast<ptrdiff_t>(size));
+  });
 }
 
 }  // namespace detail

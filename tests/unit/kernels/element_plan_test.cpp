@@ -136,7 +136,10 @@ TEST_CASE("copy plan: the kind, the unit and the dimensions") {
   check(plan(kFloat, {2}, kByte, {1}, {10}), K::General, 4, {{10, 8, 1}});
   // Long rows of one value each are filled, short ones a plane.
   check(same(kFloat, {16, 1}, {1, 0}, {9, 16}), K::General, 4, {{9, 64, 4}, {16, 4, 0}});
-  check(same(kFloat, {15, 1}, {1, 0}, {9, 15}), K::Transpose, 4, {{9, 60, 4}, {15, 4, 0}});
+  check(same(kFloat, {8, 1}, {1, 0}, {9, 8}), K::General, 4, {{9, 32, 4}, {8, 4, 0}});
+  check(same(kFloat, {7, 1}, {1, 0}, {9, 7}), K::Transpose, 4, {{9, 28, 4}, {7, 4, 0}});
+  check(same(kFloat, {75, 15, 1}, {9, 1, 0}, {5, 5, 15}), K::Transpose, 4,
+        {{5, 300, 36}, {5, 60, 4}, {15, 4, 0}});
   check(plan(kFloat, {256, 1}, kByte, {1, 0}, {9, 256}), K::General, 4,
         {{9, 1024, 1}, {256, 4, 0}});
   // Short runs of one type are taken for one element: a rotated image's pixels of 4 bytes, pairs,
