@@ -19,28 +19,13 @@ struct FixedUnit {
     std::memcpy(dst, src, kSize);
   }
 };
-/// Of any size. Up to 16 bytes are read before they are written, so that units that move by any
-/// distance may overlap.
-struct AnyUnit {
+/// Of 3 to 15 bytes: its first bytes and its last, which may overlap. Reads both before it writes,
+/// so that units that move by any distance may overlap.
+template <class Word>
+struct OddUnit {
   static constexpr bool kUnrolls = false;
   size_t size;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
-    if (size > 256) {
-      std::memcpy(dst, src, size);
-    } else if (size > 16) {  // without a call
-      for (size_t i = 0; i + 16 < size; i += 16) std::memcpy(dst + i, src + i, 16);
-      std::memcpy(dst + size - 16, src + size - 16, 16);
-    } else {
-      size < 4   ? copy_ends<uint16_t>(dst, src)
-      : size < 8 ? copy_ends<uint32_t>(dst, src)
-                 : copy_ends<uint64_t>(dst, src);
-    }
-  }
-
- private:
-  /// The first bytes and the last, which may overlap.
-  template <class Word>
-  TENON_ALWAYS_INLINE void copy_ends(char* dst, const char* src) const noexcept {
     const size_t rest = size - sizeof(Word);
     Word first;
     Word last;
@@ -50,6 +35,19 @@ struct AnyUnit {
     std::memcpy(dst + rest, &last, sizeof last);
   }
 };
+/// Of more than 16 bytes, which do not overlap: memcpy() is a call, short ones do without.
+struct LongUnit {
+  static constexpr bool kUnrolls = false;
+  size_t size;
+  TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
+    if (size > 256) {
+      std::memcpy(dst, src, size);
+      return;
+    }
+    for (size_t i = 0; i + 16 < size; i += 16) std::memcpy(dst + i, src + i, 16);
+    std::memcpy(dst + size - 16, src + size - 16, 16);
+  }
+};
 
 /// Calls `use` with the unit of a size, at least 1.
 template <class Use>
@@ -57,11 +55,14 @@ TENON_ALWAYS_INLINE void with_unit(size_t size, const Use& use) noexcept {
   switch (size) {
     case 1: return use(FixedUnit<1>());
     case 2: return use(FixedUnit<2>());
+    case 3: return use(OddUnit<uint16_t>{size});
     case 4: return use(FixedUnit<4>());
     case 8: return use(FixedUnit<8>());
     case 16: return use(FixedUnit<16>());
-    default: return use(AnyUnit{size});
+    default: break;
   }
+  if (size > 16) return use(LongUnit{size});
+  size < 8 ? use(OddUnit<uint32_t>{size}) : use(OddUnit<uint64_t>{size});
 }
 
 template <class Unit>
