@@ -390,7 +390,11 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_blocks(BlockConversion& c,
 /// Executes a piece of a converting plan: the CastFunction for all pairs of types.
 TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
   BlockConversion conversion(piece);
-  make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
+  if (piece.conversion != nullptr) {
+    static_cast<Conversion&>(conversion) = *piece.conversion;
+  } else {
+    make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
+  }
   if constexpr (kHasBlocks) {
     if (piece.block_rank != 0) {
       convert_blocks(conversion, piece);

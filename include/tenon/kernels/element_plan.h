@@ -38,6 +38,8 @@ inline constexpr size_t kMaxLongDims = 8 * sizeof(ptrdiff_t) - 2;
 namespace detail {
 inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind)); }
 
+struct Conversion;
+
 /// A copy's dimensions, simplified: sizes of 1 are dropped, reversed dimensions turned, the rest
 /// sorted by the destination's strides, and adjacent dimensions merged where both sides allow it.
 struct ElementPlan {
@@ -74,6 +76,8 @@ struct ElementPlan {
   /// The first element, in the order of the dimensions below.
   void* dst = nullptr;
   const void* src = nullptr;
+  /// The conversion of the types, made beforehand; null if cast_elements() is to make it.
+  const Conversion* conversion = nullptr;
   size_t rank = 0;
   Dim dims[kMaxLongDims];  // the first `rank` are set
 
