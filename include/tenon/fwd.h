@@ -56,7 +56,7 @@ class Exception;
 // kernels/
 enum class CastMode : uint8_t;
 enum class CopyKind : uint8_t;
-struct CopyPlan;
+class CopyPlan;
 struct Normalize;
 
 // backend/

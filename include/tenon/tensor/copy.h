@@ -19,11 +19,13 @@ enum class CopyPolicy : uint8_t {
 
 namespace detail {
 
-/// Whether the elements are row-major and host-accessible.
-inline bool is_host_block(const TensorFields& tensor) noexcept {
-  return tensor.layout.row_major && tensor.data != nullptr && tensor.layout.numel != 0 &&
-         tensor.is_host_accessible() &&
+/// Whether there are elements, in memory that the host may access.
+inline bool has_host_elements(const TensorFields& tensor) noexcept {
+  return tensor.data != nullptr && tensor.layout.numel != 0 && tensor.is_host_accessible() &&
          (tensor.data_backend == nullptr || tensor.data_backend->is_alive());
+}
+inline bool is_host_block(const TensorFields& tensor) noexcept {
+  return tensor.layout.row_major && has_host_elements(tensor);
 }
 /// The common copy: between row-major host memories of equal type and sizes, which may overlap.
 /// Otherwise returns false and does nothing.
@@ -67,6 +69,13 @@ TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const Memory
   }
 }
 
+/// Checks that a copy which needs a temporary may allocate it.
+TENON_TEMPLATE_INLINE Error check_policy(const ElementPlan& plan, CopyPolicy policy) noexcept {
+  if (plan.kind != CopyKind::Staged || policy == CopyPolicy::AllowTemporary) return Error::Ok;
+  return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+              plan.temporary_nbytes, " bytes");
+}
+
 /// Copies within host memory through a temporary.
 TENON_TEMPLATE_INLINE Error run_staged(ElementPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
@@ -102,15 +111,11 @@ TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLoc
   ElementPlan plan;
   plan_locations(to, from, mode, plan);
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  const bool is_staged = plan.kind == CopyKind::Staged;
-  if (is_staged && policy == CopyPolicy::NoTemporary) {
-    return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
-                plan.temporary_nbytes, " bytes");
-  }
+  TENON_TRY(check_policy(plan, policy));
   if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, mode, cast);
   }
-  if (is_staged) return run_staged(plan, cast);
+  if (plan.kind == CopyKind::Staged) return run_staged(plan, cast);
   if (plan.kind == CopyKind::Memcpy) {
     move_dense(plan.dst, plan.src, plan.nbytes);
   } else if (plan.is_shift) {

@@ -1,43 +1,307 @@
 // SPDX-License-Identifier: MIT
-// CopyPlan and plan_copy: how copy_ would copy.
+// CopyPlan and plan_copy: how copy_ would copy, and the same copy many times.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "tenon/tensor/copy.h"
 
 TENON_BEGIN_NAMESPACE
+namespace detail {
 
-/// How copy_() would copy between two tensors.
-struct CopyPlan : detail::ElementPlan {};
+/// What a CopyPlan keeps to run: what it was made for, and what was prepared.
+struct KeptCopy {
+  Layout dst;
+  Layout src;
+  // From a side's element 0 to the plan's first element, in bytes.
+  ptrdiff_t dst_begin = 0;
+  ptrdiff_t src_begin = 0;
+  CopyPolicy policy = CopyPolicy::AllowTemporary;
+  Conversion conversion{};  // if the types differ
+  bool normalizes = false;
+  Normalize normalize;
+  // Of a NormalizePlan: the lists have one value for all channels, or one for each in the order of
+  // the plan's dimension.
+  FloatList mean;
+  FloatList stddev;
+  int64_t channels = 1;
+  size_t channel_dim = SIZE_MAX;
+};
+
+struct PlanAccess;
+
+}  // namespace detail
+
+/// How copy_() would copy between two tensors, made by plan_copy(). run() does it, for these tensors
+/// and for others of the same shapes, without planning again: for a loop over frames or tokens.
+///
+///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
+///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
+///
+/// `kind`, `rank`, `dims`, `unit`, `nbytes`, `temporary_nbytes` and the types tell what will be
+/// done, for memory that overlaps as the planned tensors' does; to_string() prints them.
+/// Ownership: its lists; none of the tensors, which may be gone when it runs.
+/// Threads: as an int; several may run one plan at once, on memory that they do not share.
+class CopyPlan : public detail::ElementPlan {
+ public:
+  CopyPlan() noexcept = default;
+  /// Out of memory, for shapes of more dimensions than TENON_INLINE_DIMS or for more than four
+  /// channels, run() of the copy returns OutOfMemory.
+  CopyPlan(const CopyPlan&) noexcept = default;
+  CopyPlan& operator=(const CopyPlan&) noexcept = default;
+  /// run() of `other` returns InvalidArgument afterwards.
+  CopyPlan(CopyPlan&& other) noexcept : ElementPlan(other), kept_(std::move(other.kept_)) {
+    other.dst_type = ScalarType::Undefined;
+  }
+  CopyPlan& operator=(CopyPlan&& other) noexcept {
+    if (this == &other) return *this;
+    ElementPlan::operator=(other);
+    kept_ = std::move(other.kept_);
+    other.dst_type = ScalarType::Undefined;
+    return *this;
+  }
+
+  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Both have the dtype
+  /// and sizes of the planned tensors, and their strides, but of dimensions of size 1, where
+  /// strides mean nothing. Memory may be other, and overlap in another way.
+  ///
+  /// Memory that overlaps, or that a backend copies, is planned again: run() is copy_() then. So it
+  /// is with a plan of overlapping memory.
+  /// Errors: InvalidArgument (another dtype, sizes or strides than planned; a plan that plan_copy()
+  /// did not make), copy_()'s, OutOfMemory (see the copy constructor). Nothing is changed then.
+  /// Threads: as copy_(). The plan is only read.
+  template <class = void>
+  [[nodiscard]] Error run(TensorArg to, TensorArg from) const noexcept;
+
+ private:
+  friend detail::PlanAccess;
+
+  detail::KeptCopy kept_;
+};
 
 namespace detail {
 
-TENON_TEMPLATE_INLINE Error find_copy_plan(const TensorArg& dst, const TensorArg& src,
-                                           CastMode mode, ElementPlan& plan) noexcept {
+/// For the functions below.
+struct PlanAccess {
+  static KeptCopy& kept(CopyPlan& plan) noexcept { return plan.kept_; }
+  static const KeptCopy& kept(const CopyPlan& plan) noexcept { return plan.kept_; }
+};
+
+/// The values of a plan's channels, or the one for all.
+TENON_TEMPLATE_INLINE void keep_values(const ChannelValues& values, int64_t channels,
+                                       FloatList& kept) noexcept {
+  kept.resize_for_overwrite(static_cast<size_t>(values.step == 0 ? 1 : channels));
+  for (size_t c = 0; c < kept.size(); ++c) kept[c] = values[static_cast<int64_t>(c)];
+}
+
+/// Checks that a copy's lists were allocated.
+TENON_TEMPLATE_INLINE Error check_lists(const KeptCopy& kept) noexcept {
+  for (const FloatList* list :
+       {&kept.normalize.mean, &kept.normalize.stddev, &kept.mean, &kept.stddev}) {
+    if (list->error() != Error::Ok) {
+      return fail(list->error(), TENON_OUT_OF_MEMORY " for the values of a Normalize");
+    }
+  }
+  return Error::Ok;
+}
+
+TENON_TEMPLATE_INLINE Error keep_normalized(const MemoryLocation& to, const MemoryLocation& from,
+                                            const Normalize& normalize, CastMode mode,
+                                            ElementPlan& plan, KeptCopy& kept) noexcept {
+  size_t dim = 0;
+  TENON_TRY(check_normalize(to.view, from.view, normalize, mode, dim));
+  kept.normalizes = true;
+  kept.normalize = normalize;
+  TENON_TRY(check_lists(kept));
+  NormalizePlan made;
+  plan_normalized(made, to.view, from.view, kept.normalize, dim, mode);
+  plan = made.copy;
+  if (plan.kind == CopyKind::Alias) return Error::Ok;
+  keep_values(made.mean, made.channels, kept.mean);
+  keep_values(made.stddev, made.channels, kept.stddev);
+  TENON_TRY(check_lists(kept));
+  kept.channels = made.channels;
+  kept.channel_dim = made.channel_dim;
+  if (to.backend == from.backend && sides_may_overlap(plan) && !is_in_place(plan)) {
+    plan.kind = CopyKind::Staged;
+    plan.temporary_nbytes = elementSize(own_type(from.view.type));
+    for (const int64_t size : from.view.sizes) plan.temporary_nbytes *= static_cast<size_t>(size);
+  }
+  return Error::Ok;
+}
+
+TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg& src,
+                                           const Normalize* normalize, CastMode mode,
+                                           CopyPolicy policy, CopyPlan& plan) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   TENON_TRY(find_both(dst, src, to, from));
-  TENON_TRY(check_copy(to, from, mode));
-  plan_locations(to, from, mode, plan);
-  return Error::Ok;
+  KeptCopy& kept = PlanAccess::kept(plan);
+  if (normalize != nullptr) {
+    TENON_TRY(keep_normalized(to, from, *normalize, mode, plan, kept));
+  } else {
+    TENON_TRY(check_copy(to, from, mode));
+    plan_locations(to, from, mode, plan);
+    TENON_TRY(check_policy(plan, policy));
+    if (plan.converts) {
+      make_conversion(kept.conversion, own_type(to.view.type), own_type(from.view.type), mode);
+    }
+  }
+  kept.policy = policy;
+  if (plan.dst != nullptr) {  // there are elements
+    kept.dst_begin = static_cast<char*>(plan.dst) - static_cast<char*>(to.view.data);
+    kept.src_begin = static_cast<const char*>(plan.src) - static_cast<char*>(from.view.data);
+  }
+  kept.dst = fields(dst).layout;
+  kept.src = fields(src).layout;
+  TENON_TRY(kept.dst.check());
+  return kept.src.check();
+}
+
+/// Whether the dimensions are at the same strides; those of size 1 have none that matter.
+TENON_TEMPLATE_INLINE bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
+  for (size_t d = 0; d < a.rank(); ++d) {
+    if (a.strides()[d] != b.strides()[d] && a.sizes()[d] != 1) return false;
+  }
+  return true;
+}
+
+/// Checks that one side is as planned.
+TENON_TEMPLATE_INLINE Error check_planned(const TensorFields& tensor, const char* role,
+                                          ScalarType type, const Layout& planned) noexcept {
+  const Layout& layout = tensor.layout;
+  TENON_TRY(planned.check());
+  if (tensor.type != type) {
+    return fail(Error::InvalidArgument, role, " has dtype ", tensor.type, ", the plan is for ",
+                type, ": make another with plan_copy()");
+  }
+  if (layout.sizes() != planned.sizes()) {
+    return fail(Error::InvalidArgument, role, " has sizes ", layout.sizes(), ", the plan is for ",
+                planned.sizes(), ": make another with plan_copy()");
+  }
+  if ((layout.row_major && planned.row_major) || are_strides_alike(layout, planned)) {
+    return Error::Ok;
+  }
+  return fail(Error::InvalidArgument, role, " has strides ", layout.strides(), ", the plan is for ",
+              planned.strides(), ": make another with plan_copy()");
+}
+
+/// The bytes that a tensor with elements spans.
+inline ByteRange byte_range(const TensorFields& tensor) noexcept {
+  const auto size = static_cast<ptrdiff_t>(elementSize(tensor.type));
+  const auto data = reinterpret_cast<uintptr_t>(tensor.data);
+  const OffsetRange& offsets = tensor.layout.offsets;
+  return {data + static_cast<uintptr_t>(offsets.min * size),
+          data + static_cast<uintptr_t>((offsets.max + 1) * size)};
+}
+
+/// Sets `piece` to a plan, for other memory. Copies the dimensions in use alone.
+inline void move_plan(ElementPlan& piece, const ElementPlan& plan, void* dst,
+                      const void* src) noexcept {
+  std::memcpy(static_cast<void*>(&piece), &plan, offsetof(ElementPlan, dims));
+  for (size_t d = 0; d < plan.rank; ++d) piece.dims[d] = plan.dims[d];
+  piece.dst = dst;
+  piece.src = src;
+}
+
+/// Runs a plan on host memory of the planned shapes that does not overlap.
+TENON_TEMPLATE_INLINE void run_kept(const ElementPlan& plan, const KeptCopy& kept, void* dst,
+                                    const void* src) noexcept {
+  if (!kept.normalizes) {
+    ElementPlan piece;
+    move_plan(piece, plan, dst, src);
+    piece.conversion = &kept.conversion;
+    return run_plan(piece, &cast_elements<>);
+  }
+  NormalizePlan piece;
+  move_plan(piece.copy, plan, dst, src);
+  piece.scale = kept.normalize.scale;
+  piece.mean = {kept.mean.data(), kept.mean.size() > 1 ? 1 : 0};
+  piece.stddev = {kept.stddev.data(), kept.stddev.size() > 1 ? 1 : 0};
+  piece.channels = kept.channels;
+  piece.channel_dim = kept.channel_dim;
+  run_normalized(piece);
+}
+
+TENON_TEMPLATE_INLINE Error run_copy_plan(const CopyPlan& plan, const TensorArg& dst,
+                                          const TensorArg& src) noexcept {
+  TENON_TRY(check_metadata(dst, "the destination"));
+  TENON_TRY(check_metadata(src, "the source"));
+  const TensorFields& to = fields(dst);
+  const TensorFields& from = fields(src);
+  const KeptCopy& kept = PlanAccess::kept(plan);
+  if (kept.normalizes) TENON_TRY(check_lists(kept));
+  TENON_TRY(check_planned(to, "the destination", own_type(plan.dst_type), kept.dst));
+  TENON_TRY(check_planned(from, "the source", own_type(plan.src_type), kept.src));
+  if (has_host_elements(to) && has_host_elements(from) && !to.readonly) {
+    char* const out = static_cast<char*>(to.data) + kept.dst_begin;
+    const char* const in = static_cast<const char*>(from.data) + kept.src_begin;
+    if (plan.kind == CopyKind::Memcpy) {
+      move_dense(out, in, plan.nbytes);
+      return Error::Ok;
+    }
+    if (plan.kind != CopyKind::Alias && plan.kind != CopyKind::Staged &&
+        !overlap(byte_range(to), byte_range(from))) {
+      run_kept(plan, kept, out, in);
+      return Error::Ok;
+    }
+  }
+  if (!kept.normalizes) return copy_tensor(dst, src, plan.mode, kept.policy, &cast_elements<>);
+  return copy_tensor_normalized(dst, src, kept.normalize, plan.mode);
 }
 
 }  // namespace detail
 
-/// The plan of copy_() with these arguments. Refuses what copy_() refuses, as an Exception, in the
-/// try_ form as a Result.
+template <class>
+[[nodiscard]] Error CopyPlan::run(TensorArg to, TensorArg from) const noexcept {
+  return detail::add_context_if("CopyPlan::run", detail::run_copy_plan(*this, to, from));
+}
+
+/// The plan of copy_() with these arguments, which can be run. Refuses what copy_() refuses, as an
+/// Exception, in the try_ form as a Result.
+/// Errors: copy_()'s, and OutOfMemory (for shapes of more dimensions than TENON_INLINE_DIMS, and
+/// for lists of a Normalize).
 template <class = void>
-CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked) {
+CopyPlan plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
+                   CopyPolicy policy = CopyPolicy::AllowTemporary) {
   CopyPlan plan;
-  detail::raise_if("plan_copy", detail::find_copy_plan(dst, src, mode, plan));
+  detail::raise_if("plan_copy", detail::make_copy_plan(dst, src, nullptr, mode, policy, plan));
   return plan;
 }
 template <class = void>
-Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src,
+CopyPlan plan_copy(TensorArg dst, TensorArg src, CopyPolicy policy) {
+  return plan_copy(dst, src, CastMode::Checked, policy);
+}
+template <class = void>
+CopyPlan plan_copy(TensorArg dst, TensorArg src, const Normalize& normalize,
+                   CastMode mode = CastMode::Checked) {
+  CopyPlan plan;
+  detail::raise_if("plan_copy", detail::make_copy_plan(dst, src, &normalize, mode,
+                                                       CopyPolicy::AllowTemporary, plan));
+  return plan;
+}
+template <class = void>
+Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src, CastMode mode = CastMode::Checked,
+                               CopyPolicy policy = CopyPolicy::AllowTemporary) noexcept {
+  CopyPlan plan;
+  TENON_TRY(detail::add_context_if("try_plan_copy",
+                                   detail::make_copy_plan(dst, src, nullptr, mode, policy, plan)));
+  return plan;
+}
+template <class = void>
+Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src, CopyPolicy policy) noexcept {
+  return try_plan_copy(dst, src, CastMode::Checked, policy);
+}
+template <class = void>
+Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src, const Normalize& normalize,
                                CastMode mode = CastMode::Checked) noexcept {
   CopyPlan plan;
-  TENON_TRY(detail::add_context_if("try_plan_copy", detail::find_copy_plan(dst, src, mode, plan)));
+  TENON_TRY(detail::add_context_if(
+      "try_plan_copy",
+      detail::make_copy_plan(dst, src, &normalize, mode, CopyPolicy::AllowTemporary, plan)));
   return plan;
 }
 

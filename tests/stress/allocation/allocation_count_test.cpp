@@ -180,6 +180,11 @@ TEST_CASE("allocations: copies, casts, transposes and fills take 0, whatever the
   ALLOCATES(0, fill_(inner, 7) == Error::Ok);
   ALLOCATES(0, zero_(flipped) == Error::Ok);
   ALLOCATES(0, plan_copy(dst, dst));
+  const Normalize normalize{1, {1, 2, 3, 4}, {2}, 0};
+  const Tensor planes = slice(dst, 0, 0, 4);
+  const Tensor few = slice(turned, 0, 0, 4);
+  ALLOCATES(0, plan_copy(*half, turned).run(*half, turned) == Error::Ok);
+  ALLOCATES(0, plan_copy(planes, few, normalize).run(planes, few) == Error::Ok);
   // Nor do more dimensions than lie in a tensor.
   const Dims sizes{2, 1, 1, 1, 1, 1, 1, 3};
   const auto deep = ones(sizes);
@@ -187,6 +192,8 @@ TEST_CASE("allocations: copies, casts, transposes and fills take 0, whatever the
   const Tensor reversed = flip(deep, {0, 7});
   check_count("deep", 0, copies(*zeros(sizes), tenon::select(reversed, 0, 1)));
   check_count("deep cast", 0, copies(*wide, reversed));
+  const CopyPlan deep_plan = plan_copy(*wide, reversed);
+  ALLOCATES(0, deep_plan.run(*wide, reversed) == Error::Ok);
   ALLOCATES(0, fill_(reversed, 7) == Error::Ok);
   ALLOCATES(0, uniform_(reversed) == Error::Ok);
   ALLOCATES(0, as_view(reversed));

@@ -41,6 +41,12 @@ TEST_CASE("out of memory: the lists and temporaries of normalising copies change
     return copy_(t, t, other);
   });
   check("staged", [&] { return copy_(t, transpose(t, 0, 1), {1, {1}, {}, 0}); });
+  const auto apart = make_tensor_ptr({5, 5}, std::vector<float>(25, 8));
+  check("CopyPlan::run", [&]() -> Error {
+    TENON_ASSIGN(const CopyPlan plan, try_plan_copy(t, apart, {1, {1, 2, 3, 4, 5}, {}, 0}));
+    const CopyPlan copy = plan;
+    return copy.run(t, apart);
+  });
 }
 
 TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination as it was") {
@@ -55,6 +61,16 @@ TEST_CASE("out of memory: copies of more than 6 dimensions leave the destination
   const Blob padded{data, sizes, {3, 1, 1, 1, 1, 1, 1, 1}, ScalarType::Int};
   check("staged", [&] { return copy_(t, turned); });
   check("staged broadcast", [&] { return copy_(t, tenon::select(turned, 0, 1)); });
+  const auto apart = make_tensor_ptr(sizes, {5, 6, 7, 8});
+  check("CopyPlan::run", [&]() -> Error {
+    TENON_ASSIGN(const CopyPlan plan, try_plan_copy(t, apart));
+    const CopyPlan copy = plan;  // whose lists may not be there
+    return copy.run(t, apart);
+  });
+  check("CopyPlan::run, staged", [&]() -> Error {
+    TENON_ASSIGN(const CopyPlan plan, try_plan_copy(t, turned));
+    return plan.run(t, turned);
+  });
   check("assign", [&] { return assign(turned, data, 16); });
   check("assign of a blob", [&] { return assign(t, padded); });
   fail_each_write("copy_to", data, sizeof data, [&] { return copy_to(t, data, 16); });

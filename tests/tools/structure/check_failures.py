@@ -114,7 +114,7 @@ NOT_FAILING = {
         dim_order_from_strides is_contiguous is_dense may_overlap strided_copy""",
     "sets fields": """
         BackendOption::BackendOption BackendScope::BackendScope
-        BackendScope::~BackendScope CopyPlan::CopyPlan
+        BackendScope::~BackendScope CopyPlan::CopyPlan CopyPlan::operator=
         Deleter::emplace Deleter::take Deleter::own_block EValue::operator= Generator::Generator Generator::set_state
         NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
