@@ -12,7 +12,7 @@ TENON_BEGIN_NAMESPACE
 struct StridedCopy {
   /// Strides in bytes. Those of `dst` are positive and descending; those of `src` may be 0
   /// (repeated) or negative (reversed).
-  using Dim = ElementPlan::Dim;
+  using Dim = detail::ElementPlan::Dim;
 
   Dim dims[kMaxLongDims];  ///< the first `rank` are set, the outermost first
   size_t rank = 0;         ///< dimensions around a run
@@ -31,7 +31,7 @@ struct StridedCopy {
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;
-  ElementPlan plan;
+  detail::ElementPlan plan;
   if (!detail::begin_plan(plan, dst, src, CastMode::Checked)) return copy;
   detail::merge_dims(plan, 0);
   const bool has_inner = !plan.converts && plan.rank != 0;
