@@ -35,8 +35,8 @@ struct PlanAccess;
 
 }  // namespace detail
 
-/// How copy_() would copy between two tensors, made by plan_copy(). run() does it, for these tensors
-/// and for others of the same shapes, without planning again: for a loop over frames or tokens.
+/// How copy_() would copy between two tensors, made by plan_copy(). run() does it, for these and
+/// for others of the same shapes, without planning again: for a loop over frames or tokens.
 ///
 ///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
@@ -64,12 +64,12 @@ class CopyPlan : public detail::ElementPlan {
     return *this;
   }
 
-  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Both have the dtype
-  /// and sizes of the planned tensors, and their strides, but of dimensions of size 1, where
-  /// strides mean nothing. Memory may be other, and overlap in another way.
+  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Each has the dtype,
+  /// sizes and strides of the planned tensor; a stride of a dimension of size 1 may differ. The
+  /// memory may be other, and overlap or not.
   ///
-  /// Memory that overlaps, or that a backend copies, is planned again: run() is copy_() then. So it
-  /// is with a plan of overlapping memory.
+  /// Where memory overlaps, or did when the plan was made, and where a backend copies, run() calls
+  /// copy_(), which plans again.
   /// Errors: InvalidArgument (another dtype, sizes or strides than planned; a plan that plan_copy()
   /// did not make), copy_()'s, OutOfMemory (see the copy constructor). Nothing is changed then.
   /// Threads: as copy_(). The plan is only read.
