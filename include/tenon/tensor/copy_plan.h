@@ -64,8 +64,8 @@ class CopyPlan : public detail::ElementPlan {
     return *this;
   }
 
-  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Each has the dtype,
-  /// sizes and strides of the planned tensor; a stride of a dimension of size 1 may differ. The
+  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Each has the
+  /// planned tensor's dtype, sizes and strides, except the strides of dimensions of size 1. The
   /// memory may be other, and overlap or not.
   ///
   /// Where memory overlaps, or did when the plan was made, and where a backend copies, run() calls
