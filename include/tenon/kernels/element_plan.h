@@ -51,8 +51,8 @@ struct ElementPlan {
   };
 
   CopyKind kind = CopyKind::Alias;
-  ScalarType dst_type = ScalarType::Undefined;
-  ScalarType src_type = ScalarType::Undefined;
+  tenon::ScalarType dst_type = tenon::ScalarType::Undefined;  // the public type, as in views
+  tenon::ScalarType src_type = tenon::ScalarType::Undefined;
   CastMode mode = CastMode::Checked;
   /// Whether elements are converted, to another type or by a Normalize.
   bool converts = false;
