@@ -395,6 +395,12 @@ TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
   } else {
     make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
   }
+  const bool is_row = piece.rank == 1 && both_consecutive(piece, piece.dims[0]);
+  if (is_row) {  // convert() would take as long as 16 elements
+    conversion.run(static_cast<char*>(piece.dst), static_cast<const char*>(piece.src),
+                   piece.dims[0].size);
+    return clear_after_variants();
+  }
   if constexpr (kHasBlocks) {
     if (piece.block_rank != 0) {
       convert_blocks(conversion, piece);
