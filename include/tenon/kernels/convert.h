@@ -226,7 +226,7 @@ struct Conversion {
 
   /// Converts consecutive elements. May leave the upper halves of vector registers in use: see
   /// clear_upper_halves().
-  void run(char* out, const char* in, int64_t elements) noexcept {
+  TENON_NOINLINE void run(char* out, const char* in, int64_t elements) noexcept {
     const int64_t rest = elements % kStepElements;
     const bool redoes_some = elements > kStepElements && context.mean == nullptr;
     if (count != 1 || (rest != 0 && !redoes_some)) return run_chunks(out, in, elements);
