@@ -22,6 +22,7 @@
 #include "tenon/tenon.h"
 
 using tenon::check;
+using tenon::CopyPlan;
 using tenon::Error;
 using tenon::EValue;
 using tenon::Normalize;
@@ -46,11 +47,11 @@ Tensor borrow_frame(Camera& camera) {
                                  [&camera](void* data) { camera.give_back(data); });
 }
 
-/// Writes the next frame to an image of the batch.
-void take_frame(Camera& camera, const Tensor& batch, int64_t slot, const Normalize& normalize) {
+/// What the network sees of the next frame, channels first.
+Tensor borrow_square(Camera& camera) {
   const Tensor frame = borrow_frame(camera);
   const Tensor square = narrow(narrow(frame, 0, kTop, kSide), 1, kLeft, kSide);
-  check(copy_(select(batch, 0, slot), permute(square, {2, 0, 1}), normalize));
+  return permute(square, {2, 0, 1});
 }
 
 /// The same by hand.
@@ -144,12 +145,17 @@ int run(const std::string& folder) {
   normalize.mean = kMean;
   normalize.stddev = kStddev;
 
+  // All frames have one shape, so the copy is planned once, with the first of them.
+  const CopyPlan plan = plan_copy(select(batch, 0, 0), borrow_square(camera), normalize);
+
   // Room for the metadata of one frame and its views.
   alignas(64) static unsigned char memory[8192];
   tenon::ArenaBackend arena(memory, sizeof memory);
   const auto take_batch = [&] {
     const tenon::BackendScope scope(arena);
-    for (int64_t n = 0; n < kBatch; ++n) take_frame(camera, batch, n, normalize);
+    for (int64_t n = 0; n < kBatch; ++n) {
+      check(plan.run(select(batch, 0, n), borrow_square(camera)));
+    }
   };
   int right = 0;
   const auto run_batch = [&] {
