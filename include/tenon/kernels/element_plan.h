@@ -229,7 +229,7 @@ TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
   plan.block_chunk = 1;
   if (!plan.converts && plan.rank >= 2) {
     const ElementPlan::Dim& inner = plan.dims[plan.rank - 1];
-    if (both_consecutive(plan, inner) && inner.size <= 16 / static_cast<ptrdiff_t>(plan.unit)) {
+    if (both_consecutive(plan, inner) && inner.size * static_cast<ptrdiff_t>(plan.unit) <= 16) {
       plan.unit *= static_cast<size_t>(inner.size);
       --plan.rank;
     }
