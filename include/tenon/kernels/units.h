@@ -12,11 +12,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// Reads a unit before it writes it, since units that move by any distance may overlap.
 template <size_t kSize>
 struct FixedUnit {
   static constexpr bool kUnrolls = true;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
-    std::memcpy(dst, src, kSize);
+    char unit[kSize];
+    std::memcpy(unit, src, kSize);
+    std::memcpy(dst, unit, kSize);
   }
 };
 /// Of 3 to 15 bytes: its first bytes and its last, which may overlap. Reads both before it writes,
