@@ -38,12 +38,12 @@ struct OddUnit {
     std::memcpy(dst + rest, &last, sizeof last);
   }
 };
-/// Of more than 16 bytes, which do not overlap: memcpy() is a call, short ones do without.
+/// Of more than 16 bytes, which do not overlap: memcpy() is a call, and slower up to 128.
 struct LongUnit {
   static constexpr bool kUnrolls = false;
   size_t size;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
-    if (size > 256) {
+    if (size > 128) {
       std::memcpy(dst, src, size);
       return;
     }
