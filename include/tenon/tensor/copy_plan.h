@@ -162,31 +162,33 @@ TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg
 }
 
 /// Whether the dimensions are at the same strides; those of size 1 have none that matter.
-TENON_TEMPLATE_INLINE bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
+inline bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
   for (size_t d = 0; d < a.rank(); ++d) {
     if (a.strides()[d] != b.strides()[d] && a.sizes()[d] != 1) return false;
   }
   return true;
 }
 
-/// Checks that one side is as planned.
-TENON_TEMPLATE_INLINE Error check_planned(const TensorFields& tensor, const char* role,
-                                          ScalarType type, const Layout& planned) noexcept {
+/// Whether one side is as planned.
+inline bool is_planned(const TensorFields& tensor, ScalarType type,
+                       const Layout& planned) noexcept {
   const Layout& layout = tensor.layout;
+  return tensor.type == type && planned.check() == Error::Ok && layout.sizes() == planned.sizes() &&
+         ((layout.row_major && planned.row_major) || are_strides_alike(layout, planned));
+}
+/// The error of a side that is not as planned.
+TENON_TEMPLATE_INLINE Error fail_planned(const TensorFields& tensor, const char* role,
+                                         ScalarType type, const Layout& planned) noexcept {
+  constexpr const char* kFor = ", the plan is for ";
+  constexpr const char* kAnother = ": make another with plan_copy()";
   TENON_TRY(planned.check());
   if (tensor.type != type) {
-    return fail(Error::InvalidArgument, role, " has dtype ", tensor.type, ", the plan is for ",
-                type, ": make another with plan_copy()");
+    return fail(Error::InvalidArgument, role, " has dtype ", tensor.type, kFor, type, kAnother);
   }
-  if (layout.sizes() != planned.sizes()) {
-    return fail(Error::InvalidArgument, role, " has sizes ", layout.sizes(), ", the plan is for ",
-                planned.sizes(), ": make another with plan_copy()");
-  }
-  if ((layout.row_major && planned.row_major) || are_strides_alike(layout, planned)) {
-    return Error::Ok;
-  }
-  return fail(Error::InvalidArgument, role, " has strides ", layout.strides(), ", the plan is for ",
-              planned.strides(), ": make another with plan_copy()");
+  const bool resized = tensor.layout.sizes() != planned.sizes();
+  return fail(Error::InvalidArgument, role, resized ? " has sizes " : " has strides ",
+              resized ? tensor.layout.sizes() : tensor.layout.strides(), kFor,
+              resized ? planned.sizes() : planned.strides(), kAnother);
 }
 
 /// The bytes that a tensor with elements spans.
@@ -234,8 +236,14 @@ TENON_TEMPLATE_INLINE Error run_copy_plan(const CopyPlan& plan, const TensorArg&
   const TensorFields& from = fields(src);
   const KeptCopy& kept = PlanAccess::kept(plan);
   if (kept.normalizes) TENON_TRY(check_lists(kept));
-  TENON_TRY(check_planned(to, "the destination", own_type(plan.dst_type), kept.dst));
-  TENON_TRY(check_planned(from, "the source", own_type(plan.src_type), kept.src));
+  const ScalarType to_type = own_type(plan.dst_type);
+  const ScalarType from_type = own_type(plan.src_type);
+  if (!is_planned(to, to_type, kept.dst)) {
+    return fail_planned(to, "the destination", to_type, kept.dst);
+  }
+  if (!is_planned(from, from_type, kept.src)) {
+    return fail_planned(from, "the source", from_type, kept.src);
+  }
   if (has_host_elements(to) && has_host_elements(from) && !to.readonly) {
     char* const out = static_cast<char*>(to.data) + kept.dst_begin;
     const char* const in = static_cast<const char*>(from.data) + kept.src_begin;
