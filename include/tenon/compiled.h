@@ -35,7 +35,7 @@ TENON_DETAIL_INSTANCE void store_exact<void>(ScalarType, void*, int64_t, ScalarT
 TENON_DETAIL_INSTANCE void convert_elements<void>(ScalarType, void*, ScalarType, const void*,
                                                   int64_t, CastMode) noexcept;
 TENON_DETAIL_INSTANCE void cast_elements<void>(const ElementPlan&) noexcept;
-TENON_DETAIL_INSTANCE void fill_elements<void>(void*, int64_t, const void*, size_t) noexcept;
+TENON_DETAIL_INSTANCE void fill_rows<void>(const FilledRows&) noexcept;
 TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const ElementPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void fill_uniform_floats<void>(const RandomPlan&, const WordStream&, uint64_t,

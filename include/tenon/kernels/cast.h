@@ -260,6 +260,14 @@ TENON_ALWAYS_INLINE void store_element(void* data, int64_t i, T value) noexcept 
   std::memcpy(static_cast<unsigned char*>(data) + i * int64_t{sizeof(T)}, &value, sizeof(T));
 }
 
+/// An element of 1, 2, 4 or 8 bytes as a number.
+inline uint64_t load_word(const void* element, size_t size) noexcept {
+  return size == 1   ? load_element<uint8_t>(element, 0)
+         : size == 2 ? load_element<uint16_t>(element, 0)
+         : size == 4 ? load_element<uint32_t>(element, 0)
+                     : load_element<uint64_t>(element, 0);
+}
+
 /// Loads `count` elements of `type` as their exact type; `exact` has room for 16 bytes each.
 TENON_COMPILED_ONCE void load_exact(ScalarType type, const void* in, int64_t count,
                                     void* exact) noexcept {

@@ -318,8 +318,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t si
   const size_t row_nbytes = static_cast<size_t>(plane.count_i) * size;
   if (plane.in_step_i == 0 && plane.out_step_i == static_cast<int64_t>(size) &&
       row_nbytes >= kLeastFill && 16 % size == 0) {
-    return fill_rows({plane.out, plane.in, plane.out_step_j, plane.in_step_j, plane.count_j,
-                      row_nbytes, size, row_nbytes >= kStreamingBytes});
+    return fill_rows(
+        {plane.out, plane.in, row_nbytes, size, plane.count_j, plane.out_step_j, plane.in_step_j});
   }
   Plane p = plane.out_step_j == static_cast<int64_t>(size) ? plane.exchanged() : plane;
   if (p.in_step_i == static_cast<int64_t>(size) && p.out_step_i == p.in_step_i) {

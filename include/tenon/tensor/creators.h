@@ -100,7 +100,7 @@ TENON_NOINLINE Error make_full(const Shape& shape, const unsigned char* element,
       fields(tensor), opts.count, "constant",
       [&](Backend& backend, const auto& out) { return backend.constant(out, element); },
       [&](void* out) noexcept {
-        fill_elements(out, opts.count, element, elementSize(opts.type));
+        fill_rows({out, element, opts.nbytes(), elementSize(opts.type)});
         return Error::Ok;
       });
 }

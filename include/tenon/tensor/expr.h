@@ -85,7 +85,7 @@ TENON_TEMPLATE_INLINE Error evaluate(const Expression& node, int64_t first, int6
   const size_t nbytes = static_cast<size_t>(count) * size;
   switch (node.kind) {
     case ExpressionKind::Empty:  // whose element is zeros
-    case ExpressionKind::Constant: fill_elements(out, count, node.element, size); break;
+    case ExpressionKind::Constant: fill_rows({out, node.element, nbytes, size}); break;
     case ExpressionKind::Data:
       std::memcpy(out,
                   static_cast<const char*>(node.data.get()) + static_cast<size_t>(first) * size,

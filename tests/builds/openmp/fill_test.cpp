@@ -4,7 +4,7 @@
 
 namespace fill_test {
 
-using tenon::detail::fill_elements;
+using tenon::detail::fill_rows;
 using tenon::detail::kParallelBytes;
 using tenon::detail::kStreamingBytes;
 using namespace tests;
@@ -43,7 +43,7 @@ TEST_CASE("fill: elements of every size, with a rest of any length after the las
       const Bytes expected = target.filled(kElement, size);
       INFO("element size " << size << ", bytes: " << nbytes);
       CHECK(count_wrong(target.memory, before, expected, [&] {
-              fill_elements(target.data(), static_cast<int64_t>(nbytes / size), kElement, size);
+              fill_rows({target.data(), kElement, nbytes, size});
             }) == 0);
     }
   }
@@ -57,8 +57,7 @@ TEST_CASE("fill: zeros, and other equal bytes") {
     const Bytes expected = target.filled(element.data(), 8);
     INFO("byte " << byte);
     CHECK(count_wrong(target.memory, before, expected, [&] {
-            fill_elements(target.data(), static_cast<int64_t>(target.nbytes / 8), element.data(),
-                          8);
+            fill_rows({target.data(), element.data(), target.nbytes, 8});
           }) == 0);
   }
 }
@@ -69,7 +68,7 @@ TEST_CASE("fill: memory larger than the caches, in pieces that are not") {
   const Bytes expected = target.filled(kElement, 8);
   tests::for_each_isa([&] {
     CHECK(count_wrong(target.memory, before, expected, [&] {
-            fill_elements(target.data(), static_cast<int64_t>(target.nbytes / 8), kElement, 8);
+            fill_rows({target.data(), kElement, target.nbytes, 8});
           }) == 0);
   });
 }

@@ -21,7 +21,7 @@ Bytes repeated(size_t element_size, size_t nbytes) {
 bool is_filled(size_t offset, size_t count, const Bytes& expected, size_t size, size_t around) {
   const size_t nbytes = count * size;
   Bytes memory(offset + nbytes + around, 0xa5);
-  fill_elements(memory.data() + offset, static_cast<int64_t>(count), expected.data(), size);
+  fill_rows({memory.data() + offset, expected.data(), nbytes, size});
   const auto begin = memory.begin() + static_cast<std::ptrdiff_t>(offset);
   const auto end = begin + static_cast<std::ptrdiff_t>(nbytes);
   const auto is_guard = [](unsigned char byte) { return byte == 0xa5; };
@@ -47,7 +47,7 @@ TEST_CASE("fill: every count of every size is filled at every address, and nothi
     }
     CHECK(wrong == 0);
   });
-  fill_elements(nullptr, 0, nullptr, 4);
+  fill_rows({nullptr, nullptr, 0, 4});
 }
 
 TEST_CASE("fill: memory larger than the caches is filled to its last byte") {
@@ -66,7 +66,7 @@ TEST_CASE("fill: the value may have any bits, equal bytes among them, and those 
   tests::for_each_isa([] {
     for (uint32_t bits : {0x7fa00001u, 0u, 0x80000000u, 0xffffffffu, 0x01010101u, 0x01010100u}) {
       std::vector<uint32_t> memory(100, 7);
-      fill_elements(memory.data() + 1, 98, &bits, 4);
+      fill_rows({memory.data() + 1, &bits, 98 * 4, 4});
       std::vector<uint32_t> expected(100, bits);
       expected.front() = expected.back() = 7;
       CHECK(memory == expected);
