@@ -38,14 +38,14 @@ TENON_DETAIL_INSTANCE void cast_elements<void>(const ElementPlan&) noexcept;
 TENON_DETAIL_INSTANCE void fill_rows<void>(const FilledRows&) noexcept;
 TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const ElementPlan&, CastFunction) noexcept;
-TENON_DETAIL_INSTANCE void fill_uniform_floats<void>(const RandomPlan&, const WordStream&, uint64_t,
-                                                     int64_t, void*) noexcept;
-TENON_DETAIL_INSTANCE void fill_uniform_doubles<void>(const RandomPlan&, const WordStream&,
-                                                      uint64_t, int64_t, void*) noexcept;
-TENON_DETAIL_INSTANCE void fill_normal<float>(const RandomPlan&, const WordStream&, uint64_t,
-                                              int64_t, void*) noexcept;
-TENON_DETAIL_INSTANCE void fill_normal<double>(const RandomPlan&, const WordStream&, uint64_t,
-                                               int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_reals<UniformKernel<float>>(const RandomPlan&, const WordStream&,
+                                                            uint64_t, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_reals<UniformKernel<double>>(const RandomPlan&, const WordStream&,
+                                                             uint64_t, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_reals<NormalKernel<float>>(const RandomPlan&, const WordStream&,
+                                                           uint64_t, int64_t, void*) noexcept;
+TENON_DETAIL_INSTANCE void fill_reals<NormalKernel<double>>(const RandomPlan&, const WordStream&,
+                                                            uint64_t, int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void fill_small_integers<void>(const RandomPlan&, const WordStream&, uint64_t,
                                                      int64_t, void*) noexcept;
 TENON_DETAIL_INSTANCE void fill_integers<void>(const RandomPlan&, const WordStream&, uint64_t,

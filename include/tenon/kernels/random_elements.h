@@ -83,11 +83,12 @@ TENON_TEMPLATE_INLINE uint32_t* make_words(const WordStream& stream, uint64_t fi
   return buffer + head;
 }
 
-/// offset + u * scale, at most limit, where u is the word's upper 24 bits / 2^24, and `unit` is
-/// scale / 2^24.
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE float uniform_value(uint32_t word, float offset, float unit,
+/// offset + u * scale, at most limit, where u is the word's upper 24 bits / 2^24.
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE float uniform_value(uint32_t word, uint32_t /*lower_word*/,
+                                                          float offset, float scale,
                                                           float limit) noexcept {
   TENON_NO_CONTRACTION
+  const float unit = multiply(scale, 1 / 16777216.0f);
   const float value = multiply(static_cast<float>(static_cast<int32_t>(word >> 8)), unit) + offset;
   return value < limit ? value : limit;
 }
@@ -106,42 +107,40 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, 
   return value < limit ? value : limit;
 }
 
-struct UniformKernel : ForEachSet<UniformKernel> {
-  template <class>
-  static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT words, int64_t count,
-                                       float offset, float unit, float limit,
-                                       void* TENON_RESTRICT out) noexcept {
-    for (int64_t i = 0; i < count; ++i) {
-      store_element(out, i, uniform_value(words[i], offset, unit, limit));
-    }
-  }
-};
+// Kernels of Float or Double values: from the words of a draw and, of Double, those of the next
+// draw. They make whole groups of elements.
 
-struct UniformDoubleKernel : ForEachSet<UniformDoubleKernel> {
-  template <class>
-  static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper_words,
-                                       const uint32_t* TENON_RESTRICT lower_words, int64_t count,
-                                       double offset, double scale, double limit,
-                                       void* TENON_RESTRICT out) noexcept {
-    for (int64_t i = 0; i < count; ++i) {
-      store_element(out, i, uniform_value(upper_words[i], lower_words[i], offset, scale, limit));
-    }
-  }
-};
-
-/// Normal numbers for an even number of elements. Box and Muller's method makes elements 2k and 2k
-/// + 1 from the radius, by the words of 2k, and the angle, by the words of 2k + 1. Each step is a
-/// vectorised loop.
-template <class Real>
-struct NormalKernel : ForEachSet<NormalKernel<Real>> {
-  using Word = typename NormalMath<Real>::Word;
+template <class Number>
+struct UniformKernel : ForEachSet<UniformKernel<Number>> {
+  using Real = Number;
+  static constexpr uint64_t group = 1;
 
   template <class>
   static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper,
                                        const uint32_t* TENON_RESTRICT lower, int64_t count,
-                                       Real mean, Real stddev, void* TENON_RESTRICT out) noexcept {
+                                       Real offset, Real scale, Real limit,
+                                       void* TENON_RESTRICT out) noexcept {
+    for (int64_t i = 0; i < count; ++i) {
+      store_element(out, i, uniform_value(upper[i], lower[i], offset, scale, limit));
+    }
+  }
+};
+
+/// Box and Muller's method makes elements 2k and 2k + 1 from the radius, by the words of 2k, and the
+/// angle, by the words of 2k + 1. Each step is a vectorised loop.
+template <class Number>
+struct NormalKernel : ForEachSet<NormalKernel<Number>> {
+  using Real = Number;
+  static constexpr uint64_t group = 2;
+
+  template <class>
+  static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT upper,
+                                       const uint32_t* TENON_RESTRICT lower, int64_t count,
+                                       Real mean, Real stddev, Real /*limit*/,
+                                       void* TENON_RESTRICT out) noexcept {
     TENON_NO_CONTRACTION
     constexpr int64_t kPairs = kShortChunk / 2;
+    using Word = typename NormalMath<Real>::Word;
     Word radius[kPairs];
     Word angle[kPairs];
     Real r[kPairs];
@@ -267,42 +266,27 @@ TENON_TEMPLATE_INLINE void store_rounded_down(const RandomPlan& plan, void* valu
   (is_byte ? lower_codes<uint8_t> : lower_codes<uint16_t>)(floats, rounded, count, out);
 }
 
-TENON_COMPILED_ONCE void fill_uniform_floats(const RandomPlan& plan, const WordStream& stream,
-                                             uint64_t first, int64_t count, void* out) noexcept {
-  uint32_t words[kRandomChunk];
-  const uint32_t* const from = make_words(stream, first, count, words);
-  dispatch<UniformKernel, kHasVariants>(from, count, static_cast<float>(plan.offset),
-                                        static_cast<float>(plan.scale) * (1 / 16777216.0f),
-                                        static_cast<float>(plan.limit), out);
-}
-TENON_COMPILED_ONCE void fill_uniform_doubles(const RandomPlan& plan, const WordStream& stream,
-                                              uint64_t first, int64_t count, void* out) noexcept {
-  uint32_t words[2][kShortChunk];
-  const uint32_t* const upper = make_words(stream, first, count, words[0]);
-  const uint32_t* const lower = make_words(stream.next(), first, count, words[1]);
-  dispatch<UniformDoubleKernel, kHasVariants>(upper, lower, count, plan.offset, plan.scale,
-                                              plan.limit, out);
-}
-
-/// Normal values of type Real, float or double.
-template <class Real>
-void fill_normal(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
-                 void* out) noexcept {
+/// Values of Float or Double by a kernel.
+template <class Kernel>
+void fill_reals(const RandomPlan& plan, const WordStream& stream, uint64_t first, int64_t count,
+                void* out) noexcept {
+  using Real = typename Kernel::Real;
   constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
   constexpr auto kMost = static_cast<size_t>(kIsFloat ? kRandomChunk : kShortChunk);
-  // Computes whole pairs; the first and the last value may be unused.
-  const uint64_t even = first & ~uint64_t{1};
-  const auto skipped = static_cast<int64_t>(first % 2);
-  const int64_t made = (skipped + count + 1) / 2 * 2;
+  // Of the first and the last group some values may be unused.
+  constexpr auto kGroup = static_cast<int64_t>(Kernel::group);
+  const auto skipped = static_cast<int64_t>(first % Kernel::group);
+  const int64_t made = (skipped + count + kGroup - 1) / kGroup * kGroup;
+  const uint64_t from = first - first % Kernel::group;
   uint32_t words[kMost];
   uint32_t more[kIsFloat ? 1 : kMost];
-  const uint32_t* const upper = make_words(stream, even, made, words);
-  const uint32_t* const lower = kIsFloat ? upper : make_words(stream.next(), even, made, more);
+  const uint32_t* const upper = make_words(stream, from, made, words);
+  const uint32_t* const lower = kIsFloat ? upper : make_words(stream.next(), from, made, more);
   Real values[kMost];
   const bool is_whole = made == count;
-  dispatch<NormalKernel<Real>, kHasVariants>(upper, lower, made, static_cast<Real>(plan.offset),
-                                             static_cast<Real>(plan.scale),
-                                             is_whole ? out : static_cast<void*>(values));
+  dispatch<Kernel, kHasVariants>(upper, lower, made, static_cast<Real>(plan.offset),
+                                 static_cast<Real>(plan.scale), static_cast<Real>(plan.limit),
+                                 is_whole ? out : static_cast<void*>(values));
   if (!is_whole) std::memcpy(out, values + skipped, static_cast<size_t>(count) * sizeof(Real));
 }
 

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 #include "tenon/config.h"
@@ -84,16 +83,6 @@ struct WordStream {
   }
 };
 
-#if defined(__clang__)
-#define TENON_DETAIL_KEEP_LOOP _Pragma("clang loop unroll(disable)")
-#else
-#if defined(__NVCC__)
-#pragma nv_diagnostic push
-#pragma nv_diag_suppress 1675  // nvcc passes the pragma on to GCC, but warns
-#endif
-#define TENON_DETAIL_KEEP_LOOP _Pragma("GCC unroll 1")
-#endif
-
 #if TENON_HAS_WIDE_PRODUCTS
 /// Encrypts several blocks at a time: the low half of a 64-bit lane is a word of one block; the
 /// high half, left from a product, is ignored by multiplications. Three vectors a word keep the
@@ -107,16 +96,13 @@ class PhiloxLanes {
   static constexpr size_t kBlocks = kSets * kLanes;
 
   TENON_INLINE_IN_TARGET PhiloxLanes(const WordStream& stream, uint64_t first) noexcept {
-    uint64_t keys[2 * kPhiloxRounds] = {static_cast<uint32_t>(stream.seed), stream.seed >> 32};
-    // Not unrolled by hand: g++ 12 then miscompiles some vectors.
-    TENON_DETAIL_KEEP_LOOP
+    keys_[0] = static_cast<uint32_t>(stream.seed);
+    keys_[1] = stream.seed >> 32;
     for (int k = 2; k < 2 * kPhiloxRounds; ++k) {
-      keys[k] = static_cast<uint32_t>(keys[k - 2] + kPhiloxWeyl[k % 2]);
+      keys_[k] = static_cast<uint32_t>(keys_[k - 2] + kPhiloxWeyl[k % 2]);
     }
-    TENON_DETAIL_KEEP_LOOP
-    for (int k = 0; k < 2 * kPhiloxRounds; ++k) keys_[k] = V{} + keys[k];
     const uint64_t q = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
-    start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys[0]);
+    start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys_[0]);
     start_[1] = V{} + q;
     // In the order from which kZip, which interleaves lanes, makes the words consecutive.
     const auto number = static_cast<uint32_t>(first);
@@ -150,10 +136,8 @@ class PhiloxLanes {
     for (size_t s = 0; s < kSets; ++s) {
       multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
       multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
-      swap_halves(p, std::make_index_sequence<2 * kLanes>());
-      swap_halves(q, std::make_index_sequence<2 * kLanes>());
-      q ^= (c[s][1] ^ keys_[2 * kPhiloxRounds - 2]) & 0xffffffffu;
-      p ^= (c[s][3] ^ keys_[2 * kPhiloxRounds - 1]) & 0xffffffffu;
+      q = (q >> 32) ^ (q << 32) ^ ((c[s][1] ^ keys_[2 * kPhiloxRounds - 2]) & 0xffffffffu);
+      p = (p >> 32) ^ (p << 32) ^ ((c[s][3] ^ keys_[2 * kPhiloxRounds - 1]) & 0xffffffffu);
       V words;
       shuffle(words, q, p, kZip<false, uint64_t, kLanes>);
       store(out + 4 * s * kLanes, words);
@@ -163,14 +147,7 @@ class PhiloxLanes {
   }
 
  private:
-  template <size_t... kIndex>
-  static TENON_ALWAYS_INLINE void swap_halves(V& v, std::index_sequence<kIndex...>) noexcept {
-    auto words = reinterpret_cast<Vector<uint32_t, kBytes>>(v);
-    shuffle(words, words, words, std::index_sequence<(kIndex ^ 1)...>());
-    v = reinterpret_cast<V>(words);
-  }
-
-  V keys_[2 * kPhiloxRounds];
+  uint64_t keys_[2 * kPhiloxRounds];
   V start_[2];  // c0 and c1 after the first round
   V numbers_;
 };
@@ -203,17 +180,16 @@ TENON_TEMPLATE_INLINE void make_blocks(const WordStream& stream, uint64_t first,
   for (uint64_t i = 0; i < blocks; ++i) stream.block(first + i, out + 4 * i);
 }
 
-#undef TENON_DETAIL_KEEP_LOOP
-#if defined(__NVCC__) && !defined(__clang__)
-#pragma nv_diagnostic pop
-#endif
-
-/// A polynomial's coefficients, x^i's at index i. Returned by functions, since device code cannot
-/// index a host constexpr array.
-template <class Real, size_t kCount>
-struct Coefficients {
-  Real c[kCount];
-};
+/// c + more[0] x + more[1] x^2 + …
+template <class Real>
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real polynomial(Real, Real c) noexcept {
+  return c;
+}
+template <class Real, class... More>
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real polynomial(Real x, Real c, More... more) noexcept {
+  TENON_NO_CONTRACTION
+  return multiply(polynomial(x, more...), x) + c;
+}
 
 /// A float format's constants, and polynomials of its precision: minimax fits (Remez) of the
 /// relative error, in powers of the squared argument. Bit patterns are of type `Word`.
@@ -229,19 +205,18 @@ struct NormalMath<float> {
   static constexpr float kIntegerValue = 8388608;
   static constexpr int kBias = 127;
   static constexpr int kUniformBits = 31;  // bits of a word that make u
-  static constexpr float kHalf = 0.5f;
   static constexpr float kMinusTwoLn2 = -1.3862944f;
   static constexpr float kAngle = 1.5707964f / 4294967296.0f;  // pi / 2 by a word's range
   /// -2 ln((1 + s) / (1 - s)) / s for s^2 in [0, 0.0295].
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<float, 4> log() noexcept {
-    return {{-4, -1.3333355f, -0.79955083f, -0.59743455f}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float log(float x) noexcept {
+    return polynomial(x, -4.0f, -1.3333355f, -0.79955083f, -0.59743455f);
   }
   /// sin a / a and cos a for a^2 in [0, (pi / 4)^2].
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<float, 4> sin() noexcept {
-    return {{1, -0.16666655f, 0.008332178f, -0.00019517299f}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float sin(float x) noexcept {
+    return polynomial(x, 1.0f, -0.16666655f, 0.008332178f, -0.00019517299f);
   }
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<float, 5> cos() noexcept {
-    return {{1, -0.5f, 0.041666647f, -0.0013887368f, 0.000024438452f}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float cos(float x) noexcept {
+    return polynomial(x, 1.0f, -0.5f, 0.041666647f, -0.0013887368f, 0.000024438452f);
   }
 };
 template <>
@@ -254,22 +229,22 @@ struct NormalMath<double> {
   static constexpr double kIntegerValue = 4503599627370496;
   static constexpr int kBias = 1023;
   static constexpr int kUniformBits = 52;
-  static constexpr double kHalf = 0.5;
   static constexpr double kMinusTwoLn2 = -1.3862943611198906;
   static constexpr double kAngle = 1.5707963267948966 / 4503599627370496;
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<double, 8> log() noexcept {
-    return {{-4, -1.3333333333333468844, -0.799999999988293085, -0.57142857484783689938,
-             -0.44444397145630743276, -0.36367128686678291944, -0.30628100283957153228,
-             -0.2959190724182642711}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE double log(double x) noexcept {
+    return polynomial(x, -4.0, -1.3333333333333468844, -0.799999999988293085,
+                      -0.57142857484783689938, -0.44444397145630743276, -0.36367128686678291944,
+                      -0.30628100283957153228, -0.2959190724182642711);
   }
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<double, 7> sin() noexcept {
-    return {{1, -0.16666666666666632063, 0.0083333333333224236302, -0.0001984126982981637812,
-             2.7557313695058868286e-6, -2.505075863029574084e-8, 1.5896826733649667521e-10}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE double sin(double x) noexcept {
+    return polynomial(x, 1.0, -0.16666666666666632063, 0.0083333333333224236302,
+                      -0.0001984126982981637812, 2.7557313695058868286e-6, -2.505075863029574084e-8,
+                      1.5896826733649667521e-10);
   }
-  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr Coefficients<double, 8> cos() noexcept {
-    return {{1, -0.5, 0.041666666666666599555, -0.0013888888888874138502,
-             0.000024801587289491762969, -2.7557314355226859593e-7, 2.0875723682733632841e-9,
-             -1.135966979215866411e-11}};
+  static TENON_HOST_DEVICE TENON_ALWAYS_INLINE double cos(double x) noexcept {
+    return polynomial(x, 1.0, -0.5, 0.041666666666666599555, -0.0013888888888874138502,
+                      0.000024801587289491762969, -2.7557314355226859593e-7,
+                      2.0875723682733632841e-9, -1.135966979215866411e-11);
   }
 };
 
@@ -289,37 +264,22 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double from_signed(uint64_t word) noexcept
   return from_upper(word ^ uint64_t{1} << 63) - NormalMath<double>::kIntegerValue / 2;
 }
 
-/// c[0] + c[1] x + c[2] x^2 + …
-template <class Real, size_t kCount>
-TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real polynomial(Coefficients<Real, kCount> of,
-                                                      Real x) noexcept {
-  TENON_NO_CONTRACTION
-  Real sum = multiply(x, of.c[kCount - 1]) + of.c[kCount - 2];
-  for (size_t i = kCount - 2; i-- > 0;) sum = multiply(sum, x) + of.c[i];
-  return sum;
-}
-
 /// -2 ln u, where u in (0, 1] is the upper bits of the word plus one half, scaled.
 template <class Real, class Word = typename NormalMath<Real>::Word>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real minus_two_log(Word word) noexcept {
   TENON_NO_CONTRACTION
   using Math = NormalMath<Real>;
-  const Real x = from_upper(word) + Math::kHalf;
+  const Real x = from_upper(word) + Real(0.5);
   // x = 2^e m with m in [sqrt(1/2), sqrt(2)).
-  Word bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  bits += Math::kOne - Math::kSqrtHalf;
+  Word bits = cast_bits<Word>(x) + Math::kOne - Math::kSqrtHalf;
   const Word exponent = bits >> Math::kMantissa | Math::kInteger;
   bits = (bits & ((Word{1} << Math::kMantissa) - 1)) + Math::kSqrtHalf;
-  Real e;
-  Real m;
-  std::memcpy(&e, &exponent, sizeof e);
-  std::memcpy(&m, &bits, sizeof m);
-  e -= Math::kIntegerValue + static_cast<Real>(Math::kBias + Math::kUniformBits);
+  const Real e = cast_bits<Real>(exponent) -
+                 (Math::kIntegerValue + static_cast<Real>(Math::kBias + Math::kUniformBits));
   // ln m = ln((1 + s) / (1 - s))
-  const Real f = m - 1;
+  const Real f = cast_bits<Real>(bits) - 1;
   const Real s = divide(f, f + 2);
-  return multiply(e, Math::kMinusTwoLn2) + multiply(s, polynomial(Math::log(), multiply(s, s)));
+  return multiply(e, Math::kMinusTwoLn2) + multiply(s, Math::log(multiply(s, s)));
 }
 
 /// The cosine and the sine of 2 pi times the word divided by its range.
@@ -331,20 +291,16 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE void cos_sin(Real& cosine, Real& sine, Wor
   constexpr Word kSign = Word{1} << (kBits - 1);
   // The angle from the nearest multiple of pi / 2.
   const Real a = multiply(from_signed(word << 2), Math::kAngle);
-  const Real s = multiply(polynomial(Math::sin(), multiply(a, a)), a);
-  const Real c = polynomial(Math::cos(), multiply(a, a));
+  const Real s = multiply(Math::sin(multiply(a, a)), a);
+  const Real c = Math::cos(multiply(a, a));
   // Odd quarters swap sine and cosine; the quarter gives the signs.
   const Word quarter = word + (kSign >> 2);
   const Word odd = Word{0} - (quarter << 1 >> (kBits - 1));
-  Word s_bits;
-  Word c_bits;
-  std::memcpy(&s_bits, &s, sizeof s_bits);
-  std::memcpy(&c_bits, &c, sizeof c_bits);
+  const auto s_bits = cast_bits<Word>(s);
+  const auto c_bits = cast_bits<Word>(c);
   const Word differing = (s_bits ^ c_bits) & odd;
-  s_bits ^= differing ^ (quarter & kSign);
-  c_bits ^= differing ^ ((quarter + (kSign >> 1)) & kSign);
-  std::memcpy(&sine, &s_bits, sizeof sine);
-  std::memcpy(&cosine, &c_bits, sizeof cosine);
+  sine = cast_bits<Real>(s_bits ^ differing ^ (quarter & kSign));
+  cosine = cast_bits<Real>(c_bits ^ differing ^ ((quarter + (kSign >> 1)) & kSign));
 }
 
 }  // namespace detail

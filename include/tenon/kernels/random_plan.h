@@ -64,15 +64,9 @@ inline double next_below(double value) noexcept {
   return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
-/// The format of computed values.
-TENON_TEMPLATE_INLINE NumberFormat computed_format(const RandomPlan& plan) noexcept {
-  return number_format(plan.computed == ScalarType::Double ? ScalarType::Double
-                                                           : ScalarType::Float);
-}
-
 /// Uniform floats in [0, 1).
 TENON_TEMPLATE_INLINE void plan_unit_floats(RandomPlan& plan) noexcept {
-  plan.fill = &fill_uniform_floats<>;
+  plan.fill = &fill_reals<UniformKernel<float>>;
   plan.chunk = kRandomChunk;
   plan.type = plan.part_type = plan.computed = ScalarType::Float;
   plan.arguments[1] = 1;
@@ -104,7 +98,7 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   if (!fits) {
     return fail_bounds("[", low, high, ") is beyond the range of ", toString(type));
   }
-  NumberFormat held = computed_format(plan);
+  NumberFormat held = number_format(plan.computed);
   const double width = high - low;
   if (low < held.lowest || high > held.largest || !is_finite(width) || width > held.largest) {
     return fail_bounds("the width of [", low, high, ") is beyond the range of ",
@@ -122,8 +116,9 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   plan.scale = is_double ? width : static_cast<double>(static_cast<float>(width));
   plan.limit = round_down(held, next_below(high));
   plan.smallest = is_integral ? plan.offset : round_up(format, low);
-  choose_functions(plan, is_double ? &fill_uniform_doubles<> : &fill_uniform_floats<>,
-                   is_double || is_integral ? &store_rounded<> : &store_rounded_down<>);
+  choose_functions(
+      plan, is_double ? &fill_reals<UniformKernel<double>> : &fill_reals<UniformKernel<float>>,
+      is_double || is_integral ? &store_rounded<> : &store_rounded_down<>);
   if (plan.offset > plan.limit || plan.smallest >= high) {
     return fail_bounds("[", low, high, ") holds no ", toString(plan.part_type));
   }
@@ -136,7 +131,7 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   TENON_TRY(start_plan(plan, Distribution::Normal, type));
   plan.arguments[0] = mean;
   plan.arguments[1] = stddev;
-  const double largest = computed_format(plan).largest;
+  const double largest = number_format(plan.computed).largest;
   if (!is_finite(mean) || mean < -largest || mean > largest) {
     return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ",
                 toString(plan.computed));
@@ -148,7 +143,8 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   plan.offset = mean;
   plan.scale = isComplexType(type) ? stddev * 0.70710678118654752 : stddev;
   choose_functions(plan,
-                   plan.computed == ScalarType::Double ? &fill_normal<double> : &fill_normal<float>,
+                   plan.computed == ScalarType::Double ? &fill_reals<NormalKernel<double>>
+                                                       : &fill_reals<NormalKernel<float>>,
                    &store_rounded<>);
   return Error::Ok;
 }

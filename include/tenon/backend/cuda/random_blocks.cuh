@@ -59,9 +59,6 @@ struct RandomBlocks : Written {
         is_clamped(!isIntegralType(plan.part_type, true)),
         lowest(plan.first),
         highest(plan.last) {
-    if (kDistribution == Distribution::Uniform && sizeof(Value) == sizeof(float)) {
-      scale *= static_cast<Number>(1 / 16777216.0);
-    }
     const bool is_value =
         std::is_integral_v<Value> ? as.is_integer && as.size == 4 : plan.part_type == plan.computed;
     is_packed = is_value && parts == 1 && at.is_row(as.size) &&
@@ -115,11 +112,7 @@ struct RandomBlocks : Written {
       for (uint32_t k = 0; k < 4; ++k) values[k] = integer(4 * block + k, upper[k], lower[k]);
     } else if constexpr (kDistribution == Distribution::Uniform) {
       for (int k = 0; k < 4; ++k) {
-        if constexpr (kIsFloat) {
-          values[k] = uniform_value(upper[k], offset, scale, limit);
-        } else {
-          values[k] = uniform_value(upper[k], lower[k], offset, scale, limit);
-        }
+        values[k] = uniform_value(upper[k], lower[k], offset, scale, limit);
       }
     } else {
       using Word = typename NormalMath<Value>::Word;
