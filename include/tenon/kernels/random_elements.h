@@ -197,38 +197,14 @@ struct NormalKernel : ForEachSet<NormalKernel<Number>> {
 /// whose lower half is below 2^32 mod range is drawn again, so that all integers are equally
 /// probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
 struct IntegerKernel : ForEachSet<IntegerKernel> {
-  template <class Level>
-  static TENON_INLINE_IN_TARGET void body(const uint32_t* words, int64_t count, uint32_t low,
-                                          uint32_t range, char* out, uint32_t* least) noexcept {
-    int64_t i = 0;
+  template <class>
+  static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT words, int64_t count,
+                                       uint32_t low, uint32_t range, void* TENON_RESTRICT out,
+                                       uint32_t* least) noexcept {
     uint32_t smallest = UINT32_MAX;
-#if TENON_HAS_WIDE_PRODUCTS
-    constexpr size_t kBytes = Level::vector_bytes;
-    constexpr auto kLanes = static_cast<int64_t>(kBytes / sizeof(uint32_t));
-    using Longs = Vector<uint64_t, kBytes>;
-    using Words = Vector<uint32_t, kBytes>;
-    Words leasts = Words{} + smallest;  // nvcc 13 rejects a constant
-    for (; i + kLanes <= count; i += kLanes) {
-      Longs pairs;
-      load(pairs, words + i);
-      Longs even;
-      Longs odd;
-      multiply_low(even, pairs, Longs{} + range);
-      multiply_low(odd, pairs >> 32, Longs{} + range);
-      const Words even_words = reinterpret_cast<Words>(even);
-      const Words odd_words = reinterpret_cast<Words>(odd);
-      leasts = even_words < leasts ? even_words : leasts;  // of the even lanes
-      leasts = odd_words < leasts ? odd_words : leasts;
-      const Longs upper = (even >> 32) | (odd & 0xffffffff00000000u);
-      store(out + i * 4, reinterpret_cast<Words>(upper) + low);
-    }
-    for (int64_t k = 0; k < kLanes; k += 2) smallest = leasts[k] < smallest ? leasts[k] : smallest;
-#endif
-    for (; i < count; ++i) {
-      const uint64_t product = uint64_t{words[i]} * range;
-      const auto lower = static_cast<uint32_t>(product);
-      const uint32_t value = low + static_cast<uint32_t>(product >> 32);
-      std::memcpy(out + i * 4, &value, sizeof value);
+    for (int64_t i = 0; i < count; ++i) {
+      const uint32_t lower = words[i] * range;
+      store_element(out, i, low + static_cast<uint32_t>(uint64_t{words[i]} * range >> 32));
       smallest = lower < smallest ? lower : smallest;
     }
     *least = smallest;
@@ -337,7 +313,7 @@ TENON_COMPILED_ONCE void fill_small_integers(const RandomPlan& plan, const WordS
   const auto range = static_cast<uint32_t>(plan.range);
   const auto excess = static_cast<uint32_t>((uint64_t{1} << 32) % range);
   uint32_t least;
-  dispatch<IntegerKernel>(words, count, low, range, static_cast<char*>(out), &least);
+  dispatch<IntegerKernel, kHasVariants>(words, count, low, range, out, &least);
   for (int64_t i = 0; least < excess && i < count; ++i) {
     if (words[i] * range >= excess) continue;
     const uint64_t e = first + static_cast<uint64_t>(i);
