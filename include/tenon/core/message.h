@@ -35,11 +35,11 @@ class Message {
     *pos_++ = c;
     *pos_ = '\0';
   }
-  void put(const char* text) noexcept {
+  TENON_COLD void put(const char* text) noexcept {
     if (text == nullptr) text = "(null)";  // getenv() and dlerror() may return null
     while (*text != '\0') put(*text++);
   }
-  void put_unsigned(uint64_t value) noexcept {
+  TENON_NOINLINE void put_unsigned(uint64_t value) noexcept {
     char digits[20];
     int n = 0;
     do {
@@ -47,7 +47,7 @@ class Message {
     } while (value != 0);
     while (n > 0) put(digits[--n]);
   }
-  void put_signed(int64_t value) noexcept {
+  TENON_COLD void put_signed(int64_t value) noexcept {
     if (value < 0) put('-');
     const auto bits = static_cast<uint64_t>(value);
     put_unsigned(value < 0 ? uint64_t{0} - bits : bits);
@@ -150,6 +150,11 @@ struct OtherPart {
   void (*append_to)(Message& out, const void* value) noexcept;
 };
 
+template <class T>
+TENON_COLD void append_other(Message& out, const void* value) noexcept {
+  append(out, *static_cast<const T*>(value));
+}
+
 // Each part of a message is a C variadic argument: text, a character as int, an integer, or the
 // address of an OtherPart.
 inline const char* part(const char* text) noexcept { return text; }
@@ -158,9 +163,7 @@ template <class T>
 TENON_ALWAYS_INLINE auto part(const T& value) noexcept {
   if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool> ||
                 (std::is_unsigned_v<T> && sizeof(T) > sizeof(size_t))) {
-    return OtherPart{&value, [](Message& out, const void* v) noexcept {
-                       append(out, *static_cast<const T*>(v));
-                     }};
+    return OtherPart{&value, &append_other<T>};
   } else if constexpr (std::is_signed_v<T>) {
     return static_cast<int64_t>(value);
   } else {
@@ -197,7 +200,7 @@ template <class... Parts>
 inline constexpr uint32_t kPartKinds =
     pack_kinds({kPartKind<decltype(part(std::declval<const Parts&>()))>...});
 
-inline void append_parts(Message& out, uint32_t kinds, va_list parts) noexcept {
+TENON_COLD inline void append_parts(Message& out, uint32_t kinds, va_list parts) noexcept {
   for (;; kinds >>= 3) {
     switch (static_cast<PartKind>(kinds & 7)) {
       case PartKind::End: return;
