@@ -105,10 +105,10 @@ TENON_COMPILED_ONCE void fill_rows(const FilledRows& given) noexcept {
       return dispatch<FillKernel, kHasVariants>(&f, given.nbytes >= kStreamingBytes);
     }
 #endif
-    const auto size = static_cast<int64_t>(f.size);
+    const auto size = static_cast<ptrdiff_t>(f.size);
+    const ptrdiff_t count = static_cast<ptrdiff_t>(f.nbytes) / size;
     for (int64_t r = 0; r < f.rows; ++r) {
-      copy_strided(out + r * f.out_stride, size, in + r * f.in_stride, 0,
-                   static_cast<int64_t>(f.nbytes) / size, f.size);
+      copy_strided(out + r * f.out_stride, size, in + r * f.in_stride, 0, count, f.size);
     }
   });
 }
