@@ -63,11 +63,6 @@ struct RandomPlan {
   int64_t last = 0;
 };
 
-/// The last integer requested; plan.last may be a neighbour that the type represents.
-inline int64_t last_integer(const RandomPlan& plan) noexcept {
-  return static_cast<int64_t>(static_cast<uint64_t>(plan.low) + plan.range - 1);
-}
-
 /// Elements per chunk: long chunks for one-word elements amortise the cost of a chunk, short chunks
 /// for others save memory. On bare metal, where a stack may have 2 KB, the minimum.
 inline constexpr int64_t kShortChunk = !TENON_BARE_METAL ? 192 : TENON_HAS_WIDE_PRODUCTS ? 96 : 8;

@@ -40,17 +40,13 @@ TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
 /// The largest value of a floating format that is at most `value`, which must be in its range.
 inline double round_down(const NumberFormat& format, double value) noexcept {
   if (format.digits >= 53) return value;
-  uint64_t bits = double_bits(value);
-  const int exponent = static_cast<int>(bits >> 52 & 0x7ff) - 1023;
-  int kept = format.digits - 1;  // mantissa bits; fewer in subnormals
-  if (exponent < format.min_exponent - 1) kept -= format.min_exponent - 1 - exponent;
-  if (kept < 0) {  // between 0 and the smallest subnormal
-    const int step = format.min_exponent - format.digits + 1023;
-    return value < 0 ? -double_from_bits(static_cast<uint64_t>(step) << 52) : 0;
-  }
-  const uint64_t dropped = (uint64_t{1} << (52 - kept)) - 1;
-  if (value < 0) bits += dropped;
-  return double_from_bits(bits & ~dropped);
+  const int given = static_cast<int>(double_bits(value) >> 52 & 0x7ff) - 1023;
+  const int exponent = given < format.min_exponent ? format.min_exponent - 1 : given;
+  const double unit =  // the distance of the format's values there
+      double_from_bits(static_cast<uint64_t>(exponent - format.digits + 1024) << 52);
+  auto units = static_cast<int64_t>(value / unit);
+  if (static_cast<double>(units) * unit > value) --units;
+  return static_cast<double>(units) * unit;
 }
 /// The smallest value of the format that is at least `value`.
 inline double round_up(const NumberFormat& format, double value) noexcept {
@@ -149,17 +145,15 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   return Error::Ok;
 }
 
-/// Rounds an integer to its leading `digits` bits, towards zero or (`away`) away from it.
-inline int64_t round_integer(int64_t value, int digits, bool away) noexcept {
-  uint64_t magnitude =
-      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  int dropped = 0;
-  while (dropped < 64 - digits && (magnitude >> digits >> dropped) != 0) ++dropped;
-  const uint64_t unit = uint64_t{1} << dropped;
-  if (away && magnitude % unit != 0) magnitude += unit;
-  magnitude -= magnitude % unit;
-  if (value >= 0 && magnitude > static_cast<uint64_t>(INT64_MAX)) return INT64_MAX;
-  return static_cast<int64_t>(value < 0 ? uint64_t{0} - magnitude : magnitude);
+/// Rounds an integer to its leading `digits` bits, down or `up`.
+inline int64_t round_integer(int64_t value, int digits, bool up) noexcept {
+  const auto bits = static_cast<uint64_t>(value);
+  const uint64_t magnitude = value < 0 ? uint64_t{0} - bits : bits;
+  uint64_t dropped = 0;
+  while (magnitude >> digits > dropped) dropped = 2 * dropped + 1;
+  const auto mask = static_cast<int64_t>(dropped);
+  if (up && value > INT64_MAX - mask) return INT64_MAX;
+  return (up ? value + mask : value) & ~mask;
 }
 
 /// Integers of [low, last] with equal probability, fewer than 2^64. The plan must be started.
@@ -176,8 +170,8 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
     fits = (low >= 0 || (format.lowest < 0 && low >> digits >= -1)) &&
            (digits >= 63 || last < int64_t{1} << digits);
   } else {
-    plan.first = round_integer(low, digits, low > 0);
-    plan.last = round_integer(last, digits, last < 0);
+    plan.first = round_integer(low, digits, true);
+    plan.last = round_integer(last, digits, false);
     fits = static_cast<double>(low) >= format.lowest &&
            static_cast<double>(last) <= format.largest && plan.first <= plan.last;
   }

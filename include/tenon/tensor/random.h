@@ -70,7 +70,9 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
         if (plan.distribution == Distribution::Normal) {
           return backend.random_normal(view, arguments[0], arguments[1], start);
         }
-        return backend.random_integers(view, plan.low, last_integer(plan), start);
+        // plan.last may be a neighbour that the type represents
+        const uint64_t last = static_cast<uint64_t>(plan.low) + plan.range - 1;
+        return backend.random_integers(view, plan.low, static_cast<int64_t>(last), start);
       },
       [&](const TensorView& view) noexcept { return random_to(plan, start, numel, is_row, view); });
 }

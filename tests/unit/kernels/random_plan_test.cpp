@@ -234,8 +234,8 @@ TEST_CASE("random_plan: round_integer keeps the leading digits") {
               {INT64_MIN + 1, 3, -(int64_t{7} << 60), INT64_MIN}};
   for (const auto& row : rows) {
     CAPTURE(row.value, row.digits);
-    CHECK(round_integer(row.value, row.digits, false) == row.towards_zero);
-    CHECK(round_integer(row.value, row.digits, true) == row.away);
+    CHECK(round_integer(row.value, row.digits, row.value < 0) == row.towards_zero);
+    CHECK(round_integer(row.value, row.digits, row.value >= 0) == row.away);
   }
 }
 
