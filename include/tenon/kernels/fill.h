@@ -36,11 +36,11 @@ inline constexpr size_t kLeastFill = 32;
 /// 8 bytes that repeat an element of 1, 2, 4 or 8.
 TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_element(const char* element,
                                                              size_t size) noexcept {
-  uint64_t word = load_word(element, size);
-  if (size == 1) word |= word << 8;
-  if (size <= 2) word |= word << 16;
-  if (size <= 4) word |= word << 32;
-  return word;
+  const uint64_t word = load_word(element, size);
+  return size == 1   ? word * 0x0101010101010101u
+         : size == 2 ? word * 0x0001000100010001u
+         : size == 4 ? word * 0x0000000100000001u
+                     : word;
 }
 
 struct FillKernel {
