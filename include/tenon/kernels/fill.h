@@ -45,9 +45,10 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_element(const char* element
 
 struct FillKernel {
   template <size_t kBytes>
-  static TENON_INLINE_IN_TARGET void body(const FilledRows& given, bool past_caches) noexcept {
+  static TENON_INLINE_IN_TARGET void body(const FilledRows& given, char* out,
+                                          size_t nbytes) noexcept {
     const FilledRows f = given;  // a local copy, which written bytes cannot alias
-    auto* out = static_cast<char*>(f.out);
+    const bool past_caches = f.nbytes >= kStreamingBytes;
     const auto* in = static_cast<const char*>(f.in);
     Vector<uint64_t, 16> half{};
     Vector<uint64_t, kBytes> v{};
@@ -60,7 +61,7 @@ struct FillKernel {
         if constexpr (kBytes == 32) v = Vector<uint64_t, 32>{first, second, first, second};
       }
       size_t i = 0;
-      const size_t last = f.nbytes - kBytes;  // whole elements precede it
+      const size_t last = nbytes - kBytes;  // whole elements precede it
       if (past_caches && reinterpret_cast<uintptr_t>(out) % 16 == 0) {
         for (; i < last; i += 16) stream<uint64_t>(out + i, half);
         end_streaming();
@@ -73,42 +74,39 @@ struct FillKernel {
   }
   // Templates, so that including this compiles no loop.
   template <class = void>
-  static void run(Baseline, const FilledRows* rows, bool past_caches) noexcept {
-    body<16>(*rows, past_caches);
+  static void run(Baseline, const FilledRows* rows, char* out, size_t nbytes) noexcept {
+    body<16>(*rows, out, nbytes);
   }
 #if TENON_HAS_VARIANTS
   template <class = void>
-  TENON_TARGET_AVX2 static void run(Avx2, const FilledRows* rows, bool past_caches) noexcept {
-    body<32>(*rows, past_caches);
+  TENON_TARGET_AVX2 static void run(Avx2, const FilledRows* rows, char* out,
+                                    size_t nbytes) noexcept {
+    body<32>(*rows, out, nbytes);
   }
 #endif
 };
 #endif
 
 /// Fills rows, a single one by several threads.
-TENON_COMPILED_ONCE void fill_rows(const FilledRows& given) noexcept {
-  if (given.nbytes == 0) return;
-  const auto* const in = static_cast<const char*>(given.in);
-  const bool is_one_byte = given.rows == 1 && std::memcmp(in, in + 1, given.size - 1) == 0;
-  const size_t shared = given.rows == 1 ? given.nbytes : 0;
-  parallel_for(static_cast<int64_t>(given.nbytes), 4096, shared, [&](int64_t begin, int64_t end) {
-    FilledRows f = given;
-    char* const out = static_cast<char*>(given.out) + begin;
-    f.out = out;
-    f.nbytes = static_cast<size_t>(end - begin);
+TENON_COMPILED_ONCE void fill_rows(const FilledRows& rows) noexcept {
+  if (rows.nbytes == 0) return;
+  const auto* const in = static_cast<const char*>(rows.in);
+  const bool is_one_byte = rows.rows == 1 && std::memcmp(in, in + 1, rows.size - 1) == 0;
+  const size_t shared = rows.rows == 1 ? rows.nbytes : 0;
+  parallel_for(static_cast<int64_t>(rows.nbytes), 4096, shared, [&](int64_t begin, int64_t end) {
+    char* const out = static_cast<char*>(rows.out) + begin;
+    const auto nbytes = static_cast<size_t>(end - begin);
     if (is_one_byte) {  // memset() is optimised for zeros
-      std::memset(out, *in, f.nbytes);
+      std::memset(out, *in, nbytes);
       return;
     }
 #if !TENON_PORTABLE
-    if (f.nbytes >= kLeastFill) {
-      return dispatch<FillKernel, kHasVariants>(&f, given.nbytes >= kStreamingBytes);
-    }
+    if (nbytes >= kLeastFill) return dispatch<FillKernel, kHasVariants>(&rows, out, nbytes);
 #endif
-    const auto size = static_cast<ptrdiff_t>(f.size);
-    const ptrdiff_t count = static_cast<ptrdiff_t>(f.nbytes) / size;
-    for (int64_t r = 0; r < f.rows; ++r) {
-      copy_strided(out + r * f.out_stride, size, in + r * f.in_stride, 0, count, f.size);
+    const auto size = static_cast<ptrdiff_t>(rows.size);
+    const ptrdiff_t count = static_cast<ptrdiff_t>(nbytes) / size;
+    for (int64_t r = 0; r < rows.rows; ++r) {
+      copy_strided(out + r * rows.out_stride, size, in + r * rows.in_stride, 0, count, rows.size);
     }
   });
 }
