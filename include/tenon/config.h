@@ -131,7 +131,7 @@
 #if defined(__x86_64__) && !TENON_PORTABLE
 #define TENON_HAS_AVX2 1
 #define TENON_TARGET_AVX2 __attribute__((target("avx2,f16c")))
-#define TENON_TARGET_AVX512 __attribute__((target("avx512f")))
+#define TENON_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #else
 #define TENON_HAS_AVX2 0
 #endif

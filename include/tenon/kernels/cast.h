@@ -134,9 +134,15 @@ TENON_ALWAYS_INLINE float double_to_odd_float(double value, const CastLimits&) n
   return round_to_odd(value);
 }
 
-/// A nonzero Bool byte is 1.
-TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexcept {
-  return value < 1 ? value : uint8_t{1};
+/// Keeps GCC from converting before clamping, which would set FE_INVALID.
+template <class F>
+TENON_HOST_DEVICE TENON_ALWAYS_INLINE F before_conversion(F clamped) noexcept {
+#if !TENON_PORTABLE && !defined(__CUDACC__)
+#if __has_builtin(__builtin_assoc_barrier)
+  return __builtin_assoc_barrier(clamped);
+#endif
+#endif
+  return clamped + F{0};
 }
 
 /// Float to integers of up to 16 bits, truncated or rounded to nearest even, or (kInt) to Int,
@@ -144,22 +150,25 @@ TENON_ALWAYS_INLINE uint8_t bool_to_byte(uint8_t value, const CastLimits&) noexc
 template <bool kRound, bool kInt>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
                                                            const CastLimits& limits) noexcept {
-  // Clamps by comparing bits, which order numbers of one sign: branchless, without comparisons of
-  // NaN. For 32 bits the largest float that fits is 2^31 - 128.
-  const uint32_t lowest = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
-  const uint32_t highest = float_bits(static_cast<float>(limits.highest)) - kInt;
-  const uint32_t given = float_bits(value);
-  const uint32_t number = if_greater(given & 0x7fffffffu, 0x7f800000u, 0, given);
-  const auto below =
-      static_cast<int32_t>(number) > static_cast<int32_t>(highest) ? highest : number;
-  const float within = float_from_bits(below < lowest ? below : lowest);
+  // NaN by its bits: comparisons would set FE_INVALID. For 32 bits the largest float that fits is
+  // 2^31 - 128.
+  const uint32_t bits = float_bits(value);
+  const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
+  const auto lowest = static_cast<float>(limits.lowest);
+  const float highest = kInt ? 2147483520.0f : static_cast<float>(static_cast<int64_t>(limits.highest));
+  const float above = float_from_bits(number) < lowest ? lowest : float_from_bits(number);
+  const float within = above > highest ? highest : above;
   // The sum's last bit is worth 1: the addition rounds.
-  auto whole = kRound ? float_bits(within + 12582912.0f) - 0x4b400000u
-                      : static_cast<uint32_t>(static_cast<int32_t>(within));
-  if constexpr (kInt) whole |= if_greater(number, highest, 0x7fffffffu, 0);
-  return static_cast<int32_t>(whole);
+  if constexpr (kRound) return static_cast<int32_t>(float_bits(within + 12582912.0f) - 0x4b400000u);
+  const auto whole = static_cast<uint32_t>(static_cast<int32_t>(before_conversion(within)));
+  return static_cast<int32_t>(kInt ? whole | if_greater(number, float_bits(highest), 0x7fffffffu, 0) : whole);
 }
 
+TENON_ALWAYS_INLINE int32_t clamp_int(int32_t value, const CastLimits& limits) noexcept {
+  const auto least = static_cast<int32_t>(limits.lowest > INT32_MIN ? limits.lowest : INT32_MIN);
+  const auto most = static_cast<int32_t>(limits.highest < INT32_MAX ? limits.highest : INT32_MAX);
+  return value < least ? least : value > most ? most : value;
+}
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
                                                          const CastLimits& limits) noexcept {
   const auto most = static_cast<int64_t>(limits.highest < INT64_MAX ? limits.highest : INT64_MAX);
@@ -174,13 +183,7 @@ TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits
   const auto highest = static_cast<double>(static_cast<int64_t>(limits.highest));
   const double above = number < lowest ? lowest : number;
   const double within = above > highest ? highest : above;
-  // Keeps GCC from converting before clamping, which would set FE_INVALID.
-#if !TENON_PORTABLE && !defined(__CUDACC__)
-#if __has_builtin(__builtin_assoc_barrier)
-  return static_cast<int32_t>(__builtin_assoc_barrier(within));
-#endif
-#endif
-  return static_cast<int32_t>(within + 0.0);
+  return static_cast<int32_t>(before_conversion(within));
 }
 
 /// Double to integers of up to 64 bits, in two's complement; truncated, or rounded with

@@ -8,8 +8,8 @@
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
 // TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All
 // give the same bits. Functions that they share are always-inline, since a called function or a
-// lambda would be compiled for the baseline. Copies and casts have no AVX-512 variant: they are
-// bound by memory, which AVX2 saturates.
+// lambda would be compiled for the baseline. Copies have no AVX-512 variant: they are bound by memory,
+// which AVX2 saturates.
 //
 // Large work is shared among threads where the program is compiled with OpenMP (-fopenmp), which
 // says how many. The bytes written depend neither on that nor on how the work is parted.
@@ -134,7 +134,7 @@ inline void end_streaming() noexcept {
 enum class Isa : uint8_t {
   Baseline,  ///< what the compiler was told to use: SSE2 on x86-64, NEON on AArch64
   Avx2,      ///< with F16C
-  Avx512,    ///< the foundation (F) alone
+  Avx512,    ///< F, BW, DQ and VL: all processors with AVX-512 but Xeon Phi
 };
 
 /// The vector width and other properties for kernels.
@@ -169,7 +169,8 @@ TENON_COLD inline Isa detect_isa() noexcept {
   uint32_t saved;  // the registers that context switches save
   asm volatile("xgetbv" : "=a"(saved) : "c"(0) : "edx");
   const uint32_t sets = cpuid(7).b;
-  if ((saved & 0xe6u) == 0xe6u && (sets & 1u << 16) != 0) return Isa::Avx512;
+  constexpr uint32_t kAvx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+  if ((saved & 0xe6u) == 0xe6u && (sets & kAvx512) == kAvx512) return Isa::Avx512;
   if ((saved & 6u) == 6u && (sets & 1u << 5) != 0) return Isa::Avx2;
 #endif
   return Isa::Baseline;

@@ -48,7 +48,9 @@ TEST_CASE("dispatch: what the processor has and the environment allows is used f
   CHECK(isa() == choose_isa());
 #if TENON_HAS_AVX2
   CHECK((detect_isa() >= Isa::Avx2) == (__builtin_cpu_supports("avx2") != 0));
-  CHECK((detect_isa() == Isa::Avx512) == (__builtin_cpu_supports("avx512f") != 0));
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  CHECK((detect_isa() == Isa::Avx512) == has_avx512);
   if (detect_isa() < Isa::Avx2) WARN("this processor has no AVX2: its kernels are skipped");
   if (detect_isa() < Isa::Avx512) WARN("this processor has no AVX-512: its kernels are skipped");
 #else
