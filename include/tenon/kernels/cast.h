@@ -64,10 +64,8 @@ constexpr ScalarType exact_type(ScalarType type) noexcept {
 
 /// The type of a complex element's parts, else T.
 constexpr ScalarType part_type_of(ScalarType type) noexcept {
-  return type == ScalarType::ComplexHalf     ? ScalarType::Half
-         : type == ScalarType::ComplexFloat  ? ScalarType::Float
-         : type == ScalarType::ComplexDouble ? ScalarType::Double
-                                             : type;
+  static_assert(number_of(ScalarType::ComplexHalf) == number_of(ScalarType::Half) + 3);
+  return isComplexType(type) ? static_cast<ScalarType>(number_of(type) - 3) : type;
 }
 
 /// The range and precision of a real type.
@@ -93,6 +91,20 @@ TENON_TEMPLATE_INLINE NumberFormat number_format(ScalarType type) noexcept {
       []() noexcept -> NumberFormat { return {}; });
 }
 
+/// The largest finite number of a real type; rounded, of an integer.
+inline double largest_number(ScalarType type) noexcept {
+  return visit(
+      type,
+      [](auto tag) noexcept -> double {
+        using T = typename decltype(tag)::type;
+        if constexpr (IsComplexLike<T>::value)
+          return 0;
+        else
+          return static_cast<double>((std::numeric_limits<T>::max)());
+      },
+      []() noexcept -> double { return 0; });
+}
+
 /// The limits of a cast's target.
 struct CastLimits {
   int64_t lowest;    ///< of integers
@@ -104,13 +116,13 @@ struct CastLimits {
 
 TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
                                              CastMode mode) noexcept {
-  const NumberFormat format = number_format(to);
   CastLimits limits;
-  limits.highest = UINT64_MAX >> (64 - format.digits);
-  limits.lowest = format.lowest < 0 ? -1 - static_cast<int64_t>(limits.highest) : 0;
+  const bool is_signed = to >= ScalarType::Char && to <= ScalarType::Long;
+  limits.highest = UINT64_MAX >> (8 * (8 - elementSize(to)) + is_signed);
+  limits.lowest = is_signed ? -1 - static_cast<int64_t>(limits.highest) : 0;
   limits.below = limits.lowest;
-  limits.largest = format.largest;
   limits.rounding = mode == CastMode::Saturate;
+  limits.largest = limits.rounding && !isIntegralType(to, true) ? largest_number(to) : 0;
   if (from == ScalarType::UInt64 && isIntegralType(to, false)) {
     // As int64_t, values above INT64_MAX are negative.
     limits.lowest = 0;
@@ -155,13 +167,15 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
   const uint32_t bits = float_bits(value);
   const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
   const auto lowest = static_cast<float>(limits.lowest);
-  const float highest = kInt ? 2147483520.0f : static_cast<float>(static_cast<int64_t>(limits.highest));
+  const float highest =
+      kInt ? 2147483520.0f : static_cast<float>(static_cast<int64_t>(limits.highest));
   const float above = float_from_bits(number) < lowest ? lowest : float_from_bits(number);
   const float within = above > highest ? highest : above;
   // The sum's last bit is worth 1: the addition rounds.
   if constexpr (kRound) return static_cast<int32_t>(float_bits(within + 12582912.0f) - 0x4b400000u);
   const auto whole = static_cast<uint32_t>(static_cast<int32_t>(before_conversion(within)));
-  return static_cast<int32_t>(kInt ? whole | if_greater(number, float_bits(highest), 0x7fffffffu, 0) : whole);
+  return static_cast<int32_t>(kInt ? whole | if_greater(number, float_bits(highest), 0x7fffffffu, 0)
+                                   : whole);
 }
 
 TENON_ALWAYS_INLINE int32_t clamp_int(int32_t value, const CastLimits& limits) noexcept {

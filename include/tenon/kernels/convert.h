@@ -30,30 +30,30 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
 
 /// Steps that convert as C++ does, `_(to, from)`. A target of the same size but another sign has the
 /// same bits, and so has the source of a narrower integer.
-#define TENON_DETAIL_PLAIN_STEPS(_)                                                             \
-  _(UInt16, Byte) _(UInt32, Byte) _(UInt32, Char) _(UInt32, UInt16) _(UInt32, Short)            \
-  _(UInt64, UInt32) _(UInt64, Int) _(Byte, UInt16) _(Byte, UInt32) _(UInt16, UInt32)            \
-  _(UInt32, UInt64) _(Float, Byte) _(Float, Int) _(Float, Long) _(Float, Double)                \
-  _(Float, BFloat16) _(BFloat16, Float) _(Double, Int) _(Double, Long) _(Double, UInt64)        \
-  _(Double, Float)
+#define TENON_DETAIL_PLAIN_STEPS(_)                                                       \
+  _(UInt16, Byte)                                                                         \
+  _(UInt32, Byte) _(UInt32, Char) _(UInt32, UInt16) _(UInt32, Short) _(UInt64, UInt32)    \
+      _(UInt64, Int) _(Byte, UInt16) _(Byte, UInt32) _(UInt16, UInt32) _(UInt32, UInt64)  \
+          _(Float, Byte) _(Float, Int) _(Float, Long) _(Float, Double) _(Float, BFloat16) \
+              _(BFloat16, Float) _(Double, Int) _(Double, Long) _(Double, UInt64) _(Double, Float)
 
 /// Those with a form for AVX2 or AVX-512 alone; elsewhere two steps do their work.
 #define TENON_DETAIL_F16C_STEPS(_) _(Float, Half) _(Half, Float)
 #define TENON_DETAIL_AVX2_STEPS(_) _(UInt16, Char) _(Float, Char) _(Float, Short) _(Float, UInt16)
 #define TENON_DETAIL_AVX512_STEPS(_) _(UInt16, UInt64) _(Byte, UInt64)
 
-#define TENON_DETAIL_STEPS(_)                                                       \
-  TENON_DETAIL_PLAIN_STEPS(_) TENON_DETAIL_F16C_STEPS(_) TENON_DETAIL_AVX2_STEPS(_) \
-  TENON_DETAIL_AVX512_STEPS(_)
+#define TENON_DETAIL_STEPS(_) \
+  TENON_DETAIL_PLAIN_STEPS(_) \
+  TENON_DETAIL_F16C_STEPS(_) TENON_DETAIL_AVX2_STEPS(_) TENON_DETAIL_AVX512_STEPS(_)
 
 enum class Step : uint8_t {
 #define TENON_DETAIL_NAME(to, from) to##From##from,
   TENON_DETAIL_STEPS(TENON_DETAIL_NAME)
 #undef TENON_DETAIL_NAME
-  NonzeroByte,  ///< to a Byte, 1 or 0
-  NonzeroWord,  ///< to a Byte
-  NonzeroInt,   ///< to 16 bits
-  NonzeroLong,  ///< to 32 bits
+      NonzeroByte,  ///< to a Byte, 1 or 0
+  NonzeroWord,      ///< to a Byte
+  NonzeroInt,       ///< to 16 bits
+  NonzeroLong,      ///< to 32 bits
   RoundFloat,
   TruncateFloat,
   FloatToInt,
@@ -127,10 +127,11 @@ TENON_ALWAYS_INLINE void convert_each(void* TENON_RESTRICT out, const void* TENO
 }
 // A case of a step, for the types that hold its elements.
 #define TENON_DETAIL_STEP(step, T, F, ...) \
-  case Step::step: return convert_each<T, F, __VA_ARGS__>(out, in, count, context);
-#define TENON_DETAIL_PLAIN(to, from)                                                           \
-  TENON_DETAIL_STEP(to##From##from, OwnElement<ScalarType::to>::type,                          \
-                    OwnElement<ScalarType::from>::type,                                        \
+  case Step::step:                         \
+    return convert_each<T, F, __VA_ARGS__>(out, in, count, context);
+#define TENON_DETAIL_PLAIN(to, from)                                  \
+  TENON_DETAIL_STEP(to##From##from, OwnElement<ScalarType::to>::type, \
+                    OwnElement<ScalarType::from>::type,               \
                     &plain<OwnElement<ScalarType::to>::type, OwnElement<ScalarType::from>::type>)
 
 /// Runs a step that has a form for each processor.
@@ -144,22 +145,24 @@ TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* o
     TENON_DETAIL_STEP(NonzeroByte, uint8_t, uint8_t, &one_if_nonzero<uint8_t, uint8_t>)
     TENON_DETAIL_STEP(NonzeroInt, uint16_t, uint32_t, &one_if_nonzero<uint16_t, uint32_t>)
     TENON_DETAIL_STEP(NonzeroLong, uint32_t, uint64_t, &one_if_nonzero<uint32_t, uint64_t>)
-    case Step::Join: count /= 2; [[fallthrough]];
-    TENON_DETAIL_STEP(NonzeroWord, uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>)
-    TENON_DETAIL_STEP(RoundFloat, int32_t, float, &float_to_int<true, false>)
-    TENON_DETAIL_STEP(TruncateFloat, int32_t, float, &float_to_int<false, false>)
-    TENON_DETAIL_STEP(FloatToInt, int32_t, float, &float_to_int<false, true>)
-    TENON_DETAIL_STEP(DoubleToInt, int32_t, double, &double_to_int)
-    TENON_DETAIL_STEP(DoubleToLong, uint64_t, double, &double_to_long)
-    TENON_DETAIL_STEP(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
-    TENON_DETAIL_STEP(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>)
-    TENON_DETAIL_STEP(DoubleToOddFloat, float, double, &double_to_odd_float)
-    TENON_DETAIL_STEP(ClampInt, int32_t, int32_t, &clamp_int)
-    TENON_DETAIL_STEP(ClampLong, int64_t, int64_t, &clamp_long)
-    TENON_DETAIL_STEP(ClampFloat, float, float, &clamp_float)
-    TENON_DETAIL_STEP(ClampDouble, double, double, &clamp_double)
-    TENON_DETAIL_STEP(Decode, float, uint32_t, &decode_small)
-    TENON_DETAIL_STEP(Encode, uint32_t, float, &encode_small)
+    case Step::Join:
+      count /= 2;
+      [[fallthrough]];
+      TENON_DETAIL_STEP(NonzeroWord, uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>)
+      TENON_DETAIL_STEP(RoundFloat, int32_t, float, &float_to_int<true, false>)
+      TENON_DETAIL_STEP(TruncateFloat, int32_t, float, &float_to_int<false, false>)
+      TENON_DETAIL_STEP(FloatToInt, int32_t, float, &float_to_int<false, true>)
+      TENON_DETAIL_STEP(DoubleToInt, int32_t, double, &double_to_int)
+      TENON_DETAIL_STEP(DoubleToLong, uint64_t, double, &double_to_long)
+      TENON_DETAIL_STEP(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
+      TENON_DETAIL_STEP(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>)
+      TENON_DETAIL_STEP(DoubleToOddFloat, float, double, &double_to_odd_float)
+      TENON_DETAIL_STEP(ClampInt, int32_t, int32_t, &clamp_int)
+      TENON_DETAIL_STEP(ClampLong, int64_t, int64_t, &clamp_long)
+      TENON_DETAIL_STEP(ClampFloat, float, float, &clamp_float)
+      TENON_DETAIL_STEP(ClampDouble, double, double, &clamp_double)
+      TENON_DETAIL_STEP(Decode, float, uint32_t, &decode_small)
+      TENON_DETAIL_STEP(Encode, uint32_t, float, &encode_small)
     case Step::Copy: std::memcpy(out, in, static_cast<size_t>(count * size)); return;
     case Step::Widen:
       copy_strided(out + size, 2 * size, kZeros, 0, count, static_cast<size_t>(size));
@@ -181,22 +184,21 @@ struct Operand<8> {
 };
 // A case of a step that is one instruction for kBytes of the larger elements: compilers widen bytes
 // by three or four.
-#define TENON_DETAIL_BY(step, to_size, from_size, instruction)                                  \
-  case Step::step:                                                                              \
-    do {                                                                                        \
-      constexpr int64_t n = kBytes / (to_size < from_size ? from_size : to_size);               \
-      Operand<n * from_size> from;                                                              \
-      Operand<n * to_size> to;                                                                  \
-      load(from.value, in);                                                                     \
-      asm(instruction : "=v"(to.value) : "v"(from.value));                                      \
-      store(out, to.value);                                                                     \
-      in += n * from_size;                                                                      \
-      out += n * to_size;                                                                       \
-      count -= n;                                                                               \
-    } while (count != 0);                                                                       \
+#define TENON_DETAIL_BY(step, to_size, from_size, instruction)                    \
+  case Step::step:                                                                \
+    do {                                                                          \
+      constexpr int64_t n = kBytes / (to_size < from_size ? from_size : to_size); \
+      Operand<n * from_size> from;                                                \
+      Operand<n * to_size> to;                                                    \
+      load(from.value, in);                                                       \
+      asm(instruction : "=v"(to.value) : "v"(from.value));                        \
+      store(out, to.value);                                                       \
+      in += n * from_size;                                                        \
+      out += n * to_size;                                                         \
+      count -= n;                                                                 \
+    } while (count != 0);                                                         \
     return;
-#define TENON_DETAIL_TO_FLOAT(widen) \
-  widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
+#define TENON_DETAIL_TO_FLOAT(widen) widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
 
 /// Runs a step on an AVX2 processor. At -Os there are no forms that only save time; the template
 /// parameter gives such files functions with other names.
@@ -289,16 +291,14 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
 #undef TENON_DETAIL_STEP
 #undef TENON_DETAIL_PLAIN
 
-template <class T>
-inline constexpr SmallFloatCode kSmallFloatCode = T::format::code();
+/// Those of the Float8 types, in order, and Half's.
+inline constexpr SmallFloatCode kSmallFloatCodes[] = {
+    Float8_e5m2::format::code(), Float8_e4m3fn::format::code(), Float8_e5m2fnuz::format::code(),
+    Float8_e4m3fnuz::format::code(), Half::format::code()};
 /// The code of Half or a Float8 type; null for any other type.
 constexpr const SmallFloatCode* small_float_code(ScalarType type) noexcept {
-  return type == ScalarType::Half              ? &kSmallFloatCode<Half>
-         : type == ScalarType::Float8_e5m2     ? &kSmallFloatCode<Float8_e5m2>
-         : type == ScalarType::Float8_e4m3fn   ? &kSmallFloatCode<Float8_e4m3fn>
-         : type == ScalarType::Float8_e5m2fnuz ? &kSmallFloatCode<Float8_e5m2fnuz>
-         : type == ScalarType::Float8_e4m3fnuz ? &kSmallFloatCode<Float8_e4m3fnuz>
-                                               : nullptr;
+  const int i = type == ScalarType::Half ? 4 : number_of(type) - number_of(ScalarType::Float8_e5m2);
+  return i >= 0 && i < 5 ? &kSmallFloatCodes[i] : nullptr;
 }
 /// The unsigned integer, at most 8 bytes long.
 constexpr ScalarType unsigned_type(size_t size) noexcept {
@@ -316,8 +316,8 @@ struct Conversion {
   CastContext context;
   int64_t from_size;  ///< of an element
   int64_t to_size;
-  int64_t parts = 1;  ///< per element: 2 if both parts of complex elements are converted
-  Run run_step;       ///< for the instruction set in use
+  int64_t parts = 1;   ///< per element: 2 if both parts of complex elements are converted
+  Run run_step;        ///< for the instruction set in use
   Step first_unknown;  ///< of the plain steps, the first that it has no form of
   int count = 0;
   Step steps[8];
@@ -458,9 +458,7 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
   if (is_exact_in_float(from) || to_float_at_once) {
     c.add_to_float(from);
     if (to_small) {
-      c.add(saturate       ? Step::RoundFloat
-            : to_size == 4 ? Step::FloatToInt
-                           : Step::TruncateFloat);
+      c.add(saturate ? Step::RoundFloat : to_size == 4 ? Step::FloatToInt : Step::TruncateFloat);
       if (to_size < 4) c.add_plain(to, ScalarType::Int);
       return;
     }
