@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// The steps of casts: loops over consecutive elements. convert.h chooses them.
+//
+// A function for each instruction set has the loops of all steps: as functions of their own they
+// would take a fifth more code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tenon/config.h"
+#include "tenon/core/float_bits.h"
+#include "tenon/core/numbers.h"
+#include "tenon/core/scalar_type.h"
+#include "tenon/kernels/cast.h"
+#include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/units.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Steps that convert as C++ does, `_(to, from)`. A target of the same size but another sign has
+/// the same bits, and so has the source of a narrower integer. Those with a form for AVX2 too:
+#define TENON_DETAIL_WIDE_STEPS(_) \
+  _(UInt32, UInt16)                \
+  _(UInt32, Short)                 \
+  _(UInt64, UInt32)                \
+  _(UInt64, Int)                   \
+  _(Byte, UInt32)                  \
+  _(UInt16, UInt32)                \
+  _(UInt32, UInt64)                \
+  _(Float, Int)                    \
+  _(Float, Double)                 \
+  _(Float, BFloat16)               \
+  _(BFloat16, Float)               \
+  _(Double, Int)                   \
+  _(Double, Float)
+/// Those for which one instruction of AVX2 is written, or whose loop is not faster with it.
+#define TENON_DETAIL_OTHER_STEPS(_) \
+  _(UInt16, Byte)                   \
+  _(UInt32, Byte)                   \
+  _(UInt32, Char)                   \
+  _(Byte, UInt16)                   \
+  _(Float, Byte)                    \
+  _(Float, Long)                    \
+  _(Double, Long)                   \
+  _(Double, UInt64)
+/// Those that only F16C, AVX2 or AVX-512 have; elsewhere two steps do their work.
+#define TENON_DETAIL_F16C_STEPS(_) _(Float, Half) _(Half, Float)
+#define TENON_DETAIL_AVX2_STEPS(_) _(UInt16, Char) _(Float, Char) _(Float, Short) _(Float, UInt16)
+#define TENON_DETAIL_AVX512_STEPS(_) _(UInt16, UInt64) _(Byte, UInt64)
+#define TENON_DETAIL_PLAIN_STEPS(_) \
+  TENON_DETAIL_WIDE_STEPS(_)        \
+  TENON_DETAIL_OTHER_STEPS(_)       \
+  TENON_DETAIL_F16C_STEPS(_) TENON_DETAIL_AVX2_STEPS(_) TENON_DETAIL_AVX512_STEPS(_)
+
+/// Further steps, `_(name, the type made, the type given, function)`: those with a form for AVX2.
+/// Nonzero: 1 or 0. Decode and Encode: the codes of Half and Float8, in 32 bits.
+#define TENON_DETAIL_WIDE_FORMULAS(_)                                     \
+  _(NonzeroByte, uint8_t, uint8_t, &one_if_nonzero<uint8_t, uint8_t>)     \
+  _(NonzeroWord, uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>)   \
+  _(NonzeroInt, uint16_t, uint32_t, &one_if_nonzero<uint16_t, uint32_t>)  \
+  _(NonzeroLong, uint32_t, uint64_t, &one_if_nonzero<uint32_t, uint64_t>) \
+  _(RoundFloat, int32_t, float, &float_to_int<true, false>)               \
+  _(TruncateFloat, int32_t, float, &float_to_int<false, false>)           \
+  _(FloatToInt, int32_t, float, &float_to_int<false, true>)               \
+  _(DoubleToInt, int32_t, double, &double_to_int)                         \
+  _(ClampInt, int32_t, int32_t, &clamp_int)                               \
+  _(ClampFloat, float, float, &clamp_float)                               \
+  _(Decode, float, uint32_t, &decode_small)                               \
+  _(Encode, uint32_t, float, &encode_small)
+#define TENON_DETAIL_OTHER_FORMULAS(_)                                  \
+  _(DoubleToLong, uint64_t, double, &double_to_long)                    \
+  _(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)     \
+  _(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>) \
+  _(DoubleToOddFloat, float, double, &double_to_odd_float)              \
+  _(ClampLong, int64_t, int64_t, &clamp_long)                           \
+  _(ClampDouble, double, double, &clamp_double)
+
+// clang-format off
+enum class Step : uint8_t {
+#define TENON_DETAIL_PLAIN_NAME(to, from) to##From##from,
+#define TENON_DETAIL_NAME(name, ...) name,
+  TENON_DETAIL_PLAIN_STEPS(TENON_DETAIL_PLAIN_NAME)
+  TENON_DETAIL_WIDE_FORMULAS(TENON_DETAIL_NAME)
+  TENON_DETAIL_OTHER_FORMULAS(TENON_DETAIL_NAME)
+#undef TENON_DETAIL_PLAIN_NAME
+#undef TENON_DETAIL_NAME
+  Copy,
+  Real,   ///< the real parts of complex elements
+  Widen,  ///< adds imaginary parts of 0
+  Join,   ///< whether one of both Bool parts is true
+  Own,    ///< the context's function
+};
+// clang-format on
+
+/// Converts a multiple of kStepElements elements: loops without a remainder.
+struct CastContext;
+using StepFunction = void (*)(void* out, const void* in, int64_t count,
+                              const CastContext* context) noexcept;
+inline constexpr int64_t kStepElements = TENON_BARE_METAL ? 8 : 32;
+
+/// A step outside this file, for each instruction set that it is compiled for.
+struct StepVariants {
+  StepFunction baseline;
+  StepFunction avx2;  ///< null if not faster
+};
+
+/// Parameters of the steps of a cast.
+struct CastContext : CastLimits {
+  const SmallFloatCode* from_code;  ///< of Half or Float8
+  const SmallFloatCode* to_code;
+  int64_t part_size;  ///< bytes of a copied element, or of a complex element's part
+  uint64_t mask;      ///< the bits that make an element true: a zero may have a sign
+  StepFunction own = nullptr;
+  // A Normalize's values: one for all elements or, if the channel `varies`, one for each.
+  bool varies = false;
+  float scale = 1;
+  const float* mean = nullptr;
+  const float* stddev = nullptr;
+};
+
+/// 1 if the bits are not those of a zero, else 0.
+template <class T, class F>
+TENON_ALWAYS_INLINE T one_if_nonzero(F bits, const CastContext& context) noexcept {
+  const F rest = static_cast<F>(bits & static_cast<F>(context.mask));
+  // SSE2 does not compare 64 bits.
+  if constexpr (sizeof(F) == 8) return static_cast<T>((rest | (F{0} - rest)) >> 63);
+  return rest == 0 ? 0 : 1;
+}
+TENON_ALWAYS_INLINE float decode_small(uint32_t code, const CastContext& context) noexcept {
+  return decode(code, *context.from_code);
+}
+TENON_ALWAYS_INLINE uint32_t encode_small(float value, const CastContext& context) noexcept {
+  return encode(value, *context.to_code);
+}
+
+template <class T, class F, auto kConvert>
+TENON_ALWAYS_INLINE void convert_each(void* TENON_RESTRICT out, const void* TENON_RESTRICT in,
+                                      int64_t count, const CastContext& given) noexcept {
+  const CastContext context = given;  // a local copy, which written elements cannot alias
+  count &= -kStepElements;            // tells the compiler that there is no remainder
+  for (int64_t i = 0; i < count; ++i) {
+    store_element<T>(out, i, kConvert(load_element<F>(in, i), context));
+  }
+}
+template <class T, class F>
+TENON_ALWAYS_INLINE void convert_plain(void* out, const void* in, int64_t count,
+                                       const CastContext& context) noexcept {
+  convert_each<T, F, &plain<T, F>>(out, in, count, context);
+}
+// A case of a step, for the types that hold its elements.
+#define TENON_DETAIL_FORMULA(step, T, F, ...) \
+  case Step::step:                            \
+    return convert_each<T, F, __VA_ARGS__>(out, in, count, context);
+#define TENON_DETAIL_PLAIN(to, from)                                                            \
+  case Step::to##From##from:                                                                    \
+    return convert_plain<OwnElement<ScalarType::to>::type, OwnElement<ScalarType::from>::type>( \
+        out, in, count, context);
+
+/// Runs a step that has a form for each processor.
+TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* out, const char* in,
+                                                              int64_t count,
+                                                              const CastContext& context) noexcept {
+  const int64_t size = context.part_size;
+  constexpr char kZeros[16] = {};
+  switch (step) {
+    TENON_DETAIL_WIDE_STEPS(TENON_DETAIL_PLAIN)
+    TENON_DETAIL_OTHER_STEPS(TENON_DETAIL_PLAIN)
+    TENON_DETAIL_WIDE_FORMULAS(TENON_DETAIL_FORMULA)
+    TENON_DETAIL_OTHER_FORMULAS(TENON_DETAIL_FORMULA)
+    case Step::Join:
+      return convert_each<uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>>(out, in, count / 2,
+                                                                                 context);
+    case Step::Copy: std::memcpy(out, in, static_cast<size_t>(count * size)); return;
+    case Step::Widen:
+      copy_strided(out + size, 2 * size, kZeros, 0, count, static_cast<size_t>(size));
+      return copy_strided(out, 2 * size, in, size, count, static_cast<size_t>(size));
+    case Step::Real: return copy_strided(out, size, in, 2 * size, count, static_cast<size_t>(size));
+    default: return context.own(out, in, count, &context);
+  }
+}
+
+#if TENON_HAS_AVX2
+/// What one instruction converts: a vector, or a double where it has 8 bytes.
+template <size_t kBytes>
+struct Operand {
+  Vector<char, kBytes> value;
+};
+template <>
+struct Operand<8> {
+  double value;
+};
+// A case of a step that is one instruction for kBytes of the larger elements: compilers widen bytes
+// by three or four.
+#define TENON_DETAIL_BY(step, to_size, from_size, instruction)                    \
+  case Step::step:                                                                \
+    do {                                                                          \
+      constexpr int64_t n = kBytes / (to_size < from_size ? from_size : to_size); \
+      Operand<n * from_size> from;                                                \
+      Operand<n * to_size> to;                                                    \
+      load(from.value, in);                                                       \
+      asm(instruction : "=v"(to.value) : "v"(from.value));                        \
+      store(out, to.value);                                                       \
+      in += n * from_size;                                                        \
+      out += n * to_size;                                                         \
+      count -= n;                                                                 \
+    } while (count != 0);                                                         \
+    return;
+#define TENON_DETAIL_TO_FLOAT(widen) widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
+
+/// Runs a step on an AVX2 processor. At -Os there are no forms that only save time; the template
+/// parameter gives such files functions with other names.
+template <bool kVariants>
+TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, const char* in,
+                                                      int64_t count,
+                                                      const CastContext& context) noexcept {
+  constexpr int64_t kBytes = 32;
+  switch (step) {
+    TENON_DETAIL_BY(FloatFromHalf, 4, 2, "vcvtph2ps {%1, %0|%0, %1}")
+    TENON_DETAIL_BY(HalfFromFloat, 2, 4, "vcvtps2ph {$0, %1, %0|%0, %1, 0}")
+    default: break;
+  }
+  if constexpr (kVariants) {
+    switch (step) {
+      TENON_DETAIL_BY(UInt16FromByte, 2, 1, "vpmovzxbw {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt16FromChar, 2, 1, "vpmovsxbw {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromByte, 4, 1, "vpmovzxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
+      TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
+      TENON_DETAIL_PLAIN(Float, UInt16)
+      TENON_DETAIL_PLAIN(Float, Short)
+      TENON_DETAIL_WIDE_STEPS(TENON_DETAIL_PLAIN)
+      TENON_DETAIL_WIDE_FORMULAS(TENON_DETAIL_FORMULA)
+      default: break;
+    }
+  }
+  run_baseline(step, out, in, count, context);
+}
+
+/// Runs a step on an AVX-512 processor.
+template <bool kVariants>
+TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, const char* in,
+                                                          int64_t count,
+                                                          const CastContext& context) noexcept {
+  if constexpr (kVariants) {
+    constexpr int64_t kBytes = 64;
+    switch (step) {
+      TENON_DETAIL_BY(UInt32FromByte, 4, 1, "vpmovzxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
+      TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
+      TENON_DETAIL_BY(FloatFromUInt16, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovzxwd"))
+      TENON_DETAIL_BY(FloatFromShort, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovsxwd"))
+      TENON_DETAIL_BY(ByteFromUInt32, 1, 4, "vpmovdb {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(ByteFromUInt64, 1, 8, "vpmovqb {%1, %0|%0, %1}")
+      TENON_DETAIL_PLAIN(UInt16, UInt32)
+      TENON_DETAIL_PLAIN(UInt16, UInt64)
+      TENON_DETAIL_PLAIN(UInt32, UInt64)
+      TENON_DETAIL_PLAIN(Float, Int)
+      TENON_DETAIL_PLAIN(Float, Long)
+      TENON_DETAIL_PLAIN(Float, Double)
+      TENON_DETAIL_PLAIN(Double, Long)
+      TENON_DETAIL_PLAIN(Double, UInt64)
+      TENON_DETAIL_FORMULA(RoundFloat, int32_t, float, &float_to_int<true, false>)
+      TENON_DETAIL_FORMULA(TruncateFloat, int32_t, float, &float_to_int<false, false>)
+      TENON_DETAIL_FORMULA(DoubleToInt, int32_t, double, &double_to_int)
+      default: break;
+    }
+  }
+  run_avx2<kVariants>(step, out, in, count, context);
+}
+#undef TENON_DETAIL_BY
+#undef TENON_DETAIL_TO_FLOAT
+#endif
+#undef TENON_DETAIL_FORMULA
+#undef TENON_DETAIL_PLAIN
+
+}  // namespace detail
+TENON_END_NAMESPACE
