@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Walks and reads strided host memory in row-major order.
+// Walks and reads strided host memory: in row-major order, or two memories side by side.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/tensor_view.h"
@@ -12,12 +13,30 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
+/// Sets a plan's source to a view, in row-major order, with dimensions merged that lie like one.
+/// Returns numel.
+TENON_TEMPLATE_INLINE int64_t plan_row_major(ElementPlan& plan, const TensorView& view) noexcept {
+  int64_t numel = 1;
+  for (const int64_t size : view.sizes) numel *= size;
+  if (numel == 0) return 0;  // strides may be too large to multiply
+  plan.src = view.data;
+  plan.unit = elementSize(own_type(view.type));
+  for (size_t d = 0; d < view.sizes.size(); ++d) {
+    const auto size = static_cast<ptrdiff_t>(view.sizes[d]);
+    if (size == 1) continue;
+    const ptrdiff_t stride = static_cast<ptrdiff_t>(view.strides[d]) * source_unit(plan);
+    plan.dims[plan.rank++] = {size, 0, stride};
+  }
+  merge_dims(plan, -1);  // the order stays: destination strides are 0
+  return numel;
+}
+
 /// Visits the elements of host memory in row-major order, in runs along the innermost dimension.
 class RowMajorWalk {
  public:
   /// From element `first` <= numel on.
   explicit RowMajorWalk(const TensorView& view, int64_t first = 0) noexcept
-      : left_(merge(view)), row_(plan_, 1) {
+      : left_(plan_row_major(plan_, view)), row_(plan_, 1) {
     left_ -= first;
     if (left_ == 0 || first == 0) return;
     // In ptrdiff_t: some processors have no 64-bit division.
@@ -50,59 +69,119 @@ class RowMajorWalk {
   }
 
  private:
-  /// Sets the plan's source to the view, with dimensions merged that lie like one. Returns numel.
-  int64_t merge(const TensorView& view) noexcept {
-    int64_t numel = 1;
-    for (const int64_t size : view.sizes) numel *= size;
-    if (numel == 0) return 0;  // strides may be too large to multiply
-    plan_.src = view.data;
-    plan_.unit = elementSize(own_type(view.type));
-    for (size_t d = 0; d < view.sizes.size(); ++d) {
-      const auto size = static_cast<ptrdiff_t>(view.sizes[d]);
-      if (size == 1) continue;
-      const ptrdiff_t stride = static_cast<ptrdiff_t>(view.strides[d]) * source_unit(plan_);
-      if (plan_.rank != 0 && plan_.dims[plan_.rank - 1].src_stride == size * stride) {
-        ElementPlan::Dim& outer = plan_.dims[plan_.rank - 1];
-        outer = {outer.size * size, 0, stride};
-      } else {
-        plan_.dims[plan_.rank++] = {size, 0, stride};
-      }
-    }
-    return numel;
-  }
-
   ElementPlan plan_;
   int64_t left_;
   BlockWalk row_;
   int64_t index_ = 0;  // in the row
 };
 
-/// Reads host memory, without a copy of the whole, whatever its strides.
-class ElementReader {
+/// One side of a plan's pieces: in place where its elements follow each other, else gathered.
+class PieceSide {
  public:
-  explicit ElementReader(const TensorView& view) noexcept
-      : walk_(view), size_(static_cast<int64_t>(elementSize(own_type(view.type)))) {}
+  static constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : 8192;  // small stack frames
 
-  /// The number of unread elements.
-  int64_t left() const noexcept { return walk_.left(); }
-
-  /// The next `count` <= left() elements: in place if they are consecutive, else gathered in
-  /// `buffer`.
-  const char* next(int64_t count, char* buffer) noexcept {
-    for (int64_t done = 0; done < count;) {
-      const RowMajorWalk::Run run = walk_.next(count - done);
-      if (run.count == count && run.stride == size_) return run.data;
-      copy_strided(buffer + done * size_, size_, run.data, run.stride, run.count,
-                   static_cast<size_t>(size_));
-      done += run.count;
+  /// For pieces of the plan's `inner` innermost dimensions and `chunk` of the next one.
+  TENON_TEMPLATE_INLINE void set(const ElementPlan& plan, bool is_source, size_t inner,
+                                 ptrdiff_t chunk) noexcept {
+    const auto stride = is_source ? &ElementPlan::Dim::src_stride : &ElementPlan::Dim::dst_stride;
+    ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
+    part_.unit = static_cast<size_t>(dense);
+    part_.rank = inner + (chunk == 1 ? 0 : 1);
+    for (size_t k = 0; k < part_.rank; ++k) {
+      const ElementPlan::Dim& dim = plan.dims[plan.rank - 1 - k];
+      const ptrdiff_t n = k == inner ? chunk : dim.size;
+      part_.dims[part_.rank - 1 - k] = {n, dense, dim.*stride};
+      dense *= n;
     }
-    return buffer;
+    part_.nbytes = static_cast<size_t>(dense);
+    finish_plan(part_);
+  }
+  /// The elements of the piece that begins at `from`.
+  const char* read(const char* from) noexcept {
+    if (part_.kind == CopyKind::Memcpy) return from;
+    part_.dst = gathered_;
+    part_.src = from;
+    run_plan(part_, nullptr);
+    return gathered_;
   }
 
  private:
-  RowMajorWalk walk_;
-  int64_t size_;
+  ElementPlan part_;  // copies a piece to gathered_
+  alignas(TENON_BARE_METAL ? 16 : 64) char gathered_[kBytes];
 };
+
+/// Reads the source of a merged plan, with kSides = 2 its destination too, in pieces that stay in
+/// the cache, in the plan's order. Calls `use(sides, count)` with a piece's elements, the source's
+/// last, until that returns false. Returns whether it never did.
+template <size_t kSides, class Use>
+bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
+  constexpr ptrdiff_t kLongRow = 512;  // bytes; shorter ones are gathered
+  const auto size = static_cast<ptrdiff_t>(plan.unit);
+  const ptrdiff_t larger = size < source_unit(plan) ? source_unit(plan) : size;
+  const ptrdiff_t most = PieceSide::kBytes / larger;
+  const auto dim = [&](size_t k) -> const ElementPlan::Dim& {
+    return plan.dims[plan.rank - 1 - k];
+  };
+  size_t inner = 0;
+  ptrdiff_t count = 1;
+  ptrdiff_t chunk = 1;
+  const bool is_row = plan.rank != 0 && dim(0).src_stride == source_unit(plan) &&
+                      (kSides == 1 || dim(0).dst_stride == size);
+  if (is_row && (plan.rank == 1 || dim(0).size * larger >= kLongRow)) {
+    count = dim(inner++).size;
+  } else {
+    while (inner < plan.rank && dim(inner).size <= most / count) count *= dim(inner++).size;
+    if (inner < plan.rank) chunk = most / count;
+  }
+  BlockWalk walk(plan, inner, chunk);
+  PieceSide pieces[kSides];
+  const char* sides[kSides];
+  ptrdiff_t set = 0;
+  do {
+    if (const ptrdiff_t n = walk.chunk(); n != set) {
+      for (size_t k = 0; k < kSides; ++k) pieces[k].set(plan, k + 1 == kSides, inner, n);
+      set = n;
+    }
+    if (kSides == 2) sides[0] = pieces[0].read(walk.plane.out);
+    sides[kSides - 1] = pieces[kSides - 1].read(walk.plane.in);
+    if (!use(static_cast<const char* const*>(sides), int64_t{count} * set)) return false;
+  } while (walk.next());
+  return true;
+}
+
+/// read_pieces() of both sides in any order: where they are consecutive along different dimensions,
+/// in tiles of these. Changes the plan.
+template <class Use>
+bool read_tiles(ElementPlan& plan, const Use& use) noexcept {
+  constexpr ptrdiff_t kTile = 64;
+  size_t near = plan.rank - 1;
+  const auto distance = [&](size_t d) {
+    const ptrdiff_t stride = plan.dims[d].src_stride;
+    return stride < 0 ? -stride : stride;
+  };
+  for (size_t d = near; plan.rank != 0 && d-- > 0;) {
+    if (distance(d) != 0 && distance(d) < distance(near)) near = d;
+  }
+  if (plan.rank == 0 || near + 1 == plan.rank) return read_pieces<2>(plan, use);
+  for (; near + 2 < plan.rank; ++near) std::swap(plan.dims[near], plan.dims[near + 1]);
+  ElementPlan::Dim& row = plan.dims[plan.rank - 1];
+  if (row.size <= kTile) return read_pieces<2>(plan, use);
+  if (const ptrdiff_t tail = row.size % kTile; tail != 0) {
+    ElementPlan rest = plan;
+    rest.dst = static_cast<char*>(rest.dst) + (row.size - tail) * row.dst_stride;
+    rest.src = static_cast<const char*>(rest.src) + (row.size - tail) * row.src_stride;
+    rest.dims[rest.rank - 1].size = tail;
+    if (tail == 1) --rest.rank;
+    if (!read_pieces<2>(rest, use)) return false;
+  }
+  const ElementPlan::Dim tiles{row.size / kTile, kTile * row.dst_stride, kTile * row.src_stride};
+  row.size = kTile;
+  if (tiles.size != 1) {
+    plan.dims[plan.rank++] = row;
+    plan.dims[plan.rank - 2] = std::exchange(plan.dims[plan.rank - 3], tiles);
+  }
+  return read_pieces<2>(plan, use);
+}
 
 }  // namespace detail
 TENON_END_NAMESPACE

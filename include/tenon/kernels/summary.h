@@ -10,19 +10,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
 #include "tenon/core/scalar.h"
 #include "tenon/kernels/convert.h"
 #include "tenon/kernels/dispatch.h"
+#include "tenon/kernels/range.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
 inline constexpr int64_t kSummaryBlock = 1024;
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Count, sum, and sum of squared deviations from the mean.
 struct Moments {
@@ -164,21 +163,24 @@ struct RunningSummary {
     return numel - nans - positive_infinities - negative_infinities;
   }
 
-  /// Adds a block of kSummaryBlock elements, fewer only in the last block. `type` is not complex;
-  /// `conversion` converts it to double.
+  /// Adds blocks of kSummaryBlock elements, the last one of fewer if it is the last of all. `type`
+  /// is not complex; `conversion` converts it to double.
   void add(const char* elements, int64_t count, Conversion& conversion) noexcept {
     alignas(64) double room[kSummaryBlock];
     auto* const converted = reinterpret_cast<char*>(room);
-    if (type == ScalarType::Double) {
-      add_doubles(elements, count, room);
-    } else {
-      conversion.run(converted, elements, count);
-      clear_after_variants();
-      add_doubles(converted, count, room);
+    for (int64_t n = 0; count != 0; count -= n, elements += n * conversion.from_size) {
+      n = count < kSummaryBlock ? count : kSummaryBlock;
+      if (type == ScalarType::Double) {
+        add_doubles(elements, n, room);
+      } else {
+        conversion.run(converted, elements, n);
+        clear_after_variants();
+        add_doubles(converted, n, room);
+      }
+      if (type == ScalarType::Long) add_range<int64_t>(elements, n);
+      if (type == ScalarType::UInt64) add_range<uint64_t>(elements, n);
+      numel += n;
     }
-    if (type == ScalarType::Long) add_range<int64_t>(elements, count);
-    if (type == ScalarType::UInt64) add_range<uint64_t>(elements, count);
-    numel += count;
   }
 
   /// Of the finite values; NaN if there are none.

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "tenon/kernels/cast.h"
+#include "tenon/kernels/compare.h"
+#include "tenon/kernels/range.h"
 #include "tenon/kernels/read_elements.h"
 #include "tenon/kernels/summary.h"
 #include "tenon/tensor/copy.h"
@@ -37,98 +39,32 @@ struct HostValues {
   }
 };
 
-/// A number of any dtype.
-struct Number {
-  double real = 0;
-  double imag = 0;
-  bool is_integer = false;
-  uint64_t bits = 0;  // of an integer, which a double may not hold
-};
-
-/// Number i of those that load_exact() gave.
-TENON_TEMPLATE_INLINE Number number_at(ScalarType type, const void* exact, int64_t i) noexcept {
-  const ScalarType kind = exact_type(type);
-  if (kind == ScalarType::Long) {
-    const auto value = load_element<int64_t>(exact, i);
-    return {static_cast<double>(value), 0, true, static_cast<uint64_t>(value)};
-  }
-  if (kind == ScalarType::UInt64) {
-    const auto value = load_element<uint64_t>(exact, i);
-    return {static_cast<double>(value), 0, true, value};
-  }
-  if (kind == ScalarType::Double) return {load_element<double>(exact, i), 0, false, 0};
-  const auto value = load_element<complex<double>>(exact, i);
-  return {value.real(), value.imag(), false, 0};
-}
-
-/// By the bits, since compilers may take NaN for impossible: NaN equals nothing, -0 equals 0.
-inline bool is_same(double a, double b) noexcept {
-  if (double_bits(a) == double_bits(b)) return !is_nan(a);
-  return (double_bits(a) | double_bits(b)) << 1 == 0;
-}
-inline bool is_same(const Number& a, const Number& b) noexcept {
-  if (a.is_integer && b.is_integer && a.bits != b.bits) return false;
-  return is_same(a.real, b.real) && is_same(a.imag, b.imag);
-}
-
-/// Not std::hypot(), which sets errno on overflow.
-inline double modulus(double x, double y) noexcept {
-  x = x < 0 ? -x : x;
-  y = y < 0 ? -y : y;
-  if (x < y) std::swap(x, y);
-  return y == 0 ? x : x * square_root(1 + y / x * (y / x));
-}
-
-struct Tolerance {
-  double rtol;
-  double atol;
-  bool equal_nan;
-
-  bool holds(const Number& a, const Number& b) const noexcept {
-    if (is_same(a, b)) return true;
-    const bool a_is_nan = is_nan(a.real) || is_nan(a.imag);
-    const bool b_is_nan = is_nan(b.real) || is_nan(b.imag);
-    if (a_is_nan || b_is_nan) return equal_nan && a_is_nan && b_is_nan;
-    double scale = 1;
-    for (const double part : {a.real, a.imag, b.real, b.imag}) {
-      if (!is_finite(part)) return false;
-      if (part > 1e300 || part < -1e300) scale = 0.25;  // their difference might overflow
-    }
-    double distance = modulus(a.real * scale - b.real * scale, a.imag * scale - b.imag * scale);
-    // Exactly: different integers may round to the same double.
-    if (a.is_integer && b.is_integer && (a.real < 0) == (b.real < 0)) {
-      distance = static_cast<double>(a.bits < b.bits ? b.bits - a.bits : a.bits - b.bits);
-    }
-    const double size = modulus(b.real * scale, b.imag * scale);
-    return distance <= atol * scale + (size == 0 ? 0 : rtol * size);  // rtol may be infinite
-  }
-};
-
-/// Whether all elements are the same, or within `tolerance`, unless that is null.
-TENON_TEMPLATE_INLINE Error compare(const TensorArg& a, const TensorArg& b,
-                                    const Tolerance* tolerance, bool& result) noexcept {
-  HostValues values[2];
+/// Plans to compare two tensors. Without elements, or with `result` false, there is nothing to do,
+/// and plan.nbytes is 0.
+TENON_TEMPLATE_INLINE Error plan_compare(const TensorArg& a, const TensorArg& b,
+                                         bool needs_one_type, HostValues (&values)[2],
+                                         ElementPlan& plan, bool& result) noexcept {
   TENON_TRY(values[0].open(a, "the first tensor"));
   TENON_TRY(values[1].open(b, "the second tensor"));
   const TensorView& first = values[0].location.view;
   const TensorView& second = values[1].location.view;
-  const ScalarType types[] = {own_type(first.type), own_type(second.type)};
-  result = first.sizes == second.sizes && (tolerance != nullptr || types[0] == types[1]);
+  result = first.sizes == second.sizes &&
+           (!needs_one_type || own_type(first.type) == own_type(second.type));
   if (!result) return Error::Ok;
   for (HostValues& side : values) TENON_TRY(side.fetch());
-  ElementReader readers[] = {ElementReader(first), ElementReader(second)};
-  constexpr int64_t kChunk = 32;
-  alignas(16) unsigned char exact[2][kChunk * 16];
-  alignas(16) char gathered[kChunk * 16];
-  while (result && readers[0].left() != 0) {
-    const int64_t n = readers[0].left() < kChunk ? readers[0].left() : kChunk;
-    for (int k = 0; k < 2; ++k) load_exact(types[k], readers[k].next(n, gathered), n, exact[k]);
-    for (int64_t j = 0; result && j < n; ++j) {
-      const Number x = number_at(types[0], exact[0], j);
-      const Number y = number_at(types[1], exact[1], j);
-      result = tolerance == nullptr ? is_same(x, y) : tolerance->holds(x, y);
-    }
-  }
+  if (begin_plan(plan, first, second, CastMode::Truncate)) merge_dims(plan, -1);
+  return Error::Ok;
+}
+
+TENON_TEMPLATE_INLINE Error compare(const TensorArg& a, const TensorArg& b, bool& result) noexcept {
+  HostValues values[2];
+  ElementPlan plan;
+  TENON_TRY(plan_compare(a, b, true, values, plan, result));
+  if (plan.nbytes == 0) return Error::Ok;
+  const ScalarType type = own_type(plan.dst_type);
+  result = read_tiles(plan, [&](const char* const* sides, int64_t count) noexcept {
+    return equal_elements(type, sides[0], sides[1], count);
+  });
   return Error::Ok;
 }
 
@@ -139,18 +75,31 @@ TENON_TEMPLATE_INLINE Error compare_closely(const TensorArg& a, const TensorArg&
     return fail(Error::InvalidArgument, "rtol ", tolerance.rtol, " and atol ", tolerance.atol,
                 "; expected 0 or more");
   }
-  return compare(a, b, &tolerance, result);
+  HostValues values[2];
+  ElementPlan plan;
+  TENON_TRY(plan_compare(a, b, false, values, plan, result));
+  if (plan.nbytes == 0) return Error::Ok;
+  CloseElements are_close(own_type(plan.dst_type), own_type(plan.src_type), tolerance);
+  result = read_tiles(plan, [&](const char* const* sides, int64_t count) noexcept {
+    return are_close(sides, count);
+  });
+  return Error::Ok;
+}
+
+/// Finds a tensor's values to sum up.
+TENON_TEMPLATE_INLINE Error open_real(const TensorArg& tensor, HostValues& values) noexcept {
+  TENON_TRY(values.open(tensor, "the tensor"));
+  const ScalarType type = own_type(values.location.view.type);
+  if (!isComplexType(type)) return Error::Ok;
+  return fail(Error::InvalidType, "values of ", type, " have no order and no one deviation");
 }
 
 /// Adds a tensor's values to what was found.
 TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept {
   HostValues values;
-  TENON_TRY(values.open(tensor, "the tensor"));
+  TENON_TRY(open_real(tensor, values));
   const TensorView& view = values.location.view;
   const ScalarType type = own_type(view.type);
-  if (isComplexType(type)) {
-    return fail(Error::InvalidType, "values of ", type, " have no order and no one deviation");
-  }
   if (found.type != ScalarType::Undefined && found.type != type) {
     return fail(Error::InvalidType, "values of ", type, " after values of ", found.type);
   }
@@ -158,12 +107,28 @@ TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& foun
   found.type = type;
   Conversion conversion;
   make_conversion(conversion, ScalarType::Double, type, CastMode::Checked);
-  ElementReader reader(view);
-  alignas(16) char gathered[kSummaryBlock * 8];
-  while (reader.left() != 0) {
-    const int64_t n = reader.left() < kSummaryBlock ? reader.left() : kSummaryBlock;
-    found.add(reader.next(n, gathered), n, conversion);
-  }
+  ElementPlan plan;
+  if (plan_row_major(plan, view) == 0) return Error::Ok;
+  alignas(16) char held[kSummaryBlock * 8];  // a block that comes in pieces
+  int64_t count = 0;
+  read_pieces<1>(plan, [&](const char* const* sides, int64_t left) noexcept {
+    const int64_t size = conversion.from_size;
+    const char* in = *sides;
+    for (int64_t n = 0; left != 0; left -= n, in += n * size) {
+      const char* blocks = in;
+      int64_t ready = n = left & -kSummaryBlock;
+      if (count != 0 || n == 0) {
+        n = left < kSummaryBlock - count ? left : kSummaryBlock - count;
+        std::memcpy(held + count * size, in, static_cast<size_t>(n * size));
+        blocks = held;
+        ready = (count + n) & -kSummaryBlock;
+        count += n - ready;
+      }
+      found.add(blocks, ready, conversion);
+    }
+    return true;
+  });
+  if (count != 0) found.add(held, count, conversion);
   return Error::Ok;
 }
 
@@ -186,12 +151,12 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
 /// Source: torch.equal.
 TENON_TEMPLATE_INLINE bool equal(ConstTensorArg a, ConstTensorArg b) {
   bool result = false;
-  detail::raise_if("equal", detail::compare(a, b, nullptr, result));
+  detail::raise_if("equal", detail::compare(a, b, result));
   return result;
 }
 TENON_TEMPLATE_INLINE Result<bool> try_equal(ConstTensorArg a, ConstTensorArg b) noexcept {
   bool result = false;
-  TENON_TRY(detail::add_context_if("try_equal", detail::compare(a, b, nullptr, result)));
+  TENON_TRY(detail::add_context_if("try_equal", detail::compare(a, b, result)));
   return result;
 }
 
@@ -270,27 +235,21 @@ class Summary {
 namespace detail {
 
 TENON_TEMPLATE_INLINE Error find_min_max(const TensorArg& t, MinMax& result) noexcept {
-  RunningSummary found;
-  TENON_TRY(sum_up(t, found));
-  if (found.numel == 0) {
-    return fail(Error::InvalidArgument, "a tensor of sizes ", fields(t).layout.sizes(),
-                " has no elements");
+  HostValues values;
+  TENON_TRY(open_real(t, values));
+  TENON_TRY(values.fetch());
+  const TensorView& view = values.location.view;
+  ElementPlan plan;
+  if (!begin_plan(plan, view, view, CastMode::Checked)) {
+    return fail(Error::InvalidArgument, "a tensor of sizes ", view.sizes, " has no elements");
   }
-  const double infinity = double_from_bits(kDoubleInfinity);
-  result = {found.least_value(), found.largest_value()};  // NaN if nothing is finite
-  if (found.nans != 0) {
-    result = {kNan, kNan};
-  } else {
-    const bool is_any = found.finite() != 0;
-    if (found.negative_infinities != 0) {
-      result.min = -infinity;
-      if (!is_any) result.max = -infinity;
-    }
-    if (found.positive_infinities != 0) {
-      result.max = infinity;
-      if (!is_any && found.negative_infinities == 0) result.min = infinity;
-    }
-  }
+  merge_dims(plan, -1);
+  ValueRange range(own_type(view.type));
+  read_pieces<1>(plan, [&](const char* const* sides, int64_t count) noexcept {
+    range.add(*sides, count);
+    return true;
+  });
+  result = {range.least_value(), range.largest_value()};
   return Error::Ok;
 }
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// values_test.cpp has whole tensors.
+#include "tenon/kernels/range.h"
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/helpers.h"
+
+namespace range_test {
+
+using namespace tests;
+using namespace tenon::detail;
+
+namespace {
+
+template <class T>
+ValueRange range_of(tenon::ScalarType type, const std::vector<T>& values) {
+  ValueRange range(type);
+  range.add(reinterpret_cast<const char*>(values.data()), static_cast<int64_t>(values.size()));
+  return range;
+}
+
+}  // namespace
+
+TEST_CASE("range: the least and the largest at every place, of every real type") {
+  for_each_isa([&] {
+    for (const tenon::ScalarType type : kAllTypes) {
+      if (isComplexType(type)) continue;
+      INFO(toString(type));
+      const size_t size = elementSize(type);
+      const bool is_bool = type == tenon::ScalarType::Bool;
+      const bool is_unsigned = isIntegralType(type, true) && number_format(type).lowest == 0;
+      for (const size_t count : std::vector<size_t>{1, 2, 16, 33, 70, 200}) {
+        for (size_t at = 0; at < count; at += kThorough ? 1 : 13) {
+          std::vector<double> numbers(count, is_bool ? 1 : 5);
+          numbers[at] = is_bool ? 0 : is_unsigned ? 2 : -7;
+          const double least = numbers[at];
+          numbers[(at + 1) % count] = is_bool ? 1 : 12;
+          std::vector<char> elements(count * size);
+          for (size_t i = 0; i < count; ++i) {
+            CHECK(store_scalar(type,
+                               isIntegralType(type, true)
+                                   ? tenon::Scalar(static_cast<int64_t>(numbers[i]))
+                                   : tenon::Scalar(numbers[i]),
+                               elements.data() + i * size) == tenon::Error::Ok);
+          }
+          ValueRange range(type);
+          range.add(elements.data(), static_cast<int64_t>(count));
+          CHECK(range.largest_value().to<double>() == (is_bool ? 1 : 12));
+          CHECK(range.least_value().to<double>() == (count > 1 ? least : is_bool ? 1 : 12));
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("range: of all codes of the small types, as their numbers are ordered") {
+  for_each_isa([&] {
+    for (const tenon::ScalarType type : kAllTypes) {
+      if (isComplexType(type) || elementSize(type) > 2) continue;
+      INFO(toString(type));
+      const size_t size = elementSize(type);
+      double least = std::numeric_limits<double>::infinity();
+      double largest = -least;
+      std::vector<char> numbers;
+      int nans = 0;
+      for (uint32_t code = 0; code < 1u << (8 * size); ++code) {
+        const auto word = static_cast<uint16_t>(code);
+        const auto byte = static_cast<uint8_t>(code);
+        const char* const element =
+            size == 1 ? reinterpret_cast<const char*>(&byte) : reinterpret_cast<const char*>(&word);
+        const double value = load_scalar(type, element).to<double>();
+        ValueRange range(type);
+        range.add(element, 1);
+        const double found = range.least_value().to<double>();
+        if (std::isnan(value)) {
+          ++nans;
+          CHECK(std::isnan(found));
+          continue;
+        }
+        CHECK(found == value);
+        CHECK_FALSE((value == 0 && std::signbit(found)));
+        least = value < least ? value : least;
+        largest = value > largest ? value : largest;
+        numbers.insert(numbers.end(), element, element + size);
+      }
+      CHECK((nans != 0) == isFloatingType(type));
+      ValueRange range(type);
+      range.add(numbers.data(), static_cast<int64_t>(numbers.size() / size));
+      CHECK(range.least_value().to<double>() == least);
+      CHECK(range.largest_value().to<double>() == largest);
+    }
+  });
+}
+
+TEST_CASE("range: NaN of either sign wins at every place, infinities are numbers") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for_each_isa([&] {
+    for (const double nan : {kNan, -kNan}) {
+      for (size_t at = 0; at < 40; ++at) {
+        std::vector<double> values(40, 1);
+        values[(at + 3) % 40] = infinity;
+        values[(at + 5) % 40] = -infinity;
+        const ValueRange finite = range_of(tenon::ScalarType::Double, values);
+        CHECK(finite.least_value().to<double>() == -infinity);
+        CHECK(finite.largest_value().to<double>() == infinity);
+        values[at] = nan;
+        const ValueRange range = range_of(tenon::ScalarType::Double, values);
+        CHECK(std::isnan(range.least_value().to<double>()));
+        CHECK(std::isnan(range.largest_value().to<double>()));
+      }
+    }
+  });
+}
+
+TEST_CASE("range: 64-bit integers are exact, any byte but 0 is true") {
+  const ValueRange longs =
+      range_of(tenon::ScalarType::Long, std::vector<int64_t>{5, INT64_MIN, INT64_MAX - 1, 0});
+  CHECK(longs.least_value().to<int64_t>() == INT64_MIN);
+  CHECK(longs.largest_value().to<int64_t>() == INT64_MAX - 1);
+  const ValueRange large =
+      range_of(tenon::ScalarType::UInt64, std::vector<uint64_t>{UINT64_MAX, UINT64_MAX - 1});
+  CHECK(large.least_value().to<uint64_t>() == UINT64_MAX - 1);
+  CHECK(large.largest_value().to<uint64_t>() == UINT64_MAX);
+  const ValueRange bools = range_of(tenon::ScalarType::Bool, std::vector<unsigned char>{200, 7});
+  CHECK(bools.least_value().isBoolean());
+  CHECK(bools.least_value().to<bool>());
+  CHECK(bools.largest_value().to<bool>());
+}
+
+}  // namespace range_test
