@@ -86,13 +86,16 @@ void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
 /// Copies elements, at most up to `end`: the range may have grown.
 template <class T, class Rows>
 void copy_rows(const Rows& rows, T*& out, const T* end) {
-  for (const auto& row : rows) {  // a std::vector<bool> gives values
-    if constexpr (is_row_v<Rows>) {
-      if (out == end) return;
-      *out++ = row;
-    } else {
-      copy_rows(row, out, end);
-    }
+  auto it = range_access::first(rows);
+  const auto last = range_access::last(rows);
+  if constexpr (!is_row_v<Rows>) {
+    for (; it != last; ++it) copy_rows(*it, out, end);
+  } else if constexpr (is_contiguous_v<Rows> && std::is_lvalue_reference_v<decltype(*it)>) {
+    const ptrdiff_t count = last - it < end - out ? last - it : end - out;
+    if (count > 0) std::memcpy(out, std::addressof(*it), static_cast<size_t>(count) * sizeof(T));
+    out += count;
+  } else {
+    for (; it != last && out != end; ++it) *out++ = *it;  // a std::vector<bool> gives values
   }
 }
 
@@ -101,24 +104,20 @@ template <class T>
 struct NestedValues {
   Dims sizes;
   Span<const T> values;
-  Deleter deleter;
 
+  /// Copies the values to the memory of a new tensor without a shape.
   template <class Rows>
-  Error gather(const Rows& rows) {
+  Error gather(const Rows& rows, NewTensor& tensor) {
     TENON_TRY(add_row_sizes(rows, Dims(), sizes));
     add_missing_sizes<Rows>(0, sizes);
     TENON_TRY(check_dims("sizes", sizes));
-    ptrdiff_t count = 0;
-    TENON_TRY(compute_numel(sizes, sizeof(T), count));
-    const size_t nbytes = static_cast<size_t>(count) * sizeof(T);
-    auto* const buffer = static_cast<T*>(heap_allocate(nbytes + 1));
-    if (buffer == nullptr) {
-      return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " to keep ", count, " values");
-    }
-    deleter.own_block(buffer);
-    T* out = buffer;
-    copy_rows(rows, out, buffer + count);
-    values = Span<const T>(buffer, static_cast<size_t>(out - buffer));
+    CreateOptions opts(value_type_of<T>());
+    TENON_TRY(compute_numel(sizes, sizeof(T), opts.count));
+    TENON_TRY(allocate_owned(opts, false, tensor));
+    auto* const begin = static_cast<T*>(fields(tensor).data);
+    T* out = begin;
+    copy_rows(rows, out, begin + opts.count);
+    values = Span<const T>(begin, static_cast<size_t>(out - begin));
     return Error::Ok;
   }
 };
@@ -183,15 +182,22 @@ inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& 
 }
 
 /// Makes memory of values, as many as the options say, by `convert` unless null; the caller sets
-/// the shape. A moved container is adopted if it is not converted and is aligned for its elements.
+/// the shape. Values that are in the memory of `tensor`, unless that is null, and a moved container
+/// that is aligned for its elements stay where they are, if they are not converted.
 TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
                                                      const CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
   const size_t size = elementSize(opts.type);
-  if (values.is_adoptable() && convert == nullptr && opts.backend == nullptr &&
+  const bool may_stay = convert == nullptr && opts.backend == nullptr;
+  if (may_stay && tensor != nullptr) {
+    fields(tensor).type = opts.type;
+    return Error::Ok;
+  }
+  if (may_stay && values.is_adoptable() &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
     return adopt_values(opts, values, tensor);
   }
+  const NewTensor source = std::move(tensor);
   TENON_TRY(allocate_owned(opts, false, tensor));
   return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
     if (convert != nullptr) return convert(opts.type, out, values);
@@ -199,8 +205,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
     return Error::Ok;
   });
 }
-/// A tensor of values, of a shape as count_elements() takes it. `is_flat`: 1-d, of the values'
-/// size. Otherwise, with a type, a container of bytes is reinterpreted as that type.
+/// A tensor of values, which may be in its memory already, of a shape as count_elements() takes it.
+/// `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of bytes is reinterpreted as that type.
 template <class Shape>
 Error make_of_values(Values& values, const Shape& shape, bool is_flat, const ValueCast& cast,
                      CreateOptions& opts, NewTensor& tensor) noexcept {

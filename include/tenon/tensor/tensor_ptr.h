@@ -76,7 +76,8 @@ struct MakeTensor {
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
-    return of_shape(values, Dims{values.count()}, true, options...);
+    NewTensor tensor;
+    return of_shape(values, Dims{values.count()}, true, tensor, options...);
   }
 
   /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
@@ -101,20 +102,23 @@ struct MakeTensor {
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
-    return of_values(sizes, values, options...);
+    NewTensor tensor;
+    return of_values(sizes, values, tensor, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const DimOrderArg& dim_order,
                  Options&&... options) const {
     const DimOrderList order{dim_order};
-    return of_values(sizes, values, order, options...);
+    NewTensor tensor;
+    return of_values(sizes, values, tensor, order, options...);
   }
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, const DimOrderArg& dim_order,
                  const Dims& strides, Options&&... options) const {
     const DimOrderList order{dim_order};
     const StridesList list{strides};
-    return of_values(sizes, values, order, list, options...);
+    NewTensor tensor;
+    return of_values(sizes, values, tensor, order, list, options...);
   }
 
   /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
@@ -260,23 +264,24 @@ struct MakeTensor {
   }
 
  private:
+  // `tensor` is null, or has memory with the values.
   template <class... Options>
-  Out of_values(const Dims& sizes, Values& values, Options&... options) const {
+  Out of_values(const Dims& sizes, Values& values, NewTensor& tensor, Options&... options) const {
     values.take();
     if constexpr (!has_layout_v<Options...>) {
-      return of_shape(values, sizes, false, options...);
+      return of_shape(values, sizes, false, tensor, options...);
     } else {
       Layout layout;
       const Error error =
           lay_out_new(sizes, order_and_strides_of(options...), values.type(), layout);
       if (error != Error::Ok) return return_to_user<Out>(function, error);
-      return of_shape(values, layout, false, options...);
+      return of_shape(values, layout, false, tensor, options...);
     }
   }
   template <class Shape, class... Options>
-  Out of_shape(Values& values, const Shape& shape, bool is_flat, Options&... options) const {
+  Out of_shape(Values& values, const Shape& shape, bool is_flat, NewTensor& tensor,
+               Options&... options) const {
     CreateOptions opts = create_options_of(values.type(), options...);
-    NewTensor tensor;
     const Error error =
         make_of_values(values, shape, is_flat, value_cast<Options...>(), opts, tensor);
     return return_to_user<Out>(function, error, tensor, opts.backend);
@@ -284,12 +289,13 @@ struct MakeTensor {
   template <class Rows, class... Options>
   Out make_nested(const Rows& rows, const Dims* sizes, Options&... options) const {
     NestedValues<InnermostElement<Rows>> nested;
-    const Error error = nested.gather(rows);
+    NewTensor tensor;
+    const Error error = nested.gather(rows, tensor);
     if (error != Error::Ok) return return_to_user<Out>(function, error);
     Values values(nested.values);
-    if (sizes != nullptr) return of_values(*sizes, values, options...);
+    if (sizes != nullptr) return of_values(*sizes, values, tensor, options...);
     values.take();
-    return of_shape(values, nested.sizes, true, options...);
+    return of_shape(values, nested.sizes, true, tensor, options...);
   }
 };
 
