@@ -78,11 +78,10 @@ class RowMajorWalk {
 /// One side of a plan's pieces: in place where its elements follow each other, else gathered.
 class PieceSide {
  public:
-  static constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : 8192;  // small stack frames
-
-  /// For pieces of the plan's `inner` innermost dimensions and `chunk` of the next one.
+  /// For pieces of the plan's `inner` innermost dimensions and `chunk` of the next one, which are
+  /// gathered in `room`.
   TENON_TEMPLATE_INLINE void set(const ElementPlan& plan, bool is_source, size_t inner,
-                                 ptrdiff_t chunk) noexcept {
+                                 ptrdiff_t chunk, char* room) noexcept {
     const auto stride = is_source ? &ElementPlan::Dim::src_stride : &ElementPlan::Dim::dst_stride;
     ptrdiff_t dense = is_source ? source_unit(plan) : static_cast<ptrdiff_t>(plan.unit);
     part_.unit = static_cast<size_t>(dense);
@@ -94,20 +93,19 @@ class PieceSide {
       dense *= n;
     }
     part_.nbytes = static_cast<size_t>(dense);
+    part_.dst = room;
     finish_plan(part_);
   }
   /// The elements of the piece that begins at `from`.
   const char* read(const char* from) noexcept {
     if (part_.kind == CopyKind::Memcpy) return from;
-    part_.dst = gathered_;
     part_.src = from;
     run_plan(part_, nullptr);
-    return gathered_;
+    return static_cast<const char*>(part_.dst);
   }
 
  private:
-  ElementPlan part_;  // copies a piece to gathered_
-  alignas(TENON_BARE_METAL ? 16 : 64) char gathered_[kBytes];
+  ElementPlan part_;  // gathers a piece
 };
 
 /// Reads the source of a merged plan, with kSides = 2 its destination too, in pieces that stay in
@@ -116,9 +114,11 @@ class PieceSide {
 template <size_t kSides, class Use>
 bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
   constexpr ptrdiff_t kLongRow = 512;  // bytes; shorter ones are gathered
+  // With the lines that they are gathered from, two sides fill the smallest cache at 8192.
+  constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : kSides == 1 ? 16384 : 4096;
   const auto size = static_cast<ptrdiff_t>(plan.unit);
   const ptrdiff_t larger = size < source_unit(plan) ? source_unit(plan) : size;
-  const ptrdiff_t most = PieceSide::kBytes / larger;
+  const ptrdiff_t most = kBytes / larger;
   const auto dim = [&](size_t k) -> const ElementPlan::Dim& {
     return plan.dims[plan.rank - 1 - k];
   };
@@ -134,12 +134,13 @@ bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
     if (inner < plan.rank) chunk = most / count;
   }
   BlockWalk walk(plan, inner, chunk);
+  alignas(TENON_BARE_METAL ? 16 : 64) char rooms[kSides][static_cast<size_t>(kBytes)];
   PieceSide pieces[kSides];
   const char* sides[kSides];
   ptrdiff_t set = 0;
   do {
     if (const ptrdiff_t n = walk.chunk(); n != set) {
-      for (size_t k = 0; k < kSides; ++k) pieces[k].set(plan, k + 1 == kSides, inner, n);
+      for (size_t k = 0; k < kSides; ++k) pieces[k].set(plan, k + 1 == kSides, inner, n, rooms[k]);
       set = n;
     }
     if (kSides == 2) sides[0] = pieces[0].read(walk.plane.out);

@@ -311,6 +311,15 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
   HeldLocation from;
   Layout dense;
   TENON_TRY(find_values(t, kType, from, dense));
+  if constexpr (!is_bool) {
+    const auto* const elements = static_cast<const T*>(from.view.data);
+    const bool is_aligned = reinterpret_cast<uintptr_t>(elements) % alignof(T) == 0;
+    if (from.backend == nullptr && own_type(from.view.type) == kType && is_aligned &&
+        fields(t).layout.is_contiguous()) {
+      values.assign(elements, elements + dense.numel);  // not filled with zeros first
+      return Error::Ok;
+    }
+  }
   std::vector<std::conditional_t<is_bool, unsigned char, T>> out(static_cast<size_t>(dense.numel));
   MemoryLocation to;
   to.view = {out.data(), public_type(kType), Device(), dense.sizes(), dense.strides()};

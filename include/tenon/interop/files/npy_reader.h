@@ -217,10 +217,7 @@ inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested,
   TENON_TRY(make_owned(layout, opts, false, new_tensor));
   void* const data = fields(new_tensor).data;
   TENON_TRY(source.read(array.text.end(), data, nbytes));
-  auto* const bytes = static_cast<unsigned char*>(data);
-  for (size_t i = 0; header.type == ScalarType::Bool && i < nbytes; ++i) {
-    if (bytes[i] > 1) bytes[i] = 1;  // a C++ bool of another value is undefined behaviour
-  }
+  if (header.type == ScalarType::Bool) make_bools_0_or_1(data, nbytes);
   if (header.swapped) swap_byte_order(data, nbytes, number_size(header.type));
   return Error::Ok;
 }
