@@ -35,6 +35,8 @@
 #include "tenon/tensor/deleter.h"
 #include "tenon/tensor/dim_names.h"
 #include "tenon/tensor/format.h"
+#include "tenon/tensor/index.h"
+#include "tenon/tensor/nonzero.h"
 #include "tenon/tensor/random.h"
 #include "tenon/tensor/resize.h"
 #include "tenon/tensor/sequence.h"

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Moves rows of host memory by their indices: the loops of index_select and index_copy_.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tenon/core/tensor_view.h"
+#include "tenon/kernels/copy_elements.h"
+#include "tenon/kernels/units.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Checked indices in host memory.
+struct Indices {
+  const char* data = nullptr;
+  ptrdiff_t stride = 0;  // in bytes
+  int64_t count = 0;
+  bool is_int = false;  // else Long
+
+  int64_t operator[](int64_t k) const noexcept {
+    const char* const at = data + k * stride;
+    return is_int ? load_element<int32_t>(at, 0) : load_element<int64_t>(at, 0);
+  }
+  /// Calls use(i, index) for the `n` indices from `first` on.
+  template <class Use>
+  void for_each(int64_t first, int64_t n, const Use& use) const noexcept {
+    const char* at = data + first * stride;
+    if (is_int) {
+      for (int64_t i = 0; i < n; ++i, at += stride) use(i, int64_t{load_element<int32_t>(at, 0)});
+    } else {
+      for (int64_t i = 0; i < n; ++i, at += stride) use(i, load_element<int64_t>(at, 0));
+    }
+  }
+};
+
+/// Moves rows between host memories that do not overlap: row k of the listed side, and row
+/// indices[k] of the indexed one.
+struct RowMove {
+  /// Entries of a table of offsets, and bytes of a buffer of rows that are converted.
+  static constexpr int64_t kTable = TENON_BARE_METAL ? 16 : 512;
+  static constexpr int64_t kBuffer = TENON_BARE_METAL ? 160 : 8192;
+
+  Indices indices;
+  bool scatters = false;  // whether the indices are the destination's
+  CastFunction cast = nullptr;
+  ptrdiff_t dst_step = 0;  // bytes from one row to the next
+  ptrdiff_t src_step = 0;
+  ElementPlan plan;  // of row 0: dimensions sorted and merged
+
+  int64_t dst_row(int64_t k) const noexcept { return (scatters ? indices[k] : k) * dst_step; }
+  int64_t src_row(int64_t k) const noexcept { return (scatters ? k : indices[k]) * src_step; }
+};
+
+/// Copies rows [begin, end) by tables of offsets. The plan has only the dimensions around its unit;
+/// its listed side points to row `begin`. At most `most` rows at a time.
+TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const ElementPlan& plan,
+                                                    ptrdiff_t dst_step, ptrdiff_t src_step,
+                                                    int64_t begin, int64_t end,
+                                                    int64_t most) noexcept {
+  ptrdiff_t listed[RowMove::kTable];
+  ptrdiff_t indexed[RowMove::kTable];
+  const ptrdiff_t listed_step = move.scatters ? src_step : dst_step;
+  const ptrdiff_t indexed_step = move.scatters ? dst_step : src_step;
+  ElementPlan::Dim dim{1, 0, 0};
+  if (plan.rank != 0) dim = plan.dims[plan.rank - 1];
+  const ptrdiff_t listed_stride = move.scatters ? dim.src_stride : dim.dst_stride;
+  const ptrdiff_t indexed_stride = move.scatters ? dim.dst_stride : dim.src_stride;
+  if (most > RowMove::kTable) most = RowMove::kTable;
+  int64_t chunk = 1;  // of the innermost dimension, where there are few indices
+  int64_t n = 0;
+  for (int64_t first = begin; first < end; first += n) {
+    const int64_t rest = end - first < most ? end - first : most;
+    if (rest != n) {
+      n = rest;
+      chunk = RowMove::kTable / n < dim.size ? RowMove::kTable / n : dim.size;
+      for (int64_t c = 0, i = 0; c < chunk; ++c) {
+        for (int64_t k = 0; k < n; ++k) listed[i++] = c * listed_stride + k * listed_step;
+      }
+    }
+    move.indices.for_each(first, n, [&](int64_t k, int64_t index) noexcept {
+      indexed[k] = static_cast<ptrdiff_t>(index) * indexed_step;
+    });
+    for (int64_t i = n; i < chunk * n; ++i) indexed[i] = indexed[i - n] + indexed_stride;
+    const ptrdiff_t ahead = (first - begin) * listed_step;
+    BlockWalk at(plan, 0, chunk);
+    do {
+      if (move.scatters) {
+        copy_at(at.plane.out, indexed, at.plane.in + ahead, listed, n * at.chunk(), plan.unit);
+      } else {
+        copy_at(at.plane.out + ahead, listed, at.plane.in, indexed, n * at.chunk(), plan.unit);
+      }
+    } while (at.next());
+  }
+}
+
+/// Makes a row's inner run that is consecutive on both sides its unit.
+inline void join_unit(ElementPlan& plan) noexcept {
+  if (plan.rank == 0 || !both_consecutive(plan, plan.dims[plan.rank - 1])) return;
+  plan.unit *= static_cast<size_t>(plan.dims[--plan.rank].size);
+}
+
+/// Converts rows [begin, end) in blocks that fit a buffer. `split` dimensions lie around the rows
+/// of the destination, whose inner elements take `row_nbytes` in the buffer.
+TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, const ElementPlan& plan,
+                                                       size_t split, int64_t row_nbytes,
+                                                       int64_t begin, int64_t end) noexcept {
+  alignas(BlockConversion::kAlignment) char buffer[RowMove::kBuffer];
+  const ElementPlan::Dim none{1, 0, 0};
+  const ElementPlan::Dim& outer = split == 0 ? none : plan.dims[split - 1];
+  int64_t n =
+      RowMove::kBuffer / row_nbytes < end - begin ? RowMove::kBuffer / row_nbytes : end - begin;
+  const int64_t fits = RowMove::kBuffer / (row_nbytes * n);
+  const int64_t chunk = fits < outer.size ? fits : outer.size;
+  // The rows' elements from or to the buffer, with a dimension for the rows if their steps differ
+  // from 0.
+  const auto describe = [&](ElementPlan& part, bool to_buffer, int64_t m, ptrdiff_t step) noexcept {
+    const auto add = [&](ptrdiff_t size, ptrdiff_t here, ptrdiff_t dst, ptrdiff_t src) noexcept {
+      if (size == 1) return;
+      part.dims[part.rank++] = {size, to_buffer ? here : dst, to_buffer ? src : here};
+    };
+    part.rank = 0;
+    add(m, n * row_nbytes, outer.dst_stride, outer.src_stride);
+    if (step != 0) add(n, row_nbytes, step, step);
+    ptrdiff_t here = row_nbytes;
+    for (size_t d = split; d < plan.rank; ++d) {
+      const ElementPlan::Dim& dim = plan.dims[d];
+      here /= dim.size;
+      add(dim.size, here, dim.dst_stride, dim.src_stride);
+    }
+  };
+  for (int64_t first = begin; first < end; first += n) {
+    if (end - first < n) n = end - first;
+    BlockWalk at(plan, plan.rank - split, chunk);
+    do {
+      const int64_t m = at.chunk();
+      ElementPlan moved;  // of equal types, by the indices
+      moved.dst_type = moved.src_type = move.scatters ? plan.dst_type : plan.src_type;
+      moved.unit = moved.src_size = move.scatters ? plan.unit : plan.src_size;
+      moved.dst = move.scatters ? at.plane.out : buffer;
+      moved.src = move.scatters ? buffer : at.plane.in;
+      describe(moved, !move.scatters, m, 0);
+      join_unit(moved);
+      ElementPlan cast;
+      cast.mode = plan.mode;
+      cast.dst_type = plan.dst_type;
+      cast.src_type = plan.src_type;
+      cast.converts = true;
+      cast.unit = plan.unit;
+      cast.src_size = plan.src_size;
+      ptrdiff_t ahead = first * (move.scatters ? move.src_step : move.dst_step);
+      cast.dst = move.scatters ? buffer : at.plane.out + ahead;
+      cast.src = move.scatters ? at.plane.in + ahead : buffer;
+      describe(cast, move.scatters, m, move.scatters ? move.src_step : move.dst_step);
+      if (!move.scatters && move.dst_step < 0 && n > 1) {  // turned
+        ElementPlan::Dim& rows = cast.dims[m == 1 ? 0 : 1];
+        cast.dst = static_cast<char*>(cast.dst) + (n - 1) * rows.dst_stride;
+        cast.src = buffer + (n - 1) * rows.src_stride;
+        rows = {rows.size, -rows.dst_stride, -rows.src_stride};
+      }
+      cast.nbytes = plan.unit;
+      for (size_t d = 0; d < cast.rank; ++d) cast.nbytes *= static_cast<size_t>(cast.dims[d].size);
+      finish_plan(cast);
+      if (move.scatters) {
+        run_plan(cast, move.cast);
+        copy_rows(move, moved, move.dst_step, row_nbytes, first, first + n, n);
+      } else {
+        copy_rows(move, moved, row_nbytes, move.src_step, first, first + n, n);
+        run_plan(cast, move.cast);
+      }
+    } while (at.next());
+  }
+}
+
+/// Moves rows [begin, end) of a piece of move.plan, which it changes.
+TENON_TEMPLATE_INLINE void move_rows(const RowMove& move, ElementPlan& piece, int64_t begin,
+                                     int64_t end) noexcept {
+  const ptrdiff_t step = move.dst_step < 0 ? -move.dst_step : move.dst_step;
+  size_t split = 0;  // dimensions of the destination around its rows' dimension
+  while (step != 0 && split < piece.rank && piece.dims[split].dst_stride >= step) ++split;
+  int64_t count = 1;  // of the elements inside
+  for (size_t d = split; d < piece.rank; ++d) count *= piece.dims[d].size;
+  const auto size = static_cast<int64_t>(piece.unit < piece.src_size ? piece.src_size : piece.unit);
+  const bool is_run =
+      !piece.converts &&
+      (piece.rank == split ||
+       (piece.rank == split + 1 && both_consecutive(piece, piece.dims[piece.rank - 1])));
+  if (!is_run && count * size > RowMove::kBuffer / 2) {
+    piece.nbytes = piece.unit;
+    for (size_t d = 0; d < piece.rank; ++d) piece.nbytes *= static_cast<size_t>(piece.dims[d].size);
+    choose_kind(piece);
+    auto* const dst = static_cast<char*>(piece.dst);
+    const auto* const src = static_cast<const char*>(piece.src);
+    for (int64_t k = begin; k < end; ++k) {
+      piece.dst = dst + move.dst_row(k);
+      piece.src = src + move.src_row(k);
+      run_plan(piece, move.cast);
+    }
+    return;
+  }
+  if (piece.converts) {
+    const auto item = static_cast<int64_t>(move.scatters ? piece.unit : piece.src_size);
+    return convert_rows(move, piece, split, count * item, begin, end);
+  }
+  if (move.scatters) {
+    piece.src = static_cast<const char*>(piece.src) + begin * move.src_step;
+  } else {
+    piece.dst = static_cast<char*>(piece.dst) + begin * move.dst_step;
+  }
+  if (piece.rank > split) join_unit(piece);
+  // Elements inside that are not one run are walked around the rows, which have to stay in the
+  // cache meanwhile.
+  const int64_t most = is_run ? end - begin : 4 * RowMove::kBuffer / (count * size);
+  copy_rows(move, piece, move.dst_step, move.src_step, begin, end, most);
+}
+
+/// Plans and moves all rows, shared among threads: rows with the same index by one thread, in
+/// order.
+/// Errors: OutOfMemory for shapes of more dimensions than TENON_INLINE_DIMS, before anything is
+/// written.
+TENON_TEMPLATE_INLINE Error move_rows(RowMove& move, const TensorView& dst, const TensorView& src,
+                                      size_t dim, CastMode mode) noexcept {
+  ViewWithLists to{dst.data, dst.type, dst.device, dst.sizes, dst.strides};
+  ViewWithLists from{src.data, src.type, src.device, src.sizes, src.strides};
+  TENON_TRY(check_lists(to));
+  TENON_TRY(check_lists(from));
+  const auto step = [&](const TensorView& view) noexcept {  // unspecified for one row
+    return view.sizes[dim] > 1 ? static_cast<ptrdiff_t>(view.strides[dim]) *
+                                     static_cast<ptrdiff_t>(elementSize(own_type(view.type)))
+                               : 0;
+  };
+  to.sizes[dim] = from.sizes[dim] = 1;
+  if (move.indices.count == 0 || !begin_plan(move.plan, to, from, mode)) return Error::Ok;
+  move.dst_step = step(dst);
+  move.src_step = step(src);
+  merge_dims(move.plan, 0);
+  const int64_t count = move.indices.count;
+  move.plan.nbytes *= static_cast<size_t>(count);
+  if (!is_parallel(move.plan.nbytes)) {
+    move_rows(move, move.plan, 0, count);
+  } else if (!move.scatters && count >= 64) {
+    parallel_for(count, 1, move.plan.nbytes, [&](int64_t begin, int64_t end) {
+      ElementPlan plan = move.plan;
+      move_rows(move, plan, begin, end);
+    });
+  } else {
+    share_plan(move.plan, SIZE_MAX, [&](const ElementPlan& piece) {
+      ElementPlan plan = piece;
+      move_rows(move, plan, 0, count);
+    });
+  }
+  return Error::Ok;
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// nonzero: the indices of the elements that are not 0.
+#pragma once
+
+#include "tenon/kernels/read_elements.h"
+#include "tenon/tensor/copy.h"
+#include "tenon/tensor/creators.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Calls use(flags, count) with a byte for each element of host memory, in row-major order and in
+/// chunks; a byte that is not 0 is an element that is not 0.
+template <class Use>
+void read_flags(const TensorView& view, const Use& use) noexcept {
+  constexpr int64_t kChunk = TENON_BARE_METAL ? 16 : 512;
+  alignas(16) char gathered[kChunk * 16];
+  alignas(16) char flags[kChunk];
+  const ScalarType type = own_type(view.type);
+  const bool are_flags = elementSize(type) == 1 && isIntegralType(type, true);
+  Conversion conversion;
+  if (!are_flags) make_conversion(conversion, ScalarType::Bool, type, CastMode::Checked);
+  ElementReader reader(view);
+  while (reader.left() != 0) {
+    const int64_t n = reader.left() < kChunk ? reader.left() : kChunk;
+    const char* from = reader.next(n, gathered);
+    if (!are_flags) {
+      conversion.run(flags, from, n);
+      from = flags;
+    }
+    use(from, n);
+  }
+  clear_after_variants();
+}
+
+/// How many bytes are not 0.
+TENON_TEMPLATE_INLINE int64_t count_flags(const char* flags, int64_t count) noexcept {
+  int64_t found = 0;
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {  // a word's eight at once: the lowest bit of each, summed
+    uint64_t word = load_element<uint64_t>(flags + i, 0);
+    word |= word >> 4;
+    word |= word >> 2;
+    word |= word >> 1;
+    found += static_cast<int64_t>((word & 0x0101010101010101u) * 0x0101010101010101u >> 56);
+  }
+  for (; i < count; ++i) found += flags[i] != 0 ? 1 : 0;
+  return found;
+}
+
+/// Writes the indices of the elements found, one behind the other.
+struct IndexWriter {
+  int64_t* out;
+  int64_t left;  // of the elements counted
+  ArrayRef<int64_t> sizes;
+  int64_t element = 0;    // the next one's number
+  int64_t row_begin = 0;  // of the last one written: the number of its row's first element
+  int64_t row_end = 0;
+  int64_t index[kMaxDims];
+
+  TENON_TEMPLATE_INLINE IndexWriter(int64_t* data, int64_t count, ArrayRef<int64_t> shape) noexcept
+      : out(data), left(count), sizes(shape) {}
+
+  TENON_TEMPLATE_INLINE void add(const char* flags, int64_t count) noexcept {
+    for (int64_t i = 0; i < count && left != 0; i += 8) {
+      const int64_t n = count - i < 8 ? count - i : 8;
+      if (n == 8 && load_element<uint64_t>(flags + i, 0) == 0) continue;
+      int64_t found[8];
+      int64_t k = 0;
+      for (int64_t j = 0; j < n; ++j) {  // without branches, which would be mispredicted
+        found[k] = element + i + j;
+        k += flags[i + j] != 0 ? 1 : 0;
+      }
+      if (k > left) k = left;  // by another thread's mistake
+      left -= k;
+      for (int64_t j = 0; j < k; ++j) put(found[j]);
+    }
+    element += count;
+  }
+
+ private:
+  void put(int64_t at) noexcept {
+    if (sizes.size() == 1) {
+      *out++ = at;
+      return;
+    }
+    if (sizes.empty()) return;
+    const size_t last = sizes.size() - 1;
+    if (at >= row_end) {
+      int64_t row = at / sizes[last];
+      row_begin = row * sizes[last];
+      row_end = row_begin + sizes[last];
+      for (size_t d = last; d-- > 0; row /= sizes[d]) index[d] = row % sizes[d];
+    }
+    for (size_t d = 0; d < last; ++d) *out++ = index[d];
+    *out++ = at - row_begin;
+  }
+};
+
+TENON_TEMPLATE_INLINE Error make_indices(const TensorArg& t, Backend*& backend,
+                                         NewTensor& made) noexcept {
+  HeldLocation from;
+  HostElements fetched;
+  TENON_TRY(find_source(t, "the tensor", from));
+  TENON_TRY(find_backend_like(fields(t), nullptr, backend));
+  TENON_TRY(from.keep_while_asking(t, backend != nullptr));
+  if (from.backend != nullptr) {
+    TENON_TRY(fetched.make(from.view));
+    TENON_TRY(copy(fetched.location, from));
+    from.view = fetched.location.view;
+  }
+  int64_t count = 0;
+  read_flags(from.view,
+             [&](const char* flags, int64_t n) noexcept { count += count_flags(flags, n); });
+  CreateOptions opts(ScalarType::Long);
+  opts.backend = backend;
+  const Dims sizes{count, from.view.sizes.size()};
+  TENON_TRY(make_owned_row_major(sizes, opts, false, made));
+  const MemoryLocation to = locate_new(fields(made));
+  HostElements here;
+  if (to.backend != nullptr) TENON_TRY(here.make(to.view));
+  const TensorView& out = to.backend != nullptr ? here.location.view : to.view;
+  IndexWriter writer(static_cast<int64_t*>(out.data), count, from.view.sizes);
+  read_flags(from.view, [&](const char* flags, int64_t n) noexcept { writer.add(flags, n); });
+  return to.backend != nullptr ? copy(to, here.location) : Error::Ok;
+}
+
+template <class Out>
+Out list_indices(const char* function, const TensorArg& t) {
+  NewTensor made;
+  Backend* backend = nullptr;
+  const Error error = make_indices(t, backend, made);
+  return return_to_user<Out>(function, error, made, backend);
+}
+
+}  // namespace detail
+
+/// The indices of the elements that are not 0, in row-major order: a row-major Long tensor of sizes
+/// {number of them, t's rank}, in t's backend. NaN is not 0, -0 is. The try_ form returns a Result.
+///
+/// For a mask of rank 1, `flatten(nonzero(mask))` are the indices that index_select() takes.
+/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (a meta tensor; memory
+/// that nobody can reach), OutOfMemory.
+/// Cost: two passes over the elements; one thread.
+/// Source: at::nonzero, whose result is column-major; numpy.argwhere.
+TENON_TEMPLATE_INLINE TensorPtr nonzero(ConstTensorArg t) {
+  return detail::list_indices<TensorPtr>("nonzero", t);
+}
+TENON_TEMPLATE_INLINE Result<TensorPtr> try_nonzero(ConstTensorArg t) {
+  return detail::list_indices<Result<TensorPtr>>("try_nonzero", t);
+}
+
+TENON_END_NAMESPACE
