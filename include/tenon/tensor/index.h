@@ -108,11 +108,10 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
   if (indices.count > 1) {
     indices.stride = static_cast<ptrdiff_t>(view.strides[0]) * (indices.is_int ? 4 : 8);
   }
-  bool fits = true;
-  indices.for_each(0, indices.count, [&](int64_t, int64_t index) noexcept {
-    fits &= static_cast<uint64_t>(index) < static_cast<uint64_t>(size);
-  });
-  for (int64_t k = 0; !fits && k < indices.count; ++k) {
+  int64_t signs = 0;  // negative if one does not fit
+  indices.for_each(0, indices.count,
+                   [&](int64_t, int64_t index) noexcept { signs |= index | (size - 1 - index); });
+  for (int64_t k = 0; signs < 0 && k < indices.count; ++k) {
     const int64_t index = indices[k];
     if (index >= 0 && index < size) continue;
     return fail(Error::OutOfBounds, "index ", index, " at position ", k,

@@ -38,8 +38,8 @@ struct Indices {
 /// Moves rows between host memories that do not overlap: row k of the listed side, and row
 /// indices[k] of the indexed one.
 struct RowMove {
-  /// Entries of a table of offsets, and bytes of a buffer of rows that are converted.
-  static constexpr int64_t kTable = TENON_BARE_METAL ? 16 : 512;
+  /// How many indices are read at once, and bytes of a buffer of rows that are converted.
+  static constexpr int64_t kIndices = TENON_BARE_METAL ? 16 : 256;
   static constexpr int64_t kBuffer = TENON_BARE_METAL ? 160 : 8192;
 
   Indices indices;
@@ -53,43 +53,64 @@ struct RowMove {
   int64_t src_row(int64_t k) const noexcept { return (scatters ? k : indices[k]) * src_step; }
 };
 
-/// Copies rows [begin, end) by tables of offsets. The plan has only the dimensions around its unit;
-/// its listed side points to row `begin`. At most `most` rows at a time.
+/// Copies `count` units, in order: unit k from or to indices[k]; steps in bytes.
+template <class Unit>
+TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t dst_step,
+                                 const char* src, ptrdiff_t src_step, const int64_t* indices,
+                                 int64_t count) noexcept {
+  if (scatters) {
+    for (int64_t k = 0; k < count; ++k, src += src_step) {
+      unit.copy(dst + static_cast<ptrdiff_t>(indices[k]) * dst_step, src);
+    }
+  } else {
+    for (int64_t k = 0; k < count; ++k, dst += dst_step) {
+      unit.copy(dst, src + static_cast<ptrdiff_t>(indices[k]) * src_step);
+    }
+  }
+}
+
+/// Copies rows [begin, end), at most `most` at a time. The plan has only the dimensions around its
+/// unit; its listed side points to row `begin`.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const ElementPlan& plan,
                                                     ptrdiff_t dst_step, ptrdiff_t src_step,
                                                     int64_t begin, int64_t end,
                                                     int64_t most) noexcept {
-  ptrdiff_t listed[RowMove::kTable];
-  ptrdiff_t indexed[RowMove::kTable];
-  const ptrdiff_t listed_step = move.scatters ? src_step : dst_step;
-  const ptrdiff_t indexed_step = move.scatters ? dst_step : src_step;
+  int64_t read[RowMove::kIndices];
+  const Indices& indices = move.indices;
+  const bool is_dense = !indices.is_int && indices.stride == sizeof(int64_t) &&
+                        reinterpret_cast<uintptr_t>(indices.data) % alignof(int64_t) == 0;
+  if (!is_dense && most > RowMove::kIndices) most = RowMove::kIndices;
   ElementPlan::Dim dim{1, 0, 0};
   if (plan.rank != 0) dim = plan.dims[plan.rank - 1];
-  const ptrdiff_t listed_stride = move.scatters ? dim.src_stride : dim.dst_stride;
-  const ptrdiff_t indexed_stride = move.scatters ? dim.dst_stride : dim.src_stride;
-  if (most > RowMove::kTable) most = RowMove::kTable;
-  int64_t chunk = 1;  // of the innermost dimension, where there are few indices
-  int64_t n = 0;
-  for (int64_t first = begin; first < end; first += n) {
-    const int64_t rest = end - first < most ? end - first : most;
-    if (rest != n) {
-      n = rest;
-      chunk = RowMove::kTable / n < dim.size ? RowMove::kTable / n : dim.size;
-      for (int64_t c = 0, i = 0; c < chunk; ++c) {
-        for (int64_t k = 0; k < n; ++k) listed[i++] = c * listed_stride + k * listed_step;
-      }
+  for (int64_t first = begin, n = 0; first < end; first += n) {
+    n = end - first < most ? end - first : most;
+    const int64_t* list = read;
+    if (is_dense) {
+      list = reinterpret_cast<const int64_t*>(indices.data) + first;
+    } else {
+      indices.for_each(first, n, [&](int64_t k, int64_t index) noexcept { read[k] = index; });
     }
-    move.indices.for_each(first, n, [&](int64_t k, int64_t index) noexcept {
-      indexed[k] = static_cast<ptrdiff_t>(index) * indexed_step;
-    });
-    for (int64_t i = n; i < chunk * n; ++i) indexed[i] = indexed[i - n] + indexed_stride;
-    const ptrdiff_t ahead = (first - begin) * listed_step;
+    char* dst = static_cast<char*>(plan.dst);
+    const auto* src = static_cast<const char*>(plan.src);
+    (move.scatters ? src += (first - begin)* src_step : dst += (first - begin) * dst_step);
+    // Few rows go one by one, along the innermost dimension, in pieces that stay in the cache.
+    const int64_t chunk = n > 4 || n >= dim.size ? 1 : RowMove::kIndices;
     BlockWalk at(plan, 0, chunk);
+    const ptrdiff_t to = dst - static_cast<char*>(plan.dst);
+    const ptrdiff_t from = src - static_cast<const char*>(plan.src);
     do {
-      if (move.scatters) {
-        copy_at(at.plane.out, indexed, at.plane.in + ahead, listed, n * at.chunk(), plan.unit);
-      } else {
-        copy_at(at.plane.out + ahead, listed, at.plane.in, indexed, n * at.chunk(), plan.unit);
+      dst = at.plane.out + to;
+      src = at.plane.in + from;
+      if (chunk == 1) {
+        with_unit(plan.unit, [&](auto unit) noexcept {
+          copy_indexed(unit, move.scatters, dst, dst_step, src, src_step, list, n);
+        });
+        continue;
+      }
+      for (int64_t k = 0; k < n; ++k) {
+        copy_strided(dst + (move.scatters ? list[k] : k) * dst_step, dim.dst_stride,
+                     src + (move.scatters ? k : list[k]) * src_step, dim.src_stride, at.chunk(),
+                     plan.unit);
       }
     } while (at.next());
   }
@@ -186,7 +207,12 @@ TENON_TEMPLATE_INLINE void move_rows(const RowMove& move, ElementPlan& piece, in
       !piece.converts &&
       (piece.rank == split ||
        (piece.rank == split + 1 && both_consecutive(piece, piece.dims[piece.rank - 1])));
-  if (!is_run && count * size > RowMove::kBuffer / 2) {
+  // Whether the rows lie side by side in the source, so that each has elements of all lines.
+  const auto distance = [](ptrdiff_t stride) noexcept { return stride < 0 ? -stride : stride; };
+  const bool is_column = !piece.converts && piece.rank > split && move.src_step != 0 &&
+                         distance(move.src_step) < distance(piece.dims[piece.rank - 1].src_stride);
+  const int64_t least = piece.converts ? RowMove::kBuffer / 2 : RowMove::kBuffer / 8;
+  if (end - begin == 1 || (!is_run && !is_column && count * size > least)) {
     piece.nbytes = piece.unit;
     for (size_t d = 0; d < piece.rank; ++d) piece.nbytes *= static_cast<size_t>(piece.dims[d].size);
     choose_kind(piece);
@@ -211,7 +237,9 @@ TENON_TEMPLATE_INLINE void move_rows(const RowMove& move, ElementPlan& piece, in
   if (piece.rank > split) join_unit(piece);
   // Elements inside that are not one run are walked around the rows, which have to stay in the
   // cache meanwhile.
-  const int64_t most = is_run ? end - begin : 4 * RowMove::kBuffer / (count * size);
+  const int64_t most = is_run      ? end - begin
+                       : is_column ? RowMove::kIndices
+                                   : 4 * RowMove::kBuffer / (count * size);
   copy_rows(move, piece, move.dst_step, move.src_step, begin, end, most);
 }
 
