@@ -19,6 +19,8 @@ class IndicesArg {
   using Element = std::remove_cv_t<typename detail::ContiguousElement<const C>::type>;
 
  public:
+  IndicesArg(const IndicesArg&) = delete;
+  IndicesArg& operator=(const IndicesArg&) = delete;
   IndicesArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const ConstTensorArg& tensor) noexcept : tensor_(tensor) {}
@@ -35,7 +37,7 @@ class IndicesArg {
   IndicesArg(const C& container TENON_LIFETIMEBOUND) noexcept
       : data_(container.data()), size_(static_cast<int64_t>(container.size())) {
     is_list_ = true;
-    if constexpr (sizeof(Element<C>) == 4) type_ = ScalarType::Int;
+    if constexpr (sizeof(Element<C>) == 4) type_ = detail::ScalarType::Int;
   }
 
   bool is_list() const noexcept { return is_list_; }
@@ -100,6 +102,7 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
     TENON_TRY(move.copied.make(move.places.view));
     TENON_TRY(copy(move.copied.location, move.places));
     move.places.view = move.copied.location.view;
+    move.places.backend = nullptr;
   }
   const TensorView& view = move.places.view;
   Indices& indices = move.rows.indices;
@@ -108,10 +111,12 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
   if (indices.count > 1) {
     indices.stride = static_cast<ptrdiff_t>(view.strides[0]) * (indices.is_int ? 4 : 8);
   }
-  int64_t signs = 0;  // negative if one does not fit
-  indices.for_each(0, indices.count,
-                   [&](int64_t, int64_t index) noexcept { signs |= index | (size - 1 - index); });
-  for (int64_t k = 0; signs < 0 && k < indices.count; ++k) {
+  uint64_t signs = 0;  // the highest bit is set if one does not fit
+  indices.for_each(0, indices.count, [&](int64_t, int64_t index) noexcept {
+    const auto i = static_cast<uint64_t>(index);
+    signs |= i | (static_cast<uint64_t>(size - 1) - i);
+  });
+  for (int64_t k = 0; signs >> 63 != 0 && k < indices.count; ++k) {
     const int64_t index = indices[k];
     if (index >= 0 && index < size) continue;
     return fail(Error::OutOfBounds, "index ", index, " at position ", k,
@@ -341,8 +346,8 @@ template <class = void>
       "index_select_out", detail::select_to(out, t, dim, indices, mode, &detail::cast_elements<>));
 }
 
-/// Copies row k of `source` to row indices[k] of `t` along a dimension, for all k in order: of equal
-/// indices the last one's row stays. Converts as copy_(). The inverse of index_select().
+/// Copies row k of `source` to row indices[k] of `t` along a dimension, for all k in order: where
+/// an index occurs twice, the last row stays. Converts as copy_(). The inverse of index_select().
 ///
 /// Shapes: source's are t's, with as many in `dim` as there are indices. Rank 0 is one row.
 /// Errors, overlap, temporaries and threads: as index_select_out(), of which `t` is the output.

@@ -59,10 +59,12 @@ TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t 
                                  const char* src, ptrdiff_t src_step, const int64_t* indices,
                                  int64_t count) noexcept {
   if (scatters) {
+    TENON_UNROLL
     for (int64_t k = 0; k < count; ++k, src += src_step) {
       unit.copy(dst + static_cast<ptrdiff_t>(indices[k]) * dst_step, src);
     }
   } else {
+    TENON_UNROLL
     for (int64_t k = 0; k < count; ++k, dst += dst_step) {
       unit.copy(dst, src + static_cast<ptrdiff_t>(indices[k]) * src_step);
     }
@@ -94,7 +96,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const E
     const auto* src = static_cast<const char*>(plan.src);
     (move.scatters ? src += (first - begin)* src_step : dst += (first - begin) * dst_step);
     // Few rows go one by one, along the innermost dimension, in pieces that stay in the cache.
-    const int64_t chunk = n > 4 || n >= dim.size ? 1 : RowMove::kIndices;
+    const int64_t chunk = n > 16 || n >= dim.size ? 1 : RowMove::kIndices / n;
     BlockWalk at(plan, 0, chunk);
     const ptrdiff_t to = dst - static_cast<char*>(plan.dst);
     const ptrdiff_t from = src - static_cast<const char*>(plan.src);
@@ -134,16 +136,16 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       RowMove::kBuffer / row_nbytes < end - begin ? RowMove::kBuffer / row_nbytes : end - begin;
   const int64_t fits = RowMove::kBuffer / (row_nbytes * n);
   const int64_t chunk = fits < outer.size ? fits : outer.size;
-  // The rows' elements from or to the buffer, with a dimension for the rows if their steps differ
-  // from 0.
-  const auto describe = [&](ElementPlan& part, bool to_buffer, int64_t m, ptrdiff_t step) noexcept {
+  // The elements of `rows` rows from or to the buffer, `step` bytes apart on the other side.
+  const auto describe = [&](ElementPlan& part, bool to_buffer, int64_t m, int64_t rows,
+                            ptrdiff_t step) noexcept {
     const auto add = [&](ptrdiff_t size, ptrdiff_t here, ptrdiff_t dst, ptrdiff_t src) noexcept {
       if (size == 1) return;
       part.dims[part.rank++] = {size, to_buffer ? here : dst, to_buffer ? src : here};
     };
     part.rank = 0;
     add(m, n * row_nbytes, outer.dst_stride, outer.src_stride);
-    if (step != 0) add(n, row_nbytes, step, step);
+    add(rows, row_nbytes, step, step);
     ptrdiff_t here = row_nbytes;
     for (size_t d = split; d < plan.rank; ++d) {
       const ElementPlan::Dim& dim = plan.dims[d];
@@ -161,7 +163,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       moved.unit = moved.src_size = move.scatters ? plan.unit : plan.src_size;
       moved.dst = move.scatters ? at.plane.out : buffer;
       moved.src = move.scatters ? buffer : at.plane.in;
-      describe(moved, !move.scatters, m, 0);
+      describe(moved, !move.scatters, m, 1, 0);
       join_unit(moved);
       ElementPlan cast;
       cast.mode = plan.mode;
@@ -170,10 +172,11 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       cast.converts = true;
       cast.unit = plan.unit;
       cast.src_size = plan.src_size;
-      ptrdiff_t ahead = first * (move.scatters ? move.src_step : move.dst_step);
+      const ptrdiff_t ahead =
+          static_cast<ptrdiff_t>(first) * (move.scatters ? move.src_step : move.dst_step);
       cast.dst = move.scatters ? buffer : at.plane.out + ahead;
       cast.src = move.scatters ? at.plane.in + ahead : buffer;
-      describe(cast, move.scatters, m, move.scatters ? move.src_step : move.dst_step);
+      describe(cast, move.scatters, m, n, move.scatters ? move.src_step : move.dst_step);
       if (!move.scatters && move.dst_step < 0 && n > 1) {  // turned
         ElementPlan::Dim& rows = cast.dims[m == 1 ? 0 : 1];
         cast.dst = static_cast<char*>(cast.dst) + (n - 1) * rows.dst_stride;
