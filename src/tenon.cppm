@@ -145,6 +145,11 @@ using tenon::ExpressionKind, tenon::toString, tenon::Expression, tenon::Expressi
 using tenon::TensorShapeDynamism, tenon::Ownership;
 // tensor/format.h
 using tenon::FormatOptions, tenon::to_string, tenon::operator<<;
+// tensor/index.h
+using tenon::IndicesArg, tenon::index_select, tenon::try_index_select, tenon::index_select_out,
+    tenon::index_copy_;
+// tensor/nonzero.h
+using tenon::nonzero, tenon::try_nonzero;
 // tensor/random.h
 using tenon::rand, tenon::try_rand, tenon::rand_like, tenon::try_rand_like, tenon::rand_strided,
     tenon::try_rand_strided, tenon::randn, tenon::try_randn, tenon::randn_like,

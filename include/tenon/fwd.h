@@ -106,6 +106,7 @@ using ConstTensorArg = TensorArg;
 #endif
 using TensorPtr = std::unique_ptr<Tensor>;
 class TensorArgs;
+class IndicesArg;
 class TensorPtrMaker;
 class Deleter;
 class ExprBackend;

@@ -115,6 +115,8 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(try_view_as_type(t, ScalarType::Byte));
   FAIL_EACH(try_cat({t, t}));
   FAIL_EACH(try_stack({t, t}));
+  FAIL_EACH(try_index_select(t, 0, {1, 0}));
+  FAIL_EACH(try_nonzero(t));
   FAIL_EACH(try_to_blob(t));
   FAIL_EACH(try_to_owned_blob(turned));
   FAIL_EACH(try_to_dlpack(t));
@@ -185,6 +187,9 @@ void check_writes(const TensorPtr& t) {
   FAIL_EACH(assign(turned, numbers, sizeof numbers));
   FAIL_EACH(cat_out(turned, {t}));
   FAIL_EACH(stack_out(wide, {t, t}));
+  FAIL_EACH(index_select_out(turned, t, 0, {1, 0}));
+  FAIL_EACH(index_copy_(turned, 0, {1, 0}, t));
+  FAIL_EACH(index_copy_(out, 0, {1, 0}, turned));
 }
 
 void check_growth(Backend& backend) {

@@ -230,6 +230,29 @@ TEST_CASE(
   ALLOCATES(5, unbind(batch));
 }
 
+TEST_CASE("allocations: index_select_out and index_copy_ take 0, where they overlap 1") {
+  const auto cache = ones({100, 40});
+  const auto rows = ones({3, 40});
+  const auto indices = make_tensor_ptr({5, 2, 5}, ScalarType::Long);
+  const auto some = make_tensor_ptr({0, 3}, ScalarType::Int);
+  const auto halves = ones({100, 3}, ScalarType::Half);
+  const Tensor square = transpose(ones({3, 3}), 0, 1);
+  const Tensor first = narrow(cache, 0, 0, 3);
+  const auto all = arange(40, ScalarType::Long);
+  const auto small = ones({2, 3});
+  ALLOCATES(0, index_select_out(rows, cache, 0, indices) == Error::Ok);
+  ALLOCATES(0, index_copy_(cache, 0, indices, rows) == Error::Ok);
+  ALLOCATES(0, index_select_out(rows, cache, 0, {1, 2, 3}) == Error::Ok);
+  ALLOCATES(0, index_copy_(halves, 0, {1, 2, 3}, square) == Error::Ok);
+  ALLOCATES(0, index_copy_(cache, 0, some, rows) != Error::Ok);
+  ALLOCATES(0, index_copy_(cache, 0, {1, 2, 100}, rows) == Error::OutOfBounds);
+  ALLOCATES(1, index_copy_(cache, 0, {1, 2, 3}, first) == Error::Ok);
+  ALLOCATES(1, index_select_out(cache, cache, 1, all) == Error::Ok);
+  ALLOCATES(2, index_select(cache, 0, indices));
+  ALLOCATES(1, index_select(small, 1, {0}));
+  ALLOCATES(1, nonzero(small));
+}
+
 TEST_CASE("allocations: assign and copy_to take 0, over the tensor's own memory 1") {
   const auto t = zeros({2, 3});
   const Tensor flipped = flip(t, {1});

@@ -122,6 +122,8 @@ TEST_CASE("failing device: copies leave their source as it was") {
       FAIL_EACH(copy_to(on_gpu, out, sizeof out));
       FAIL_EACH(copy_to(turned, out, sizeof out));
       FAIL_EACH(cat_out(columns, {transpose(on_gpu, 0, 1)}));
+      FAIL_EACH(index_select_out(columns, turned, 0, {2, 1, 0}));
+      FAIL_EACH(index_copy_(floats, 1, {2, 1, 0}, on_gpu));
     }
     const Unchanged given(host, on_gpu, turned);
     FAIL_EACH(clone_tensor_ptr(on_gpu));

@@ -147,6 +147,16 @@ TEST_CASE("out of memory: joined tensors and lists of views leave nothing behind
     FAIL_EACH(try_unbind(t, -1));
     fail_each_write("overlap", t->const_data_ptr(), t->nbytes(),
                     [&] { return cat_out(t, {flip(t, {0})}); });
+    FAIL_EACH(index_select(t, 0, {1, 0, 1}));
+    FAIL_EACH(try_index_select(t, -1, {2}));
+    FAIL_EACH(nonzero(t));
+    FAIL_EACH(try_nonzero(t));
+    fail_each_write("index_select_out", t->const_data_ptr(), t->nbytes(), [&] {
+      return index_select_out(t, t, 0, {1, 0});
+    });
+    fail_each_write("index_copy_", t->const_data_ptr(), t->nbytes(), [&] {
+      return index_copy_(t, -1, {1, 0, 2}, t);
+    });
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
   const auto out = empty({2, 2, 1, 1, 1, 1, 1, 1, 3}, ScalarType::Int);

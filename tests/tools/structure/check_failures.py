@@ -91,6 +91,7 @@ NOT_FAILING = {
         TensorAccessor::extent TensorAccessor::operator!= TensorAccessor::operator()
         TensorAccessor::operator* TensorAccessor::operator++ TensorAccessor::operator-> TensorAccessor::operator==
         TensorAccessor::operator[] TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
+         IndicesArg::is_list IndicesArg::tensor IndicesArg::view
          TensorArg::defined TensorArg::tensor TensorArgs::for_each
          TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
          TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
@@ -116,6 +117,7 @@ NOT_FAILING = {
         BackendOption::BackendOption BackendScope::BackendScope
         BackendScope::~BackendScope CopyPlan::CopyPlan CopyPlan::operator=
         Deleter::emplace Deleter::take Deleter::own_block EValue::operator= Generator::Generator Generator::set_state
+        IndicesArg::IndicesArg
         NamedTensor::NamedTensor NoAllocationScope::NoAllocationScope Outputs::Outputs Outputs::clear Outputs::put
         PoolBackend::init Result::operator=
         Scalar::Scalar StridedCopy::StridedCopy Tensor::Tensor Tensor::operator=
