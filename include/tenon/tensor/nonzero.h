@@ -14,22 +14,25 @@ namespace detail {
 template <class Use>
 void read_flags(const TensorView& view, const Use& use) noexcept {
   constexpr int64_t kChunk = TENON_BARE_METAL ? 16 : 512;
-  alignas(16) char gathered[kChunk * 16];
   alignas(16) char flags[kChunk];
   const ScalarType type = own_type(view.type);
   const bool are_flags = elementSize(type) == 1 && isIntegralType(type, true);
   Conversion conversion;
   if (!are_flags) make_conversion(conversion, ScalarType::Bool, type, CastMode::Checked);
-  ElementReader reader(view);
-  while (reader.left() != 0) {
-    const int64_t n = reader.left() < kChunk ? reader.left() : kChunk;
-    const char* from = reader.next(n, gathered);
-    if (!are_flags) {
-      conversion.run(flags, from, n);
-      from = flags;
+  ElementPlan plan;
+  if (plan_row_major(plan, view) == 0) return;
+  read_pieces<1>(plan, [&](const char* const* elements, int64_t count) noexcept {
+    if (are_flags) {
+      use(*elements, count);
+      return true;
     }
-    use(from, n);
-  }
+    for (int64_t i = 0; i < count; i += kChunk) {
+      const int64_t n = count - i < kChunk ? count - i : kChunk;
+      conversion.run(flags, *elements + i * conversion.from_size, n);
+      use(flags, n);
+    }
+    return true;
+  });
   clear_after_variants();
 }
 
