@@ -136,24 +136,22 @@ struct BlockTable {
       row = plan.dims[--last].size;
     }
     const size_t first = plan.rank - plan.block_rank;
+    ptrdiff_t n = 1;
     out[0] = in[0] = 0;
-    for (size_t d = last; d-- > first;) count *= add(plan.dims[d], plan.dims[d].size, plan);
-    if (first != 0) add(plan.dims[first - 1], plan.block_chunk, plan);
-  }
-
- private:
-  /// Repeats the offsets of `count` units for each index of a dimension.
-  ptrdiff_t add(const ElementPlan::Dim& dim, ptrdiff_t size, const ElementPlan& plan) noexcept {
-    const auto n = static_cast<ptrdiff_t>(count);
-    if (size > 1) {
-      out_dense = out_dense && dim.dst_stride == n * row * static_cast<ptrdiff_t>(plan.unit);
-      in_dense = in_dense && dim.src_stride == n * row * source_unit(plan);
+    for (size_t d = last; d-- > 0 && d + 1 >= first;) {
+      const ElementPlan::Dim& dim = plan.dims[d];
+      const ptrdiff_t size = d < first ? plan.block_chunk : dim.size;
+      if (size > 1) {
+        out_dense = out_dense && dim.dst_stride == n * row * static_cast<ptrdiff_t>(plan.unit);
+        in_dense = in_dense && dim.src_stride == n * row * source_unit(plan);
+      }
+      for (ptrdiff_t k = n; k < n * size; ++k) {  // repeats the offsets so far for each index
+        out[k] = out[k - n] + dim.dst_stride;
+        in[k] = in[k - n] + dim.src_stride;
+      }
+      if (d >= first) n *= size;
     }
-    for (ptrdiff_t k = n; k < n * size; ++k) {
-      out[k] = out[k - n] + dim.dst_stride;
-      in[k] = in[k - n] + dim.src_stride;
-    }
-    return size;
+    count = n;
   }
 };
 

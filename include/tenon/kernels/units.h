@@ -16,6 +16,7 @@ namespace detail {
 template <size_t kSize>
 struct FixedUnit {
   static constexpr bool kUnrolls = true;
+  static constexpr size_t size = kSize;
   TENON_ALWAYS_INLINE void copy(char* dst, const char* src) const noexcept {
     char unit[kSize];
     std::memcpy(unit, src, kSize);
@@ -97,14 +98,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
 template <class Unit>
 TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, const char* src,
                             const ptrdiff_t* src_offsets, int64_t count) noexcept {
-  int64_t k = 0;
-  if constexpr (Unit::kUnrolls) {
-    for (; k + 4 <= count; k += 4) {
-      TENON_UNROLL
-      for (int64_t i = k; i < k + 4; ++i) unit.copy(dst + dst_offsets[i], src + src_offsets[i]);
-    }
-  }
-  for (; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
+  for (int64_t k = 0; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
 }
 /// Copies `count` units of `size` bytes, in order: unit k from src + src_offsets[k] to dst +
 /// dst_offsets[k]; offsets in bytes.
@@ -117,23 +111,22 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_at(char* dst, const ptrdiff_t* ds
 
 template <class Unit>
 TENON_NOINLINE void gather(Unit unit, char* dst, const char* src, const ptrdiff_t* offsets,
-                           int64_t count, ptrdiff_t size) noexcept {
+                           int64_t count) noexcept {
   int64_t k = 0;
   if constexpr (Unit::kUnrolls) {
-    for (; k + 4 <= count; k += 4, dst += 4 * size) {
+    for (; k + 4 <= count; k += 4, dst += 4 * unit.size) {
       TENON_UNROLL
-      for (int64_t i = 0; i < 4; ++i) unit.copy(dst + i * size, src + offsets[k + i]);
+      for (int i = 0; i < 4; ++i)
+        unit.copy(dst + i * static_cast<int64_t>(unit.size), src + offsets[k + i]);
     }
   }
-  for (; k < count; ++k, dst += size) unit.copy(dst, src + offsets[k]);
+  for (; k < count; ++k, dst += unit.size) unit.copy(dst, src + offsets[k]);
 }
 /// The same to consecutive memory, which takes three quarters of the time.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void gather(char* dst, const char* src,
                                                  const ptrdiff_t* offsets, int64_t count,
                                                  size_t size) noexcept {
-  with_unit(size, [&](auto unit) noexcept {
-    gather(unit, dst, src, offsets, count, static_cast<ptrdiff_t>(size));
-  });
+  with_unit(size, [&](auto unit) noexcept { gather(unit, dst, src, offsets, count); });
 }
 
 }  // namespace detail
