@@ -9,10 +9,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The range of a real type in the words of another: integers as they are, floating values by their
-/// magnitude, where those of infinity and NaN are the largest. May say no to values near the limits:
-/// check_fit() converts these. Converting each value instead takes 60 times as long: 6 ns an Int for
-/// Byte.
+/// The range of a real type in the words of another: integers as they are, floating values by
+/// their magnitude, where those of infinity and NaN are the largest. May say no to values near the
+/// limits: check_fit() converts these. Converting each value instead takes 60 times as long: 6 ns
+/// an Int for Byte.
 struct FitRange {
   size_t size;
   uint64_t mask;   // without the sign of floating values

@@ -121,8 +121,8 @@ struct UniformKernel : ForEachSet<UniformKernel<Number>> {
   }
 };
 
-/// Box and Muller's method makes elements 2k and 2k + 1 from the radius, by the words of 2k, and the
-/// angle, by the words of 2k + 1. Each step is a vectorised loop.
+/// Box and Muller's method makes elements 2k and 2k + 1 from the radius, by the words of 2k, and
+/// the angle, by the words of 2k + 1. Each step is a vectorised loop.
 template <class Number>
 struct NormalKernel : ForEachSet<NormalKernel<Number>> {
   using Real = Number;
