@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
