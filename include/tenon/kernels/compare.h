@@ -192,8 +192,8 @@ struct CloseKernel {
 #endif
 };
 
-/// Whether elements of two types are within a tolerance. Blocks of which CloseKernel does not say so
-/// are compared one by one.
+/// Whether elements of two types are within a tolerance: in blocks by CloseKernel, and one by one in
+/// those where it does not say so.
 class CloseElements {
  public:
   TENON_TEMPLATE_INLINE CloseElements(ScalarType a, ScalarType b,

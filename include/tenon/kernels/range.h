@@ -62,6 +62,11 @@ struct RangeKernel {
                                                     T fold, T* range) noexcept {
     body(x, count, flip, fold, range);
   }
+  // It has 64-bit minima: a third of the time of Longs and Doubles.
+  TENON_VECTORIZE TENON_TARGET_AVX512 static void run(Avx512, const char* x, int64_t count, T flip,
+                                                      T fold, T* range) noexcept {
+    body(x, count, flip, fold, range);
+  }
 #endif
 };
 

@@ -8,6 +8,7 @@
 #include "backend/helpers.h"
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 #include "tensor/helpers.h"
 
 namespace from_values_test {
@@ -64,6 +65,37 @@ TEST_CASE("from_values: a value that does not fit is refused, whatever it is giv
   // Tensors are cast as in C++: CastMode says how.
   CHECK(values<uint8_t>(to(make_tensor_ptr(Ints{300}), byte)) == Bytes{44});
   CHECK(values<uint8_t>(to(make_tensor_ptr(Ints{300}), byte, CastMode::Saturate)) == Bytes{255});
+}
+
+TEST_CASE("from_values: nested values are copied to the tensor's own memory, in any form") {
+  const std::vector<Floats> rows(30, Floats(40, 2.5f));
+  const TensorPtr t = make_tensor_ptr(rows);
+  CHECK(t->size(0) == 30);
+  CHECK(t->size(1) == 40);
+  CHECK(ownership(t) == Ownership::Owned);
+  CHECK(reinterpret_cast<uintptr_t>(const_data_ptr<float>(t)) % detail::kDataAlignment == 0);
+  CHECK(values<float>(t) == Floats(1200, 2.5f));
+  CHECK(values<double>(make_tensor_ptr(rows, ScalarType::Double)) ==
+        std::vector<double>(1200, 2.5));
+  CHECK(values<float>(make_tensor_ptr({1200}, rows)) == Floats(1200, 2.5f));
+  CHECK(
+      item<float>(select(
+          select(make_tensor_ptr({2, 2}, std::vector<Floats>{{1, 2}, {3, 4}}, Strides{1, 2}), 0, 0),
+          0, 1)) == 3);
+  // Rows that are not contiguous, of one element type or of proxies.
+  const std::vector<std::list<int>> lists{{1, 2}, {3, 4}};
+  CHECK(values<int>(make_tensor_ptr(lists)) == Ints{1, 2, 3, 4});
+  const std::vector<std::vector<bool>> bools{{true, false}, {false, true}};
+  CHECK(values<bool>(make_tensor_ptr(bools)) == std::vector<bool>{true, false, false, true});
+  const std::vector<std::string> texts{"ab", "cd"};
+  CHECK(values<int16_t>(make_tensor_ptr({2}, texts, ScalarType::Short)).size() == 2);
+  CHECK(make_tensor_ptr(std::vector<Floats>{{}, {}})->numel() == 0);
+  MinimalBackend backend;
+  const TensorPtr there = make_tensor_ptr(rows, backend);
+  CHECK(&backend_of(there) == &backend);
+  CHECK(backend.live_blocks() == 1);
+  CHECK(to_vector<float>(there) == Floats(1200, 2.5f));
+  RAISES(InvalidArgument, "1200 values were given, sizes {7} need 7", make_tensor_ptr({7}, rows));
 }
 
 TEST_CASE("from_values: a tensor of one value is STATIC and has room for that value") {

@@ -22,6 +22,13 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TensorPtr one(double value) { return make_tensor_ptr({value}); }
 
+/// Numbers from 1 to 97.
+TensorPtr remainder(int64_t h, int64_t w) {
+  std::vector<uint8_t> values(static_cast<size_t>(h * w));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(1 + i * 31 % 97);
+  return make_tensor_ptr({h, w}, values);
+}
+
 }  // namespace
 
 TEST_CASE("equal: of the same sizes, dtype and values, at any strides") {
@@ -49,6 +56,71 @@ TEST_CASE("equal: of the same sizes, dtype and values, at any strides") {
     mutable_data_ptr<int64_t>(other)[n - 1] = -1;
     CHECK_FALSE(tenon::equal(many, other));
   }
+}
+
+TEST_CASE("equal, allclose, min_max: the same of all layouts, one element apart or not") {
+  for (const ScalarType dtype : {ScalarType::Byte, ScalarType::Half, ScalarType::Float,
+                                 ScalarType::Double, ScalarType::ComplexDouble}) {
+    INFO(toString(dtype));
+    for (const auto& [h, w] : {std::pair<int64_t, int64_t>{70, 130}, {3, 700}, {500, 3}}) {
+      const Tensor t = to(remainder(h, w), dtype);
+      const auto fresh = [&](int64_t rows, int64_t columns) {
+        return zeros({rows, columns}, dtype);
+      };
+      std::vector<Tensor> layouts;
+      layouts.push_back(view(fresh(h, w)));
+      layouts.push_back(transpose(fresh(w, h), 0, 1));
+      layouts.push_back(narrow(fresh(h, w + 3), 1, 1, w));
+      layouts.push_back(slice(fresh(h, 2 * w), 1, 0, 2 * w, 2));
+      layouts.push_back(
+          transpose(slice(slice(fresh(2 * w, 2 * h), 0, 0, 2 * w, 2), 1, 0, 2 * h, 2), 0, 1));
+      ATEN_LACKS(layouts.push_back(flip(fresh(h, w), {0, 1}));)
+      ATEN_LACKS(layouts.push_back(transpose(flip(fresh(w, h), {0}), 0, 1));)
+      for (const Tensor& layout : layouts) check(copy_(layout, t));
+      for (const Tensor& a : layouts) {
+        for (const Tensor& b : layouts) {
+          CHECK(tenon::equal(a, b));
+          CHECK(allclose(a, b, 0, 0));
+        }
+        if (!isComplexType(dtype)) {
+          CHECK(min_max(a).min.to<double>() == 1);
+          CHECK(min_max(a).max.to<double>() == 97);
+        }
+      }
+      for (const auto& [i, j] : {std::pair<int64_t, int64_t>{0, 0}, {h - 1, w - 1}, {h / 2, 1}}) {
+        for (const Tensor& b : layouts) {
+          check(fill_(select(select(b, 0, i), 0, j), 100));
+          for (const Tensor& a : layouts) {  // those before b have the number too
+            CHECK(tenon::equal(a, b) == (&a <= &b));
+            CHECK(tenon::equal(b, a) == (&a <= &b));
+            CHECK(allclose(a, b, 0, 0.5) == (&a <= &b));
+          }
+          if (!isComplexType(dtype)) CHECK(min_max(b).max.to<double>() == 100);
+        }
+        for (const Tensor& layout : layouts) check(copy_(layout, t));
+      }
+    }
+  }
+}
+
+TEST_CASE("equal, min_max: elements that share memory") {
+  const TensorPtr row = make_tensor_ptr({1, 100}, Floats(100, 2.0f));
+  const Tensor rows = expand(row, {90, 100});
+  CHECK(tenon::equal(rows, full({90, 100}, 2.0f)));
+  CHECK(tenon::equal(full({90, 100}, 2.0f), rows));
+  CHECK(tenon::equal(rows, rows));
+  CHECK(tenon::equal(transpose(rows, 0, 1), full({100, 90}, 2.0f)));
+  CHECK(allclose(rows, full({90, 100}, 2.0)));
+  CHECK(min_max(rows).max.to<double>() == 2);
+  mutable_data_ptr<float>(row)[99] = 3;
+  CHECK_FALSE(tenon::equal(rows, full({90, 100}, 2.0f)));
+  CHECK_FALSE(allclose(full({90, 100}, 2.0f), rows));
+  CHECK(tenon::equal(rows, clone(rows)));
+  CHECK(min_max(rows).max.to<double>() == 3);
+  float memory[5] = {1, 2, 3, 2, 1};
+  const TensorPtr windows = for_blob(memory, {3, 3}).strides({1, 1}).make_tensor_ptr();
+  CHECK(tenon::equal(windows,
+                     make_tensor_ptr({3, 3}, {1.f, 2.f, 3.f, 2.f, 3.f, 2.f, 3.f, 2.f, 1.f})));
 }
 
 TEST_CASE("equal: NaN is not equal to itself, -0 is equal to 0, integers are exact") {
@@ -319,6 +391,11 @@ TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type o
   FAILS(InvalidType, "try_to_vector: values of Float cannot be cast to Int here",
         try_to_vector<int>(make_tensor_ptr({1.5f})));
   FAILS(InvalidState, "try_to_vector: the tensor is undefined", try_to_vector<int>(TensorPtr()));
+  alignas(4) char memory[12] = {};  // misaligned elements
+  const float two = 2;
+  std::memcpy(memory + 5, &two, sizeof two);
+  CHECK(to_vector<float>(from_blob(static_cast<void*>(memory + 1), {2}, ScalarType::Float)) ==
+        Floats{0, 2});
   unsigned char bytes[3] = {0, 1, 2};
   CHECK(to_vector<bool>(from_blob(static_cast<void*>(bytes), {3}, ScalarType::Bool)) ==
         std::vector<bool>{false, true, true});
