@@ -61,7 +61,7 @@ TENON_TEMPLATE_INLINE Error compare(const TensorArg& a, const TensorArg& b, bool
   ElementPlan plan;
   TENON_TRY(plan_compare(a, b, true, values, plan, result));
   if (plan.nbytes == 0) return Error::Ok;
-  const ScalarType type = own_type(plan.dst_type);
+  const ScalarType type = own_type(values[0].location.view.type);
   result = read_tiles(plan, [&](const char* const* sides, int64_t count) noexcept {
     return equal_elements(type, sides[0], sides[1], count);
   });
@@ -79,7 +79,8 @@ TENON_TEMPLATE_INLINE Error compare_closely(const TensorArg& a, const TensorArg&
   ElementPlan plan;
   TENON_TRY(plan_compare(a, b, false, values, plan, result));
   if (plan.nbytes == 0) return Error::Ok;
-  CloseElements are_close(own_type(plan.dst_type), own_type(plan.src_type), tolerance);
+  CloseElements are_close(own_type(values[0].location.view.type),
+                          own_type(values[1].location.view.type), tolerance);
   result = read_tiles(plan, [&](const char* const* sides, int64_t count) noexcept {
     return are_close(sides, count);
   });
