@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "tenon/config.h"
 #include "tenon/core/float_bits.h"
@@ -63,7 +64,8 @@ struct RangeKernel {
     body(x, count, flip, fold, range);
   }
   // It has 64-bit minima: a third of the time of Longs and Doubles.
-  TENON_VECTORIZE TENON_TARGET_AVX512 static void run(Avx512, const char* x, int64_t count, T flip,
+  using Wide = std::conditional_t<(sizeof(T) >= 4), Avx512, void*>;
+  TENON_VECTORIZE TENON_TARGET_AVX512 static void run(Wide, const char* x, int64_t count, T flip,
                                                       T fold, T* range) noexcept {
     body(x, count, flip, fold, range);
   }

@@ -108,17 +108,35 @@ class PieceSide {
   ElementPlan part_;  // gathers a piece
 };
 
-/// Reads the source of a merged plan, with kSides = 2 its destination too, in pieces that stay in
-/// the cache, in the plan's order. Calls `use(sides, count)` with a piece's elements, the source's
-/// last, until that returns false. Returns whether it never did.
-template <size_t kSides, class Use>
-bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
+/// What is done with the elements of a piece, the source's last; false to stop.
+class PieceUse {
+ public:
+  template <class Use>
+  PieceUse(const Use& use) noexcept
+      : use_(&use), call_([](const void* given, const char* const* sides, int64_t count) {
+          return (*static_cast<const Use*>(given))(sides, count);
+        }) {}
+  bool operator()(const char* const* sides, int64_t count) const noexcept {
+    return call_(use_, sides, count);
+  }
+
+ private:
+  const void* use_;
+  bool (*call_)(const void* given, const char* const* sides, int64_t count);
+};
+
+/// Reads the source of a merged plan, or both sides of it, in the plan's order and in pieces that
+/// stay in the cache, until `use` returns false. Returns whether it never did.
+TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, bool both,
+                                                      const PieceUse& use) noexcept {
   constexpr ptrdiff_t kLongRow = 512;  // bytes; shorter ones are gathered
-  // With the lines that they are gathered from, two sides fill the smallest cache at 8192.
-  constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : kSides == 1 ? 16384 : 4096;
+  // With the lines that they are gathered from, two sides of 8192 would fill the smallest cache.
+  constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : 16384;
+  const ptrdiff_t room = !both ? kBytes : TENON_BARE_METAL ? kBytes / 2 : kBytes / 4;
+  alignas(TENON_BARE_METAL ? 16 : 64) char rooms[static_cast<size_t>(kBytes)];
   const auto size = static_cast<ptrdiff_t>(plan.unit);
   const ptrdiff_t larger = size < source_unit(plan) ? source_unit(plan) : size;
-  const ptrdiff_t most = kBytes / larger;
+  const ptrdiff_t most = room / larger;
   const auto dim = [&](size_t k) -> const ElementPlan::Dim& {
     return plan.dims[plan.rank - 1 - k];
   };
@@ -126,7 +144,7 @@ bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
   ptrdiff_t count = 1;
   ptrdiff_t chunk = 1;
   const bool is_row = plan.rank != 0 && dim(0).src_stride == source_unit(plan) &&
-                      (kSides == 1 || dim(0).dst_stride == size);
+                      (!both || dim(0).dst_stride == size);
   if (is_row && (plan.rank == 1 || dim(0).size * larger >= kLongRow)) {
     count = dim(inner++).size;
   } else {
@@ -134,26 +152,25 @@ bool read_pieces(const ElementPlan& plan, const Use& use) noexcept {
     if (inner < plan.rank) chunk = most / count;
   }
   BlockWalk walk(plan, inner, chunk);
-  alignas(TENON_BARE_METAL ? 16 : 64) char rooms[kSides][static_cast<size_t>(kBytes)];
-  PieceSide pieces[kSides];
-  const char* sides[kSides];
+  PieceSide destination;
+  PieceSide source;
   ptrdiff_t set = 0;
   do {
     if (const ptrdiff_t n = walk.chunk(); n != set) {
-      for (size_t k = 0; k < kSides; ++k) pieces[k].set(plan, k + 1 == kSides, inner, n, rooms[k]);
+      if (both) destination.set(plan, false, inner, n, rooms + room);
+      source.set(plan, true, inner, n, rooms);
       set = n;
     }
-    if (kSides == 2) sides[0] = pieces[0].read(walk.plane.out);
-    sides[kSides - 1] = pieces[kSides - 1].read(walk.plane.in);
-    if (!use(static_cast<const char* const*>(sides), int64_t{count} * set)) return false;
+    const char* const in = source.read(walk.plane.in);
+    const char* const sides[] = {both ? destination.read(walk.plane.out) : in, in};
+    if (!use(sides, int64_t{count} * set)) return false;
   } while (walk.next());
   return true;
 }
 
 /// read_pieces() of both sides in any order: where they are consecutive along different dimensions,
 /// in tiles of these. Changes the plan.
-template <class Use>
-bool read_tiles(ElementPlan& plan, const Use& use) noexcept {
+TENON_TEMPLATE_INLINE bool read_tiles(ElementPlan& plan, const PieceUse& use) noexcept {
   constexpr ptrdiff_t kTile = 64;
   size_t near = plan.rank - 1;
   const auto distance = [&](size_t d) {
@@ -163,17 +180,17 @@ bool read_tiles(ElementPlan& plan, const Use& use) noexcept {
   for (size_t d = near; plan.rank != 0 && d-- > 0;) {
     if (distance(d) != 0 && distance(d) < distance(near)) near = d;
   }
-  if (plan.rank == 0 || near + 1 == plan.rank) return read_pieces<2>(plan, use);
+  if (plan.rank == 0 || near + 1 == plan.rank) return read_pieces(plan, true, use);
   for (; near + 2 < plan.rank; ++near) std::swap(plan.dims[near], plan.dims[near + 1]);
   ElementPlan::Dim& row = plan.dims[plan.rank - 1];
-  if (row.size <= kTile) return read_pieces<2>(plan, use);
+  if (row.size <= kTile) return read_pieces(plan, true, use);
   if (const ptrdiff_t tail = row.size % kTile; tail != 0) {
     ElementPlan rest = plan;
     rest.dst = static_cast<char*>(rest.dst) + (row.size - tail) * row.dst_stride;
     rest.src = static_cast<const char*>(rest.src) + (row.size - tail) * row.src_stride;
     rest.dims[rest.rank - 1].size = tail;
     if (tail == 1) --rest.rank;
-    if (!read_pieces<2>(rest, use)) return false;
+    if (!read_pieces(rest, true, use)) return false;
   }
   const ElementPlan::Dim tiles{row.size / kTile, kTile * row.dst_stride, kTile * row.src_stride};
   row.size = kTile;
@@ -181,7 +198,7 @@ bool read_tiles(ElementPlan& plan, const Use& use) noexcept {
     plan.dims[plan.rank++] = row;
     plan.dims[plan.rank - 2] = std::exchange(plan.dims[plan.rank - 3], tiles);
   }
-  return read_pieces<2>(plan, use);
+  return read_pieces(plan, true, use);
 }
 
 }  // namespace detail

@@ -189,15 +189,16 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
                                                      NewTensor& tensor) noexcept {
   const size_t size = elementSize(opts.type);
   const bool may_stay = convert == nullptr && opts.backend == nullptr;
-  if (may_stay && tensor != nullptr) {
+  if (tensor != nullptr) {
     fields(tensor).type = opts.type;
-    return Error::Ok;
+    if (may_stay) return Error::Ok;
+    const NewTensor source = std::move(tensor);
+    return keep_values(values, convert, opts, tensor);
   }
   if (may_stay && values.is_adoptable() &&
       reinterpret_cast<uintptr_t>(values.data()) % (size < 16 ? size : 16) == 0) {
     return adopt_values(opts, values, tensor);
   }
-  const NewTensor source = std::move(tensor);
   TENON_TRY(allocate_owned(opts, false, tensor));
   return fill_new(fields(tensor), opts.count, "", nullptr, [&](void* out) noexcept {
     if (convert != nullptr) return convert(opts.type, out, values);

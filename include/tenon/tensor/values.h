@@ -112,7 +112,7 @@ TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& foun
   if (plan_row_major(plan, view) == 0) return Error::Ok;
   alignas(16) char held[kSummaryBlock * 8];  // a block that comes in pieces
   int64_t count = 0;
-  read_pieces<1>(plan, [&](const char* const* sides, int64_t left) noexcept {
+  read_pieces(plan, false, [&](const char* const* sides, int64_t left) noexcept {
     const int64_t size = conversion.from_size;
     const char* in = *sides;
     for (int64_t n = 0; left != 0; left -= n, in += n * size) {
@@ -253,7 +253,7 @@ TENON_TEMPLATE_INLINE Error find_min_max(const TensorArg& t, MinMax& result) noe
   }
   merge_dims(plan, -1);
   ValueRange range(own_type(view.type));
-  read_pieces<1>(plan, [&](const char* const* sides, int64_t count) noexcept {
+  read_pieces(plan, false, [&](const char* const* sides, int64_t count) noexcept {
     range.add(*sides, count);
     return true;
   });

@@ -7,6 +7,7 @@
 
 #include "support/catch.h"
 #include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 
 namespace values_test {
 
@@ -23,6 +24,12 @@ double number(uint64_t bits) {
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
+uint64_t bits(double value) {
+  uint64_t found;
+  std::memcpy(&found, &value, sizeof found);
+  return found;
+}
+bool is_nan(double value) { return bits(value) << 1 > infinity_bits << 1; }
 double infinity() { return number(infinity_bits); }
 double minus_infinity() { return number(infinity_bits | uint64_t{1} << 63); }
 double nan() { return number(nan_bits); }
@@ -89,6 +96,37 @@ TEST_CASE("-ffast-math: a NaN stays one in small floats") {
   CHECK((tenon::Float8_e5m2(nan()).x & 0x7f) > 0x7c);
   CHECK((tenon::Float8_e4m3fn(nan()).x & 0x7f) == 0x7f);
   CHECK(Half(infinity()).x == 0x7c00);
+}
+
+TEST_CASE("-ffast-math: equal, allclose and min_max find infinities and NaN") {
+  for (const tenon::ScalarType type : {ScalarType::Double, ScalarType::Float, ScalarType::Half}) {
+    const auto all = tenon::full({1000}, 1.5, type);
+    const auto other = tenon::clone_tensor_ptr(all);
+    const auto set = [&](const tenon::TensorPtr& t, double value) {
+      tenon::check(tenon::fill_(tenon::narrow(t, 0, 700, 1), value));
+    };
+    CHECK(tenon::equal(all, other));
+    CHECK(tenon::allclose(all, other));
+    set(other, nan());
+    CHECK_FALSE(tenon::equal(all, other));
+    CHECK_FALSE(tenon::equal(other, other));
+    CHECK_FALSE(tenon::allclose(all, other));
+    CHECK_FALSE(tenon::allclose(other, all, 1, 1));
+    CHECK_FALSE(tenon::allclose(other, other));
+    CHECK(tenon::allclose(other, other, 0, 0, true));
+    CHECK(is_nan(tenon::min_max(other).min.to<double>()));
+    set(other, infinity());
+    CHECK(tenon::equal(other, other));
+    CHECK(tenon::allclose(other, other));
+    CHECK_FALSE(tenon::allclose(all, other, 1, 1));
+    CHECK_FALSE(tenon::allclose(other, all, 1, 1));
+    CHECK(bits(tenon::min_max(other).max.to<double>()) == bits(infinity()));
+    CHECK(tenon::min_max(other).min.to<double>() == 1.5);
+    set(all, minus_infinity());
+    CHECK_FALSE(tenon::equal(all, other));
+    CHECK_FALSE(tenon::allclose(all, other));
+    CHECK(bits(tenon::min_max(all).min.to<double>()) == bits(minus_infinity()));
+  }
 }
 
 }  // namespace values_test

@@ -98,7 +98,7 @@ TEST_CASE("read: the pieces of a row-major plan are the elements in row-major or
     const std::vector<int32_t> expected = places(c);
     REQUIRE(plan_row_major(plan, view_of(memory, c)) == static_cast<int64_t>(expected.size()));
     std::vector<int32_t> found;
-    CHECK(read_pieces<1>(plan, [&](const char* const* sides, int64_t count) noexcept {
+    CHECK(read_pieces(plan, false, [&](const char* const* sides, int64_t count) noexcept {
       for (int64_t i = 0; i < count; ++i) found.push_back(load_element<int32_t>(*sides, i));
       return true;
     }));
@@ -112,7 +112,7 @@ TEST_CASE("read: consecutive elements are not copied, and none are touched if th
     ElementPlan plan;
     plan_row_major(plan, view_of(memory, c));
     const char* next = reinterpret_cast<const char*>(memory.data());
-    read_pieces<1>(plan, [&](const char* const* sides, int64_t) noexcept {
+    read_pieces(plan, false, [&](const char* const* sides, int64_t) noexcept {
       CHECK(*sides == next);
       next += 4 * c.strides[0];
       return true;
