@@ -192,8 +192,8 @@ struct CloseKernel {
 #endif
 };
 
-/// Whether elements of two types are within a tolerance: in blocks by CloseKernel, and one by one in
-/// those where it does not say so.
+/// Whether elements of two types are within a tolerance: in blocks by CloseKernel, and one by one
+/// in those where it does not say so.
 class CloseElements {
  public:
   TENON_TEMPLATE_INLINE CloseElements(ScalarType a, ScalarType b,

@@ -207,8 +207,8 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
   });
 }
 /// A tensor of values, which may be in its memory already, of a shape as count_elements() takes it.
-/// `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of bytes is reinterpreted
-/// as that type.
+/// `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of bytes is
+/// reinterpreted as that type.
 template <class Shape>
 Error make_of_values(Values& values, const Shape& shape, bool is_flat, const ValueCast& cast,
                      CreateOptions& opts, NewTensor& tensor) noexcept {

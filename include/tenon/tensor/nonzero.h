@@ -21,7 +21,7 @@ void read_flags(const TensorView& view, const Use& use) noexcept {
   if (!are_flags) make_conversion(conversion, ScalarType::Bool, type, CastMode::Checked);
   ElementPlan plan;
   if (plan_row_major(plan, view) == 0) return;
-  read_pieces<1>(plan, [&](const char* const* elements, int64_t count) noexcept {
+  read_pieces(plan, false, [&](const char* const* elements, int64_t count) noexcept {
     if (are_flags) {
       use(*elements, count);
       return true;

@@ -215,8 +215,8 @@ class Summary {
  public:
   /// Adds a tensor's values. Strided ones are read where they are; memory that the host cannot
   /// reach is fetched through its backend.
-  /// Cost: two passes over blocks in the cache, a conversion to double before; the order of the sums
-  /// is row-major, so that transposed tensors take twice as long as dense ones.
+  /// Cost: two passes over blocks in the cache, a conversion to double before; the order of the
+  /// sums is row-major, so that transposed tensors take two to three times as long as dense ones.
   /// Errors: those of equal(); InvalidType for complex numbers, whose parts can be added by
   /// themselves, and for another dtype than before. Afterwards the summary is as it was.
   [[nodiscard]] Error add(ConstTensorArg t) noexcept {
@@ -350,8 +350,8 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
 ///
 /// T is the dtype's C++ type, or another element type: values are cast as by copy_().
 /// Ownership: copies.
-/// Cost: of dense tensors of T one copy; of others that of copy_(), to memory that std::vector fills
-/// with zeros first.
+/// Cost: of dense tensors of T one copy; of others that of copy_(), to memory that std::vector
+/// fills with zeros first.
 /// Errors: those of equal(); InvalidType for a cast that canCast() refuses, with
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.
