@@ -162,20 +162,27 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE F before_conversion(F clamped) noexcept {
 template <bool kRound, bool kInt>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
                                                            const CastLimits& limits) noexcept {
-  // NaN by its bits: comparisons would set FE_INVALID. For 32 bits the largest float that fits is
-  // 2^31 - 128.
+  // NaN is found by its bits, since comparisons would set FE_INVALID.
   const uint32_t bits = float_bits(value);
   const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
+  if constexpr (kInt) {
+    // Clamps by comparing bits, which order numbers of one sign: the loop stays without branches.
+    // The largest float that fits is 2^31 - 128.
+    constexpr uint32_t kHighest = 0x4effffffu;
+    constexpr uint32_t kLowest = 0xcf000000u;
+    const auto below =
+        static_cast<int32_t>(number) > static_cast<int32_t>(kHighest) ? kHighest : number;
+    const float within = float_from_bits(below < kLowest ? below : kLowest);
+    const auto whole = static_cast<uint32_t>(static_cast<int32_t>(within));
+    return static_cast<int32_t>(whole | if_greater(number, kHighest, 0x7fffffffu, 0));
+  }
   const auto lowest = static_cast<float>(limits.lowest);
-  const float highest =
-      kInt ? 2147483520.0f : static_cast<float>(static_cast<int64_t>(limits.highest));
+  const auto highest = static_cast<float>(static_cast<int64_t>(limits.highest));
   const float above = float_from_bits(number) < lowest ? lowest : float_from_bits(number);
   const float within = above > highest ? highest : above;
   // The sum's last bit is worth 1: the addition rounds.
   if constexpr (kRound) return static_cast<int32_t>(float_bits(within + 12582912.0f) - 0x4b400000u);
-  const auto whole = static_cast<uint32_t>(static_cast<int32_t>(before_conversion(within)));
-  return static_cast<int32_t>(kInt ? whole | if_greater(number, float_bits(highest), 0x7fffffffu, 0)
-                                   : whole);
+  return static_cast<int32_t>(before_conversion(within));
 }
 
 TENON_ALWAYS_INLINE int32_t clamp_int(int32_t value, const CastLimits& limits) noexcept {

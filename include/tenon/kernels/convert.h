@@ -38,6 +38,37 @@ constexpr const SmallFloatCode* small_float_code(ScalarType type) noexcept {
          : i >= 0 && i < 4        ? &kSmallFloatCodes[i]
                                   : nullptr;
 }
+/// A row of a table of types; that of an integer is even, and the next one is its signed form's.
+constexpr size_t type_row(ScalarType type) noexcept {
+  constexpr uint8_t kOther = 16;
+  constexpr uint8_t kRows[] = {0,      1,      3,      5,      7,      8,      10,     14,
+                               kOther, kOther, kOther, kOther, kOther, kOther, kOther, 12,
+                               kOther, kOther, kOther, kOther, kOther, kOther, kOther, kOther,
+                               kOther, kOther, kOther, 2,      4,      6};
+  return kRows[number_of(type)];
+}
+/// The plain step from one type to another, by their rows; an unsigned target stands for both.
+struct PlainSteps {
+  Step step[9][17];
+
+  constexpr PlainSteps() noexcept : step() {
+    for (auto& of_target : step) {
+      for (Step& one : of_target) one = Step::Own;
+    }
+#define TENON_DETAIL_PAIR(to, from) set(ScalarType::to, ScalarType::from, Step::to##From##from);
+    TENON_DETAIL_PLAIN_STEPS(TENON_DETAIL_PAIR)
+#undef TENON_DETAIL_PAIR
+  }
+  constexpr void set(ScalarType to, ScalarType from, Step value) noexcept {
+    const size_t row = type_row(from);
+    step[type_row(to) / 2][row] = value;
+    if (isIntegralType(to, false) && elementSize(to) < elementSize(from)) {  // of any sign
+      step[type_row(to) / 2][row + 1] = value;
+    }
+  }
+};
+inline constexpr PlainSteps kPlainSteps;
+
 /// The unsigned integer, at most 8 bytes long.
 constexpr ScalarType unsigned_type(size_t size) noexcept {
   return size == 1   ? ScalarType::Byte
@@ -67,19 +98,10 @@ struct Conversion {
   }
   /// Adds the step between two types if there is one.
   TENON_TEMPLATE_INLINE TENON_NOINLINE bool try_plain(ScalarType to, ScalarType from) noexcept {
-#define TENON_DETAIL_PAIR(to, from) {ScalarType::to, ScalarType::from},
-    static constexpr ScalarType kPairs[][2] = {TENON_DETAIL_PLAIN_STEPS(TENON_DETAIL_PAIR)};
-#undef TENON_DETAIL_PAIR
-    if (isIntegralType(to, false)) {
-      to = unsigned_type(elementSize(to));
-      if (elementSize(to) < elementSize(from)) from = unsigned_type(elementSize(from));
-    }
-    for (uint8_t i = 0; i < static_cast<uint8_t>(first_unknown); ++i) {
-      if (kPairs[i][0] != to || kPairs[i][1] != from) continue;
-      add(static_cast<Step>(i));
-      return true;
-    }
-    return false;
+    const Step step = kPlainSteps.step[type_row(to) / 2][type_row(from)];
+    if (step >= first_unknown) return false;
+    add(step);
+    return true;
   }
   /// As C++ does, from an integer or Float; perhaps through Int or Long.
   TENON_TEMPLATE_INLINE TENON_NOINLINE void add_plain(ScalarType to, ScalarType from) noexcept {
@@ -186,13 +208,9 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
     return;
   }
   if (from_integer && to == ScalarType::Double) return c.add_plain(to, from);
-  if (from == ScalarType::UInt32) {
-    c.add_plain(ScalarType::Long, from);
-    from = ScalarType::Long;
-  }
   const bool to_small = to_integer && (to_size <= 2 || (to == ScalarType::Int && !saturate));
   const bool to_float_at_once =
-      to == ScalarType::Float && (from == ScalarType::Int || from == ScalarType::Long);
+      to == ScalarType::Float && from_integer && from != ScalarType::UInt64;
   if (is_exact_in_float(from) || to_float_at_once) {
     c.add_to_float(from);
     if (to_small) {
@@ -205,7 +223,7 @@ TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType fro
       return c.add_from_float(to);
     }
     c.add_plain(ScalarType::Double, ScalarType::Float);
-  } else if (from == ScalarType::Int) {
+  } else if (from == ScalarType::Int || from == ScalarType::UInt32) {
     c.add_plain(ScalarType::Double, from);
   } else if (from != ScalarType::Double) {
     c.add(from == ScalarType::Long ? Step::LongToOddDouble : Step::UInt64ToOddDouble);
