@@ -167,14 +167,13 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
   const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
   if constexpr (kInt) {
     // Clamps by comparing bits, which order numbers of one sign: the loop stays without branches.
-    // The largest float that fits is 2^31 - 128.
-    constexpr uint32_t kHighest = 0x4effffffu;
-    constexpr uint32_t kLowest = 0xcf000000u;
-    const auto below =
-        static_cast<int32_t>(number) > static_cast<int32_t>(kHighest) ? kHighest : number;
-    const float within = float_from_bits(below < kLowest ? below : kLowest);
-    const auto whole = static_cast<uint32_t>(static_cast<int32_t>(within));
-    return static_cast<int32_t>(whole | if_greater(number, kHighest, 0x7fffffffu, 0));
+    // The largest float that fits is 2^31 - 128. Of constants GCC would convert first.
+    const uint32_t least = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
+    const uint32_t most = float_bits(static_cast<float>(limits.highest)) - 1;
+    const auto below = static_cast<int32_t>(number) > static_cast<int32_t>(most) ? most : number;
+    const float clamped = float_from_bits(below < least ? below : least);
+    const auto whole = static_cast<uint32_t>(static_cast<int32_t>(clamped));
+    return static_cast<int32_t>(whole | if_greater(number, most, 0x7fffffffu, 0));
   }
   const auto lowest = static_cast<float>(limits.lowest);
   const auto highest = static_cast<float>(static_cast<int64_t>(limits.highest));
