@@ -8,8 +8,8 @@
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
 // TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All
 // give the same bits. Functions that they share are always-inline, since a called function or a
-// lambda would be compiled for the baseline. Copies have no AVX-512 variant: memory bounds them, and
-// AVX2 saturates it.
+// lambda would be compiled for the baseline. Copies have no AVX-512 variant: memory bounds them,
+// and AVX2 saturates it.
 //
 // Large work is shared among threads where the program is compiled with OpenMP (-fopenmp), which
 // says how many. The bytes written depend neither on that nor on how the work is parted.
