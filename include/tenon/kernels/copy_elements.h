@@ -221,7 +221,8 @@ TENON_TEMPLATE_INLINE void shift_piece(ElementPlan& plan) noexcept {
 /// Executes a plan with `is_shift`: in threads where no element moves beyond its part of the
 /// outermost dimension.
 TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
-  ptrdiff_t reach = std::abs(static_cast<char*>(plan.dst) - static_cast<const char*>(plan.src));
+  ptrdiff_t reach = static_cast<char*>(plan.dst) - static_cast<const char*>(plan.src);
+  if (reach < 0) reach = -reach;  // abs() may be a macro
   for (size_t d = 1; d < plan.rank; ++d) reach += (plan.dims[d].size - 1) * plan.dims[d].dst_stride;
   reach += static_cast<ptrdiff_t>(plan.unit);
   if (plan.rank < 2 || reach > plan.dims[0].dst_stride) return shift_piece(plan);

@@ -61,8 +61,8 @@ struct ElementPlan {
   /// Whether the memories overlap but every element moves by the same distance, which needs no
   /// temporary. Set by plan_copy().
   bool is_shift = false;
-  /// Where planes are small: how many of the innermost dimensions, and how much of the next one, are
-  /// copied at once, by a table of offsets. Else 0.
+  /// Where planes are small: how many of the innermost dimensions, and how much of the next one,
+  /// are copied at once, by a table of offsets. Else 0.
   uint8_t block_rank = 0;
   ptrdiff_t block_chunk = 1;
   /// Bytes copied at once: an element, or several if the types are equal.
