@@ -451,6 +451,34 @@ TEST_CASE("equivalence: copy_, fill_ and zero_") {
   check_same(made, at::empty({3, 4}).t().zero_());
 }
 
+TEST_CASE("equivalence: moves by index, and nonzero") {
+  const auto both_refuse = [](auto&& ours, auto&& theirs) {
+    CHECK_THROWS_AS(ours(), Exception);
+    CHECK_THROWS(theirs());
+  };
+  for (const at::Tensor& t : sources()) {
+    INFO(t.sizes() << " at " << t.strides());
+    for (int64_t dim = t.dim() == 0 ? -1 : -t.dim(); dim < (t.dim() == 0 ? 1 : t.dim()); ++dim) {
+      const int64_t size = t.dim() == 0 ? 1 : t.size(dim);
+      const int64_t count = t.dim() == 0 ? 1 : size == 0 ? 0 : size + 2;
+      const at::Tensor indices =
+          at::arange(count, at::kLong).mul(3).remainder(size == 0 ? 1 : size);
+      const at::Tensor theirs = at::index_select(t, dim, indices).contiguous();
+      check_same(tenon::index_select(t, dim, indices), theirs);
+      const at::Tensor out = at::zeros_like(theirs);
+      REQUIRE(tenon::index_select_out(out, t, dim, indices.to(at::kInt)) == Error::Ok);
+      check_same(out, theirs);
+      const at::Tensor ours = t.contiguous().clone();
+      const at::Tensor source = theirs + 1;
+      REQUIRE(tenon::index_copy_(ours, dim, indices, source) == Error::Ok);
+      check_same(ours, t.contiguous().clone().index_copy_(dim, indices, source));
+      both_refuse([&] { return tenon::index_select(t, dim, {size}); },
+                  [&] { return at::index_select(t, dim, at::full({1}, size, at::kLong)); });
+    }
+    check_same(tenon::nonzero(t), at::nonzero(t).contiguous());
+  }
+}
+
 TEST_CASE("equivalence: cat and stack") {
   const at::Tensor nothing = at::empty({0});
   for (const at::Tensor& t : sources()) {

@@ -61,7 +61,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return to_vector<complex<double>>(a) == to_vector<complex<double>>(b);
 }
 
-/// One random move: compares index_select_out() or index_copy_() with copies of single rows.
+/// One random move: compares tenon::index_select_out() or tenon::index_copy_() with copies of single rows.
 void check_move(uint64_t seed, ScalarType to_type, ScalarType from_type, int64_t largest) {
   Rng random{seed};
   const int64_t rank = random.between(1, 4);
@@ -98,17 +98,17 @@ void check_move(uint64_t seed, ScalarType to_type, ScalarType from_type, int64_t
   if (random.between(0, 2) == 0) indices = tenon::select(stack({indices, indices}, 1), 1, 0);
   CAPTURE(seed, to_type, from_type, scatters, shape, rows, dim, strides(out), strides(in));
   const int64_t given = random.between(0, 1) == 0 ? dim : dim - rank;
-  const Error error = scatters ? index_copy_(out, given, indices, in, mode)
-                               : index_select_out(out, in, given, indices, mode);
+  const Error error = scatters ? tenon::index_copy_(out, given, indices, in, mode)
+                               : tenon::index_select_out(out, in, given, indices, mode);
   CHECK(error == Error::Ok);
   REQUIRE(copy_rows_one_by_one(expected, scatters ? rows : listed, in, scatters ? listed : rows,
                                dim, mode) == Error::Ok);
   if (!same(to_pool, expected_pool)) FAIL_CHECK("other elements");
   if (scatters) return;
-  const TensorPtr made = index_select(in, given, indices);
-  const bool is_right = made->scalar_type() == from_type && made->is_contiguous() &&
-                        sizes(made) == few &&
-                        same(*made, from_type == to_type ? expected : *index_select(in, dim, rows));
+  const TensorPtr made = tenon::index_select(in, given, indices);
+  const bool is_right =
+      made->scalar_type() == from_type && made->is_contiguous() && sizes(made) == few &&
+      same(*made, from_type == to_type ? expected : *tenon::index_select(in, dim, rows));
   if (!is_right) FAIL_CHECK("made");
 }
 
@@ -124,23 +124,24 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
   const Tensor ints = make_tensor({2, 0, 2}, kInt);
   const size_t two = 2;
   const TensorPtr results[] = {
-      index_select(t, 0, {2, 0, 2}),
-      index_select(t, -2, {two, 0, two}),
-      index_select(t, 0, vector),
-      index_select(t, 0, array),
-      index_select(t, 0, Span<const int64_t>(plain)),
-      index_select(t, 0, indices),
-      index_select(t, 0, ints),
-      index_select(t, 0, flip(make_tensor({2, 0, 2}, ScalarType::Long), {0})),
+      tenon::index_select(t, 0, {2, 0, 2}),
+      tenon::index_select(t, -2, {two, 0, two}),
+      tenon::index_select(t, 0, vector),
+      tenon::index_select(t, 0, array),
+      tenon::index_select(t, 0, Span<const int64_t>(plain)),
+      tenon::index_select(t, 0, indices),
+      tenon::index_select(t, 0, ints),
+      tenon::index_select(t, 0, flip(make_tensor({2, 0, 2}, ScalarType::Long), {0})),
   };
   for (const TensorPtr& result : results) check_tensor(*result, {3, 2}, {2, 1}, expected);
-  check_tensor(*index_select(t, 1, {1}), {3, 1}, {1, 1}, {2, 4, 6});
-  check_tensor(*index_select(t, 1, {}), {3, 0}, {1, 1});
-  check_tensor(*index_select(t, 0, scalar_tensor(1, ScalarType::Long)), {1, 2}, {2, 1}, {3, 4});
+  check_tensor(*tenon::index_select(t, 1, {1}), {3, 1}, {1, 1}, {2, 4, 6});
+  check_tensor(*tenon::index_select(t, 1, {}), {3, 0}, {1, 1});
+  check_tensor(*tenon::index_select(t, 0, scalar_tensor(1, ScalarType::Long)), {1, 2}, {2, 1},
+               {3, 4});
   const TensorPtr out = zeros({4, 2}, kInt);
-  CHECK(index_copy_(out, 0, {3, 1, 3}, t) == Error::Ok);
+  CHECK(tenon::index_copy_(out, 0, {3, 1, 3}, t) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{0, 0, 3, 4, 0, 0, 5, 6});
-  CHECK(index_copy_(out, 0, vector, t) == Error::Ok);
+  CHECK(tenon::index_copy_(out, 0, vector, t) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{3, 4, 3, 4, 5, 6, 5, 6});
 
   static_assert(!std::is_convertible_v<int, IndicesArg>);
@@ -150,7 +151,7 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
 
 TEST_CASE("index_select: makes a row-major tensor of its own") {
   const TensorPtr t = ones({3, 2}, ScalarType::Half, TensorShapeDynamism::STATIC);
-  const TensorPtr made = index_select(transpose(t, 0, 1), 1, {2, 1});
+  const TensorPtr made = tenon::index_select(transpose(t, 0, 1), 1, {2, 1});
   CHECK(made->scalar_type() == ScalarType::Half);
   CHECK(sizes(made) == Vector{2, 2});
   CHECK(strides(made) == Vector{2, 1});
@@ -160,19 +161,19 @@ TEST_CASE("index_select: makes a row-major tensor of its own") {
 
 TEST_CASE("index_select, index_copy_: a tensor of rank 0 is one row, as in ATen") {
   const TensorPtr scalar = make_tensor_ptr(7);
-  check_tensor(*index_select(scalar, 0, {0}), {}, {}, {7});
-  check_tensor(*index_select(scalar, -1, {0}), {}, {}, {7});
+  check_tensor(*tenon::index_select(scalar, 0, {0}), {}, {}, {7});
+  check_tensor(*tenon::index_select(scalar, -1, {0}), {}, {}, {7});
   RAISES(InvalidArgument, "index_select: 2 indices of a tensor of rank 0, expected 1",
-         index_select(scalar, 0, {0, 0}));
-  RAISES(OutOfBounds, "index_select: dimension 1", index_select(scalar, 1, {0}));
+         tenon::index_select(scalar, 0, {0, 0}));
+  RAISES(OutOfBounds, "index_select: dimension 1", tenon::index_select(scalar, 1, {0}));
   RAISES(OutOfBounds, "index 1 at position 0 is out of range for dimension 0 of size 1",
-         index_select(scalar, 0, {1}));
+         tenon::index_select(scalar, 0, {1}));
   const TensorPtr out = make_tensor_ptr({1, 2, 3});
-  CHECK(index_copy_(out, 0, {1}, scalar) == Error::Ok);
+  CHECK(tenon::index_copy_(out, 0, {1}, scalar) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{1, 7, 3});
-  CHECK(index_copy_(scalar, 0, {0}, make_tensor_ptr({5})) == Error::Ok);
+  CHECK(tenon::index_copy_(scalar, 0, {0}, make_tensor_ptr({5})) == Error::Ok);
   CHECK(values<int32_t>(scalar) == Ints{5});
-  CHECK(index_select_out(scalar, make_tensor_ptr(9), 0, {0}) == Error::Ok);
+  CHECK(tenon::index_select_out(scalar, make_tensor_ptr(9), 0, {0}) == Error::Ok);
   CHECK(values<int32_t>(scalar) == Ints{9});
 }
 
@@ -205,7 +206,7 @@ TEST_CASE("index_copy_: of an index that occurs twice the last row stays") {
     const TensorPtr column = arange(999, ScalarType::Float);
     REQUIRE(copy_(source, view(column, {999, 1})) == Error::Ok);
     const TensorPtr out = zeros({7, width}, ScalarType::Double);
-    REQUIRE(index_copy_(out, 0, rows, source) == Error::Ok);
+    REQUIRE(tenon::index_copy_(out, 0, rows, source) == Error::Ok);
     const auto written = values<double>(out);
     for (size_t i = 0; i < written.size(); ++i) {
       const size_t row = i / static_cast<size_t>(width);
@@ -217,21 +218,21 @@ TEST_CASE("index_copy_: of an index that occurs twice the last row stays") {
 
 TEST_CASE("index_select_out, index_copy_: memory that overlaps, the indices' too") {
   const TensorPtr t = make_tensor_ptr({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(index_select_out(t, t, 0, {3, 2, 1, 0}) == Error::Ok);
+  CHECK(tenon::index_select_out(t, t, 0, {3, 2, 1, 0}) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{7, 8, 5, 6, 3, 4, 1, 2});
-  CHECK(index_copy_(t, 0, {1, 2, 3}, narrow(t, 0, 0, 3)) == Error::Ok);
+  CHECK(tenon::index_copy_(t, 0, {1, 2, 3}, narrow(t, 0, 0, 3)) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{7, 8, 7, 8, 5, 6, 3, 4});
-  CHECK(index_select_out(narrow(t, 0, 0, 2), narrow(t, 0, 2, 2), 0, {1, 0}) == Error::Ok);
+  CHECK(tenon::index_select_out(narrow(t, 0, 0, 2), narrow(t, 0, 2, 2), 0, {1, 0}) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{3, 4, 5, 6, 5, 6, 3, 4});
   const TensorPtr places = make_tensor_ptr({2, 1, 0}, ScalarType::Long);
   const TensorPtr values_of = make_tensor_ptr({1000, 2000, 3000}, ScalarType::Long);
-  CHECK(index_select_out(places, values_of, 0, places) == Error::Ok);
+  CHECK(tenon::index_select_out(places, values_of, 0, places) == Error::Ok);
   CHECK(values<int64_t>(places) == Vector{3000, 2000, 1000});
   const TensorPtr own = make_tensor_ptr({2, 1, 0}, ScalarType::Long);
-  CHECK(index_copy_(own, 0, own, values_of) == Error::Ok);
+  CHECK(tenon::index_copy_(own, 0, own, values_of) == Error::Ok);
   CHECK(values<int64_t>(own) == Vector{3000, 2000, 1000});
   Vector memory = {2, 0, 1};
-  CHECK(index_copy_(from_blob(memory.data(), {3}, ScalarType::Long), 0, memory, values_of) ==
+  CHECK(tenon::index_copy_(from_blob(memory.data(), {3}, ScalarType::Long), 0, memory, values_of) ==
         Error::Ok);
   CHECK(memory == Vector{2000, 3000, 1000});
 }
@@ -241,27 +242,31 @@ TEST_CASE("index_select: errors, before anything is made") {
   const TensorPtr nothing;
   RAISES(OutOfBounds,
          "index_select: index 3 at position 1 is out of range for dimension 1 of size 3",
-         index_select(t, 1, {2, 3}));
+         tenon::index_select(t, 1, {2, 3}));
   RAISES(OutOfBounds, "index -1 at position 0 is out of range for dimension 0 of size 2",
-         index_select(t, 0, {-1}));
+         tenon::index_select(t, 0, {-1}));
   RAISES(OutOfBounds, "index -9223372036854775808 at position 2",
-         index_select(t, 0, {0, 1, INT64_MIN, INT64_MAX}));
+         tenon::index_select(t, 0, {0, 1, INT64_MIN, INT64_MAX}));
   RAISES(OutOfBounds, "index 9223372036854775807 at position 1",
-         index_select(t, -2, {0, INT64_MAX}));
-  RAISES(OutOfBounds, "index -1 at position 1", index_select(t, 0, make_tensor({0, -1}, kInt)));
+         tenon::index_select(t, -2, {0, INT64_MAX}));
+  RAISES(OutOfBounds, "index -1 at position 1",
+         tenon::index_select(t, 0, make_tensor({0, -1}, kInt)));
   RAISES(OutOfBounds, "index 0 at position 0 is out of range for dimension 0 of size 0",
-         index_select(empty({0, 3}), 0, {0}));
-  RAISES(OutOfBounds, "index 5 at position 0", index_select(empty({2, 0}), 0, {5}));
-  RAISES(OutOfBounds, "index_select: dimension 2 is out of range", index_select(t, 2, {0}));
+         tenon::index_select(empty({0, 3}), 0, {0}));
+  RAISES(OutOfBounds, "index 5 at position 0", tenon::index_select(empty({2, 0}), 0, {5}));
+  RAISES(OutOfBounds, "index_select: dimension 2 is out of range", tenon::index_select(t, 2, {0}));
   RAISES(InvalidType, "index_select: the indices are Float, expected Long or Int",
-         index_select(t, 0, ones({1})));
-  RAISES(InvalidType, "the indices are Short", index_select(t, 0, ones({1}, ScalarType::Short)));
+         tenon::index_select(t, 0, ones({1})));
+  RAISES(InvalidType, "the indices are Short",
+         tenon::index_select(t, 0, ones({1}, ScalarType::Short)));
   RAISES(InvalidArgument, "index_select: the indices have sizes {1, 1}, expected one dimension",
-         index_select(t, 0, zeros({1, 1}, ScalarType::Long)));
-  RAISES(InvalidState, "index_select: the tensor is undefined", index_select(nothing, 0, {0}));
-  RAISES(InvalidState, "index_select: the indices is undefined", index_select(t, 0, nothing));
+         tenon::index_select(t, 0, zeros({1, 1}, ScalarType::Long)));
+  RAISES(InvalidState, "index_select: the tensor is undefined",
+         tenon::index_select(nothing, 0, {0}));
+  RAISES(InvalidState, "index_select: the indices is undefined",
+         tenon::index_select(t, 0, nothing));
   RAISES(InvalidState, "the tensor is a placeholder",
-         index_select(make_tensor_ptr({2, 3}, nullptr), 0, {0}));
+         tenon::index_select(make_tensor_ptr({2, 3}, nullptr), 0, {0}));
   CHECK(try_index_select(t, 0, {0, 1}).ok());
   CHECK(try_index_select(t, 0, {2}).message() ==
         std::string("try_index_select: index 2 at position 0 is out of range for dimension 0 of "
@@ -275,28 +280,28 @@ TEST_CASE("index_select_out, index_copy_: after an error the output is as it was
   RETURNS(InvalidArgument,
           "index_select_out: the output has sizes {2, 2}, the result has {3, 2}; they have to be "
           "equal",
-          index_select_out(t, source, 0, {0, 0, 0}));
-  RETURNS(InvalidType, "index_select_out: ", index_select_out(t, floats, 0, {0, 1}));
+          tenon::index_select_out(t, source, 0, {0, 0, 0}));
+  RETURNS(InvalidType, "index_select_out: ", tenon::index_select_out(t, floats, 0, {0, 1}));
   RETURNS(OutOfBounds, "index_select_out: index 2 at position 1",
-          index_select_out(t, source, 0, {0, 2}));
+          tenon::index_select_out(t, source, 0, {0, 2}));
   RETURNS(InvalidState, "index_select_out: the output is undefined",
-          index_select_out(Tensor(), source, 0, {0, 1}));
+          tenon::index_select_out(Tensor(), source, 0, {0, 1}));
   RETURNS(InvalidArgument, "index_select_out: the output has strides {0, 1}",
-          index_select_out(expand(make_tensor({1, 2}), {2, 2}), source, 0, {0, 1}));
+          tenon::index_select_out(expand(make_tensor({1, 2}), {2, 2}), source, 0, {0, 1}));
   RETURNS(OutOfBounds, "index_copy_: index 2 at position 1 is out of range for dimension 1",
-          index_copy_(t, 1, {0, 2}, source));
+          tenon::index_copy_(t, 1, {0, 2}, source));
   RETURNS(InvalidArgument,
           "index_copy_: the source has sizes {2, 2}; 3 indices of dimension 0 of sizes {2, 2} take "
           "{3, 2}",
-          index_copy_(t, 0, {0, 1, 1}, source));
+          tenon::index_copy_(t, 0, {0, 1, 1}, source));
   RETURNS(InvalidArgument, "index_copy_: the source has sizes {2}; 1 indices",
-          index_copy_(t, 0, {0}, make_tensor({1, 2})));
-  RETURNS(InvalidType, "index_copy_: ", index_copy_(t, 0, {0, 1}, floats));
+          tenon::index_copy_(t, 0, {0}, make_tensor({1, 2})));
+  RETURNS(InvalidType, "index_copy_: ", tenon::index_copy_(t, 0, {0, 1}, floats));
   RETURNS(InvalidState, "index_copy_: the source is undefined",
-          index_copy_(t, 0, {0, 1}, Tensor()));
-  RETURNS(OutOfBounds, "index_copy_: dimension -3", index_copy_(t, -3, {0, 1}, source));
+          tenon::index_copy_(t, 0, {0, 1}, Tensor()));
+  RETURNS(OutOfBounds, "index_copy_: dimension -3", tenon::index_copy_(t, -3, {0, 1}, source));
   CHECK(values<int32_t>(t) == Ints{5, 6, 7, 8});
-  CHECK(index_copy_(t, 0, {1, 0}, floats, CastMode::Saturate) == Error::Ok);
+  CHECK(tenon::index_copy_(t, 0, {1, 0}, floats, CastMode::Saturate) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 1, 1, 1});
 }
 
@@ -304,10 +309,10 @@ TEST_CASE("index_copy_: a read-only tensor is refused", "[readonly]") {
   static const int32_t table[2] = {1, 2};
   const TensorPtr fixed = from_blob(read_only(table), {2});
   RETURNS(InvalidState, "index_copy_: the tensor is read-only",
-          index_copy_(fixed, 0, {0}, make_tensor({5})));
+          tenon::index_copy_(fixed, 0, {0}, make_tensor({5})));
   RETURNS(InvalidState, "index_select_out: the output is read-only",
-          index_select_out(fixed, make_tensor({5}), 0, {0, 0}));
-  CHECK(values<int32_t>(index_select(fixed, 0, {1, 1})) == Ints{2, 2});
+          tenon::index_select_out(fixed, make_tensor({5}), 0, {0, 0}));
+  CHECK(values<int32_t>(tenon::index_select(fixed, 0, {1, 1})) == Ints{2, 2});
 }
 
 TEST_CASE("index_select, index_copy_: up to 64 dimensions") {
@@ -315,9 +320,9 @@ TEST_CASE("index_select, index_copy_: up to 64 dimensions") {
   Vector deep = shape;
   deep.push_back(3);
   const Tensor t = view(make_tensor({1, 2, 3}), deep);
-  CHECK(values<int32_t>(index_select(t, 63, {2, 0})) == Ints{3, 1});
+  CHECK(values<int32_t>(tenon::index_select(t, 63, {2, 0})) == Ints{3, 1});
   const TensorPtr out = clone_tensor_ptr(t);
-  CHECK(index_copy_(out, -1, {2, 1, 0}, t) == Error::Ok);
+  CHECK(tenon::index_copy_(out, -1, {2, 1, 0}, t) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{3, 2, 1});
 }
 
@@ -328,40 +333,41 @@ TEST_CASE("index_select, index_copy_: rows in a backend's memory") {
   const auto fetched = [](const TensorArg& from) {
     return values<int32_t>(backend_copy(from, host_backend()));
   };
-  const TensorPtr made = index_select(t, 0, {3, 1, 3});
+  const TensorPtr made = tenon::index_select(t, 0, {3, 1, 3});
   CHECK(&backend_of(made) == &b);
   CHECK(fetched(made) == Ints{7, 8, 3, 4, 7, 8});
-  CHECK(fetched(index_select(t, 1, {1})) == Ints{2, 4, 6, 8});
-  CHECK(fetched(index_select(t, 0, {})).empty());
+  CHECK(fetched(tenon::index_select(t, 1, {1})) == Ints{2, 4, 6, 8});
+  CHECK(fetched(tenon::index_select(t, 0, {})).empty());
   b.downloaded = 0;
-  CHECK(index_select_out(host, t, 0, {0, 2, 1}) == Error::Ok);  // only the rows that are asked for
+  CHECK(tenon::index_select_out(host, t, 0, {0, 2, 1}) ==
+        Error::Ok);  // only the rows that are asked for
   CHECK(values<int32_t>(host) == Ints{1, 2, 5, 6, 3, 4});
   CHECK(b.downloaded == 24);
   b.uploaded = 0;
-  CHECK(index_copy_(t, 0, {2, 3}, make_tensor({2, 2}, {9, 8, 7, 6})) == Error::Ok);
+  CHECK(tenon::index_copy_(t, 0, {2, 3}, make_tensor({2, 2}, {9, 8, 7, 6})) == Error::Ok);
   CHECK(fetched(t) == Ints{1, 2, 3, 4, 9, 8, 7, 6});
   CHECK(b.uploaded == 16);
   const TensorPtr indices = make_tensor_ptr({1, 1, 0}, ScalarType::Long, b);
-  CHECK(values<int32_t>(index_select(host, 0, indices)) == Ints{5, 6, 5, 6, 1, 2});
-  CHECK(fetched(index_select(t, 0, indices)) == Ints{3, 4, 3, 4, 1, 2});
-  CHECK(index_copy_(t, 0, {0, 1}, narrow(t, 0, 1, 2)) == Error::Ok);  // overlap
+  CHECK(values<int32_t>(tenon::index_select(host, 0, indices)) == Ints{5, 6, 5, 6, 1, 2});
+  CHECK(fetched(tenon::index_select(t, 0, indices)) == Ints{3, 4, 3, 4, 1, 2});
+  CHECK(tenon::index_copy_(t, 0, {0, 1}, narrow(t, 0, 1, 2)) == Error::Ok);  // overlap
   CHECK(fetched(t) == Ints{3, 4, 9, 8, 9, 8, 7, 6});
   const TensorPtr halves = zeros({4, 2}, ScalarType::Half, b);
-  CHECK(index_copy_(halves, 1, {1, 0}, t) == Error::Ok);
+  CHECK(tenon::index_copy_(halves, 1, {1, 0}, t) == Error::Ok);
   CHECK(to_vector<float>(halves) == std::vector<float>{4, 3, 8, 9, 8, 9, 6, 7});
   Vector deep(7, 1);
   deep.insert(deep.begin(), 4);
   deep.back() = 2;
   const Tensor many = view(t, deep);
-  CHECK(fetched(index_select(many, 0, {3, 0})) == Ints{7, 6, 3, 4});
-  CHECK(index_copy_(many, -1, {1, 0}, backend_copy(many, host_backend())) == Error::Ok);
+  CHECK(fetched(tenon::index_select(many, 0, {3, 0})) == Ints{7, 6, 3, 4});
+  CHECK(tenon::index_copy_(many, -1, {1, 0}, backend_copy(many, host_backend())) == Error::Ok);
   CHECK(fetched(t) == Ints{4, 3, 8, 9, 8, 9, 6, 7});
   CHECK(b.faults == 0);
   RETURNS(OutOfBounds, "index_copy_: index 1 at position 0",
-          index_copy_(narrow(t, 0, 0, 1), 0, indices, host));
+          tenon::index_copy_(narrow(t, 0, 0, 1), 0, indices, host));
   b.will["copy_to_host"] = Answer::Fails;
   RETURNS(AccessFailed, "index_select_out: backend minimal failed in copy_to_host",
-          index_select_out(host, t, 0, {0, 2, 1}));
+          tenon::index_select_out(host, t, 0, {0, 2, 1}));
 }
 
 TEST_CASE("index_select_out, index_copy_: a backend's code may change what is being moved") {
@@ -373,7 +379,7 @@ TEST_CASE("index_select_out, index_copy_: a backend's code may change what is be
     CHECK(resize_tensor_ptr(out, {100}) == Error::InUse);
     indices->mutable_data_ptr<int64_t>()[1] = 1000;
   };
-  CHECK(index_select_out(out, t, 0, indices) == Error::Ok);
+  CHECK(tenon::index_select_out(out, t, 0, indices) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{3, 4, 1, 2});
   indices = make_tensor_ptr({1, 0}, ScalarType::Long);
   b.use = [&] {
@@ -381,13 +387,13 @@ TEST_CASE("index_select_out, index_copy_: a backend's code may change what is be
     indices = nullptr;
   };
   const Tensor target = *out;
-  CHECK(index_select_out(target, t, 0, indices) == Error::Ok);
+  CHECK(tenon::index_select_out(target, t, 0, indices) == Error::Ok);
   CHECK(values<int32_t>(target) == Ints{3, 4, 1, 2});
 }
 
 TEST_CASE("index_select: a meta tensor has no rows", "[plain]") {
   MetaBackend meta;
-  RAISES(NotSupported, "index_select: the tensor", index_select(zeros({2}, meta), 0, {0}));
+  RAISES(NotSupported, "index_select: the tensor", tenon::index_select(zeros({2}, meta), 0, {0}));
 }
 
 }  // namespace index_test

@@ -56,7 +56,7 @@ TEST_CASE("nonzero: any type, strides and density, as by a plain loop") {
       t = transpose(contiguous(turned), 0, 1);
     }
     CAPTURE(seed, shape, rare, type);
-    const TensorPtr found = nonzero(t);
+    const TensorPtr found = tenon::nonzero(t);
     const Vector expected = indices_of(elements, shape);
     CHECK(found->scalar_type() == ScalarType::Long);
     CHECK(found->is_contiguous());
@@ -67,18 +67,19 @@ TEST_CASE("nonzero: any type, strides and density, as by a plain loop") {
 
 TEST_CASE("nonzero: NaN is not 0, -0 is; any byte of a Bool but 0 is true") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(values<int64_t>(nonzero(make_tensor_ptr({0.0f, nan, -0.0f, 1e-45f}))) == Vector{1, 3});
+  CHECK(values<int64_t>(tenon::nonzero(make_tensor_ptr({0.0f, nan, -0.0f, 1e-45f}))) ==
+        Vector{1, 3});
   unsigned char bytes[] = {0, 1, 2, 0, 128, 255};
   const TensorPtr mask = from_blob(bytes, {2, 3}, ScalarType::Bool);
-  check_texts({{to_string(*nonzero(mask)), "[[0 1]\n [0 2]\n [1 1]\n [1 2]]\nLong {4, 2}"}});
+  check_texts({{to_string(*tenon::nonzero(mask)), "[[0 1]\n [0 2]\n [1 1]\n [1 2]]\nLong {4, 2}"}});
 }
 
 TEST_CASE("nonzero: of rank 0, without elements, and all of many") {
-  CHECK(sizes(nonzero(make_tensor_ptr(5))) == Vector{1, 0});
-  CHECK(sizes(nonzero(make_tensor_ptr(0))) == Vector{0, 0});
-  CHECK(sizes(nonzero(empty({2, 0}))) == Vector{0, 2});
-  CHECK(sizes(nonzero(zeros({2, 3}))) == Vector{0, 2});
-  const TensorPtr all = nonzero(ones({1000, 3}, ScalarType::Byte));
+  CHECK(sizes(tenon::nonzero(make_tensor_ptr(5))) == Vector{1, 0});
+  CHECK(sizes(tenon::nonzero(make_tensor_ptr(0))) == Vector{0, 0});
+  CHECK(sizes(tenon::nonzero(empty({2, 0}))) == Vector{0, 2});
+  CHECK(sizes(tenon::nonzero(zeros({2, 3}))) == Vector{0, 2});
+  const TensorPtr all = tenon::nonzero(ones({1000, 3}, ScalarType::Byte));
   CHECK(sizes(all) == Vector{3000, 2});
   const Vector indices = values<int64_t>(all);
   CHECK(Vector(indices.end() - 4, indices.end()) == Vector{999, 1, 999, 2});
@@ -90,14 +91,14 @@ TEST_CASE("nonzero: its indices are index_select's") {
   for (int64_t i = 0; i < 4; ++i) {
     mask->mutable_data_ptr<bool>()[i] = scores->const_data_ptr<float>()[i] > 0.6f;
   }
-  CHECK(values<float>(index_select(scores, 0, flatten(nonzero(mask)))) ==
+  CHECK(values<float>(tenon::index_select(scores, 0, flatten(tenon::nonzero(mask)))) ==
         std::vector<float>{0.9f, 0.7f});
 }
 
 TEST_CASE("nonzero: in the memory of the tensor's backend") {
   MinimalBackend b;
   const TensorPtr t = make_tensor_ptr({2, 2}, {0, 1, 2, 0}, b);
-  const TensorPtr found = nonzero(t);
+  const TensorPtr found = tenon::nonzero(t);
   CHECK(&backend_of(found) == &b);
   CHECK(values<int64_t>(backend_copy(found, host_backend())) == Vector{0, 1, 1, 0});
   CHECK(b.faults == 0);
@@ -105,9 +106,9 @@ TEST_CASE("nonzero: in the memory of the tensor's backend") {
 
 TEST_CASE("nonzero: errors") {
   const TensorPtr nothing;
-  RAISES(InvalidState, "nonzero: the tensor is undefined", nonzero(nothing));
+  RAISES(InvalidState, "nonzero: the tensor is undefined", tenon::nonzero(nothing));
   RAISES(InvalidState, "nonzero: the tensor is a placeholder",
-         nonzero(make_tensor_ptr({2}, nullptr)));
+         tenon::nonzero(make_tensor_ptr({2}, nullptr)));
   CHECK(try_nonzero(ones({2})).ok());
   CHECK(try_nonzero(nothing).message() == std::string("try_nonzero: the tensor is undefined"));
 }
