@@ -36,17 +36,18 @@ void read_flags(const TensorView& view, const Use& use) noexcept {
   clear_after_variants();
 }
 
-/// How many bytes are not 0.
+/// How many of up to 1024 bytes are not 0.
 TENON_TEMPLATE_INLINE int64_t count_flags(const char* flags, int64_t count) noexcept {
-  int64_t found = 0;
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  uint64_t sums = 0;  // of eight columns, each in a byte
   int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {  // a word's eight at once: the lowest bit of each, summed
-    uint64_t word = load_element<uint64_t>(flags + i, 0);
-    word |= word >> 4;
-    word |= word >> 2;
-    word |= word >> 1;
-    found += static_cast<int64_t>((word & 0x0101010101010101u) * 0x0101010101010101u >> 56);
+  for (; i + 8 <= count; i += 8) {
+    const uint64_t word = load_element<uint64_t>(flags + i, 0);
+    sums += ((((word & 127 * kOnes) + 127 * kOnes) | word) >> 7) & kOnes;
   }
+  constexpr uint64_t kPairs = 0x00ff00ff00ff00ffu;
+  sums = (sums & kPairs) + (sums >> 8 & kPairs);
+  auto found = static_cast<int64_t>(sums * 0x0001000100010001u >> 48);
   for (; i < count; ++i) found += flags[i] != 0 ? 1 : 0;
   return found;
 }
@@ -68,9 +69,20 @@ struct IndexWriter {
     for (int64_t i = 0; i < count && left != 0; i += 8) {
       const int64_t n = count - i < 8 ? count - i : 8;
       if (n == 8 && load_element<uint64_t>(flags + i, 0) == 0) continue;
+      if (n == 8 && left >= 8 && sizes.size() == 1) {  // without branches, which would mispredict
+        int64_t* next = out;
+        const int64_t first = element + i;  // not a member, which the stores might change
+        for (int64_t j = 0; j < 8; ++j) {
+          *next = first + j;
+          next += flags[i + j] != 0 ? 1 : 0;
+        }
+        left -= next - out;
+        out = next;
+        continue;
+      }
       int64_t found[8];
       int64_t k = 0;
-      for (int64_t j = 0; j < n; ++j) {  // without branches, which would be mispredicted
+      for (int64_t j = 0; j < n; ++j) {
         found[k] = element + i + j;
         k += flags[i + j] != 0 ? 1 : 0;
       }

@@ -191,7 +191,7 @@ TEST_CASE("out of memory, deep: copies between memories, of any strides") {
     if (!is_to(there)) FAIL_EACH(copy_(to, there));
     if (!is_to(slow)) FAIL_EACH(copy_(to, slow));
     FAIL_EACH(cat_out(to, {flip(host, {0})}));
-    FAIL_EACH(index_select_out(to, row, 0, {0, 0}));
+    FAIL_EACH(index_select_out(to, host, 0, {1, 0}));
     FAIL_EACH(index_copy_(to, 0, {1, 0}, host));
     FAIL_EACH(assign(to, to_blob(host)));
     FAIL_EACH(assign(to, blob, 24));
