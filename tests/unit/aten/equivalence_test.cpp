@@ -475,7 +475,9 @@ TEST_CASE("equivalence: moves by index, and nonzero") {
       both_refuse([&] { return tenon::index_select(t, dim, {size}); },
                   [&] { return at::index_select(t, dim, at::full({1}, size, at::kLong)); });
     }
-    check_same(tenon::nonzero(t), at::nonzero(t).contiguous());
+    const at::Tensor found = at::nonzero(t);
+    CHECK(tenon::nonzero(t)->sizes() == found.sizes());
+    if (found.numel() != 0) check_same(tenon::nonzero(t), found.contiguous());  // else any strides
   }
 }
 
