@@ -16,20 +16,18 @@ void read_flags(const TensorView& view, const Use& use) noexcept {
   constexpr int64_t kChunk = TENON_BARE_METAL ? 16 : 512;
   alignas(16) char flags[kChunk];
   const ScalarType type = own_type(view.type);
-  const bool are_flags = elementSize(type) == 1 && isIntegralType(type, true);
+  const auto size = static_cast<int64_t>(elementSize(type));
+  const bool are_flags = size == 1 && isIntegralType(type, true);
   Conversion conversion;
   if (!are_flags) make_conversion(conversion, ScalarType::Bool, type, CastMode::Checked);
   ElementPlan plan;
   if (plan_row_major(plan, view) == 0) return;
   read_pieces(plan, false, [&](const char* const* elements, int64_t count) noexcept {
-    if (are_flags) {
-      use(*elements, count);
-      return true;
-    }
     for (int64_t i = 0; i < count; i += kChunk) {
       const int64_t n = count - i < kChunk ? count - i : kChunk;
-      conversion.run(flags, *elements + i * conversion.from_size, n);
-      use(flags, n);
+      const char* const from = *elements + i * size;
+      if (!are_flags) conversion.run(flags, from, n);
+      use(are_flags ? from : flags, n);
     }
     return true;
   });
