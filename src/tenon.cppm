@@ -75,7 +75,7 @@ using tenon::TensorView, tenon::ViewWithLists;
 // kernels/cast.h
 using tenon::CastMode, tenon::toString;
 // kernels/element_plan.h
-using tenon::CopyKind, tenon::toString, tenon::kMaxLongDims, tenon::CopyPlan;
+using tenon::CopyKind, tenon::toString, tenon::kMaxLongDims;
 // kernels/normalize.h
 using tenon::Normalize;
 // backend/arena.h
@@ -124,8 +124,9 @@ using tenon::clone_tensor_ptr, tenon::try_clone_tensor_ptr, tenon::clone, tenon:
 using tenon::contiguous, tenon::try_contiguous, tenon::to, tenon::try_to, tenon::reshape,
     tenon::try_reshape, tenon::flatten, tenon::try_flatten;
 // tensor/copy.h
-using tenon::CopyPolicy, tenon::copy_, tenon::plan_copy, tenon::try_plan_copy, tenon::fill_,
-    tenon::zero_, tenon::to_string;
+using tenon::CopyPolicy, tenon::copy_, tenon::fill_, tenon::zero_;
+// tensor/copy_plan.h
+using tenon::CopyPlan, tenon::plan_copy, tenon::try_plan_copy, tenon::to_string;
 // tensor/creators.h
 using tenon::empty, tenon::try_empty, tenon::empty_strided, tenon::try_empty_strided,
     tenon::empty_like, tenon::try_empty_like, tenon::full, tenon::try_full, tenon::full_strided,

@@ -230,6 +230,7 @@ TEST_CASE(
   ALLOCATES(5, unbind(batch));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("allocations: index_select_out and index_copy_ take 0, where they overlap 1") {
   const auto cache = ones({100, 40});
   const auto rows = ones({3, 40});

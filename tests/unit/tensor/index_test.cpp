@@ -178,6 +178,7 @@ TEST_CASE("index_select, index_copy_: a tensor of rank 0 is one row, as in ATen"
   CHECK(values<int32_t>(scalar) == Ints{9});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("index_select, index_copy_: any strides and types, as copies of single rows") {
   const ScalarType types[] = {
       ScalarType::Byte,  ScalarType::Short, ScalarType::Half,   kInt,
@@ -199,6 +200,7 @@ TEST_CASE("index_select, index_copy_: long rows, many indices") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("index_copy_: of an index that occurs twice the last row stays") {
   for (const int64_t width : {1, 3, 40, 3000}) {
     Vector rows(999);
@@ -217,6 +219,7 @@ TEST_CASE("index_copy_: of an index that occurs twice the last row stays") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("index_select_out, index_copy_: memory that overlaps, the indices' too") {
   const TensorPtr t = make_tensor_ptr({4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   CHECK(tenon::index_select_out(t, t, 0, {3, 2, 1, 0}) == Error::Ok);
@@ -274,6 +277,7 @@ TEST_CASE("index_select: errors, before anything is made") {
                     "size 2"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("index_select_out, index_copy_: after an error the output is as it was") {
   const TensorPtr t = make_tensor_ptr({2, 2}, {5, 6, 7, 8});
   const TensorPtr source = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
