@@ -35,14 +35,14 @@ struct PlanAccess;
 
 }  // namespace detail
 
-/// How copy_() would copy between two tensors, made by plan_copy(). run() does it, for these and
-/// for others of the same shapes, without planning again: for a loop over frames or tokens.
+/// How copy_() would copy between two tensors, made by plan_copy(). `kind`, `rank`, `dims`, `unit`,
+/// `nbytes`, `temporary_nbytes` and the types tell what it will do; to_string() prints them. run()
+/// does it, for these tensors and for others of the same shapes, without planning again: for a loop
+/// over frames or tokens.
 ///
 ///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
 ///
-/// `kind`, `rank`, `dims`, `unit`, `nbytes`, `temporary_nbytes` and the types tell what will be
-/// done, for memory that overlaps as the planned tensors' does; to_string() prints them.
 /// Ownership: its lists; none of the tensors, which may be gone when it runs.
 /// Threads: as an int; several may run one plan at once, on memory that they do not share.
 class CopyPlan : public detail::ElementPlan {
