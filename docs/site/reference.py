@@ -129,7 +129,7 @@ def description(node):
     was_field = False
     for tag in ("briefdescription", "detaileddescription"):
         for block in blocks(node.find(tag)):
-            is_field = block[0].startswith(":")
+            is_field = block[0].startswith(":") and block[0] != "::"
             if lines and not (was_field and is_field):
                 lines.append("")
             lines.extend(block)
