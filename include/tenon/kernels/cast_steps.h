@@ -66,15 +66,14 @@ namespace detail {
   _(TruncateFloat, int32_t, float, &float_to_int<false, false>)           \
   _(FloatToInt, int32_t, float, &float_to_int<false, true>)               \
   _(DoubleToInt, int32_t, double, &double_to_int)                         \
+  _(DoubleToOddFloat, float, double, &double_to_odd_float)                \
   _(ClampInt, int32_t, int32_t, &clamp_int)                               \
   _(ClampFloat, float, float, &clamp_float)                               \
   _(Decode, float, uint32_t, &decode_small)                               \
   _(Encode, uint32_t, float, &encode_small)
 #define TENON_DETAIL_OTHER_FORMULAS(_)                                  \
-  _(DoubleToLong, uint64_t, double, &double_to_long)                    \
   _(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)     \
   _(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>) \
-  _(DoubleToOddFloat, float, double, &double_to_odd_float)              \
   _(ClampLong, int64_t, int64_t, &clamp_long)                           \
   _(ClampDouble, double, double, &clamp_double)
 
@@ -87,6 +86,7 @@ enum class Step : uint8_t {
   TENON_DETAIL_OTHER_FORMULAS(TENON_DETAIL_NAME)
 #undef TENON_DETAIL_PLAIN_NAME
 #undef TENON_DETAIL_NAME
+  DoubleToLong,
   Copy,
   Real,   ///< the real parts of complex elements
   Widen,  ///< adds imaginary parts of 0
@@ -150,6 +150,28 @@ TENON_ALWAYS_INLINE void convert_plain(void* out, const void* in, int64_t count,
                                        const CastContext& context) noexcept {
   convert_each<T, F, &plain<T, F>>(out, in, count, context);
 }
+TENON_ALWAYS_INLINE uint64_t truncate_double(double value, const CastContext&) noexcept {
+  return static_cast<uint64_t>(static_cast<int64_t>(value));
+}
+/// Double to integers, by double_to_long(): truncated to Long, the elements of a step that are in
+/// its range need no branches.
+TENON_ALWAYS_INLINE void convert_doubles(char* out, const char* in, int64_t count,
+                                         const CastContext& context) noexcept {
+  const bool is_plain =
+      !context.rounding && context.lowest == INT64_MIN && context.highest == uint64_t{INT64_MAX};
+  for (int64_t i = 0; i < count; i += kStepElements, in += 8 * kStepElements) {
+    uint64_t beyond = is_plain ? 0 : UINT64_MAX;
+    for (int64_t k = 0; k < kStepElements; ++k) {
+      beyond |= 0x43dfffffffffffffu - (load_element<uint64_t>(in, k) & INT64_MAX);
+    }
+    if (beyond >> 63 == 0) {
+      convert_each<uint64_t, double, &truncate_double>(out, in, kStepElements, context);
+    } else {
+      convert_each<uint64_t, double, &double_to_long>(out, in, kStepElements, context);
+    }
+    out += 8 * kStepElements;
+  }
+}
 // A case of a step, for the types that hold its elements.
 #define TENON_DETAIL_FORMULA(step, T, F, ...) \
   case Step::step:                            \
@@ -170,6 +192,7 @@ TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* o
     TENON_DETAIL_OTHER_STEPS(TENON_DETAIL_PLAIN)
     TENON_DETAIL_WIDE_FORMULAS(TENON_DETAIL_FORMULA)
     TENON_DETAIL_OTHER_FORMULAS(TENON_DETAIL_FORMULA)
+    case Step::DoubleToLong: return convert_doubles(out, in, count, context);
     case Step::Join:
       return convert_each<uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>>(out, in, count / 2,
                                                                                  context);
@@ -267,6 +290,10 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
       TENON_DETAIL_FORMULA(RoundFloat, int32_t, float, &float_to_int<true, false>)
       TENON_DETAIL_FORMULA(TruncateFloat, int32_t, float, &float_to_int<false, false>)
       TENON_DETAIL_FORMULA(DoubleToInt, int32_t, double, &double_to_int)
+      case Step::DoubleToLong:
+        return convert_doubles(out, in, count, context);
+        TENON_DETAIL_FORMULA(DoubleToOddFloat, float, double, &double_to_odd_float)
+        TENON_DETAIL_FORMULA(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
       default: break;
     }
   }
