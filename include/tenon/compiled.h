@@ -36,7 +36,7 @@ TENON_DETAIL_INSTANCE void convert_elements<void>(ScalarType, void*, ScalarType,
                                                   int64_t, CastMode) noexcept;
 TENON_DETAIL_INSTANCE void cast_elements<void>(const ElementPlan&) noexcept;
 TENON_DETAIL_INSTANCE void fill_rows<void>(const FilledRows&) noexcept;
-TENON_DETAIL_INSTANCE void copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
+TENON_DETAIL_INSTANCE bool copy_plane<void>(const Plane&, size_t, PixelShuffle&) noexcept;
 TENON_DETAIL_INSTANCE void run_plan<void>(const ElementPlan&, CastFunction) noexcept;
 TENON_DETAIL_INSTANCE void fill_reals<UniformKernel<float>>(const RandomPlan&, const WordStream&,
                                                             uint64_t, int64_t, void*) noexcept;

@@ -175,8 +175,14 @@ TENON_TEMPLATE_INLINE void copy_planes(const ElementPlan& piece) noexcept {
   }
   PixelShuffle shuffle(piece.nbytes >= 256);
   BlockWalk at(piece, 2);
-  do copy_plane(at.plane, piece.unit, shuffle);
-  while (at.next());
+  const bool are_pixels = copy_plane(at.plane, piece.unit, shuffle);
+  while (at.next()) {
+    if (are_pixels) {
+      shuffle.copy_next(at.plane.out, at.plane.in);
+    } else {
+      copy_plane(at.plane, piece.unit, shuffle);
+    }
+  }
 }
 
 /// Executes a plan of plan_elements(). `cast` may be null if the types are equal.

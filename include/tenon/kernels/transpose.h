@@ -132,6 +132,7 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}
   bool copy(Plane&, size_t) const noexcept { return false; }
+  void copy_next(char*, const char*) const noexcept {}
 };
 #else
 class PixelShuffle {
@@ -153,15 +154,25 @@ class PixelShuffle {
     const bool is_alike = size == size_ && across == count * channels_ &&
                           s.in_pixel == planned_.in_pixel && s.out_pixel == planned_.out_pixel;
     if (last < 0 || !is_alike) return false;
-    for (int64_t line = 0; line < count; ++line) {
-      run_(*this, p.out + line * s.out_channel, p.in + line * s.in_channel + low_, last, s);
-    }
-    clear_upper_halves();
+    lines_ = count;
+    last_ = last;
+    strides_ = s;
+    copy_next(p.out, p.in);
     const int64_t left = rest_ - group_;
     p.in += (pixels - left) * s.in_pixel;
     p.out += (pixels - left) * s.out_pixel;
     (along_j_ ? p.count_j : p.count_i) = left;
     return left == 0;
+  }
+  /// Copies a plane that is like the one before, of which copy() left nothing.
+  void copy_next(char* out, const char* in) const noexcept {
+    in += low_;
+    for (int64_t line = 0; line < lines_; ++line) {
+      run_(*this, out, in, last_, strides_);
+      out += strides_.out_channel;
+      in += strides_.in_channel;
+    }
+    clear_upper_halves();
   }
 
  private:
@@ -304,6 +315,9 @@ class PixelShuffle {
   Strides planned_{};
   int64_t group_ = 0;             // pixels per group
   int64_t rest_ = 0;              // pixels that must be left for a group
+  int64_t lines_ = 0;             // of the last plane
+  int64_t last_ = 0;              // its pixel where the last group begins
+  Strides strides_{};             // its strides
   int64_t low_ = 0;               // from a group's first pixel to its first byte
   Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
   bool is_planned_;
@@ -312,24 +326,26 @@ class PixelShuffle {
 
 /// Copies a plane in the first way that applies: fills of rows, consecutive rows (short ones as
 /// elements), pixels, squares to transpose, else element by element. Elements have `size` bytes, 1
-/// to 16.
-TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t size,
+/// to 16. Returns whether shuffle.copy_next() copies planes like it.
+TENON_COMPILED_ONCE TENON_NOINLINE bool copy_plane(const Plane& plane, size_t size,
                                                    PixelShuffle& shuffle) noexcept {
   const size_t row_nbytes = static_cast<size_t>(plane.count_i) * size;
   if (plane.in_step_i == 0 && plane.out_step_i == static_cast<int64_t>(size) &&
       row_nbytes >= kLeastFill && 16 % size == 0) {
-    return fill_rows(
+    fill_rows(
         {plane.out, plane.in, row_nbytes, size, plane.count_j, plane.out_step_j, plane.in_step_j});
+    return false;
   }
   Plane p = plane.out_step_j == static_cast<int64_t>(size) ? plane.exchanged() : plane;
   if (p.in_step_i == static_cast<int64_t>(size) && p.out_step_i == p.in_step_i) {
     size *= static_cast<size_t>(p.count_i);
     if (size > 16) {
-      return copy_strided(p.out, p.out_step_j, p.in, p.in_step_j, p.count_j, size);
+      copy_strided(p.out, p.out_step_j, p.in, p.in_step_j, p.count_j, size);
+      return false;
     }
     p.count_i = 1;
   }
-  if (shuffle.copy(p, size)) return;
+  if (shuffle.copy(p, size)) return true;
 #if !defined(__OPTIMIZE_SIZE__)
   if (p.in_step_j == -static_cast<int64_t>(size)) {  // reversed: start at the other end
     p.in += (p.count_j - 1) * p.in_step_j;
@@ -341,11 +357,13 @@ TENON_COMPILED_ONCE TENON_NOINLINE void copy_plane(const Plane& plane, size_t si
   if (p.in_step_j == element && p.out_step_i == element && p.count_i * element >= 16 &&
       p.count_j * element >= 16 && size <= 8 && (size & (size - 1)) == 0) {
     transpose_blocks(p, size);
-    return clear_after_baseline();
+    clear_after_baseline();
+    return false;
   }
 #endif
   copy_by_element(p, size);
   clear_after_baseline();
+  return false;
 }
 
 }  // namespace detail
