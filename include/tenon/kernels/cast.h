@@ -68,6 +68,11 @@ constexpr ScalarType part_type_of(ScalarType type) noexcept {
   return isComplexType(type) ? static_cast<ScalarType>(number_of(type) - 3) : type;
 }
 
+/// Whether the code of -0 is the type's only NaN.
+constexpr bool has_unsigned_zero(ScalarType type) noexcept {
+  return type == ScalarType::Float8_e5m2fnuz || type == ScalarType::Float8_e4m3fnuz;
+}
+
 /// The range and precision of a real type.
 struct NumberFormat {
   double lowest = 0;

@@ -20,8 +20,11 @@ namespace detail {
 
 /// Whether floating values are equal, in words of their size: -0 equals 0, NaN nothing.
 template <class W>
-struct EqualFloats {
-  static TENON_INLINE_IN_TARGET bool body(const char* a, const char* b, int64_t count, W last) {
+struct EqualFloats : ForEachIsa<EqualFloats<W>> {
+  template <class>
+  static TENON_INLINE_IN_TARGET void body(const char* a, const char* b, int64_t count, W last,
+                                          bool* result) {
+    *result = false;
     constexpr int kSign = 8 * sizeof(W) - 1;
     constexpr W kMagnitude = static_cast<W>(-1) >> 1;
     constexpr int64_t kBlock = 4096 / sizeof(W);
@@ -36,20 +39,10 @@ struct EqualFloats {
         different = static_cast<W>(different | bits | (static_cast<W>(0 - (bits >> kSign)) & x));
         beyond = static_cast<W>(beyond | (last - (x & kMagnitude)));
       }
-      if (static_cast<W>(different << 1) != 0 || beyond >> kSign != 0) return false;
+      if (static_cast<W>(different << 1) != 0 || beyond >> kSign != 0) return;
     }
-    return true;
+    *result = true;
   }
-  TENON_VECTORIZE static void run(Baseline, const char* a, const char* b, int64_t count, W last,
-                                  bool* result) noexcept {
-    *result = body(a, b, count, last);
-  }
-#if TENON_HAS_VARIANTS
-  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, const char* a, const char* b,
-                                                    int64_t count, W last, bool* result) noexcept {
-    *result = body(a, b, count, last);
-  }
-#endif
 };
 template <class W>
 bool equal_floats(const char* a, const char* b, int64_t count, uint64_t last) noexcept {
@@ -59,15 +52,10 @@ bool equal_floats(const char* a, const char* b, int64_t count, uint64_t last) no
 }
 
 /// Any byte but 0 is true.
-TENON_VECTORIZE inline bool equal_bools(const char* a, const char* b, int64_t count) noexcept {
-  constexpr int64_t kBlock = 4096;
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const int64_t end = count - done < kBlock ? count : done + kBlock;
-    unsigned char different = 0;
-    for (int64_t i = done; i < end; ++i) {
-      different = static_cast<unsigned char>(different | ((a[i] != 0) != (b[i] != 0)));
-    }
-    if (different != 0) return false;
+inline bool equal_bools(const char* a, const char* b, int64_t count) noexcept {
+  if (std::memcmp(a, b, static_cast<size_t>(count)) == 0) return true;
+  for (int64_t i = 0; i < count; ++i) {
+    if ((a[i] != 0) != (b[i] != 0)) return false;
   }
   return true;
 }
@@ -163,9 +151,10 @@ struct Tolerance {
 };
 
 /// Whether doubles up to `most` are plainly within a tolerance of each other, as Tolerance says.
-struct CloseKernel {
-  static TENON_INLINE_IN_TARGET bool body(const char* a, const char* b, int64_t count, double rtol,
-                                          double atol, double most) {
+struct CloseKernel : ForEachIsa<CloseKernel> {
+  template <class>
+  static TENON_INLINE_IN_TARGET void body(const char* a, const char* b, int64_t count, double rtol,
+                                          double atol, double most, bool* result) {
     TENON_NO_CONTRACTION
     uint64_t negative = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -176,20 +165,8 @@ struct CloseKernel {
       negative |= double_bits(atol + rtol * double_from_bits(size) - distance) |
                   (double_bits(most) - size) | (double_bits(most) - (double_bits(x) & INT64_MAX));
     }
-    return negative >> 63 == 0;
+    *result = negative >> 63 == 0;
   }
-  TENON_VECTORIZE_EXACT static void run(Baseline, const char* a, const char* b, int64_t count,
-                                        double rtol, double atol, double most,
-                                        bool* result) noexcept {
-    *result = body(a, b, count, rtol, atol, most);
-  }
-#if TENON_HAS_VARIANTS
-  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const char* a, const char* b,
-                                                          int64_t count, double rtol, double atol,
-                                                          double most, bool* result) noexcept {
-    *result = body(a, b, count, rtol, atol, most);
-  }
-#endif
 };
 
 /// Whether elements of two types are within a tolerance: in blocks by CloseKernel, and one by one

@@ -130,9 +130,8 @@ struct Conversion {
         : size == 4 ? Step::NonzeroInt
                     : Step::NonzeroLong);
     if (size >= 4) add_plain(ScalarType::Byte, unsigned_type(size / 2));
-    const bool has_sign = isFloatingType(from) && from != ScalarType::Float8_e5m2fnuz &&
-                          from != ScalarType::Float8_e4m3fnuz;
-    if (has_sign) context.mask = (uint64_t{1} << (8 * size - 1)) - 1;
+    if (isFloatingType(from) && !has_unsigned_zero(from))
+      context.mask = (uint64_t{1} << (8 * size - 1)) - 1;
   }
 
   /// Converts consecutive elements. May leave the upper halves of vector registers in use: see

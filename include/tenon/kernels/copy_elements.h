@@ -164,11 +164,8 @@ TENON_TEMPLATE_INLINE void copy_planes(const ElementPlan& piece) noexcept {
       BlockWalk at(piece, piece.block_rank, piece.block_chunk);
       do {
         const int64_t n = table.count * at.chunk();
-        if (table.out_dense) {
-          gather(at.plane.out, at.plane.in, table.in, n, unit);
-        } else {
-          copy_at(at.plane.out, table.out, at.plane.in, table.in, n, unit);
-        }
+        copy_at(at.plane.out, table.out_dense ? nullptr : table.out, at.plane.in, table.in, n,
+                unit);
       } while (at.next());
       return clear_after_baseline();
     }
@@ -375,19 +372,17 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_blocks(BlockConversion& c,
   const BlockTable table(piece);
   const int64_t in_unit = table.row * c.from_size;
   const int64_t out_unit = table.row * c.to_size;
-  ptrdiff_t made_at[kBlockUnits];
-  for (ptrdiff_t k = 0; k < kBlockUnits; ++k) made_at[k] = k * static_cast<ptrdiff_t>(out_unit);
   BlockWalk at(piece, piece.block_rank, piece.block_chunk);
   do {
     const int64_t n = table.count * at.chunk();
     const char* in = at.plane.in;
     if (!table.in_dense) {
-      gather(gathered, in, table.in, n, static_cast<size_t>(in_unit));
+      copy_at(gathered, nullptr, in, table.in, n, static_cast<size_t>(in_unit));
       in = gathered;
     }
     c.run(table.out_dense ? at.plane.out : made, in, n * table.row);
     if (!table.out_dense) {
-      copy_at(at.plane.out, table.out, made, made_at, n, static_cast<size_t>(out_unit));
+      copy_at(at.plane.out, table.out, made, nullptr, n, static_cast<size_t>(out_unit));
     }
   } while (at.next());
 }

@@ -223,6 +223,25 @@ inline void clear_after_variants() noexcept {
 /// For kernels whose variants only save time: there are none where code is to be small.
 inline constexpr bool kHasVariants = TENON_HAS_VARIANTS != 0;
 
+/// Base of a kernel: compiles its body<Level>() for each instruction set, for AVX-512 only if `kWide`.
+template <class Kernel, bool kWide = false>
+struct ForEachIsa {
+  template <class... Args>
+  TENON_VECTORIZE_EXACT static void run(Baseline, Args... args) noexcept {
+    Kernel::template body<Baseline>(args...);
+  }
+#if TENON_HAS_AVX2
+  template <class... Args>
+  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, Args... args) noexcept {
+    Kernel::template body<Avx2>(args...);
+  }
+  template <class... Args, bool kWith = kWide, std::enable_if_t<kWith, int> = 0>
+  TENON_VECTORIZE_EXACT TENON_TARGET_AVX512 static void run(Avx512, Args... args) noexcept {
+    Kernel::template body<Avx512>(args...);
+  }
+#endif
+};
+
 /// Runs a kernel for the set in use; without variants, for the baseline.
 template <class Kernel, bool kVariants = true, class... Args>
 void dispatch(Args... args) noexcept {

@@ -108,14 +108,12 @@ inline bool make_plane(ElementPlan& plan) noexcept {
   const ptrdiff_t unit = source_unit(plan);
   const ptrdiff_t least = plan.converts ? 512 : 128;
   size_t best = plan.rank - 2;
-  size_t fallback = plan.rank;  // the best plane so far
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const ElementPlan::Dim& dim = plan.dims[i];
     const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
-    if (is_consecutive && plan.converts && fallback == plan.rank) fallback = i;
     // Short rows with gaps between them would write the destination's lines in parts.
     const ptrdiff_t row_nbytes = row * static_cast<ptrdiff_t>(plan.unit);
     const bool is_near = dim.size * (step < 128 ? step : 128) <= kCache &&
@@ -123,11 +121,6 @@ inline bool make_plane(ElementPlan& plan) noexcept {
                           (row_nbytes >= 64 && (!plan.converts || row % 16 == 0)));
     const bool is_longer = plan.dims[best].size * row < least && dim.size > plan.dims[best].size;
     if (is_plane || (is_longer && is_near)) best = i;
-  }
-  if (!is_plane && best + 2 == plan.rank && fallback != plan.rank &&
-      plan.dims[best].size <= plan.dims[fallback].size) {
-    best = fallback;
-    is_plane = true;
   }
   for (; best + 2 < plan.rank; ++best) std::swap(plan.dims[best], plan.dims[best + 1]);
   return is_plane;

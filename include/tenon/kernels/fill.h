@@ -43,11 +43,12 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_element(const char* element
                      : word;
 }
 
-struct FillKernel {
-  template <size_t kBytes>
-  static TENON_INLINE_IN_TARGET void body(const FilledRows& given, char* out,
+struct FillKernel : ForEachIsa<FillKernel> {
+  template <class Level>
+  static TENON_INLINE_IN_TARGET void body(const FilledRows* given, char* out,
                                           size_t nbytes) noexcept {
-    const FilledRows f = given;  // a local copy, which written bytes cannot alias
+    constexpr size_t kBytes = Level::vector_bytes;
+    const FilledRows f = *given;  // a local copy, which written bytes cannot alias
     const bool past_caches = f.nbytes >= kStreamingBytes;
     const auto* in = static_cast<const char*>(f.in);
     Vector<uint64_t, 16> half{};
@@ -72,18 +73,6 @@ struct FillKernel {
       store(out + last, v);
     }
   }
-  // Templates, so that including this compiles no loop.
-  template <class = void>
-  static void run(Baseline, const FilledRows* rows, char* out, size_t nbytes) noexcept {
-    body<16>(*rows, out, nbytes);
-  }
-#if TENON_HAS_VARIANTS
-  template <class = void>
-  TENON_TARGET_AVX2 static void run(Avx2, const FilledRows* rows, char* out,
-                                    size_t nbytes) noexcept {
-    body<32>(*rows, out, nbytes);
-  }
-#endif
 };
 #endif
 

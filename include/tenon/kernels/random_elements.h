@@ -106,7 +106,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, 
 // draw. They make whole groups of elements.
 
 template <class Number>
-struct UniformKernel : ForEachSet<UniformKernel<Number>> {
+struct UniformKernel : ForEachIsa<UniformKernel<Number>, true> {
   using Real = Number;
   static constexpr uint64_t group = 1;
 
@@ -124,7 +124,7 @@ struct UniformKernel : ForEachSet<UniformKernel<Number>> {
 /// Box and Muller's method makes elements 2k and 2k + 1 from the radius, by the words of 2k, and
 /// the angle, by the words of 2k + 1. Each step is a vectorised loop.
 template <class Number>
-struct NormalKernel : ForEachSet<NormalKernel<Number>> {
+struct NormalKernel : ForEachIsa<NormalKernel<Number>, true> {
   using Real = Number;
   static constexpr uint64_t group = 2;
 
@@ -191,7 +191,7 @@ struct NormalKernel : ForEachSet<NormalKernel<Number>> {
 /// low + the upper half of word * range. Keeps the least of the products' lower halves: a word
 /// whose lower half is below 2^32 mod range is drawn again, so that all integers are equally
 /// probable. Source: Lemire, "Fast Random Integer Generation in an Interval" (2019).
-struct IntegerKernel : ForEachSet<IntegerKernel> {
+struct IntegerKernel : ForEachIsa<IntegerKernel, true> {
   template <class>
   static TENON_ALWAYS_INLINE void body(const uint32_t* TENON_RESTRICT words, int64_t count,
                                        uint32_t low, uint32_t range, void* TENON_RESTRICT out,

@@ -21,26 +21,6 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Base of a kernel whose body<Level>() is compiled for each instruction set. Templates, so that
-/// only used forms are compiled.
-template <class Kernel>
-struct ForEachSet {
-  template <class... Args>
-  TENON_VECTORIZE_EXACT static void run(Baseline, Args... args) noexcept {
-    Kernel::template body<Baseline>(args...);
-  }
-#if TENON_HAS_AVX2
-  template <class... Args>
-  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, Args... args) noexcept {
-    Kernel::template body<Avx2>(args...);
-  }
-  template <class... Args>
-  TENON_VECTORIZE_EXACT TENON_TARGET_AVX512 static void run(Avx512, Args... args) noexcept {
-    Kernel::template body<Avx512>(args...);
-  }
-#endif
-};
-
 inline constexpr uint32_t kPhiloxMultipliers[2] = {0xd2511f53u, 0xcd9e8d57u};
 inline constexpr uint32_t kPhiloxWeyl[2] = {0x9e3779b9u, 0xbb67ae85u};  // added to the key
 inline constexpr int kPhiloxRounds = 10;
@@ -153,7 +133,7 @@ class PhiloxLanes {
 
 /// The words of blocks from number `first` on, kBlocks at a time. The number's upper half must not
 /// change between them.
-struct PhiloxKernel : ForEachSet<PhiloxKernel> {
+struct PhiloxKernel : ForEachIsa<PhiloxKernel, true> {
   template <class Level>
   static TENON_INLINE_IN_TARGET void body(const WordStream* stream, uint64_t first, uint64_t blocks,
                                           uint32_t* out) noexcept {

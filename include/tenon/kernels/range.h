@@ -32,15 +32,11 @@ constexpr uint64_t last_number(ScalarType type) noexcept {
          : type == ScalarType::Float8_e4m3fn ? 0x7eu
                                              : 0x7fu;
 }
-/// Whether the code of -0 is the type's only NaN.
-constexpr bool has_unsigned_zero(ScalarType type) noexcept {
-  return type == ScalarType::Float8_e5m2fnuz || type == ScalarType::Float8_e4m3fnuz;
-}
-
 /// Widens a range to the keys of elements: `flip` makes unsigned integers signed, `fold` turns the
 /// order of negative floating values.
 template <class T>
-struct RangeKernel {
+struct RangeKernel : ForEachIsa<RangeKernel<T>, sizeof(T) == 8> {
+  template <class>
   static TENON_INLINE_IN_TARGET void body(const char* x, int64_t count, T flip, T fold, T* range) {
     constexpr int kSign = 8 * sizeof(T) - 1;
     T least = range[0];
@@ -54,22 +50,6 @@ struct RangeKernel {
     range[0] = least;
     range[1] = largest;
   }
-  TENON_VECTORIZE static void run(Baseline, const char* x, int64_t count, T flip, T fold,
-                                  T* range) noexcept {
-    body(x, count, flip, fold, range);
-  }
-#if TENON_HAS_VARIANTS
-  TENON_VECTORIZE TENON_TARGET_AVX2 static void run(Avx2, const char* x, int64_t count, T flip,
-                                                    T fold, T* range) noexcept {
-    body(x, count, flip, fold, range);
-  }
-  // It has 64-bit minima: a third of the time of Longs and Doubles.
-  using Wide = std::conditional_t<(sizeof(T) >= 4), Avx512, void*>;
-  TENON_VECTORIZE TENON_TARGET_AVX512 static void run(Wide, const char* x, int64_t count, T flip,
-                                                      T fold, T* range) noexcept {
-    body(x, count, flip, fold, range);
-  }
-#endif
 };
 
 /// The range of the elements of a real type that were added.

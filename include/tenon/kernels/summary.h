@@ -60,7 +60,7 @@ struct BlockSummary {
 
 /// Summarizes 1 to kSummaryBlock doubles. If one is not finite, neither is the sum, and the rest is
 /// unusable.
-struct SummaryKernel {
+struct SummaryKernel : ForEachIsa<SummaryKernel> {
   static constexpr int64_t kLanes = 16;
 
   /// Pairwise: a fixed order.
@@ -72,10 +72,11 @@ struct SummaryKernel {
     return lanes[0];
   }
 
-  template <size_t kBytes>
+  template <class Level>
   static TENON_INLINE_IN_TARGET void body(const char* x, int64_t count,
-                                          BlockSummary& out) noexcept {
+                                          BlockSummary* out) noexcept {
     TENON_NO_CONTRACTION
+    constexpr size_t kBytes = Level::vector_bytes;
     using V = Vector<double, kBytes>;
     constexpr size_t kVectors = static_cast<size_t>(kLanes) * 8 / kBytes;
     const int64_t whole = count & -kLanes;
@@ -103,15 +104,15 @@ struct SummaryKernel {
       if (value < lanes[1][k]) lanes[1][k] = value;
       if (value > lanes[2][k]) lanes[2][k] = value;
     }
-    out.sum = add_lanes(lanes[0]);
-    out.least = lanes[1][0];
-    out.largest = lanes[2][0];
+    out->sum = add_lanes(lanes[0]);
+    out->least = lanes[1][0];
+    out->largest = lanes[2][0];
     for (int64_t k = 1; k < kLanes; ++k) {
-      if (lanes[1][k] < out.least) out.least = lanes[1][k];
-      if (lanes[2][k] > out.largest) out.largest = lanes[2][k];
+      if (lanes[1][k] < out->least) out->least = lanes[1][k];
+      if (lanes[2][k] > out->largest) out->largest = lanes[2][k];
     }
 
-    const double mean = out.sum / static_cast<double>(count);
+    const double mean = out->sum / static_cast<double>(count);
     for (V& square : sums) square = V{};
     for (int64_t i = 0; i < whole; i += kLanes) {
       for (size_t v = 0; v < kVectors; ++v) {
@@ -126,19 +127,8 @@ struct SummaryKernel {
       const double distance = load_element<double>(x, whole + k) - mean;
       lanes[0][k] += distance * distance;
     }
-    out.squares = add_lanes(lanes[0]);
+    out->squares = add_lanes(lanes[0]);
   }
-
-  TENON_VECTORIZE_EXACT static void run(Baseline, const char* x, int64_t count,
-                                        BlockSummary* out) noexcept {
-    body<Baseline::vector_bytes>(x, count, *out);
-  }
-#if TENON_HAS_VARIANTS
-  TENON_VECTORIZE_EXACT TENON_TARGET_AVX2 static void run(Avx2, const char* x, int64_t count,
-                                                          BlockSummary* out) noexcept {
-    body<32>(x, count, *out);
-  }
-#endif
 };
 
 inline void summarize(const char* x, int64_t count, BlockSummary& out) noexcept {
@@ -154,8 +144,7 @@ struct RunningSummary {
   int64_t negative_infinities = 0;
   double least = double_from_bits(kDoubleInfinity);
   double largest = -double_from_bits(kDoubleInfinity);
-  uint64_t least_bits = 0;  // exact bits of a Long or UInt64
-  uint64_t largest_bits = 0;
+  ValueRange integers{ScalarType::Long};  // exactly
   uint64_t blocks = 0;
   Moments levels[56];  // of 2^i blocks, for each bit i of `blocks`
 
@@ -177,15 +166,19 @@ struct RunningSummary {
         clear_after_variants();
         add_doubles(converted, n, room);
       }
-      if (type == ScalarType::Long) add_range<int64_t>(elements, n);
-      if (type == ScalarType::UInt64) add_range<uint64_t>(elements, n);
+      if (numel == 0) integers = ValueRange(type);
+      if (isIntegralType(type, true)) integers.add(elements, n);
       numel += n;
     }
   }
 
   /// Of the finite values; NaN if there are none.
-  Scalar least_value() const noexcept { return value_of(least, least_bits); }
-  Scalar largest_value() const noexcept { return value_of(largest, largest_bits); }
+  Scalar least_value() const noexcept {
+    return isIntegralType(type, true) ? integers.least_value() : value_of(least);
+  }
+  Scalar largest_value() const noexcept {
+    return isIntegralType(type, true) ? integers.largest_value() : value_of(largest);
+  }
   Moments moments() const noexcept {
     Moments all;
     for (size_t i = 0; i < sizeof levels / sizeof *levels; ++i) {
@@ -195,12 +188,8 @@ struct RunningSummary {
   }
 
  private:
-  Scalar value_of(double value, uint64_t bits) const noexcept {
+  Scalar value_of(double value) const noexcept {
     if (finite() == 0) return kNan;
-    if (type == ScalarType::Bool) return value != 0;
-    if (type == ScalarType::UInt64) return bits;
-    if (type == ScalarType::Long) return static_cast<int64_t>(bits);
-    if (isIntegralType(type, false)) return static_cast<int64_t>(value);
     if (double_bits(value) << 1 == 0) return 0.0;  // the sign of zero would depend on the order
     return value;
   }
@@ -239,19 +228,6 @@ struct RunningSummary {
       }
     }
     return kept;
-  }
-
-  template <class T>
-  void add_range(const char* elements, int64_t count) noexcept {
-    auto low = static_cast<T>(least_bits);
-    auto high = static_cast<T>(largest_bits);
-    for (int64_t i = 0; i < count; ++i) {
-      const auto value = load_element<T>(elements, i);
-      if ((numel == 0 && i == 0) || value < low) low = value;
-      if ((numel == 0 && i == 0) || value > high) high = value;
-    }
-    least_bits = static_cast<uint64_t>(low);
-    largest_bits = static_cast<uint64_t>(high);
   }
 };
 

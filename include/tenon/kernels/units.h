@@ -95,38 +95,30 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
   });
 }
 
-template <class Unit>
+template <bool kDenseDst, bool kDenseSrc, class Unit>
 TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, const char* src,
                             const ptrdiff_t* src_offsets, int64_t count) noexcept {
-  for (int64_t k = 0; k < count; ++k) unit.copy(dst + dst_offsets[k], src + src_offsets[k]);
+  for (int64_t k = 0; k < count; ++k) {
+    const ptrdiff_t dense = k * static_cast<ptrdiff_t>(unit.size);
+    unit.copy(dst + (kDenseDst ? dense : dst_offsets[k]),
+              src + (kDenseSrc ? dense : src_offsets[k]));
+  }
 }
 /// Copies `count` units of `size` bytes, in order: unit k from src + src_offsets[k] to dst +
-/// dst_offsets[k]; offsets in bytes.
+/// dst_offsets[k]; offsets in bytes. Null offsets: units follow each other, which takes three
+/// quarters of the time.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_at(char* dst, const ptrdiff_t* dst_offsets,
                                                   const char* src, const ptrdiff_t* src_offsets,
                                                   int64_t count, size_t size) noexcept {
-  with_unit(size,
-            [&](auto unit) noexcept { copy_at(unit, dst, dst_offsets, src, src_offsets, count); });
-}
-
-template <class Unit>
-TENON_NOINLINE void gather(Unit unit, char* dst, const char* src, const ptrdiff_t* offsets,
-                           int64_t count) noexcept {
-  int64_t k = 0;
-  if constexpr (Unit::kUnrolls) {
-    for (; k + 4 <= count; k += 4, dst += 4 * unit.size) {
-      TENON_UNROLL
-      for (int i = 0; i < 4; ++i)
-        unit.copy(dst + i * static_cast<int64_t>(unit.size), src + offsets[k + i]);
+  with_unit(size, [&](auto unit) noexcept {
+    if (dst_offsets == nullptr) {
+      copy_at<true, false>(unit, dst, dst_offsets, src, src_offsets, count);
+    } else if (src_offsets == nullptr) {
+      copy_at<false, true>(unit, dst, dst_offsets, src, src_offsets, count);
+    } else {
+      copy_at<false, false>(unit, dst, dst_offsets, src, src_offsets, count);
     }
-  }
-  for (; k < count; ++k, dst += unit.size) unit.copy(dst, src + offsets[k]);
-}
-/// The same to consecutive memory, which takes three quarters of the time.
-TENON_TEMPLATE_INLINE TENON_NOINLINE void gather(char* dst, const char* src,
-                                                 const ptrdiff_t* offsets, int64_t count,
-                                                 size_t size) noexcept {
-  with_unit(size, [&](auto unit) noexcept { gather(unit, dst, src, offsets, count); });
+  });
 }
 
 }  // namespace detail
