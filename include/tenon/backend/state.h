@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tenon/core/function_ref.h"
 #include "tenon/core/memory.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/cast.h"
@@ -30,27 +31,6 @@ auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   }
 }
 
-/// A reference to a callable.
-template <class Signature>
-class FunctionRef;
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
- public:
-  FunctionRef(std::nullptr_t) noexcept {}
-  template <class F, std::enable_if_t<std::is_invocable_r_v<R, const F&, Args...>, int> = 0>
-  FunctionRef(const F& f TENON_LIFETIMEBOUND) noexcept : f_(&f), call_(&call<F>) {}
-  explicit operator bool() const noexcept { return call_ != nullptr; }
-  R operator()(Args... args) const { return call_(f_, static_cast<Args>(args)...); }
-
- private:
-  template <class F>
-  static R call(const void* f, Args... args) {
-    return (*static_cast<const F*>(f))(static_cast<Args>(args)...);
-  }
-
-  const void* f_ = nullptr;
-  R (*call_)(const void*, Args...) = nullptr;
-};
 /// Writes a view's values by its backend; NotSupported if it cannot.
 using FillByBackend = FunctionRef<Error(Backend&, const TensorView&)>;
 /// Writes the values of a view in host memory.

@@ -137,18 +137,6 @@ struct Conversion {
   /// Converts consecutive elements. May leave the upper halves of vector registers in use: see
   /// clear_upper_halves().
   TENON_NOINLINE void run(char* out, const char* in, int64_t elements) noexcept {
-    if (elements == 0) return;
-    const int64_t rest = elements % kStepElements;
-    const bool redoes_some = elements > kStepElements && context.mean == nullptr;
-    if (count != 1 || (rest != 0 && !redoes_some)) return run_chunks(out, in, elements);
-    run_step(steps[0], out, in, parts * (elements - rest), context);
-    if (rest == 0) return;
-    const int64_t last = elements - kStepElements;  // the last ones together with some before
-    run_step(steps[0], out + last * to_size, in + last * from_size, parts * kStepElements, context);
-  }
-
- private:
-  TENON_NOINLINE void run_chunks(char* out, const char* in, int64_t elements) noexcept {
     constexpr int64_t kChunk = TENON_BARE_METAL ? 2 * kStepElements : 512;
     alignas(TENON_BARE_METAL ? 8 : 64) char between[2][kChunk * 8];
     const int64_t most = count == 1 ? elements : kChunk / parts;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenon/config.h"
+#include "tenon/core/function_ref.h"
 #include "tenon/core/tensor_view.h"
 #include "tenon/kernels/copy_elements.h"
 
@@ -109,21 +110,7 @@ class PieceSide {
 };
 
 /// What is done with the elements of a piece, the source's last; false to stop.
-class PieceUse {
- public:
-  template <class Use>
-  PieceUse(const Use& use) noexcept
-      : use_(&use), call_([](const void* given, const char* const* sides, int64_t count) {
-          return (*static_cast<const Use*>(given))(sides, count);
-        }) {}
-  bool operator()(const char* const* sides, int64_t count) const noexcept {
-    return call_(use_, sides, count);
-  }
-
- private:
-  const void* use_;
-  bool (*call_)(const void* given, const char* const* sides, int64_t count);
-};
+using PieceUse = FunctionRef<bool(const char* const* sides, int64_t count)>;
 
 /// Reads the source of a merged plan, or both sides of it, in the plan's order and in pieces that
 /// stay in the cache, until `use` returns false. Returns whether it never did.
