@@ -271,15 +271,28 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
   if constexpr (kVariants) {
     constexpr int64_t kBytes = 64;
     switch (step) {
+      TENON_DETAIL_BY(UInt32FromByte, 4, 1, "vpmovzxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
+      TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
+      TENON_DETAIL_BY(FloatFromUInt16, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovzxwd"))
+      TENON_DETAIL_BY(FloatFromShort, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovsxwd"))
+      TENON_DETAIL_BY(ByteFromUInt32, 1, 4, "vpmovdb {%1, %0|%0, %1}")
       TENON_DETAIL_BY(ByteFromUInt64, 1, 8, "vpmovqb {%1, %0|%0, %1}")
+      TENON_DETAIL_PLAIN(UInt16, UInt32)
       TENON_DETAIL_PLAIN(UInt16, UInt64)
       TENON_DETAIL_PLAIN(UInt32, UInt64)
+      TENON_DETAIL_PLAIN(Float, Int)
       TENON_DETAIL_PLAIN(Float, Long)
+      TENON_DETAIL_PLAIN(Float, Double)
       TENON_DETAIL_PLAIN(Double, Long)
       TENON_DETAIL_PLAIN(Double, UInt64)
-      case Step::DoubleToLong: return convert_doubles(out, in, count, context);
+      TENON_DETAIL_FORMULA(RoundFloat, int32_t, float, &float_to_int<true, false>)
+      TENON_DETAIL_FORMULA(TruncateFloat, int32_t, float, &float_to_int<false, false>)
+      TENON_DETAIL_FORMULA(DoubleToInt, int32_t, double, &double_to_int)
       TENON_DETAIL_FORMULA(DoubleToOddFloat, float, double, &double_to_odd_float)
       TENON_DETAIL_FORMULA(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
+      case Step::DoubleToLong: return convert_doubles(out, in, count, context);
       default: break;
     }
   }

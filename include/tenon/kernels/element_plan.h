@@ -143,10 +143,11 @@ inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
   const ElementPlan::Dim& row = plan.dims[plan.rank - 1];
   const ptrdiff_t other = plan.dims[plan.rank - 2].size;
   if (other * (is_row && !plan.converts ? 4 : row.size) >= 128) return;
-  // Pixels of up to four channels have vectors.
+  // Pixels of few channels have vectors.
   const ptrdiff_t longer = other < row.size ? row.size : other;
+  const ptrdiff_t channels = other + row.size - longer;
   if (plan.is_plane && !plan.converts && TENON_HAS_VARIANTS && row.src_stride != 0 &&
-      other + row.size <= longer + 4 && plan.unit <= 4 && longer * row.dst_stride >= 16) {
+      channels <= (plan.unit <= 4 ? 4 : 3) && longer * row.dst_stride >= 16) {
     return;
   }
   size_t first = plan.rank - (is_row ? 1 : 0);  // of the block's dimensions
