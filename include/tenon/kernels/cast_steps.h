@@ -23,9 +23,7 @@ namespace detail {
 /// Steps that convert as C++ does, `_(to, from)`. A target of the same size but another sign has
 /// the same bits, and so has the source of a narrower integer. Those with a form for AVX2 too:
 #define TENON_DETAIL_WIDE_STEPS(_) \
-  _(UInt32, UInt16)                \
   _(UInt32, Short)                 \
-  _(UInt64, UInt32)                \
   _(UInt64, Int)                   \
   _(Byte, UInt32)                  \
   _(UInt16, UInt32)                \
@@ -38,6 +36,8 @@ namespace detail {
   _(Double, Float)
 /// Those for which one instruction of AVX2 is written, or whose loop is not faster with it.
 #define TENON_DETAIL_OTHER_STEPS(_) \
+  _(UInt32, UInt16)                 \
+  _(UInt64, UInt32)                 \
   _(UInt16, Byte)                   \
   _(UInt32, Byte)                   \
   _(UInt32, Char)                   \
@@ -263,7 +263,7 @@ TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, cons
   run_baseline(step, out, in, count, context);
 }
 
-/// Runs a step on an AVX-512 processor.
+/// Runs a step on an AVX-512 processor, by a form where that takes at most five sixths of AVX2's time.
 template <bool kVariants>
 TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, const char* in,
                                                           int64_t count,
@@ -275,11 +275,8 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
       TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
       TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
       TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
-      TENON_DETAIL_BY(FloatFromUInt16, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovzxwd"))
-      TENON_DETAIL_BY(FloatFromShort, 4, 2, TENON_DETAIL_TO_FLOAT("vpmovsxwd"))
       TENON_DETAIL_BY(ByteFromUInt32, 1, 4, "vpmovdb {%1, %0|%0, %1}")
       TENON_DETAIL_BY(ByteFromUInt64, 1, 8, "vpmovqb {%1, %0|%0, %1}")
-      TENON_DETAIL_PLAIN(UInt16, UInt32)
       TENON_DETAIL_PLAIN(UInt16, UInt64)
       TENON_DETAIL_PLAIN(UInt32, UInt64)
       TENON_DETAIL_PLAIN(Float, Int)
@@ -287,8 +284,6 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
       TENON_DETAIL_PLAIN(Float, Double)
       TENON_DETAIL_PLAIN(Double, Long)
       TENON_DETAIL_PLAIN(Double, UInt64)
-      TENON_DETAIL_FORMULA(RoundFloat, int32_t, float, &float_to_int<true, false>)
-      TENON_DETAIL_FORMULA(TruncateFloat, int32_t, float, &float_to_int<false, false>)
       TENON_DETAIL_FORMULA(DoubleToInt, int32_t, double, &double_to_int)
       TENON_DETAIL_FORMULA(DoubleToOddFloat, float, double, &double_to_odd_float)
       TENON_DETAIL_FORMULA(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)

@@ -171,9 +171,10 @@ struct Conversion {
 };
 
 /// Adds the steps between real types. Equal types occur as parts of complex types; signalling NaNs
-/// of small floats become quiet then too.
-TENON_TEMPLATE_INLINE void add_cast(Conversion& c, ScalarType to, ScalarType from,
-                                    CastMode mode) noexcept {
+/// of small floats become quiet then too. Cold, as make_conversion(): compiled for size, since both
+/// run once for all elements.
+TENON_TEMPLATE_INLINE TENON_COLD void add_cast(Conversion& c, ScalarType to, ScalarType from,
+                                               CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
   const bool to_integer = isIntegralType(to, false);
   const size_t to_size = elementSize(to);
@@ -246,8 +247,8 @@ void choose_forms(Conversion& c) noexcept {
 
 /// The conversion of elements of any type to any other. With CastMode::Checked canCast(from, to)
 /// holds.
-TENON_TEMPLATE_INLINE void make_conversion(Conversion& c, ScalarType to, ScalarType from,
-                                           CastMode mode) noexcept {
+TENON_TEMPLATE_INLINE TENON_COLD void make_conversion(Conversion& c, ScalarType to, ScalarType from,
+                                                      CastMode mode) noexcept {
   choose_forms(c);
   // Converts both parts of complex elements, or the real parts. Bool is true if either part is.
   const bool is_complex = isComplexType(from);

@@ -26,7 +26,8 @@ namespace detail {
 /// 2, the plane is the block.
 class BlockWalk {
  public:
-  BlockWalk(const ElementPlan& plan, size_t inner, ptrdiff_t chunk = 1) noexcept
+  template <class = void>
+  TENON_NOINLINE BlockWalk(const ElementPlan& plan, size_t inner, ptrdiff_t chunk = 1) noexcept
       : dims_(plan.dims), outer_(plan.rank < inner ? 0 : plan.rank - inner), chunk_(chunk) {
     ElementPlan::Dim row{1, static_cast<ptrdiff_t>(plan.unit), source_unit(plan)};
     ElementPlan::Dim other{1, 0, 0};

@@ -198,8 +198,8 @@ class PixelShuffle {
     plan_pixels(strides(p), 1, size);
   }
 
-  /// Leaves run_ null if there is no way.
-  TENON_NOINLINE void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
+  /// Leaves run_ null if there is no way. Cold: compiled for size, as it runs once for all planes.
+  TENON_COLD void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
     // Of an interleaved pixel: the distance to the next, its first byte, and the end of its last.
     const int64_t pitch = s.in_pixel < 0 ? -s.in_pixel : s.in_pixel;
     const int64_t reach = (channels - 1) * s.in_channel;
