@@ -172,9 +172,10 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
   const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
   if constexpr (kInt) {
     // Clamps by comparing bits, which order numbers of one sign: the loop stays without branches.
-    // The largest float that fits is 2^31 - 128. Of constants GCC would convert first.
+    // The largest float that fits is 2^31 - 128; converting another number would set FE_INEXACT. Of
+    // constants GCC would convert first.
     const uint32_t least = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
-    const uint32_t most = float_bits(static_cast<float>(limits.highest)) - 1;
+    const uint32_t most = float_bits(static_cast<float>(limits.highest & ~uint64_t{127}));
     const auto below = static_cast<int32_t>(number) > static_cast<int32_t>(most) ? most : number;
     const float clamped = float_from_bits(below < least ? below : least);
     const auto whole = static_cast<uint32_t>(static_cast<int32_t>(clamped));

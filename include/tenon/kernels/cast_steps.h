@@ -287,6 +287,7 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
       TENON_DETAIL_FORMULA(DoubleToInt, int32_t, double, &double_to_int)
       TENON_DETAIL_FORMULA(DoubleToOddFloat, float, double, &double_to_odd_float)
       TENON_DETAIL_FORMULA(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
+      TENON_DETAIL_FORMULA(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>)
       case Step::DoubleToLong: return convert_doubles(out, in, count, context);
       default: break;
     }

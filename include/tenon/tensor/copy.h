@@ -279,7 +279,7 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
 /// `dst`, and converts its type.
 ///
 /// Overlapping memories give the result of copying through a temporary, which is allocated only if
-/// elements move by different distances.
+/// elements move by different distances, or dimensions interleave.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a meta

@@ -5,6 +5,7 @@
 #include <tenon/backend/tracking.h>
 #include <tenon/module/function_module.h>
 #include <tenon/tenon.h>
+#include <tenon/tensor/values.h>
 
 #include <cerrno>
 #include <cfenv>
@@ -127,6 +128,31 @@ void check_conversions() {
                   std::to_string(static_cast<int>(mode)),
               [&] { static_cast<void>(copy_(out, in, mode)); }, 77,
               kIsClang && is_hoisted && isIntegralType(type, false) ? 0 : kFlags);
+        }
+      }
+    }
+  }
+}
+
+/// Numbers that the target holds are not rounded.
+void check_exact_conversions() {
+  const TensorPtr wholes = make_tensor_ptr({0.0, 1.0, -128.0, 127.0});
+  const TensorPtr ends = make_tensor_ptr({-2147483648.0, 2147483520.0});
+  for (const ScalarType from : kTypes) {
+    for (const ScalarType type : kTypes) {
+      for (const Tensor& numbers : {*wholes, *ends}) {
+        const Tensor in = to(numbers, from, CastMode::Saturate);
+        if (!equal(numbers, to(in, ScalarType::Double, CastMode::Saturate))) continue;
+        if (!equal(numbers,
+                   to(to(in, type, CastMode::Saturate), ScalarType::Double, CastMode::Saturate))) {
+          continue;
+        }
+        for (const CastMode mode : {CastMode::Truncate, CastMode::Saturate}) {
+          const TensorPtr out = empty(in.sizes(), type);
+          check(
+              std::string(toString(from)) + " to " + toString(type) + ", exact",
+              [&] { static_cast<void>(copy_(out, in, mode)); }, 77,
+              kFlags == 0 ? 0 : kFlags | FE_INEXACT);
         }
       }
     }
@@ -282,6 +308,7 @@ int main() {
     std::fesetround(rounding);
     check_calls();
     check_conversions();
+    check_exact_conversions();
     if (std::fegetround() != rounding) {
       std::puts("the rounding mode was changed");
       ++failures;
