@@ -101,7 +101,7 @@ class PhiloxLanes {
     }
     V p;
     V q;
-    for (int round = 1; round < kPhiloxRounds - 1; ++round) {
+    for (size_t round = 1; round < kPhiloxRounds - 1; ++round) {
       for (size_t s = 0; s < kSets; ++s) {
         multiply_low(p, c[s][0], V{} + kPhiloxMultipliers[0]);
         multiply_low(q, c[s][2], V{} + kPhiloxMultipliers[1]);
