@@ -24,6 +24,7 @@ namespace detail {
 /// the same bits, and so has the source of a narrower integer. Those with a form for AVX2 too:
 #define TENON_DETAIL_WIDE_STEPS(_) \
   _(UInt32, Short)                 \
+  _(UInt64, UInt32)                \
   _(UInt64, Int)                   \
   _(Byte, UInt32)                  \
   _(UInt16, UInt32)                \
@@ -37,7 +38,6 @@ namespace detail {
 /// Those for which one instruction of AVX2 is written, or whose loop is not faster with it.
 #define TENON_DETAIL_OTHER_STEPS(_) \
   _(UInt32, UInt16)                 \
-  _(UInt64, UInt32)                 \
   _(UInt16, Byte)                   \
   _(UInt32, Byte)                   \
   _(UInt32, Char)                   \

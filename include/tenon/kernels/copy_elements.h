@@ -351,9 +351,8 @@ struct BlockConversion : Conversion {
 };
 
 /// Casts a plane whose source repeats along i: once, then copies the result. A separate function,
-/// so that its buffer is not in the frame of convert()'s caller.
-TENON_TEMPLATE_INLINE TENON_NOINLINE void cast_repeated(BlockConversion& c,
-                                                        const Plane& p) noexcept {
+/// so that its buffer is not in the frame of convert()'s caller; cold, as the work is in others.
+TENON_TEMPLATE_INLINE TENON_COLD void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
   for (int64_t j = 0; j < p.count_j; j += most) {

@@ -76,8 +76,8 @@ TENON_TEMPLATE_INLINE Error check_policy(const ElementPlan& plan, CopyPolicy pol
               plan.temporary_nbytes, " bytes");
 }
 
-/// Copies within host memory through a temporary.
-TENON_TEMPLATE_INLINE Error run_staged(ElementPlan& plan, CastFunction cast) noexcept {
+/// Copies within host memory through a temporary. Cold: compiled for size.
+TENON_TEMPLATE_INLINE TENON_COLD Error run_staged(ElementPlan& plan, CastFunction cast) noexcept {
   HostBuffer buffer;
   TENON_TRY(buffer.allocate(plan.temporary_nbytes));
   ElementPlan part;
