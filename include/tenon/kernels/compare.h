@@ -53,9 +53,24 @@ bool equal_floats(const char* a, const char* b, int64_t count, uint64_t last) no
 
 /// Any byte but 0 is true.
 inline bool equal_bools(const char* a, const char* b, int64_t count) noexcept {
-  if (std::memcmp(a, b, static_cast<size_t>(count)) == 0) return true;
-  for (int64_t i = 0; i < count; ++i) {
-    if ((a[i] != 0) != (b[i] != 0)) return false;
+  constexpr int64_t kBlock = 4096;
+  for (int64_t n = 0; count != 0; count -= n, a += n, b += n) {
+    n = count < kBlock ? count : kBlock;
+    if (std::memcmp(a, b, static_cast<size_t>(n)) == 0) continue;
+    for (int64_t i = 0; i < n; ++i) {
+      if ((a[i] != 0) != (b[i] != 0)) return false;
+    }
+  }
+  return true;
+}
+
+/// Types whose only NaN is the code of -0.
+inline bool equal_unsigned_zeros(const char* a, const char* b, int64_t count) noexcept {
+  constexpr int64_t kBlock = 4096;
+  for (int64_t n = 0; count != 0; count -= n, a += n, b += n) {
+    n = count < kBlock ? count : kBlock;
+    const auto nbytes = static_cast<size_t>(n);
+    if (std::memcmp(a, b, nbytes) != 0 || std::memchr(a, 0x80, nbytes) != nullptr) return false;
   }
   return true;
 }
@@ -66,7 +81,8 @@ TENON_TEMPLATE_INLINE bool equal_elements(ScalarType type, const char* a, const 
   const ScalarType part = part_type_of(type);
   if (isComplexType(type)) count *= 2;
   const size_t size = elementSize(part);
-  if (isFloatingType(part) && !has_unsigned_zero(part)) {
+  if (has_unsigned_zero(part)) return equal_unsigned_zeros(a, b, count);
+  if (isFloatingType(part)) {
     const uint64_t last = last_number(part);
     return size == 1   ? equal_floats<uint8_t>(a, b, count, last)
            : size == 2 ? equal_floats<uint16_t>(a, b, count, last)
@@ -74,9 +90,7 @@ TENON_TEMPLATE_INLINE bool equal_elements(ScalarType type, const char* a, const 
                        : equal_floats<uint64_t>(a, b, count, last);
   }
   if (part == ScalarType::Bool) return equal_bools(a, b, count);
-  const size_t nbytes = static_cast<size_t>(count) * size;
-  if (std::memcmp(a, b, nbytes) != 0) return false;
-  return !has_unsigned_zero(part) || std::memchr(a, 0x80, nbytes) == nullptr;
+  return std::memcmp(a, b, static_cast<size_t>(count) * size) == 0;
 }
 
 /// A number of any dtype.

@@ -159,33 +159,35 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, b
 /// in tiles of these. Changes the plan.
 TENON_TEMPLATE_INLINE bool read_tiles(ElementPlan& plan, const PieceUse& use) noexcept {
   constexpr ptrdiff_t kTile = 64;
-  size_t near = plan.rank - 1;
+  size_t nearest = plan.rank - 1;
   const auto distance = [&](size_t d) {
     const ptrdiff_t stride = plan.dims[d].src_stride;
     return stride < 0 ? -stride : stride;
   };
-  for (size_t d = near; plan.rank != 0 && d-- > 0;) {
-    if (distance(d) != 0 && distance(d) < distance(near)) near = d;
+  for (size_t d = nearest; plan.rank != 0 && d-- > 0;) {
+    if (distance(d) != 0 && distance(d) < distance(nearest)) nearest = d;
   }
-  if (plan.rank == 0 || near + 1 == plan.rank) return read_pieces(plan, true, use);
-  for (; near + 2 < plan.rank; ++near) std::swap(plan.dims[near], plan.dims[near + 1]);
+  if (plan.rank == 0 || nearest + 1 == plan.rank) return read_pieces(plan, true, use);
+  for (; nearest + 2 < plan.rank; ++nearest) std::swap(plan.dims[nearest], plan.dims[nearest + 1]);
   ElementPlan::Dim& row = plan.dims[plan.rank - 1];
   if (row.size <= kTile) return read_pieces(plan, true, use);
-  if (const ptrdiff_t tail = row.size % kTile; tail != 0) {
-    ElementPlan rest = plan;
-    rest.dst = static_cast<char*>(rest.dst) + (row.size - tail) * row.dst_stride;
-    rest.src = static_cast<const char*>(rest.src) + (row.size - tail) * row.src_stride;
-    rest.dims[rest.rank - 1].size = tail;
-    if (tail == 1) --rest.rank;
-    if (!read_pieces(rest, true, use)) return false;
-  }
+  const ptrdiff_t tail = row.size % kTile;
+  ElementPlan rest = plan;
   const ElementPlan::Dim tiles{row.size / kTile, kTile * row.dst_stride, kTile * row.src_stride};
   row.size = kTile;
   if (tiles.size != 1) {
     plan.dims[plan.rank++] = row;
     plan.dims[plan.rank - 2] = std::exchange(plan.dims[plan.rank - 3], tiles);
   }
-  return read_pieces(plan, true, use);
+  if (!read_pieces(plan, true, use)) return false;
+  if (tail == 0) return true;
+  // After the tiles, since what differs often does so in the first elements.
+  ElementPlan::Dim& last = rest.dims[rest.rank - 1];
+  rest.dst = static_cast<char*>(rest.dst) + (last.size - tail) * last.dst_stride;
+  rest.src = static_cast<const char*>(rest.src) + (last.size - tail) * last.src_stride;
+  last.size = tail;
+  if (tail == 1) --rest.rank;
+  return read_pieces(rest, true, use);
 }
 
 }  // namespace detail

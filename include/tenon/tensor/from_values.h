@@ -83,19 +83,24 @@ void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
   if constexpr (!is_row_v<Rows>) add_missing_sizes<RowOf<Rows>>(depth + 1, sizes);
 }
 
-/// Copies elements, at most up to `end`: the range may have grown.
+/// Copies elements, at most up to `end`: the range may have grown. One by one where they are
+/// volatile or values (std::vector<bool>), or where a sentinel ends the range.
 template <class T, class Rows>
 void copy_rows(const Rows& rows, T*& out, const T* end) {
   auto it = range_access::first(rows);
   const auto last = range_access::last(rows);
+  using Element = decltype(*it);
+  constexpr bool is_memory =
+      is_contiguous_v<Rows> && std::is_same_v<const decltype(it), decltype(last)> &&
+      std::is_lvalue_reference_v<Element> && !std::is_volatile_v<std::remove_reference_t<Element>>;
   if constexpr (!is_row_v<Rows>) {
     for (; it != last; ++it) copy_rows(*it, out, end);
-  } else if constexpr (is_contiguous_v<Rows> && std::is_lvalue_reference_v<decltype(*it)>) {
+  } else if constexpr (is_memory) {
     const ptrdiff_t count = last - it < end - out ? last - it : end - out;
     if (count > 0) std::memcpy(out, std::addressof(*it), static_cast<size_t>(count) * sizeof(T));
     out += count;
   } else {
-    for (; it != last && out != end; ++it) *out++ = *it;  // a std::vector<bool> gives values
+    for (; it != last && out != end; ++it) *out++ = *it;
   }
 }
 

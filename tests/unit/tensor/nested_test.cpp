@@ -21,6 +21,15 @@ struct FreeRows {
 };
 auto begin(const FreeRows& r) { return r.rows.begin(); }
 auto end(const FreeRows& r) { return r.rows.end(); }
+// A row up to a 0, which its end's type tests for.
+struct Terminated {
+  struct End {
+    friend bool operator!=(const float* at, End) { return *at != 0; }
+  };
+  const float* values;
+  const float* begin() const { return values; }
+  End end() const { return {}; }
+};
 // As std::views::filter: none that is const can be walked.
 struct Walked {
   std::vector<std::vector<float>> rows;
@@ -86,6 +95,18 @@ TEST_CASE("nested: arrays are copied, with sizes they are the caller's memory") 
   CHECK(ownership(lent) == Ownership::Borrowed);
   int cube[2][1][2] = {};
   CHECK(for_blob(cube, {4}).make_tensor().scalar_type() == ScalarType::Int);
+}
+
+TEST_CASE("nested: rows that a sentinel ends, and volatile ones") {
+  static const float values_of[] = {1, 2, 3, 0};
+  const std::vector<Terminated> rows = {{values_of}, {values_of}};
+  const TensorPtr of_rows = make_tensor_ptr(rows);
+  CHECK(sizes(of_rows) == Vector{2, 3});
+  CHECK(values<float>(of_rows) == Floats{1, 2, 3, 1, 2, 3});
+  volatile float grid[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  const TensorPtr of_grid = make_tensor_ptr(grid);
+  CHECK(sizes(of_grid) == Vector{2, 3});
+  CHECK(values<float>(of_grid) == Floats{1, 2, 3, 4, 5, 6});
 }
 
 TEST_CASE("nested: an array of const is read-only memory") {
