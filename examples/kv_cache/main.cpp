@@ -63,8 +63,8 @@ int run() {
   const double unplanned_time = measure([&](size_t token) { check(copy_(positions[token], key)); });
 
   std::printf("  %s\n", to_string(plan).c_str());
-  std::printf("  %d tokens in the cache, %s\n", static_cast<int>(kPositions),
-              right == kPositions ? "all where they belong" : "some where they do not belong");
+  std::printf("  %d of %d tokens are where they belong\n", static_cast<int>(right),
+              static_cast<int>(kPositions));
   std::printf("  %.0f ns an append, %.0f ns with copy_\n", time, unplanned_time);
   if (allocations_before < 0) {
     std::printf("  heap allocations: not counted on this platform\n");

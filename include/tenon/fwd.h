@@ -56,7 +56,6 @@ class Exception;
 // kernels/
 enum class CastMode : uint8_t;
 enum class CopyKind : uint8_t;
-class CopyPlan;
 struct Normalize;
 
 // backend/
@@ -82,6 +81,7 @@ struct StridedCopy;
 struct TagCounts;
 
 // tensor/
+class CopyPlan;
 enum class CopyPolicy : uint8_t;
 enum class Deallocation : uint8_t;
 enum class ExpressionKind : uint8_t;

@@ -59,7 +59,7 @@ struct ElementPlan {
   /// Whether the last two dimensions are a plane to transpose, also while casting.
   bool is_plane = false;
   /// Whether the memories overlap but every element moves by the same distance, which needs no
-  /// temporary. Set by plan_copy().
+  /// temporary. Set by plan_locations().
   bool is_shift = false;
   /// Where planes are small: how many of the innermost dimensions, and how much of the next one,
   /// are copied at once, by a table of offsets. Else 0.

@@ -23,13 +23,12 @@ struct KeptCopy {
   Conversion conversion{};  // if the types differ
   bool normalizes = false;
   Normalize normalize;
-  // Of a NormalizePlan: the lists have one value for all channels, or one for each in the order of
-  // the plan's dimension.
-  FloatList mean;
-  FloatList stddev;
-  int64_t channels = 1;
-  size_t channel_dim = SIZE_MAX;
+  NormalizePlan plan;  // without a Normalize its `copy` alone
 };
+
+/// What run() and to_string() say of a plan without types.
+inline constexpr const char* kEmptyPlan =
+    "the plan is empty: it was moved from, or not made by plan_copy()";
 
 struct PlanAccess;
 
@@ -38,7 +37,7 @@ struct PlanAccess;
 /// How copy_() would copy between two tensors, made by plan_copy(). `kind`, `rank`, `dims`, `unit`,
 /// `nbytes`, `temporary_nbytes` and the types tell what it will do; to_string() prints them. run()
 /// does it, for these tensors and for others of the same shapes, without planning again: for a loop
-/// over frames or tokens.
+/// over frames or tokens. These fields are a description, which run() does not read.
 ///
 ///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
@@ -48,27 +47,27 @@ struct PlanAccess;
 class CopyPlan : public detail::ElementPlan {
  public:
   CopyPlan() noexcept = default;
-  /// Out of memory, for shapes of more dimensions than TENON_INLINE_DIMS or for more than four
-  /// channels, run() of the copy returns OutOfMemory.
+  /// If memory runs out for the lists (of more than TENON_INLINE_DIMS dimensions or more than four
+  /// channels), the copy is made all the same, and its run() returns OutOfMemory.
   CopyPlan(const CopyPlan&) noexcept = default;
   CopyPlan& operator=(const CopyPlan&) noexcept = default;
   /// run() of `other` returns InvalidArgument afterwards.
   CopyPlan(CopyPlan&& other) noexcept : ElementPlan(other), kept_(std::move(other.kept_)) {
-    other.dst_type = ScalarType::Undefined;
+    other.kept_.plan.copy.dst_type = ScalarType::Undefined;
   }
   CopyPlan& operator=(CopyPlan&& other) noexcept {
     if (this == &other) return *this;
     ElementPlan::operator=(other);
     kept_ = std::move(other.kept_);
-    other.dst_type = ScalarType::Undefined;
+    other.kept_.plan.copy.dst_type = ScalarType::Undefined;
     return *this;
   }
 
   /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Each has the
   /// planned tensor's dtype, sizes and strides, except the strides of dimensions of size 1. The
-  /// memory may be other, and overlap or not.
+  /// memory may differ, and may overlap.
   ///
-  /// Where memory overlaps, or did when the plan was made, and where a backend copies, run() calls
+  /// Where memory overlaps, or needed a temporary when the plan was made, and where a backend copies, run() calls
   /// copy_(), which plans again.
   /// Errors: InvalidArgument (another dtype, sizes or strides than planned; a plan that plan_copy()
   /// did not make), copy_()'s, OutOfMemory (see the copy constructor). Nothing is changed then.
@@ -90,17 +89,9 @@ struct PlanAccess {
   static const KeptCopy& kept(const CopyPlan& plan) noexcept { return plan.kept_; }
 };
 
-/// The values of a plan's channels, or the one for all.
-TENON_TEMPLATE_INLINE void keep_values(const ChannelValues& values, int64_t channels,
-                                       FloatList& kept) noexcept {
-  kept.resize_for_overwrite(static_cast<size_t>(values.step == 0 ? 1 : channels));
-  for (size_t c = 0; c < kept.size(); ++c) kept[c] = values[static_cast<int64_t>(c)];
-}
-
 /// Checks that a copy's lists were allocated.
 TENON_TEMPLATE_INLINE Error check_lists(const KeptCopy& kept) noexcept {
-  for (const FloatList* list :
-       {&kept.normalize.mean, &kept.normalize.stddev, &kept.mean, &kept.stddev}) {
+  for (const FloatList* list : {&kept.normalize.mean, &kept.normalize.stddev}) {
     if (list->error() != Error::Ok) {
       return fail(list->error(), TENON_OUT_OF_MEMORY " for the values of a Normalize");
     }
@@ -110,21 +101,17 @@ TENON_TEMPLATE_INLINE Error check_lists(const KeptCopy& kept) noexcept {
 
 TENON_TEMPLATE_INLINE Error keep_normalized(const MemoryLocation& to, const MemoryLocation& from,
                                             const Normalize& normalize, CastMode mode,
-                                            ElementPlan& plan, KeptCopy& kept) noexcept {
+                                            KeptCopy& kept) noexcept {
   size_t dim = 0;
   TENON_TRY(check_normalize(to.view, from.view, normalize, mode, dim));
   kept.normalizes = true;
   kept.normalize = normalize;
   TENON_TRY(check_lists(kept));
-  NormalizePlan made;
-  plan_normalized(made, to.view, from.view, kept.normalize, dim, mode);
-  plan = made.copy;
+  if (kept.normalize.mean.empty()) kept.normalize.mean = {0};
+  if (kept.normalize.stddev.empty()) kept.normalize.stddev = {1};
+  plan_normalized(kept.plan, to.view, from.view, kept.normalize, dim, mode);
+  ElementPlan& plan = kept.plan.copy;
   if (plan.kind == CopyKind::Alias) return Error::Ok;
-  keep_values(made.mean, made.channels, kept.mean);
-  keep_values(made.stddev, made.channels, kept.stddev);
-  TENON_TRY(check_lists(kept));
-  kept.channels = made.channels;
-  kept.channel_dim = made.channel_dim;
   if (to.backend == from.backend && sides_may_overlap(plan) && !is_in_place(plan)) {
     plan.kind = CopyKind::Staged;
     plan.temporary_nbytes = elementSize(own_type(from.view.type));
@@ -133,15 +120,25 @@ TENON_TEMPLATE_INLINE Error keep_normalized(const MemoryLocation& to, const Memo
   return Error::Ok;
 }
 
+/// Sets `piece` to a plan, for other memory. Copies the dimensions in use alone.
+inline void move_plan(ElementPlan& piece, const ElementPlan& plan, void* dst,
+                      const void* src) noexcept {
+  std::memcpy(static_cast<void*>(&piece), &plan, offsetof(ElementPlan, dims));
+  for (size_t d = 0; d < plan.rank; ++d) piece.dims[d] = plan.dims[d];
+  piece.dst = dst;
+  piece.src = src;
+}
+
 TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg& src,
                                            const Normalize* normalize, CastMode mode,
-                                           CopyPolicy policy, CopyPlan& plan) noexcept {
+                                           CopyPolicy policy, CopyPlan& made) noexcept {
   MemoryLocation to;
   MemoryLocation from;
   TENON_TRY(find_both(dst, src, to, from));
-  KeptCopy& kept = PlanAccess::kept(plan);
+  KeptCopy& kept = PlanAccess::kept(made);
+  ElementPlan& plan = kept.plan.copy;
   if (normalize != nullptr) {
-    TENON_TRY(keep_normalized(to, from, *normalize, mode, plan, kept));
+    TENON_TRY(keep_normalized(to, from, *normalize, mode, kept));
   } else {
     TENON_TRY(check_copy(to, from, mode));
     plan_locations(to, from, mode, plan);
@@ -151,6 +148,7 @@ TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg
     }
   }
   kept.policy = policy;
+  move_plan(made, plan, plan.dst, plan.src);
   if (plan.dst != nullptr) {  // there are elements
     kept.dst_begin = static_cast<char*>(plan.dst) - static_cast<char*>(to.view.data);
     kept.src_begin = static_cast<const char*>(plan.src) - static_cast<char*>(from.view.data);
@@ -161,8 +159,10 @@ TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg
   return kept.src.check();
 }
 
-/// Whether the dimensions are at the same strides; those of size 1 have none that matter.
+/// Whether the dimensions are at the same strides; those of size 1 have none that matter, nor has
+/// any if there are no elements.
 inline bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
+  if (a.numel == 0) return true;
   for (size_t d = 0; d < a.rank(); ++d) {
     if (a.strides()[d] != b.strides()[d] && a.sizes()[d] != 1) return false;
   }
@@ -181,6 +181,7 @@ TENON_TEMPLATE_INLINE Error fail_planned(const TensorFields& tensor, const char*
                                          ScalarType type, const Layout& planned) noexcept {
   constexpr const char* kFor = ", the plan is for ";
   constexpr const char* kAnother = ": make another with plan_copy()";
+  if (type == ScalarType::Undefined) return fail(Error::InvalidArgument, kEmptyPlan);
   TENON_TRY(planned.check());
   if (tensor.type != type) {
     return fail(Error::InvalidArgument, role, " has dtype ", tensor.type, kFor, type, kAnother);
@@ -200,41 +201,37 @@ inline ByteRange byte_range(const TensorFields& tensor) noexcept {
           data + static_cast<uintptr_t>((offsets.max + 1) * size)};
 }
 
-/// Sets `piece` to a plan, for other memory. Copies the dimensions in use alone.
-inline void move_plan(ElementPlan& piece, const ElementPlan& plan, void* dst,
-                      const void* src) noexcept {
-  std::memcpy(static_cast<void*>(&piece), &plan, offsetof(ElementPlan, dims));
-  for (size_t d = 0; d < plan.rank; ++d) piece.dims[d] = plan.dims[d];
-  piece.dst = dst;
-  piece.src = src;
+/// A list in the order of the plan's dimension.
+inline ChannelValues channel_values(const FloatList& list, int64_t step) noexcept {
+  return {list.data() + (step < 0 ? list.size() - 1 : 0), step};
 }
 
 /// Runs a plan on host memory of the planned shapes that does not overlap.
-TENON_TEMPLATE_INLINE void run_kept(const ElementPlan& plan, const KeptCopy& kept, void* dst,
-                                    const void* src) noexcept {
+TENON_TEMPLATE_INLINE void run_kept(const KeptCopy& kept, void* dst, const void* src) noexcept {
+  const NormalizePlan& plan = kept.plan;
   if (!kept.normalizes) {
     ElementPlan piece;
-    move_plan(piece, plan, dst, src);
+    move_plan(piece, plan.copy, dst, src);
     piece.conversion = &kept.conversion;
     return run_plan(piece, &cast_elements<>);
   }
   NormalizePlan piece;
-  move_plan(piece.copy, plan, dst, src);
-  piece.scale = kept.normalize.scale;
-  piece.mean = {kept.mean.data(), kept.mean.size() > 1 ? 1 : 0};
-  piece.stddev = {kept.stddev.data(), kept.stddev.size() > 1 ? 1 : 0};
-  piece.channels = kept.channels;
-  piece.channel_dim = kept.channel_dim;
+  move_plan(piece.copy, plan.copy, dst, src);
+  piece.scale = plan.scale;
+  piece.mean = channel_values(kept.normalize.mean, plan.mean.step);
+  piece.stddev = channel_values(kept.normalize.stddev, plan.stddev.step);
+  piece.channels = plan.channels;
+  piece.channel_dim = plan.channel_dim;
   run_normalized(piece);
 }
 
-TENON_TEMPLATE_INLINE Error run_copy_plan(const CopyPlan& plan, const TensorArg& dst,
+TENON_TEMPLATE_INLINE Error run_copy_plan(const KeptCopy& kept, const TensorArg& dst,
                                           const TensorArg& src) noexcept {
   TENON_TRY(check_metadata(dst, "the destination"));
   TENON_TRY(check_metadata(src, "the source"));
   const TensorFields& to = fields(dst);
   const TensorFields& from = fields(src);
-  const KeptCopy& kept = PlanAccess::kept(plan);
+  const ElementPlan& plan = kept.plan.copy;
   if (kept.normalizes) TENON_TRY(check_lists(kept));
   const ScalarType to_type = own_type(plan.dst_type);
   const ScalarType from_type = own_type(plan.src_type);
@@ -253,19 +250,20 @@ TENON_TEMPLATE_INLINE Error run_copy_plan(const CopyPlan& plan, const TensorArg&
     }
     if (plan.kind != CopyKind::Alias && plan.kind != CopyKind::Staged &&
         !overlap(byte_range(to), byte_range(from))) {
-      run_kept(plan, kept, out, in);
+      run_kept(kept, out, in);
       return Error::Ok;
     }
   }
   if (!kept.normalizes) return copy_tensor(dst, src, plan.mode, kept.policy, &cast_elements<>);
-  return copy_tensor_normalized(dst, src, kept.normalize, plan.mode);
+  const Normalize normalize = kept.normalize;  // a backend's code may drop the plan
+  return copy_tensor_normalized(dst, src, normalize, plan.mode);
 }
 
 }  // namespace detail
 
 template <class>
 [[nodiscard]] Error CopyPlan::run(TensorArg to, TensorArg from) const noexcept {
-  return detail::add_context_if("CopyPlan::run", detail::run_copy_plan(*this, to, from));
+  return detail::add_context_if("CopyPlan::run", detail::run_copy_plan(kept_, to, from));
 }
 
 /// The plan of copy_() with these arguments, which can be run. Refuses what copy_() refuses, as an
@@ -315,7 +313,9 @@ Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src, const Normalize& no
 
 /// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
 template <class = void>
-std::string to_string(const CopyPlan& plan) {
+std::string to_string(const CopyPlan& made) {
+  const detail::ElementPlan& plan = detail::PlanAccess::kept(made).plan.copy;
+  if (plan.dst_type == ScalarType::Undefined) return detail::kEmptyPlan;
   char text[detail::kMessageCapacity];
   detail::Message out(text, sizeof text);
   const auto put = [&](const auto&... parts) { (append(out, parts), ...); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// index_select and index_copy_, which move rows by their indices.
+// index_select, index_select_out and index_copy_, which move rows by their indices.
 #pragma once
 
 #include <initializer_list>
@@ -11,12 +11,17 @@
 TENON_BEGIN_NAMESPACE
 
 /// Indices as an argument: a tensor of Long or Int of rank 1, or 0 for one index; a brace list; or
-/// a contiguous container of int64_t or int32_t.
+/// a contiguous container of signed integers of 64 or 32 bits.
 ///
 /// Ownership: refers to the tensor or the list during the call.
 class IndicesArg {
   template <class C>
   using Element = std::remove_cv_t<typename detail::ContiguousElement<const C>::type>;
+  template <class C>
+  static constexpr detail::ScalarType kType = detail::scalar_type_of<Element<C>>();
+  template <class C>
+  static constexpr bool kIsTaken =
+      kType<C> == detail::ScalarType::Long || kType<C> == detail::ScalarType::Int;
 
  public:
   IndicesArg(const IndicesArg&) = delete;
@@ -28,19 +33,28 @@ class IndicesArg {
       : size_(static_cast<int64_t>(list.size())), stride_(sizeof(detail_values::DimArg) / 8) {
     is_list_ = true;
     data_ = list.begin();
+    for (const auto& index : list) {
+      if (!index.fits && too_large_ < 0) too_large_ = &index - list.begin();
+    }
     static_assert(sizeof(detail_values::DimArg) % 8 == 0 &&
                   std::is_standard_layout_v<detail_values::DimArg>);
   }
-  template <class C, std::enable_if_t<std::is_same_v<Element<C>, int64_t> ||
-                                          std::is_same_v<Element<C>, int32_t>,
-                                      int> = 0>
+  template <class C, std::enable_if_t<kIsTaken<C>, int> = 0>
   IndicesArg(const C& container TENON_LIFETIMEBOUND) noexcept
       : data_(container.data()), size_(static_cast<int64_t>(container.size())) {
     is_list_ = true;
-    if constexpr (sizeof(Element<C>) == 4) type_ = detail::ScalarType::Int;
+    type_ = kType<C>;
   }
+  template <class IndicesNeedInt64OrInt32,
+            std::enable_if_t<std::is_integral_v<Element<IndicesNeedInt64OrInt32>> &&
+                                 !kIsTaken<IndicesNeedInt64OrInt32>,
+                             int> = 0>
+  IndicesArg(const IndicesNeedInt64OrInt32&)
+      TENON_MISTAKE("indices are int64_t or int32_t: std::vector<int64_t>(v.begin(), v.end())");
 
   bool is_list() const noexcept { return is_list_; }
+  /// The position of a brace list's first number above int64_t's range, or -1.
+  int64_t too_large() const noexcept { return too_large_; }
   /// Only of a tensor.
   const ConstTensorArg& tensor() const noexcept { return tensor_; }
   /// Only of a list.
@@ -56,6 +70,7 @@ class IndicesArg {
   bool is_list_ = false;
   int64_t size_ = 0;
   int64_t stride_ = 1;  // in elements
+  int64_t too_large_ = -1;
 };
 
 namespace detail {
@@ -77,15 +92,20 @@ inline void make_rows(TensorView& view) noexcept {
 }
 
 TENON_TEMPLATE_INLINE Error find_indices(const IndicesArg& indices, IndexedMove& move) noexcept {
+  if (indices.too_large() >= 0) {
+    return fail(Error::OutOfBounds, "the index at position ", indices.too_large(),
+                " is above int64_t's range");
+  }
   if (indices.is_list()) {
     move.places.view = indices.view();
   } else {
-    TENON_TRY(find_source(indices.tensor(), "the indices", move.places));
+    TENON_TRY(find_source(indices.tensor(), "the index tensor", move.places));
   }
   TensorView& view = move.places.view;
   const ScalarType type = own_type(view.type);
   if (type != ScalarType::Long && type != ScalarType::Int) {
-    return fail(Error::InvalidType, "the indices are ", type, ", expected Long or Int");
+    return fail(Error::InvalidType, "the indices are ", type, ", expected Long or Int",
+                type == ScalarType::Bool ? "; flatten(nonzero(mask)) makes them" : "");
   }
   if (view.sizes.size() > 1) {
     return fail(Error::InvalidArgument, "the indices have sizes ", view.sizes,
@@ -120,7 +140,8 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
     const int64_t index = indices[k];
     if (index >= 0 && index < size) continue;
     return fail(Error::OutOfBounds, "index ", index, " at position ", k,
-                " is out of range for dimension ", move.dim, " of size ", size);
+                " is out of range for dimension ", move.dim, " of size ", size,
+                index < 0 ? "; negative indices do not count from the end" : "");
   }
   return Error::Ok;
 }
@@ -163,6 +184,15 @@ TENON_TEMPLATE_INLINE Error move_indexed(IndexedMove& move, const MemoryLocation
   return Error::Ok;
 }
 
+/// Makes the conversion of all rows.
+TENON_TEMPLATE_INLINE void set_conversion(IndexedMove& move, const MemoryLocation& to,
+                                          const MemoryLocation& from, CastMode mode,
+                                          Conversion& conversion) noexcept {
+  if (to.view.type == from.view.type) return;
+  make_conversion(conversion, own_type(to.view.type), own_type(from.view.type), mode);
+  move.rows.plan.conversion = &conversion;
+}
+
 /// Whether two memories may share elements.
 inline bool may_share(const MemoryLocation& a, const MemoryLocation& b) noexcept {
   for (const MemoryLocation* side : {&a, &b}) {
@@ -201,7 +231,7 @@ TENON_TEMPLATE_INLINE Error list_sizes(const IndexedMove& move, ArrayRef<int64_t
 }
 
 /// Finds the tensor and the indices; sets the result's sizes.
-TENON_TEMPLATE_INLINE Error plan_selection(IndexedMove& move, const TensorArg& t, int64_t dim,
+TENON_TEMPLATE_INLINE Error find_selection(IndexedMove& move, const TensorArg& t, int64_t dim,
                                            const IndicesArg& indices, Dims& sizes) noexcept {
   TENON_TRY(find_source(t, "the tensor", move.from));
   TENON_TRY(wrap_dim_or_scalar(dim, move.from.view.sizes.size(), move.dim));
@@ -217,7 +247,7 @@ TENON_TEMPLATE_INLINE Error select_to(const TensorArg& out, const TensorArg& t, 
   IndexedMove move;
   Dims sizes;
   TENON_TRY(find_destination(out, "the output", move.to));
-  TENON_TRY(plan_selection(move, t, dim, indices, sizes));
+  TENON_TRY(find_selection(move, t, dim, indices, sizes));
   MemoryLocation& to = move.to;
   MemoryLocation& from = move.from;
   TENON_TRY(check_cast(own_type(from.view.type), own_type(to.view.type), mode));
@@ -229,6 +259,8 @@ TENON_TEMPLATE_INLINE Error select_to(const TensorArg& out, const TensorArg& t, 
   TENON_TRY(keep_sides(move, &out, t, indices, false));
   const bool asks = to.backend != nullptr || from.backend != nullptr;
   TENON_TRY(check_indices(move, asks || may_share(to, move.places), from.view.sizes[move.dim]));
+  Conversion conversion;
+  set_conversion(move, to, from, mode, conversion);
   // With a backend, lists on the heap are allocated for each run of rows; a failure would leave
   // some of them written.
   if (!may_share(to, from) && !(asks && sizes.size() > Dims::kInlineSize)) {
@@ -245,7 +277,7 @@ TENON_TEMPLATE_INLINE Error make_selection(const TensorArg& t, int64_t dim,
                                            NewTensor& made) noexcept {
   IndexedMove move;
   Dims sizes;
-  TENON_TRY(plan_selection(move, t, dim, indices, sizes));
+  TENON_TRY(find_selection(move, t, dim, indices, sizes));
   TENON_TRY(find_backend_like(fields(t), nullptr, backend));
   const ScalarType type = fields(t).type;
   TENON_TRY(keep_sides(move, nullptr, t, indices, backend != nullptr));
@@ -292,6 +324,8 @@ TENON_TEMPLATE_INLINE Error copy_to_rows(const TensorArg& t, int64_t dim, const 
   TENON_TRY(keep_sides(move, &t, source, indices, false));
   const bool asks = to.backend != nullptr || from.backend != nullptr;
   TENON_TRY(check_indices(move, asks || may_share(to, move.places), to.view.sizes[move.dim]));
+  Conversion conversion;
+  set_conversion(move, to, from, mode, conversion);
   HostElements staged;
   if (may_share(to, from)) {
     TENON_TRY(staged.make(from.view));
@@ -349,7 +383,8 @@ template <class = void>
 /// Copies row k of `source` to row indices[k] of `t` along a dimension, for all k in order: where
 /// an index occurs twice, the last row stays. Converts as copy_(). The inverse of index_select().
 ///
-/// Shapes: source's are t's, with as many in `dim` as there are indices. Rank 0 is one row.
+/// Shapes: source's are t's, with as many in `dim` as there are indices. A `t` of rank 0 is
+/// one row, and takes any number of indices.
 /// Errors, overlap, temporaries and threads: as index_select_out(), of which `t` is the output.
 /// Source: at::Tensor::index_copy_, which refuses Int indices, overlap and other dtypes.
 template <class = void>

@@ -47,7 +47,7 @@ struct RowMove {
   CastFunction cast = nullptr;
   ptrdiff_t dst_step = 0;  // bytes from one row to the next
   ptrdiff_t src_step = 0;
-  ElementPlan plan;  // of row 0: dimensions sorted and merged
+  ElementPlan plan;  // of row 0: dimensions sorted and merged; the caller sets its conversion
 
   int64_t dst_row(int64_t k) const noexcept { return (scatters ? indices[k] : k) * dst_step; }
   int64_t src_row(int64_t k) const noexcept { return (scatters ? k : indices[k]) * src_step; }
@@ -56,17 +56,17 @@ struct RowMove {
 /// Copies `count` units, in order: unit k from or to indices[k]; steps in bytes.
 template <class Unit>
 TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t dst_step,
-                                 const char* src, ptrdiff_t src_step, const int64_t* indices,
+                                 const char* src, ptrdiff_t src_step, const char* indices,
                                  int64_t count) noexcept {
   if (scatters) {
     TENON_UNROLL
     for (int64_t k = 0; k < count; ++k, src += src_step) {
-      unit.copy(dst + static_cast<ptrdiff_t>(indices[k]) * dst_step, src);
+      unit.copy(dst + load_element<int64_t>(indices, k) * dst_step, src);
     }
   } else {
     TENON_UNROLL
     for (int64_t k = 0; k < count; ++k, dst += dst_step) {
-      unit.copy(dst, src + static_cast<ptrdiff_t>(indices[k]) * src_step);
+      unit.copy(dst, src + load_element<int64_t>(indices, k) * src_step);
     }
   }
 }
@@ -79,16 +79,15 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const E
                                                     int64_t most) noexcept {
   int64_t read[RowMove::kIndices];
   const Indices& indices = move.indices;
-  const bool is_dense = !indices.is_int && indices.stride == sizeof(int64_t) &&
-                        reinterpret_cast<uintptr_t>(indices.data) % alignof(int64_t) == 0;
+  const bool is_dense = !indices.is_int && indices.stride == sizeof(int64_t);
   if (!is_dense && most > RowMove::kIndices) most = RowMove::kIndices;
   ElementPlan::Dim dim{1, 0, 0};
   if (plan.rank != 0) dim = plan.dims[plan.rank - 1];
   for (int64_t first = begin, n = 0; first < end; first += n) {
     n = end - first < most ? end - first : most;
-    const int64_t* list = read;
+    const char* list = reinterpret_cast<const char*>(read);
     if (is_dense) {
-      list = reinterpret_cast<const int64_t*>(indices.data) + first;
+      list = indices.data + first * indices.stride;
     } else {
       indices.for_each(first, n, [&](int64_t k, int64_t index) noexcept { read[k] = index; });
     }
@@ -110,8 +109,9 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const E
         continue;
       }
       for (int64_t k = 0; k < n; ++k) {
-        copy_strided(dst + (move.scatters ? list[k] : k) * dst_step, dim.dst_stride,
-                     src + (move.scatters ? k : list[k]) * src_step, dim.src_stride, at.chunk(),
+        const auto index = load_element<int64_t>(list, k);
+        copy_strided(dst + (move.scatters ? index : k) * dst_step, dim.dst_stride,
+                     src + (move.scatters ? k : index) * src_step, dim.src_stride, at.chunk(),
                      plan.unit);
       }
     } while (at.next());
@@ -167,6 +167,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       join_unit(moved);
       ElementPlan cast;
       cast.mode = plan.mode;
+      cast.conversion = plan.conversion;
       cast.dst_type = plan.dst_type;
       cast.src_type = plan.src_type;
       cast.converts = true;
@@ -198,8 +199,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
 }
 
 /// Moves rows [begin, end) of a piece of move.plan, which it changes.
-TENON_TEMPLATE_INLINE void move_rows(const RowMove& move, ElementPlan& piece, int64_t begin,
-                                     int64_t end) noexcept {
+TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, ElementPlan& piece,
+                                                     int64_t begin, int64_t end) noexcept {
   const ptrdiff_t step = move.dst_step < 0 ? -move.dst_step : move.dst_step;
   size_t split = 0;  // dimensions of the destination around its rows' dimension
   while (step != 0 && split < piece.rank && piece.dims[split].dst_stride >= step) ++split;
@@ -214,7 +215,7 @@ TENON_TEMPLATE_INLINE void move_rows(const RowMove& move, ElementPlan& piece, in
   const auto distance = [](ptrdiff_t stride) noexcept { return stride < 0 ? -stride : stride; };
   const bool is_column = !piece.converts && piece.rank > split && move.src_step != 0 &&
                          distance(move.src_step) < distance(piece.dims[piece.rank - 1].src_stride);
-  const int64_t least = piece.converts ? RowMove::kBuffer / 2 : RowMove::kBuffer / 8;
+  const int64_t least = piece.converts ? RowMove::kBuffer / 16 : RowMove::kBuffer / 8;
   if (end - begin == 1 || (!is_run && !is_column && count * size > least)) {
     piece.nbytes = piece.unit;
     for (size_t d = 0; d < piece.rank; ++d) piece.nbytes *= static_cast<size_t>(piece.dims[d].size);
@@ -269,16 +270,16 @@ TENON_TEMPLATE_INLINE Error move_rows(RowMove& move, const TensorView& dst, cons
   const int64_t count = move.indices.count;
   move.plan.nbytes *= static_cast<size_t>(count);
   if (!is_parallel(move.plan.nbytes)) {
-    move_rows(move, move.plan, 0, count);
+    move_piece(move, move.plan, 0, count);
   } else if (!move.scatters && count >= 64) {
     parallel_for(count, 1, move.plan.nbytes, [&](int64_t begin, int64_t end) {
       ElementPlan plan = move.plan;
-      move_rows(move, plan, begin, end);
+      move_piece(move, plan, begin, end);
     });
   } else {
     share_plan(move.plan, SIZE_MAX, [&](const ElementPlan& piece) {
       ElementPlan plan = piece;
-      move_rows(move, plan, 0, count);
+      move_piece(move, plan, 0, count);
     });
   }
   return Error::Ok;

@@ -33,6 +33,15 @@ GOOD(auto tensor = tenon::from_blob(static_cast<void*>(pixels), {2, 3}, tenon::S
 BAD(auto tensor = tenon::from_blob(pixels, {2, 3}, tenon::ScalarType::Float);)
 #endif
 
+// Indices in a container are int64_t or int32_t.
+// indices_of_size_t: IndicesNeedInt64OrInt32|indices are int64_t or int32_t
+#if defined(indices_of_size_t)
+std::vector<size_t> places = {0, 2};
+GOOD(auto rows = tenon::index_select(tenon::ones({3, 2}), 0,
+                                     std::vector<int64_t>(places.begin(), places.end()));)
+BAD(auto rows = tenon::index_select(tenon::ones({3, 2}), 0, places);)
+#endif
+
 // In make_tensor_ptr too.
 // tensor_of_structs: VoidPointerAndTypeNeeded = Pixel|static_cast<void.>.data., type
 #if defined(tensor_of_structs)

@@ -62,7 +62,8 @@ TEST_CASE("plan_copy: its text") {
        "staged {4, 4} of 4 bytes, Byte to Int, 64 bytes in all, by way of a temporary of 16"},
   };
   for (const auto& c : cases) CHECK(plan_text(c.dst, c.src) == c.expected);
-  CHECK(to_string(CopyPlan()) == "alias {} of 0 bytes, Undefined, 0 bytes in all");
+  CHECK(to_string(CopyPlan()) ==
+        "the plan is empty: it was moved from, or not made by plan_copy()");
   ATEN_LACKS(CHECK(plan_text(dst, flip(ones({32, 64}), {1})) ==
                    "general {32, 64} of 4 bytes, Float, 8192 bytes in all");)
 }
@@ -192,15 +193,42 @@ TEST_CASE("CopyPlan::run: another dtype, sizes or strides are refused and named"
           plan.run(dst, dst));
   CHECK(values<int32_t>(dst) == Ints(6));
   // A plan that plan_copy() did not make is for nothing.
-  RETURNS(InvalidArgument, "the destination has dtype Int, the plan is for Undefined",
-          CopyPlan().run(dst, src));
+  const char* const empty =
+      "CopyPlan::run: the plan is empty: it was moved from, or not made by plan_copy()";
+  RETURNS(InvalidArgument, empty, CopyPlan().run(dst, src));
   CopyPlan first = plan;
   CopyPlan second = std::move(first);
-  RETURNS(InvalidArgument, "the plan is for Undefined", first.run(dst, src));
+  RETURNS(InvalidArgument, empty, first.run(dst, src));
+  CHECK(to_string(first) == std::string(empty).substr(15));
   CHECK(second.run(dst, src) == Error::Ok);
   first = std::move(second);
-  RETURNS(InvalidArgument, "the plan is for Undefined", second.run(dst, src));
+  RETURNS(InvalidArgument, empty, second.run(dst, src));
   CHECK(first.run(dst, src) == Error::Ok);
+}
+
+TEST_CASE("CopyPlan::run: its fields are a description") {
+  const Tensor dst = ints({2, 2});
+  const Tensor src = make_tensor({2, 2}, Ints{1, 2, 3, 4});
+  for (const bool turns : {false, true}) {
+    CopyPlan plan = plan_copy(dst, turns ? transpose(src, 0, 1) : src);
+    CHECK(plan.kind == (turns ? CopyKind::Transpose : CopyKind::Memcpy));
+    const std::string text = to_string(plan);
+    plan.kind = turns ? CopyKind::Memcpy : CopyKind::Alias;
+    plan.nbytes = 4096;
+    plan.rank = 60;
+    plan.unit = 16;
+    plan.dst_type = ScalarType::Float;
+    plan.mode = CastMode::Saturate;
+    CHECK(to_string(plan) == text);
+    const CopyPlan copy = plan;
+    CHECK(copy.run(dst, turns ? transpose(src, 0, 1) : src) == Error::Ok);
+    CHECK(values<int32_t>(dst) == (turns ? Ints{1, 3, 2, 4} : Ints{1, 2, 3, 4}));
+  }
+}
+
+TEST_CASE("CopyPlan::run: strides of a tensor without elements do not matter") {
+  const CopyPlan plan = plan_copy(ints({0, 3}), ints({0, 3}));
+  CHECK(plan.run(as_strided(ints({9}), {0, 3}, {1, 5}), ints({0, 3})) == Error::Ok);
 }
 
 TEST_CASE("CopyPlan::run: strides of dimensions of size 1 do not matter") {
@@ -285,6 +313,22 @@ TEST_CASE("CopyPlan::run: a backend's memory is copied as copy_ copies it") {
   // The plan is of shapes: it serves the host's memory too.
   CHECK(plan.run(here, make_tensor({2, 2}, Ints{5, 6, 7, 8})) == Error::Ok);
   CHECK(values<int32_t>(here) == Ints{5, 6, 7, 8});
+}
+
+TEST_CASE("CopyPlan::run: a backend's code may drop the plan") {
+  MinimalBackend backend;
+  const Tensor there = *zeros({6, 2}, backend);
+  const Floats list{1, 2, 3, 4, 5, 6};
+  auto plan = std::make_unique<CopyPlan>(
+      plan_copy(there, *ones({6, 2}, ScalarType::Byte), Normalize{1, list, list, 0}));
+  const Tensor src = *full({6, 2}, 7, ScalarType::Byte);
+  backend.use = [&] { plan.reset(); };
+  CHECK(plan->run(there, src) == Error::Ok);
+  CHECK(plan == nullptr);
+  const TensorPtr here = zeros({6, 2});
+  CHECK(copy_(here, there) == Error::Ok);
+  CHECK(values<float>(here)[0] == 6);
+  CHECK(values<float>(here)[7] == 0.75f);
 }
 
 TEST_CASE("CopyPlan::run: more dimensions than lie in a plan") {

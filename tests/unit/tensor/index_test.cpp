@@ -119,6 +119,7 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
   const TensorPtr t = make_tensor_ptr({3, 2}, {1, 2, 3, 4, 5, 6});
   const Ints expected = {5, 6, 1, 2, 5, 6};
   const Vector vector = {2, 0, 2};
+  const std::vector<long long> longs = {2, 0, 2};
   const std::array<int32_t, 3> array = {2, 0, 2};
   const int64_t plain[] = {2, 0, 2};
   const TensorPtr indices = make_tensor_ptr({2, 0, 2}, ScalarType::Long);
@@ -128,6 +129,7 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
       tenon::index_select(t, 0, {2, 0, 2}),
       tenon::index_select(t, -2, {two, 0, two}),
       tenon::index_select(t, 0, vector),
+      tenon::index_select(t, 0, longs),
       tenon::index_select(t, 0, array),
       tenon::index_select(t, 0, Span<const int64_t>(plain)),
       tenon::index_select(t, 0, indices),
@@ -149,6 +151,7 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
   static_assert(!std::is_convertible_v<int, IndicesArg>);
   static_assert(!std::is_convertible_v<std::vector<float>, IndicesArg>);
   static_assert(!std::is_convertible_v<std::vector<uint8_t>, IndicesArg>);
+  static_assert(!std::is_convertible_v<std::vector<size_t>, IndicesArg>);
 }
 
 TEST_CASE("index_select: makes a row-major tensor of its own") {
@@ -175,6 +178,9 @@ TEST_CASE("index_select, index_copy_: a tensor of rank 0 is one row, as in ATen"
   CHECK(values<int32_t>(out) == Ints{1, 7, 3});
   CHECK(tenon::index_copy_(scalar, 0, {0}, make_tensor_ptr({5})) == Error::Ok);
   CHECK(values<int32_t>(scalar) == Ints{5});
+  CHECK(tenon::index_copy_(scalar, 0, {0, 0}, make_tensor_ptr({5, 6})) == Error::Ok);
+  CHECK(values<int32_t>(scalar) == Ints{6});
+  CHECK(tenon::index_copy_(scalar, 0, {}, make_tensor_ptr({0}, Ints{})) == Error::Ok);
   CHECK(tenon::index_select_out(scalar, make_tensor_ptr(9), 0, {0}) == Error::Ok);
   CHECK(values<int32_t>(scalar) == Ints{9});
 }
@@ -248,8 +254,13 @@ TEST_CASE("index_select: errors, before anything is made") {
   RAISES(OutOfBounds,
          "index_select: index 3 at position 1 is out of range for dimension 1 of size 3",
          tenon::index_select(t, 1, {2, 3}));
-  RAISES(OutOfBounds, "index -1 at position 0 is out of range for dimension 0 of size 2",
+  RAISES(OutOfBounds,
+         "index -1 at position 0 is out of range for dimension 0 of size 2; negative indices do "
+         "not count from the end",
          tenon::index_select(t, 0, {-1}));
+  const size_t two = 2;
+  RAISES(OutOfBounds, "index_select: the index at position 1 is above int64_t's range",
+         tenon::index_select(t, 0, {two - 1, two - 3, two - 4}));
   RAISES(OutOfBounds, "index -9223372036854775808 at position 2",
          tenon::index_select(t, 0, {0, 1, INT64_MIN, INT64_MAX}));
   RAISES(OutOfBounds, "index 9223372036854775807 at position 1",
@@ -262,13 +273,16 @@ TEST_CASE("index_select: errors, before anything is made") {
   RAISES(OutOfBounds, "index_select: dimension 2 is out of range", tenon::index_select(t, 2, {0}));
   RAISES(InvalidType, "index_select: the indices are Float, expected Long or Int",
          tenon::index_select(t, 0, ones({1})));
+  RAISES(InvalidType,
+         "the indices are Bool, expected Long or Int; flatten(nonzero(mask)) makes them",
+         tenon::index_select(t, 0, ones({2}, ScalarType::Bool)));
   RAISES(InvalidType, "the indices are Short",
          tenon::index_select(t, 0, ones({1}, ScalarType::Short)));
   RAISES(InvalidArgument, "index_select: the indices have sizes {1, 1}, expected one dimension",
          tenon::index_select(t, 0, zeros({1, 1}, ScalarType::Long)));
   RAISES(InvalidState, "index_select: the tensor is undefined",
          tenon::index_select(nothing, 0, {0}));
-  RAISES(InvalidState, "index_select: the indices is undefined",
+  RAISES(InvalidState, "index_select: the index tensor is undefined",
          tenon::index_select(t, 0, nothing));
   RAISES(InvalidState, "the tensor is a placeholder",
          tenon::index_select(make_tensor_ptr({2, 3}, nullptr), 0, {0}));
