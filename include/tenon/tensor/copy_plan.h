@@ -67,8 +67,8 @@ class CopyPlan : public detail::ElementPlan {
   /// planned tensor's dtype, sizes and strides, except the strides of dimensions of size 1. The
   /// memory may differ, and may overlap.
   ///
-  /// Where memory overlaps, or needed a temporary when the plan was made, and where a backend copies, run() calls
-  /// copy_(), which plans again.
+  /// Where memory overlaps, or needed a temporary when the plan was made, and where a backend
+  /// copies, run() calls copy_(), which plans again.
   /// Errors: InvalidArgument (another dtype, sizes or strides than planned; a plan that plan_copy()
   /// did not make), copy_()'s, OutOfMemory (see the copy constructor). Nothing is changed then.
   /// Threads: as copy_(). The plan is only read.

@@ -58,7 +58,12 @@ template <class Unit>
 TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t dst_step,
                                  const char* src, ptrdiff_t src_step, const char* indices,
                                  int64_t count) noexcept {
-  if (scatters) {
+  if constexpr (!Unit::kUnrolls) {
+    for (int64_t k = 0; k < count; ++k) {
+      const auto index = load_element<int64_t>(indices, k);
+      unit.copy(dst + (scatters ? index : k) * dst_step, src + (scatters ? k : index) * src_step);
+    }
+  } else if (scatters) {
     TENON_UNROLL
     for (int64_t k = 0; k < count; ++k, src += src_step) {
       unit.copy(dst + load_element<int64_t>(indices, k) * dst_step, src);

@@ -91,7 +91,7 @@ NOT_FAILING = {
         TensorAccessor::extent TensorAccessor::operator!= TensorAccessor::operator()
         TensorAccessor::operator* TensorAccessor::operator++ TensorAccessor::operator-> TensorAccessor::operator==
         TensorAccessor::operator[] TensorAccessor::size TensorAccessor::sizes TensorAccessor::stride TensorAccessor::strides
-         IndicesArg::is_list IndicesArg::tensor IndicesArg::view
+         IndicesArg::is_list IndicesArg::too_large IndicesArg::tensor IndicesArg::view
          TensorArg::defined TensorArg::tensor TensorArgs::for_each
          TensorArgs::operator[] TensorArgs::size TensorImpl::data TensorImpl::has_data
          TensorImpl::mutable_data TensorMetadata::device TensorMetadata::device_index
