@@ -263,7 +263,7 @@ TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, cons
   run_baseline(step, out, in, count, context);
 }
 
-/// Runs a step on an AVX-512 processor, by a form where that takes at most five sixths of AVX2's time.
+/// Runs a step on an AVX-512 processor: by a form, where that takes at most 5/6 of AVX2's time.
 template <bool kVariants>
 TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, const char* in,
                                                           int64_t count,

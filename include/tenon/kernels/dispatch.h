@@ -223,7 +223,7 @@ inline void clear_after_variants() noexcept {
 /// For kernels whose variants only save time: there are none where code is to be small.
 inline constexpr bool kHasVariants = TENON_HAS_VARIANTS != 0;
 
-/// Base of a kernel: compiles its body<Level>() for each instruction set, for AVX-512 only if `kWide`.
+/// Base of a kernel: compiles its body<Level>() for each instruction set; AVX-512 only if `kWide`.
 template <class Kernel, bool kWide = false>
 struct ForEachIsa {
   template <class... Args>

@@ -102,7 +102,7 @@ class ValueRange {
     const auto last = static_cast<int64_t>(last_number(type_));
     if (is_floating && (has_nan_ || range_[1] > last || range_[0] < ~last)) return kNan;
     const int64_t bits = (key ^ (key < 0 ? fold_ : 0)) ^ flip_;
-    alignas(8) unsigned char element[8];
+    alignas(16) unsigned char element[16];  // with 8, GCC warns of load_scalar()'s widest case
     switch (elementSize(type_)) {
       case 1: store_element(element, 0, static_cast<int8_t>(bits)); break;
       case 2: store_element(element, 0, static_cast<int16_t>(bits)); break;

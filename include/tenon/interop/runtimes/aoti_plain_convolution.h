@@ -52,7 +52,7 @@ struct PlainConvolution {
   /// i * stride + k * dilation - padding of the larger one.
   template <class T>
   TENON_VECTORIZE void add_plane(const T* x, const T* weights, T* y) const noexcept {
-    const Spatial& small = transposed ? in : out;
+    const Spatial& fewer = transposed ? in : out;
     const Spatial& large = transposed ? out : in;
     for (int64_t k0 = 0; k0 < kernel[0]; ++k0) {
       for (int64_t k1 = 0; k1 < kernel[1]; ++k1) {
@@ -61,20 +61,22 @@ struct PlainConvolution {
           const int64_t step = stride[2];
           const int64_t begin = shift >= 0 ? 0 : (-shift + step - 1) / step;
           const int64_t end =
-              large[2] <= shift ? 0 : (std::min)(small[2], (large[2] - shift - 1) / step + 1);
-          for (int64_t i0 = 0; i0 < small[0]; ++i0) {
+              large[2] <= shift ? 0 : (std::min)(fewer[2], (large[2] - shift - 1) / step + 1);
+          for (int64_t i0 = 0; i0 < fewer[0]; ++i0) {
             const int64_t j0 = i0 * stride[0] + k0 * dilation[0] - padding[0];
             if (j0 < 0 || j0 >= large[0]) continue;
-            for (int64_t i1 = 0; i1 < small[1]; ++i1) {
+            for (int64_t i1 = 0; i1 < fewer[1]; ++i1) {
               const int64_t j1 = i1 * stride[1] + k1 * dilation[1] - padding[1];
               if (j1 < 0 || j1 >= large[1]) continue;
-              const int64_t near = (i0 * small[1] + i1) * small[2];
-              const int64_t far = (j0 * large[1] + j1) * large[2] + shift;
+              const int64_t at_small = (i0 * fewer[1] + i1) * fewer[2];
+              const int64_t at_large = (j0 * large[1] + j1) * large[2] + shift;
               const T factor = *weights;
               if (transposed) {
-                for (int64_t i = begin; i < end; ++i) y[far + i * step] += factor * x[near + i];
+                for (int64_t i = begin; i < end; ++i)
+                  y[at_large + i * step] += factor * x[at_small + i];
               } else {
-                for (int64_t i = begin; i < end; ++i) y[near + i] += factor * x[far + i * step];
+                for (int64_t i = begin; i < end; ++i)
+                  y[at_small + i] += factor * x[at_large + i * step];
               }
             }
           }
