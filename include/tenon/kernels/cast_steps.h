@@ -215,21 +215,20 @@ template <>
 struct Operand<8> {
   double value;
 };
-// A case of a step that is one instruction for kBytes of the larger elements: compilers widen bytes
-// by three or four.
-#define TENON_DETAIL_BY(step, to_size, from_size, instruction)                    \
-  case Step::step:                                                                \
-    do {                                                                          \
-      constexpr int64_t n = kBytes / (to_size < from_size ? from_size : to_size); \
-      Operand<n * from_size> from;                                                \
-      Operand<n * to_size> to;                                                    \
-      load(from.value, in);                                                       \
-      asm(instruction : "=v"(to.value) : "v"(from.value));                        \
-      store(out, to.value);                                                       \
-      in += n * from_size;                                                        \
-      out += n * to_size;                                                         \
-      count -= n;                                                                 \
-    } while (count != 0);                                                         \
+// A case of a step that is one instruction for `n` elements, which have so many bytes: compilers
+// widen bytes by three or four. Literals: nvcc prints constants in template arguments wrongly.
+#define TENON_DETAIL_BY(step, to_bytes, from_bytes, n, instruction) \
+  case Step::step:                                                  \
+    do {                                                            \
+      Operand<from_bytes> from;                                     \
+      Operand<to_bytes> to;                                         \
+      load(from.value, in);                                         \
+      asm(instruction : "=v"(to.value) : "v"(from.value));          \
+      store(out, to.value);                                         \
+      in += from_bytes;                                             \
+      out += to_bytes;                                              \
+      count -= n;                                                   \
+    } while (count != 0);                                           \
     return;
 #define TENON_DETAIL_TO_FLOAT(widen) widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
 
@@ -239,20 +238,19 @@ template <bool kVariants>
 TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, const char* in,
                                                       int64_t count,
                                                       const CastContext& context) noexcept {
-  constexpr int64_t kBytes = 32;
   switch (step) {
-    TENON_DETAIL_BY(FloatFromHalf, 4, 2, "vcvtph2ps {%1, %0|%0, %1}")
-    TENON_DETAIL_BY(HalfFromFloat, 2, 4, "vcvtps2ph {$0, %1, %0|%0, %1, 0}")
+    TENON_DETAIL_BY(FloatFromHalf, 32, 16, 8, "vcvtph2ps {%1, %0|%0, %1}")
+    TENON_DETAIL_BY(HalfFromFloat, 16, 32, 8, "vcvtps2ph {$0, %1, %0|%0, %1, 0}")
     default: break;
   }
   if constexpr (kVariants) {
     switch (step) {
-      TENON_DETAIL_BY(UInt16FromByte, 2, 1, "vpmovzxbw {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(UInt16FromChar, 2, 1, "vpmovsxbw {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(UInt32FromByte, 4, 1, "vpmovzxbd {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
-      TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
+      TENON_DETAIL_BY(UInt16FromByte, 32, 16, 16, "vpmovzxbw {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt16FromChar, 32, 16, 16, "vpmovsxbw {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromByte, 32, 8, 8, "vpmovzxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromChar, 32, 8, 8, "vpmovsxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(FloatFromByte, 32, 8, 8, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
+      TENON_DETAIL_BY(FloatFromChar, 32, 8, 8, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
       TENON_DETAIL_PLAIN(Float, UInt16)
       TENON_DETAIL_PLAIN(Float, Short)
       TENON_DETAIL_WIDE_STEPS(TENON_DETAIL_PLAIN)
@@ -269,14 +267,13 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
                                                           int64_t count,
                                                           const CastContext& context) noexcept {
   if constexpr (kVariants) {
-    constexpr int64_t kBytes = 64;
     switch (step) {
-      TENON_DETAIL_BY(UInt32FromByte, 4, 1, "vpmovzxbd {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(UInt32FromChar, 4, 1, "vpmovsxbd {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(FloatFromByte, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
-      TENON_DETAIL_BY(FloatFromChar, 4, 1, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
-      TENON_DETAIL_BY(ByteFromUInt32, 1, 4, "vpmovdb {%1, %0|%0, %1}")
-      TENON_DETAIL_BY(ByteFromUInt64, 1, 8, "vpmovqb {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromByte, 64, 16, 16, "vpmovzxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(UInt32FromChar, 64, 16, 16, "vpmovsxbd {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(FloatFromByte, 64, 16, 16, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
+      TENON_DETAIL_BY(FloatFromChar, 64, 16, 16, TENON_DETAIL_TO_FLOAT("vpmovsxbd"))
+      TENON_DETAIL_BY(ByteFromUInt32, 16, 64, 16, "vpmovdb {%1, %0|%0, %1}")
+      TENON_DETAIL_BY(ByteFromUInt64, 8, 64, 8, "vpmovqb {%1, %0|%0, %1}")
       TENON_DETAIL_PLAIN(UInt16, UInt64)
       TENON_DETAIL_PLAIN(UInt32, UInt64)
       TENON_DETAIL_PLAIN(Float, Int)
