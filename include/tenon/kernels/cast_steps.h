@@ -95,6 +95,9 @@ enum class Step : uint8_t {
 };
 // clang-format on
 
+/// A step's number, for a switch over some of them.
+constexpr uint8_t number_of(Step step) noexcept { return static_cast<uint8_t>(step); }
+
 /// Converts a multiple of kStepElements elements: loops without a remainder.
 struct CastContext;
 using StepFunction = void (*)(void* out, const void* in, int64_t count,
@@ -174,10 +177,10 @@ TENON_ALWAYS_INLINE void convert_doubles(char* out, const char* in, int64_t coun
 }
 // A case of a step, for the types that hold its elements.
 #define TENON_DETAIL_FORMULA(step, T, F, ...) \
-  case Step::step:                            \
+  case number_of(Step::step):                 \
     return convert_each<T, F, __VA_ARGS__>(out, in, count, context);
 #define TENON_DETAIL_PLAIN(to, from)                                                            \
-  case Step::to##From##from:                                                                    \
+  case number_of(Step::to##From##from):                                                         \
     return convert_plain<OwnElement<ScalarType::to>::type, OwnElement<ScalarType::from>::type>( \
         out, in, count, context);
 
@@ -187,20 +190,21 @@ TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* o
                                                               const CastContext& context) noexcept {
   const int64_t size = context.part_size;
   constexpr char kZeros[16] = {};
-  switch (step) {
+  switch (number_of(step)) {
     TENON_DETAIL_WIDE_STEPS(TENON_DETAIL_PLAIN)
     TENON_DETAIL_OTHER_STEPS(TENON_DETAIL_PLAIN)
     TENON_DETAIL_WIDE_FORMULAS(TENON_DETAIL_FORMULA)
     TENON_DETAIL_OTHER_FORMULAS(TENON_DETAIL_FORMULA)
-    case Step::DoubleToLong: return convert_doubles(out, in, count, context);
-    case Step::Join:
+    case number_of(Step::DoubleToLong): return convert_doubles(out, in, count, context);
+    case number_of(Step::Join):
       return convert_each<uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>>(out, in, count / 2,
                                                                                  context);
-    case Step::Copy: std::memcpy(out, in, static_cast<size_t>(count * size)); return;
-    case Step::Widen:
+    case number_of(Step::Copy): std::memcpy(out, in, static_cast<size_t>(count * size)); return;
+    case number_of(Step::Widen):
       copy_strided(out + size, 2 * size, kZeros, 0, count, static_cast<size_t>(size));
       return copy_strided(out, 2 * size, in, size, count, static_cast<size_t>(size));
-    case Step::Real: return copy_strided(out, size, in, 2 * size, count, static_cast<size_t>(size));
+    case number_of(Step::Real):
+      return copy_strided(out, size, in, 2 * size, count, static_cast<size_t>(size));
     default: return context.own(out, in, count, &context);
   }
 }
@@ -218,7 +222,7 @@ struct Operand<8> {
 // A case of a step that is one instruction for `n` elements, which have so many bytes: compilers
 // widen bytes by three or four. Literals: nvcc prints constants in template arguments wrongly.
 #define TENON_DETAIL_BY(step, to_bytes, from_bytes, n, instruction) \
-  case Step::step:                                                  \
+  case number_of(Step::step):                                       \
     do {                                                            \
       Operand<from_bytes> from;                                     \
       Operand<to_bytes> to;                                         \
@@ -238,13 +242,13 @@ template <bool kVariants>
 TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, const char* in,
                                                       int64_t count,
                                                       const CastContext& context) noexcept {
-  switch (step) {
+  switch (number_of(step)) {
     TENON_DETAIL_BY(FloatFromHalf, 32, 16, 8, "vcvtph2ps {%1, %0|%0, %1}")
     TENON_DETAIL_BY(HalfFromFloat, 16, 32, 8, "vcvtps2ph {$0, %1, %0|%0, %1, 0}")
     default: break;
   }
   if constexpr (kVariants) {
-    switch (step) {
+    switch (number_of(step)) {
       TENON_DETAIL_BY(UInt16FromByte, 32, 16, 16, "vpmovzxbw {%1, %0|%0, %1}")
       TENON_DETAIL_BY(UInt16FromChar, 32, 16, 16, "vpmovsxbw {%1, %0|%0, %1}")
       TENON_DETAIL_BY(UInt32FromByte, 32, 8, 8, "vpmovzxbd {%1, %0|%0, %1}")
@@ -267,7 +271,7 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
                                                           int64_t count,
                                                           const CastContext& context) noexcept {
   if constexpr (kVariants) {
-    switch (step) {
+    switch (number_of(step)) {
       TENON_DETAIL_BY(UInt32FromByte, 64, 16, 16, "vpmovzxbd {%1, %0|%0, %1}")
       TENON_DETAIL_BY(UInt32FromChar, 64, 16, 16, "vpmovsxbd {%1, %0|%0, %1}")
       TENON_DETAIL_BY(FloatFromByte, 64, 16, 16, TENON_DETAIL_TO_FLOAT("vpmovzxbd"))
@@ -285,7 +289,7 @@ TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, 
       TENON_DETAIL_FORMULA(DoubleToOddFloat, float, double, &double_to_odd_float)
       TENON_DETAIL_FORMULA(LongToOddDouble, double, int64_t, &long_to_odd_double<int64_t>)
       TENON_DETAIL_FORMULA(UInt64ToOddDouble, double, uint64_t, &long_to_odd_double<uint64_t>)
-      case Step::DoubleToLong: return convert_doubles(out, in, count, context);
+      case number_of(Step::DoubleToLong): return convert_doubles(out, in, count, context);
       default: break;
     }
   }

@@ -189,6 +189,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE void run_plan(const ElementPlan& plan,
   if (plan.kind == CopyKind::Alias) return;
   const CastFunction run = plan.converts ? cast : &copy_planes<>;
   share_plan(plan, SIZE_MAX, run);
+  clear_after_baseline();  // GCC omits it at -Og after copying planes
 }
 
 /// Executes a piece of a plan with `is_shift`, as memmove does: in the order of addresses, from the

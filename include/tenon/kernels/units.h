@@ -98,16 +98,16 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_strided(char* dst, int64_t dst_st
 template <bool kDenseDst, bool kDenseSrc, class Unit>
 TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, const char* src,
                             const ptrdiff_t* src_offsets, int64_t count) noexcept {
-  const auto copy = [&](int64_t k) noexcept {
-    const ptrdiff_t dense = static_cast<ptrdiff_t>(k) * static_cast<ptrdiff_t>(unit.size);
+  const auto copy = [&](ptrdiff_t k) noexcept {
+    const ptrdiff_t dense = k * static_cast<ptrdiff_t>(unit.size);
     unit.copy(dst + (kDenseDst ? dense : dst_offsets[k]),
               src + (kDenseSrc ? dense : src_offsets[k]));
   };
-  int64_t k = 0;
+  ptrdiff_t k = 0;
   if constexpr (Unit::kUnrolls && kDenseDst) {  // two thirds of the time
     for (; k + 4 <= count; k += 4) {
       TENON_UNROLL
-      for (int64_t i = k; i < k + 4; ++i) copy(i);
+      for (ptrdiff_t i = k; i < k + 4; ++i) copy(i);
     }
   }
   for (; k < count; ++k) copy(k);

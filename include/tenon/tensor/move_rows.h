@@ -178,8 +178,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       cast.converts = true;
       cast.unit = plan.unit;
       cast.src_size = plan.src_size;
-      const ptrdiff_t ahead =
-          static_cast<ptrdiff_t>(first) * (move.scatters ? move.src_step : move.dst_step);
+      const auto ahead = first * (move.scatters ? move.src_step : move.dst_step);
       cast.dst = move.scatters ? buffer : at.plane.out + ahead;
       cast.src = move.scatters ? at.plane.in + ahead : buffer;
       describe(cast, move.scatters, m, n, move.scatters ? move.src_step : move.dst_step);
