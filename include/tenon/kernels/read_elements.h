@@ -32,16 +32,6 @@ TENON_TEMPLATE_INLINE int64_t plan_row_major(ElementPlan& plan, const TensorView
   return numel;
 }
 
-/// Moves a walk over rows from its first element to the row of element `first`. Returns the
-/// element's index in the row.
-TENON_TEMPLATE_INLINE ptrdiff_t skip_rows(BlockWalk& rows, int64_t first) noexcept {
-  // In ptrdiff_t: some processors have no 64-bit division.
-  const auto at = static_cast<ptrdiff_t>(first);
-  const auto length = static_cast<ptrdiff_t>(rows.plane.count_i);
-  rows.move_to(at / length);
-  return at % length;
-}
-
 /// Visits the elements of host memory in row-major order, in runs along the innermost dimension.
 class RowMajorWalk {
  public:
@@ -50,7 +40,11 @@ class RowMajorWalk {
       : left_(plan_row_major(plan_, view)), row_(plan_, 1) {
     left_ -= first;
     if (left_ == 0 || first == 0) return;
-    index_ = skip_rows(row_, first);
+    // In ptrdiff_t: some processors have no 64-bit division.
+    const int64_t at = first;
+    const int64_t length = row_.plane.count_i;
+    row_.move_to(static_cast<ptrdiff_t>(at) / static_cast<ptrdiff_t>(length));
+    index_ = static_cast<ptrdiff_t>(at) % static_cast<ptrdiff_t>(length);
   }
 
   /// The number of elements not visited yet.
