@@ -335,7 +335,7 @@ TENON_TEMPLATE_INLINE Error copy_alike(const MemoryLocation& to,
   if (to.backend != nullptr || from.backend != nullptr) {
     return copy_by_backend(to, from, CastMode::Checked, nullptr);
   }
-  copy_elements(to.view, from.view, CastMode::Checked, nullptr);
+  copy_same_type(to.view, from.view);
   return Error::Ok;
 }
 

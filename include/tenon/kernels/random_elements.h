@@ -245,10 +245,10 @@ void fill_reals(const RandomPlan& plan, const WordStream& stream, uint64_t first
   constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
   constexpr auto kMost = static_cast<size_t>(kIsFloat ? kRandomChunk : kShortChunk);
   // Of the first and the last group some values may be unused.
-  constexpr auto kGroup = static_cast<int64_t>(Kernel::group);
-  const auto skipped = static_cast<int64_t>(first % Kernel::group);
-  const int64_t made = (skipped + count + kGroup - 1) / kGroup * kGroup;
-  const uint64_t from = first - first % Kernel::group;
+  constexpr uint64_t kRest = Kernel::group - 1;  // of a power of two: no 64-bit division
+  const auto skipped = static_cast<int64_t>(first & kRest);
+  const auto made = static_cast<int64_t>((static_cast<uint64_t>(skipped + count) + kRest) & ~kRest);
+  const uint64_t from = first & ~kRest;
   uint32_t words[kMost];
   uint32_t more[kIsFloat ? 1 : kMost];
   const uint32_t* const upper = make_words(stream, from, made, words);

@@ -22,7 +22,7 @@ TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generato
                                           const TensorView& dst) noexcept {
   alignas(16) char chunk[16 * kShortChunk];
   const auto size = static_cast<int64_t>(elementSize(plan.type));
-  const int64_t most = static_cast<int64_t>(sizeof chunk) / size;
+  const auto most = static_cast<int64_t>(sizeof chunk / elementSize(plan.type));
   RowMajorWalk walk(dst, begin);
   for (int64_t n = 0; begin < end; begin += n) {
     const uint64_t element = start.offset + static_cast<uint64_t>(begin);
