@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies, casts and reads the elements of strided memory, by an ElementPlan.
+// Copies and casts the elements of strided memory, by an ElementPlan.
 //
 // Strided elements are cast in blocks: some thousand bytes are gathered, converted at once, and
 // scattered.
@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 
 #include "tenon/config.h"
@@ -260,36 +259,6 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
   run_plan(plan, cast);
 }
 
-#if TENON_BARE_METAL
-/// Copies the dimensions from `d` on, in order.
-TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView& src, size_t d,
-                                         char* to, const char* from) noexcept {
-  const auto unit = static_cast<ptrdiff_t>(elementSize(own_type(dst.type)));
-  const size_t rank = dst.sizes.size();
-  const int64_t size = d < rank ? dst.sizes[d] : 1;
-  const auto count = static_cast<ptrdiff_t>(size);
-  if (d == rank || (d + 1 == rank && dst.strides[d] == 1 && src.strides[d] == 1)) {
-    std::memcpy(to, from, static_cast<size_t>(count * unit));
-    return;
-  }
-  const ptrdiff_t dst_step = static_cast<ptrdiff_t>(dst.strides[d]) * unit;
-  const ptrdiff_t src_step = static_cast<ptrdiff_t>(src.strides[d]) * unit;
-  for (ptrdiff_t i = 0; i < count; ++i) {
-    copy_from_dim(dst, src, d + 1, to + i * dst_step, from + i * src_step);
-  }
-}
-/// copy_elements() for equal types and ranks, without a plan's 2.9 KB of code: an output of a
-/// module is to fit 14 KB.
-TENON_TEMPLATE_INLINE void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
-  if (dst.data == nullptr) return;  // no elements
-  copy_from_dim(dst, src, 0, static_cast<char*>(dst.data), static_cast<const char*>(src.data));
-}
-#else
-TENON_TEMPLATE_INLINE void copy_same_type(const TensorView& dst, const TensorView& src) noexcept {
-  copy_elements(dst, src, CastMode::Checked, nullptr);
-}
-#endif
-
 /// How a Normalize's channels lie in the converted rows.
 enum class Channels : uint8_t { Same, AlongRow, AlongRows };
 
@@ -300,7 +269,7 @@ struct NoPreparation {
 
 /// Converts planes of equal strides: the innermost dimensions of a piece of a plan.
 struct BlockConversion : Conversion {
-  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : 4096;  // small stack frames
+  static constexpr int64_t kBytes = TENON_BARE_METAL ? 80 : kBlockBytes;  // small stack frames
   static constexpr size_t kAlignment = TENON_BARE_METAL ? 8 : 64;
 
   PixelShuffle gathering;

@@ -89,6 +89,11 @@ inline ptrdiff_t source_unit(const ElementPlan& plan) noexcept {
   return static_cast<ptrdiff_t>(plan.converts ? plan.src_size : plan.unit);
 }
 
+/// The bytes between neighbours in a dimension of this stride.
+constexpr ptrdiff_t stride_length(ptrdiff_t stride) noexcept {
+  return stride < 0 ? -stride : stride;
+}
+
 /// Whether both sides are consecutive along a dimension.
 inline bool both_consecutive(const ElementPlan& plan, const ElementPlan::Dim& dim) noexcept {
   return dim.dst_stride == static_cast<ptrdiff_t>(plan.unit) && dim.src_stride == source_unit(plan);
@@ -111,7 +116,7 @@ inline bool make_plane(ElementPlan& plan) noexcept {
   bool is_plane = false;
   for (size_t i = plan.rank - 1; i-- > 0 && !is_plane;) {
     const ElementPlan::Dim& dim = plan.dims[i];
-    const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
+    const ptrdiff_t step = stride_length(dim.src_stride);
     const bool is_consecutive = step == unit;
     is_plane = is_consecutive && (plan.rank == 2 || dim.size * row >= (plan.converts ? 128 : 64));
     // Short rows with gaps between them would write the destination's lines in parts.
@@ -128,6 +133,9 @@ inline bool make_plane(ElementPlan& plan) noexcept {
 
 /// The most units of a block that is copied by a table of offsets.
 inline constexpr ptrdiff_t kBlockUnits = 256;
+/// The bytes of each side of a block that is converted, which has to fit a buffer.
+inline constexpr ptrdiff_t kBlockBytes = 4096;
+static_assert(kBlockUnits * 16 <= kBlockBytes, "a block of the largest elements fits");
 /// No tables where code, or the stack, is to be small.
 #if defined(__OPTIMIZE_SIZE__)
 inline constexpr bool kHasBlocks = false;
@@ -158,14 +166,14 @@ inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
       return;  // a row is converted at once
     const ptrdiff_t size = source_unit(plan);
     const ptrdiff_t larger = row.size * (size < row.dst_stride ? row.dst_stride : size);
-    if (larger > 1024) return;
-    if (plan.converts) most = most < 4096 / larger ? most : 4096 / larger;
+    if (larger > kBlockBytes / 4) return;
+    if (plan.converts && most > kBlockBytes / larger) most = kBlockBytes / larger;
   }
   ptrdiff_t count = 1;
   while (first > 0 && plan.block_chunk == 1) {
     const auto nearness = [&](size_t d) noexcept {
       const ElementPlan::Dim& dim = plan.dims[d];
-      const ptrdiff_t step = dim.src_stride < 0 ? -dim.src_stride : dim.src_stride;
+      const ptrdiff_t step = stride_length(dim.src_stride);
       return step < dim.dst_stride ? step : dim.dst_stride;
     };
     size_t nearest = first - 1;

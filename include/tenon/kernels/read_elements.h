@@ -161,12 +161,9 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, b
 TENON_TEMPLATE_INLINE bool read_tiles(ElementPlan& plan, const PieceUse& use) noexcept {
   constexpr ptrdiff_t kTile = 64;
   size_t nearest = plan.rank - 1;
-  const auto distance = [&](size_t d) {
-    const ptrdiff_t stride = plan.dims[d].src_stride;
-    return stride < 0 ? -stride : stride;
-  };
+  const auto length = [&](size_t d) { return stride_length(plan.dims[d].src_stride); };
   for (size_t d = nearest; plan.rank != 0 && d-- > 0;) {
-    if (distance(d) != 0 && distance(d) < distance(nearest)) nearest = d;
+    if (length(d) != 0 && length(d) < length(nearest)) nearest = d;
   }
   if (plan.rank == 0 || nearest + 1 == plan.rank) return read_pieces(plan, true, use);
   for (; nearest + 2 < plan.rank; ++nearest) std::swap(plan.dims[nearest], plan.dims[nearest + 1]);

@@ -205,7 +205,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
 /// Moves rows [begin, end) of a piece of move.plan, which it changes.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, ElementPlan& piece,
                                                      int64_t begin, int64_t end) noexcept {
-  const ptrdiff_t step = move.dst_step < 0 ? -move.dst_step : move.dst_step;
+  const ptrdiff_t step = stride_length(move.dst_step);
   size_t split = 0;  // dimensions of the destination around its rows' dimension
   while (step != 0 && split < piece.rank && piece.dims[split].dst_stride >= step) ++split;
   int64_t count = 1;  // of the elements inside
@@ -216,9 +216,9 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, Elemen
       (piece.rank == split ||
        (piece.rank == split + 1 && both_consecutive(piece, piece.dims[piece.rank - 1])));
   // Whether the rows lie side by side in the source, so that each has elements of all lines.
-  const auto distance = [](ptrdiff_t stride) noexcept { return stride < 0 ? -stride : stride; };
-  const bool is_column = !piece.converts && piece.rank > split && move.src_step != 0 &&
-                         distance(move.src_step) < distance(piece.dims[piece.rank - 1].src_stride);
+  const bool is_column =
+      !piece.converts && piece.rank > split && move.src_step != 0 &&
+      stride_length(move.src_step) < stride_length(piece.dims[piece.rank - 1].src_stride);
   const int64_t least = piece.converts ? RowMove::kBuffer / 16 : RowMove::kBuffer / 8;
   if (end - begin == 1 || (!is_run && !is_column && count * size > least)) {
     piece.nbytes = piece.unit;
