@@ -79,6 +79,7 @@ inline std::shared_ptr<Impl> came_back(const Program& p, const Export& lent,
   if (t.ownership() == Ownership::View) {
     auto view = view_of(base, from.shape);
     view->settle(dynamism);
+    view->readonly = from.readonly;
     if (view->numel() == 0) view->memory = from.memory;  // it has the blob's pointer
     return view;
   }

@@ -233,7 +233,10 @@ class Program {
   }
   void add(TensorPtr made, std::shared_ptr<Impl> impl) {
     Slot& to = slots[in.choose(slots.size())];
-    while (to.impl != nullptr) drop(to);  // a deleter may fill it again
+    // A deleter that looked at tensors now would not find the new one, which shares memory already.
+    const bool was_quiet = std::exchange(is_quiet, true);
+    drop(to);
+    is_quiet = was_quiet;
     to.tensor = std::move(made);
     to.impl = std::move(impl);
     learn_address(to);
