@@ -231,17 +231,17 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
 /// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
 /// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
 /// placeholder), AccessFailed (with the system's text), OutOfMemory.
-[[nodiscard]] inline Error write_npy(const detail::FilePath& path, ConstTensorArg tensor,
+[[nodiscard]] inline Error write_npy(const detail::FileTarget& to, ConstTensorArg tensor,
                                      FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;
-  Error error = path.check();
+  Error error = to.check();
   if (error == Error::Ok) {
     error = detail::make_npy_image(tensor, image);
     const detail::FileBlock blocks[] = {{image.header, image.header_size},
                                         {image.elements.data, image.elements.nbytes}};
-    if (error == Error::Ok) error = detail::write_file(path.c_str(), blocks, how);
+    if (error == Error::Ok) error = detail::write_file(to, blocks, how);
     if (error == Error::Ok) return error;
-    error = path.add_context(error);
+    error = to.add_context(error);
   }
   return detail::add_context("write_npy", error);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/interop/files/file_content.h"
 #include "tenon/interop/files/npz_reader.h"
 #include "tenon/interop/files/npz_writer.h"
 #include "tenon/interop/npy.h"
@@ -57,17 +58,21 @@ class NpzFile {
     NpzFile opened;
     Error error = path.check();
     if (error == Error::Ok) {
-      error = detail::call_safely([&] {
-        auto contents = std::make_shared<Contents>();
-        TENON_TRY(contents->bytes.open(path.c_str()));
-        TENON_TRY(contents->list());
-        opened.contents_ = std::move(contents);
-        return Error::Ok;
-      });
-      if (error != Error::Ok) error = path.add_context(error);
+      error = opened.fill(path.c_str());
+      if (error == Error::Ok) return opened;
+      error = path.add_context(error);
     }
-    if (error != Error::Ok) return detail::add_context("NpzFile::open", error);
-    return opened;
+    return detail::add_context("NpzFile::open", error);
+  }
+  /// Opens an archive that is in memory, without a copy: with NpyMemory::Map get() gives tensors
+  /// over the bytes, which keep their owner.
+  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
+  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  static Result<NpzFile> open(const detail::FileContent& bytes) noexcept {
+    NpzFile opened;
+    const Error error = opened.fill(bytes);
+    if (error == Error::Ok) return opened;
+    return detail::add_context("NpzFile::open", error);
   }
 
   size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
@@ -194,6 +199,17 @@ class NpzFile {
     }
   };
 
+  /// `from`: a path or a FileContent.
+  template <class From>
+  Error fill(const From& from) noexcept {
+    return detail::call_safely([&] {
+      auto contents = std::make_shared<Contents>();
+      TENON_TRY(contents->bytes.open(from));
+      TENON_TRY(contents->list());
+      contents_ = std::move(contents);
+      return Error::Ok;
+    });
+  }
   /// The index of a name, or size().
   size_t index_of(std::string_view name) const noexcept {
     if (contents_ == nullptr) return 0;
@@ -245,7 +261,7 @@ class NpzFile {
 namespace detail {
 
 /// `tensors` is a copy: on_progress may change the caller's.
-inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool deflated,
+inline Error write_npz(const FileTarget& to, std::vector<NamedTensor> tensors, bool deflated,
                        const ProgressFunction& on_progress, FileWrite how) {
   constexpr size_t kMost = UINT16_MAX - 1;  // minizip writes no larger number of files
   if (tensors.size() > kMost) {
@@ -271,7 +287,7 @@ inline Error write_npz(const char* path, std::vector<NamedTensor> tensors, bool 
   OutputFile file;
   ZipWriter zip;  // destroyed first
   Progress progress(on_progress, total);
-  TENON_TRY(file.open(path, how));
+  TENON_TRY(file.open(to, how));
   TENON_TRY(zip.open(file));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const NamedTensor& tensor = tensors[i];
@@ -313,19 +329,18 @@ enum class NpzPacking : uint8_t {
 /// 60000 others, or is not UTF-8); NotSupported, besides (more than 65534 arrays); those of
 /// write_npy(); AccessFailed too for a pipe; what on_progress threw.
 /// Source: numpy.savez, numpy.savez_compressed.
-[[nodiscard]] inline Error write_npz(const detail::FilePath& path,
+[[nodiscard]] inline Error write_npz(const detail::FileTarget& to,
                                      const std::vector<NamedTensor>& tensors,
                                      NpzPacking packing = NpzPacking::Store,
                                      const ProgressFunction& on_progress = {},
                                      FileWrite how = FileWrite::Replace) noexcept {
-  Error error = path.check();
+  Error error = to.check();
   if (error == Error::Ok) {
     error = detail::call_safely([&] {
-      return detail::write_npz(path.c_str(), tensors, packing == NpzPacking::Deflate, on_progress,
-                               how);
+      return detail::write_npz(to, tensors, packing == NpzPacking::Deflate, on_progress, how);
     });
     if (error == Error::Ok) return error;
-    error = path.add_context(error);
+    error = to.add_context(error);
   }
   return detail::add_context("write_npz", error);
 }

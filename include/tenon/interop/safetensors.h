@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "tenon/interop/files/file_content.h"
 #include "tenon/interop/files/file_writer.h"
 #include "tenon/interop/files/named_tensor.h"
 #include "tenon/interop/files/safetensors_header.h"
@@ -46,24 +47,28 @@ class SafeTensors {
   /// 100 MB); OutOfMemory.
   /// Cost: O(header); a page when it is first used.
   static Result<SafeTensors> open(const detail::FilePath& path) noexcept {
-    SafeTensors opened;
     Error error = path.check();
-    if (error == Error::Ok) {
-      error = detail::call_safely([&] {
-        const std::string_view name = path.c_str();
-        const std::string_view end = ".json";
-        const bool is_index =
-            name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
-        auto contents = std::make_shared<Contents>();
-        TENON_TRY(is_index ? open_index(name, *contents) : contents->add(path.c_str()));
-        TENON_TRY(contents->sort());
-        opened.contents_ = std::move(contents);
-        return Error::Ok;
-      });
-      if (error != Error::Ok) error = path.add_context(error);
-    }
     if (error != Error::Ok) return detail::add_context("SafeTensors::open", error);
-    return opened;
+    SafeTensors opened;
+    error = opened.fill([&](Contents& contents) {
+      const std::string_view name = path.c_str();
+      const std::string_view end = ".json";
+      const bool is_index =
+          name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
+      return is_index ? open_index(name, contents) : contents.add(path.c_str());
+    });
+    if (error == Error::Ok) return opened;
+    return detail::add_context("SafeTensors::open", path.add_context(error));
+  }
+  /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
+  /// their owner.
+  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
+  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  static Result<SafeTensors> open(const detail::FileContent& bytes) noexcept {
+    SafeTensors opened;
+    const Error error = opened.fill([&](Contents& contents) { return contents.add(bytes); });
+    if (error == Error::Ok) return opened;
+    return detail::add_context("SafeTensors::open", error);
   }
 
   size_t size() const noexcept { return infos().size(); }
@@ -109,9 +114,11 @@ class SafeTensors {
     std::vector<const SafeTensorInfo*> by_name;
     std::vector<std::shared_ptr<const detail::FileBytes>> files;
 
-    Error add(const char* path) {
+    /// `from`: a path or a FileContent.
+    template <class From>
+    Error add(const From& from) {
       auto file = std::make_shared<detail::FileBytes>();
-      TENON_TRY(file->open(path));
+      TENON_TRY(file->open(from));
       TENON_TRY(detail::read_safetensors_header(file->data, file->size, header));
       files.push_back(std::move(file));
       return Error::Ok;
@@ -129,6 +136,16 @@ class SafeTensors {
     }
   };
 
+  template <class Read>
+  Error fill(const Read& read) noexcept {
+    return detail::call_safely([&] {
+      auto contents = std::make_shared<Contents>();
+      TENON_TRY(read(*contents));
+      TENON_TRY(contents->sort());
+      contents_ = std::move(contents);
+      return Error::Ok;
+    });
+  }
   static Error open_index(std::string_view path, Contents& all) {
     detail::FileBytes index;
     TENON_TRY(index.open(path.data()));
@@ -208,16 +225,15 @@ class SafeTensors {
 /// OutOfMemory; what on_progress threw.
 /// Source: safetensors' save_file.
 [[nodiscard]] inline Error write_safetensors(
-    const detail::FilePath& path, const std::vector<NamedTensor>& tensors,
+    const detail::FileTarget& to, const std::vector<NamedTensor>& tensors,
     const std::map<std::string, std::string>& metadata = {},
     const ProgressFunction& on_progress = {}, FileWrite how = FileWrite::Replace) noexcept {
-  Error error = path.check();
+  Error error = to.check();
   if (error == Error::Ok) {
-    error = detail::call_safely([&] {
-      return detail::write_safetensors(path.c_str(), tensors, metadata, on_progress, how);
-    });
+    error = detail::call_safely(
+        [&] { return detail::write_safetensors(to, tensors, metadata, on_progress, how); });
     if (error == Error::Ok) return error;
-    error = path.add_context(error);
+    error = to.add_context(error);
   }
   return detail::add_context("write_safetensors", error);
 }

@@ -161,6 +161,8 @@ class InputFile {
   Deleter closer_;
 };
 
+class FileContent;
+
 /// A whole file's bytes, not to be written: its mapping, or where that is not possible a copy. In
 /// ATen mode before libtorch 2.13, where no tensor is read-only, writes to them stay in this
 /// process.
@@ -189,6 +191,7 @@ struct FileBytes {
     data = static_cast<const unsigned char*>(base);
     return Error::Ok;
   }
+  Error open(const FileContent& content);  // with file_content.h
 };
 
 /// The bytes at a file's begin that file_kind() looks at, at most.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Writing files: an existing one is replaced as a whole, or stays. Functions leave errors with
-// fail(); the writer of a format adds its name and the path.
+// Writing files, to a path, to a tensor or to a function: an existing file is replaced as a whole,
+// or stays. Functions leave errors with fail(); the writer of a format adds its name and the path.
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "tenon/backend/calls.h"
 #include "tenon/interop/files/file.h"
+#include "tenon/tensor/accessor.h"
+#include "tenon/tensor/resize.h"
 
 #if TENON_HAS_POSIX_FILES
 #include <fcntl.h>
@@ -20,6 +23,10 @@ TENON_BEGIN_NAMESPACE
 /// Called while a file is written or read, with the bytes done so far and those in all: about every
 /// 8 MiB, and at the end unless there are none. What it throws ends the call with its error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
+
+/// Takes the next bytes of a file that is written: to a socket, a compressor. An Error that it
+/// returns ends the call, and so does what it throws.
+using WriteFunction = std::function<Error(const void* bytes, size_t count)>;
 
 /// What a writer does with a file that exists. In both cases a symbolic link stays one, and the
 /// file behind it is meant.
@@ -66,10 +73,51 @@ class Progress {
   uint64_t total_ = 0;
 };
 
+/// Where a writer of files puts its bytes: at a path; after the bytes of a tensor, which grows; or
+/// in a function.
+/// Ownership: borrows the path's characters; shares the tensor; keeps a copy of the function.
+class FileTarget {
+ public:
+  FileTarget(const char* path) noexcept : path_(path) {}
+  template <class S, class = std::enable_if_t<std::is_constructible_v<FilePath, const S&> &&
+                                              !std::is_convertible_v<const S&, const char*>>>
+  FileTarget(const S& path TENON_LIFETIMEBOUND) noexcept : path_(path) {}
+  FileTarget(const Tensor& bytes) : path_(""), tensor_(bytes), kind_(Kind::Bytes) {}
+  FileTarget(const TensorPtr& bytes)
+      : path_(""), tensor_(bytes != nullptr ? *bytes : Tensor()), kind_(Kind::Bytes) {}
+  FileTarget(WriteFunction function)
+      : path_(""), function_(std::move(function)), kind_(Kind::Function) {}
+  template <class F,
+            std::enable_if_t<std::is_invocable_r_v<Error, F&, const void*, size_t>, int> = 0>
+  FileTarget(F function) : FileTarget(WriteFunction(std::move(function))) {}
+
+  Error check() const noexcept {
+    if (kind_ == Kind::Path) return path_.check();
+    if (kind_ == Kind::Function && !function_) {
+      return fail(Error::InvalidArgument, "the function that takes the bytes is empty");
+    }
+    return Error::Ok;
+  }
+  /// Puts the path, if it is one, in front of an error's message.
+  Error add_context(Error error) const noexcept {
+    return kind_ == Kind::Path ? path_.add_context(error) : error;
+  }
+
+ private:
+  friend class OutputFile;
+  enum class Kind : uint8_t { Path, Bytes, Function };
+
+  FilePath path_;
+  Tensor tensor_;
+  WriteFunction function_;
+  Kind kind_ = Kind::Path;
+};
+
 /// A file being written. Without a successful commit() its destructor leaves everything unchanged,
 /// except files written in place: those of FileWrite::InPlace, devices, pipes, the missing target
-/// of a link, files without a name, and files on systems without POSIX.
-/// Errors: AccessFailed, OutOfMemory.
+/// of a link, files without a name, and files on systems without POSIX. A function keeps what it
+/// was given; a tensor gets its size back.
+/// Errors: AccessFailed, OutOfMemory; those of resize_tensor(); the function's.
 class OutputFile {
  public:
   OutputFile() noexcept = default;
@@ -81,10 +129,102 @@ class OutputFile {
     if (is_aside_) std::remove(aside_);
     std::free(aside_);
     std::free(real_);
+    if (to_ != nullptr && to_->kind_ == Kind::Bytes && end_ != 0 && holds_what_was_written()) {
+      const ErrorTextGuard text;
+      static_cast<void>(resize(start_));
+    }
   }
 
-  /// `path` is the caller's to keep until commit().
-  Error open(const char* path, [[maybe_unused]] FileWrite how = FileWrite::Replace) noexcept {
+  /// `to` is the caller's to keep until commit().
+  Error open(const FileTarget& to, FileWrite how = FileWrite::Replace) noexcept {
+    to_ = &to;
+    if (to.kind_ == Kind::Path) return open(to.path_.c_str(), how);
+    if (to.kind_ == Kind::Function) return Error::Ok;
+    return open_tensor();
+  }
+
+  /// Writes the next bytes; on_progress is told of them.
+  Error write(const void* data, size_t nbytes, Progress& progress) noexcept {
+    const KeepErrno keep;
+    const auto* bytes = static_cast<const char*>(data);
+    while (nbytes != 0) {
+      const size_t count = nbytes < kPart ? nbytes : kPart;
+      TENON_TRY(put(bytes, count));
+      if (to_->kind_ == Kind::Function) TENON_TRY(flush());
+      TENON_TRY(progress.add(count));
+      bytes += count;
+      nbytes -= count;
+    }
+    return Error::Ok;
+  }
+
+  // For formats that go back, zip archives. Offsets are from the file's begin.
+
+  /// Whether seek() works: not in a pipe. A function gets bytes when flush() is called, and until
+  /// then they are in memory; seek() reaches these.
+  bool can_seek() noexcept { return to_->kind_ != Kind::Path || ::fseeko(file_, 0, SEEK_CUR) == 0; }
+  uint64_t tell() noexcept {
+    return to_->kind_ == Kind::Path ? static_cast<uint64_t>(::ftello(file_)) : at_;
+  }
+  Error seek(uint64_t offset) noexcept {
+    if (to_->kind_ == Kind::Path) {
+      return ::fseeko(file_, static_cast<off_t>(offset), SEEK_SET) == 0
+                 ? Error::Ok
+                 : file_error("cannot write", errno);
+    }
+    if (offset < flushed_ || offset > end_) {
+      return fail(Error::Internal, "byte ", offset, " of a file is given away already");
+    }
+    at_ = offset;
+    return Error::Ok;
+  }
+  /// Writes at the place of seek(), and moves it.
+  Error put(const void* bytes, size_t count) noexcept {
+    if (to_->kind_ == Kind::Path) {
+      errno = 0;
+      if (std::fwrite(bytes, 1, count, file_) == count) return Error::Ok;
+      return file_error("cannot write", errno != 0 ? errno : EIO);
+    }
+    if (count == 0) return Error::Ok;
+    const uint64_t end = at_ + count > end_ ? at_ + count : end_;
+    if (to_->kind_ == Kind::Function) {
+      if (!has_memory_for([&] { pending_.resize(static_cast<size_t>(end - flushed_)); })) {
+        return file_error("cannot write", ENOMEM);
+      }
+      std::memcpy(pending_.data() + (at_ - flushed_), bytes, count);
+    } else {
+      TENON_TRY(check_tensor());
+      if (end > end_) TENON_TRY(resize(start_ + static_cast<int64_t>(end)));
+      std::memcpy(static_cast<char*>(fields(TensorArg(to_->tensor_)).data) + start_ + at_, bytes,
+                  count);
+    }
+    end_ = end;
+    at_ += count;
+    return Error::Ok;
+  }
+  /// Gives the function what was put since the last time.
+  Error flush() noexcept {
+    if (pending_.empty()) return Error::Ok;
+    const std::vector<char> bytes = std::move(pending_);
+    pending_.clear();
+    flushed_ = end_;
+    return add_context_if("the function that takes the bytes",
+                          call_safely([&] { return to_->function_(bytes.data(), bytes.size()); }));
+  }
+
+  /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
+  Error commit(bool durable) noexcept {
+    if (to_->kind_ == Kind::Path) return commit_file(durable);
+    if (to_->kind_ == Kind::Function) return flush();
+    TENON_TRY(check_tensor());
+    end_ = 0;
+    return Error::Ok;
+  }
+
+ private:
+  using Kind = FileTarget::Kind;
+
+  Error open(const char* path, [[maybe_unused]] FileWrite how) noexcept {
     const KeepErrno keep;
     target_ = path;
 #if TENON_HAS_POSIX_FILES
@@ -109,26 +249,7 @@ class OutputFile {
     return file_ != nullptr ? Error::Ok : file_error("cannot open", errno);
   }
 
-  std::FILE* file() const noexcept { return file_; }
-
-  Error write(const void* data, size_t nbytes, Progress& progress) noexcept {
-    const KeepErrno keep;
-    const auto* bytes = static_cast<const char*>(data);
-    while (nbytes != 0) {
-      const size_t count = nbytes < kPart ? nbytes : kPart;
-      errno = 0;
-      if (std::fwrite(bytes, 1, count, file_) != count) {
-        return file_error("cannot write", errno != 0 ? errno : EIO);
-      }
-      TENON_TRY(progress.add(count));
-      bytes += count;
-      nbytes -= count;
-    }
-    return Error::Ok;
-  }
-
-  /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
-  Error commit([[maybe_unused]] bool durable) noexcept {
+  Error commit_file([[maybe_unused]] bool durable) noexcept {
     const KeepErrno keep;
     int code = std::fflush(file_) == 0 ? 0 : errno;
 #if TENON_HAS_POSIX_FILES
@@ -149,7 +270,37 @@ class OutputFile {
     return Error::Ok;
   }
 
- private:
+  /// It is a row of bytes, contiguous, in the host's memory.
+  Error open_tensor() noexcept {
+    const TensorArg tensor(to_->tensor_);
+    TENON_TRY(check_defined(tensor, "the tensor to write to"));
+    const TensorFields& bytes = fields(tensor);
+    if (bytes.type != ScalarType::Byte || bytes.layout.sizes().size() != 1 ||
+        !bytes.layout.is_contiguous() || !bytes.device.is_cpu()) {
+      return fail(Error::InvalidArgument, "the tensor to write to is ", bytes.type, " of sizes ",
+                  bytes.layout.sizes(), " on ", bytes.device,
+                  "; expected a row of Byte on cpu, such as empty({0}, ScalarType::Byte, "
+                  "TensorShapeDynamism::DYNAMIC_UNBOUND)");
+    }
+    TENON_TRY(check_writable(bytes));
+    start_ = static_cast<int64_t>(bytes.layout.numel);
+    return Error::Ok;
+  }
+  bool holds_what_was_written() const noexcept {
+    const TensorArg tensor(to_->tensor_);
+    return check_defined(tensor, "") == Error::Ok &&
+           static_cast<uint64_t>(fields(tensor).layout.numel) ==
+               static_cast<uint64_t>(start_) + end_;
+  }
+  Error check_tensor() const noexcept {
+    if (holds_what_was_written()) return Error::Ok;
+    // By on_progress, or a backend's code.
+    return fail(Error::InvalidState, "the tensor was resized while it was written");
+  }
+  Error resize(int64_t size) noexcept {
+    return detail::resize(TensorArg(to_->tensor_), ArrayRef<int64_t>(&size, 1));
+  }
+
   /// What is written at once: on ext4 16 MiB take three times the processor time of 16 of these.
   static constexpr size_t kPart = size_t{1} << 20;
 
@@ -221,6 +372,15 @@ class OutputFile {
   }
 #endif
 
+  const FileTarget* to_ = nullptr;
+  // Of bytes that go to a tensor or a function.
+  int64_t start_ = 0;          // the tensor's size before
+  uint64_t at_ = 0;            // where put() writes
+  uint64_t end_ = 0;           // how many there are
+  uint64_t flushed_ = 0;       // how many the function has
+  std::vector<char> pending_;  // the others
+
+  // Of a file.
   const char* target_ = nullptr;
   char* real_ = nullptr;   // the target, where the path is a link to it
   char* aside_ = nullptr;  // the path of what is renamed in the end
@@ -235,11 +395,11 @@ struct FileBlock {
 };
 
 /// Writes a file of these blocks, as an OutputFile.
-inline Error write_file(const char* path, ArrayRef<FileBlock> blocks,
+inline Error write_file(const FileTarget& to, ArrayRef<FileBlock> blocks,
                         FileWrite how = FileWrite::Replace) noexcept {
   OutputFile file;
   Progress silent;
-  TENON_TRY(file.open(path, how));
+  TENON_TRY(file.open(to, how));
   for (const FileBlock& block : blocks) TENON_TRY(file.write(block.data, block.size, silent));
   return file.commit(false);
 }

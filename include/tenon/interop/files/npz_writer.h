@@ -26,29 +26,25 @@ class ZipWriter {
   /// `file` is open, and stays so. A pipe is refused: minizip goes back in the file.
   Error open(OutputFile& file) noexcept {
     const KeepErrno keep;
-    file_ = file.file();
-    if (::fseeko(file_, 0, SEEK_CUR) != 0) return file_error("cannot seek in it", errno);
+    file_ = &file;
+    if (!file.can_seek()) return file_error("cannot seek in it", errno);
     zlib_filefunc64_def calls{};
     calls.opaque = this;
     calls.zopen64_file = [](void* self, const void*, int) -> void* { return self; };
     calls.zread_file = [](void*, void*, void*, uLong) -> uLong { return 0; };
     calls.zwrite_file = [](void* self, void*, const void* bytes, uLong count) -> uLong {
-      return static_cast<ZipWriter*>(self)->put(bytes, count);
+      auto* const zip = static_cast<ZipWriter*>(self);
+      if (zip->error_ == Error::Ok) zip->note(zip->file_->put(bytes, count));
+      return count;  // minizip 1.1 leaks an entry whose header it cannot write
     };
     calls.ztell64_file = [](void* self, void*) -> ZPOS64_T {
-      auto* const zip = static_cast<ZipWriter*>(self);
-      const off_t at = ::ftello(zip->file_);
-      zip->note(at >= 0);
-      return static_cast<ZPOS64_T>(at);
+      return static_cast<ZipWriter*>(self)->file_->tell();
     };
     calls.zseek64_file = [](void* self, void*, ZPOS64_T offset, int origin) -> long {
-      const int from = origin == ZLIB_FILEFUNC_SEEK_SET   ? SEEK_SET
-                       : origin == ZLIB_FILEFUNC_SEEK_CUR ? SEEK_CUR
-                                                          : SEEK_END;
       auto* const zip = static_cast<ZipWriter*>(self);
-      const int code = ::fseeko(zip->file_, static_cast<off_t>(offset), from);
-      zip->note(code == 0);  // it writes what is in the buffer
-      return code;
+      if (origin != ZLIB_FILEFUNC_SEEK_SET) return -1;  // only to add to an archive
+      if (zip->error_ == Error::Ok) zip->note(zip->file_->seek(offset));
+      return 0;
     };
     calls.zclose_file = [](void*, void*) -> int { return 0; };
     calls.zerror_file = [](void*, void*) -> int { return 0; };
@@ -68,7 +64,7 @@ class ZipWriter {
     unsigned char extra[kAlignment + kLeastExtra] = {0x35, 0xd9};  // Android's, for alignment
     size_t count = 0;
     if (!deflated) {
-      const auto at = static_cast<uint64_t>(::ftello(file_));
+      const uint64_t at = file_->tell();
       const uint64_t end = at + 30 + name.size() + (is_large ? 20 : 0) + kLeastExtra;
       const uint64_t padding = (kAlignment - end % kAlignment) % kAlignment;
       count = kLeastExtra + static_cast<size_t>(padding);
@@ -81,16 +77,14 @@ class ZipWriter {
         zip_, name.c_str(), &info, extra, static_cast<uInt>(count), nullptr, 0, nullptr,
         deflated ? Z_DEFLATED : 0, Z_DEFAULT_COMPRESSION, 0, -MAX_WBITS, DEF_MEM_LEVEL,
         Z_DEFAULT_STRATEGY, nullptr, 0, kUnix, kUtf8, is_large ? 1 : 0);
-    return code == ZIP_OK ? Error::Ok : failed();
+    return result(code);
   }
   Error write(const void* data, size_t nbytes, Progress* progress) noexcept {
     const KeepErrno keep;
     const auto* bytes = static_cast<const char*>(data);
     while (nbytes != 0) {
       const size_t count = nbytes > Progress::kPart ? Progress::kPart : nbytes;
-      if (::zipWriteInFileInZip(zip_, bytes, static_cast<unsigned>(count)) != ZIP_OK) {
-        return failed();
-      }
+      TENON_TRY(result(::zipWriteInFileInZip(zip_, bytes, static_cast<unsigned>(count))));
       if (progress != nullptr) TENON_TRY(progress->add(count));
       bytes += count;
       nbytes -= count;
@@ -99,33 +93,32 @@ class ZipWriter {
   }
   Error end() noexcept {
     const KeepErrno keep;
-    return ::zipCloseFileInZip(zip_) == ZIP_OK ? Error::Ok : failed();
+    TENON_TRY(result(::zipCloseFileInZip(zip_)));
+    return file_->flush();
   }
   /// Writes the directory.
   Error finish() noexcept {
     const KeepErrno keep;
-    const int code = ::zipClose(std::exchange(zip_, nullptr), nullptr);
-    return code == ZIP_OK && code_ == 0 ? Error::Ok : failed();
+    return result(::zipClose(std::exchange(zip_, nullptr), nullptr));
   }
 
  private:
   static constexpr size_t kAlignment = 64;
   static constexpr size_t kLeastExtra = 6;  // a number, a size and the alignment, of two bytes each
 
-  uLong put(const void* bytes, uLong count) noexcept {
-    errno = 0;
-    const size_t written = std::fwrite(bytes, 1, count, file_);
-    note(written == count);
-    return static_cast<uLong>(written);
-  }
-  void note(bool succeeded) noexcept {
-    if (!succeeded && code_ == 0) code_ = errno != 0 ? errno : EIO;
+  void note(Error error) noexcept {
+    error_ = error;
+    if (error != Error::Ok) std::snprintf(why_, sizeof why_, "%s", last_error_message());
   }
   /// minizip's own failures are of memory.
-  Error failed() const noexcept { return file_error("cannot write", code_ != 0 ? code_ : ENOMEM); }
+  Error result(int code) const noexcept {
+    if (error_ != Error::Ok) return fail(error_, static_cast<const char*>(why_));
+    return code == ZIP_OK ? Error::Ok : file_error("cannot write", ENOMEM);
+  }
 
-  std::FILE* file_ = nullptr;
-  int code_ = 0;  // of the first call that failed
+  OutputFile* file_ = nullptr;
+  Error error_ = Error::Ok;  // of the first call that failed
+  char why_[256] = "";
   zipFile zip_ = nullptr;
 };
 

@@ -123,7 +123,7 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
 }
 
 /// `tensors` is a copy: on_progress may change the caller's.
-inline Error write_safetensors(const char* path, std::vector<NamedTensor> tensors,
+inline Error write_safetensors(const FileTarget& to, std::vector<NamedTensor> tensors,
                                const std::map<std::string, std::string>& metadata,
                                const ProgressFunction& on_progress, FileWrite how) {
   std::vector<SafeTensorsEntry> entries;
@@ -133,7 +133,7 @@ inline Error write_safetensors(const char* path, std::vector<NamedTensor> tensor
   TENON_TRY(format_safetensors_header(entries, metadata, header, data));
   OutputFile file;
   Progress progress(on_progress, header.size() + data);
-  TENON_TRY(file.open(path, how));
+  TENON_TRY(file.open(to, how));
   TENON_TRY(file.write(header.data(), header.size(), progress));
   for (const SafeTensorsEntry& entry : entries) {
     const Error error = write_safetensor(entry, file, progress);

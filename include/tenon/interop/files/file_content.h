@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// FileContent: a file's bytes that are in memory already, and opening them as a file's.
+#pragma once
+
+#include "tenon/exchange/blob.h"
+#include "tenon/interop/files/file.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in the host's memory.
+/// What is opened from it keeps its owner. A Blob without one is borrowed: the caller keeps the
+/// memory as long as what was opened from it, and tensors of it, are there.
+class FileContent {
+ public:
+  FileContent(Blob bytes) noexcept : bytes_(std::move(bytes)), is_blob_(true) {}
+  FileContent(const Tensor& bytes) noexcept : tensor_(bytes) {}
+  FileContent(const TensorPtr& bytes) noexcept : tensor_(bytes != nullptr ? *bytes : Tensor()) {}
+
+  /// Errors: InvalidState (undefined; a placeholder); InvalidArgument (no contiguous memory of the
+  /// host); those of Blob::as_view().
+  Error describe(FileBytes& file) const {
+    Blob bytes;
+    if (is_blob_) {
+      bytes = bytes_;
+    } else {
+      TENON_TRY(make_blob(tensor_, bytes));
+    }
+    Layout layout;
+    TENON_TRY(check_owner(bytes));
+    TENON_TRY(make_blob_layout(bytes, layout));
+    const size_t size = static_cast<size_t>(layout.numel) * elementSize(own_type(bytes.dtype));
+    if (!bytes.device.is_host_accessible() || !layout.is_contiguous() ||
+        (bytes.data == nullptr && size != 0)) {
+      return fail(Error::InvalidArgument, "the bytes are not contiguous memory of the host");
+    }
+    file.data = static_cast<const unsigned char*>(bytes.data);
+    file.size = size;
+    file.release = Deleter(nullptr, [owner = std::move(bytes.owner)](void*) noexcept {});
+    return Error::Ok;
+  }
+
+ private:
+  Blob bytes_;
+  Tensor tensor_;
+  bool is_blob_ = false;
+};
+
+inline Error FileBytes::open(const FileContent& content) { return content.describe(*this); }
+
+}  // namespace detail
+TENON_END_NAMESPACE
