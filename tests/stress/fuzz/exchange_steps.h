@@ -29,13 +29,18 @@ inline void check_blob(const tenon::Blob& blob, const Impl& impl) {
   }
 }
 
+inline void lend(const Slot& source, Export& lent) {
+  lent.impl = view_of(source.impl, source.impl->shape);
+  if (source.impl->borrow == nullptr) lent.real = source.tensor->impl().get();
+}
+
 inline void to_blob_step(Program& p) {
   Slot& source = p.any_slot();
   Export lent;
   if (p.in.choose(3) != 0) {
     auto made = tenon::try_to_blob(source.tensor);
     if (!p.settle(Program::check_defined(source), made.error())) return;
-    lent.impl = view_of(source.impl, source.impl->shape);
+    lend(source, lent);
     lent.blob = std::move(*made);
   } else {
     Backend* owner = nullptr;
@@ -84,10 +89,7 @@ inline std::shared_ptr<Impl> came_back(const Program& p, const Export& lent,
     return view;
   }
   // What keeps something that was lent has adopted it.
-  bool is_same = t.ownership() != Ownership::Adopted ||
-                 (base->ownership == Ownership::Adopted && layer->dynamism == base->dynamism &&
-                  from.shape.sizes == base->shape.sizes && from.shape.at == base->shape.at &&
-                  from.shape.type == base->shape.type);
+  bool is_same = t.ownership() != Ownership::Adopted || t.impl().get() == lent.real;
   bool is_known = false;
   for (const Slot& slot : p.slots) {
     if (slot.impl != base) continue;
@@ -250,14 +252,14 @@ inline void to_dlpack_step(Program& p) {
     auto made = tenon::try_to_dlpack(source.tensor);
     if (!p.settle(expected, made.error())) return;
     lent.managed = *made;
-    lent.impl = view_of(source.impl, source.impl->shape);
+    lend(source, lent);
     FUZZ_CHECK(((lent.managed->flags & tenon::dlpack::kDLPackReadOnly) != 0) ==
                lent.impl->readonly);
   } else {
     auto made = tenon::try_to_dlpack_legacy(source.tensor);
     if (!p.settle(expected, made.error())) return;
     lent.legacy = *made;
-    lent.impl = view_of(source.impl, source.impl->shape);
+    lend(source, lent);
   }
   check_dlpack(lent.managed != nullptr ? lent.managed->dl_tensor : lent.legacy->dl_tensor,
                *lent.impl);

@@ -25,6 +25,7 @@ struct Slot {
 /// Memory that a tensor lends out: a Blob, or a DLPack struct of either kind.
 struct Export {
   std::shared_ptr<Impl> impl;  // as of a view; the hold that the owner is
+  const void* real = nullptr;  // the TensorImpl that was lent, unless it was a view's
   tenon::Blob blob;
   tenon::dlpack::DLManagedTensorVersioned* managed = nullptr;
   tenon::dlpack::DLManagedTensor* legacy = nullptr;
