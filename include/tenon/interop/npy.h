@@ -224,13 +224,18 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
 /// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
 /// order are written as they are, others in row-major order, through a copy.
 ///
+/// `to` is a path; or a row of Byte, to whose end the file's bytes are added, and which grows if it
+/// is DYNAMIC_UNBOUND; or a function that takes them, a WriteFunction. After an error a tensor has
+/// its old size, unless somebody else resized it meanwhile.
+///
 /// Ownership: reads the tensor. An existing file is replaced once the new one is complete, and
 /// stays whole on failure and under tensors that map it, or is written in place: see FileWrite.
 /// (Devices, pipes, and files on systems without POSIX are always written in place.)
 /// BFloat16 is written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays:
 /// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
 /// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
-/// placeholder), AccessFailed (with the system's text), OutOfMemory.
+/// placeholder), AccessFailed (with the system's text), OutOfMemory; of a tensor that is written
+/// to, InvalidArgument (no row of Byte on the CPU) and those of resize_tensor(); the function's.
 [[nodiscard]] inline Error write_npy(const detail::FileTarget& to, ConstTensorArg tensor,
                                      FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;

@@ -27,7 +27,7 @@ struct NpzInfo {
   uint64_t nbytes = 0;  ///< of the .npy file
   uint64_t packed = 0;  ///< the same in the archive
   bool is_deflated = false;
-  /// Whether get() copies even with NpyMemory::Map: a deflated array, one whose offset is not a
+  /// Whether get() copies even with NpyMemory::Map: a deflated array, one that does not lie at a
   /// multiple of its numbers' size, or one in the other byte order.
   bool is_copied = false;
 };
@@ -323,6 +323,9 @@ enum class NpzPacking : uint8_t {
 /// and on the disk, and otherwise leaves it as it is, unless FileWrite says otherwise. Each array
 /// is written as by write_npy(), and its elements begin at a multiple of 64 bytes of the file,
 /// unless it is deflated. Arrays of more than 4 GiB are fine.
+///
+/// `to` may also be a tensor or a function, as in write_npy(). A function gets each array when that
+/// is complete, for which its packed bytes are in memory: the format says the checksum first.
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
 /// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than

@@ -218,6 +218,9 @@ class SafeTensors {
 /// numbers; among equals in the order of the list. Tensors that are not contiguous, or not in the
 /// host's memory, are copied, one at a time.
 ///
+/// `to` may also be a tensor or a function, as in write_npy(); the function gets the bytes as they
+/// are.
+///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes.
 /// Errors: InvalidArgument (a name that is there twice; a name or text that is not UTF-8;
 /// "__metadata__" as a name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot

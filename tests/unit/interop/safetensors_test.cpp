@@ -90,6 +90,44 @@ TEST_CASE("safetensors: tensors are read-only, over the one mapping, which each 
 #endif
 }
 
+TEST_CASE("safetensors: a file in memory is the one on the disk, and tensors are over the bytes") {
+  const Saved saved;
+  const std::vector<NamedTensor> tensors = {{"a", make_tensor_ptr({2}, {1, 2})}, {"b", ones({3})}};
+  REQUIRE(write_safetensors(saved.path, tensors, {{"k", "v"}}) == Error::Ok);
+  auto bytes = empty({0}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  REQUIRE(write_safetensors(bytes, tensors, {{"k", "v"}}) == Error::Ok);
+  CHECK(values<uint8_t>(*bytes) == file_bytes(saved.path));
+  Bytes sent;
+  REQUIRE(write_safetensors(
+              [&](const void* data, size_t count) {
+                const auto* const first = static_cast<const uint8_t*>(data);
+                sent.insert(sent.end(), first, first + count);
+                return Error::Ok;
+              },
+              tensors, {{"k", "v"}}) == Error::Ok);
+  CHECK(sent == file_bytes(saved.path));
+
+  const auto* const begin = static_cast<const char*>(const_data_ptr(bytes));
+  TensorPtr a;
+  {
+    const SafeTensors file = SafeTensors::open(bytes).value();
+    bytes.reset();
+    a = file.get("a").value();
+    CHECK(const_data_ptr(a) == begin + file.find("a")->offset);
+  }
+  CHECK(is_readonly(a));
+  CHECK(values<int32_t>(*a) == std::vector<int32_t>{1, 2});
+
+  // At an address where no number may be.
+  sent.insert(sent.begin(), 0);
+  const SafeTensors moved =
+      SafeTensors::open(Blob::of(sent.data() + 1, {static_cast<int64_t>(sent.size()) - 1})).value();
+  CHECK(moved.find("a")->is_copied);
+  CHECK(values<int32_t>(**moved.get("a")) == std::vector<int32_t>{1, 2});
+  FAILS(InvalidArgument, "SafeTensors::open: not a safetensors file: 3 bytes",
+        SafeTensors::open(Blob::of(sent.data(), {3})));
+}
+
 TEST_CASE("safetensors: a misaligned tensor is copied, and it says so") {
   const Saved saved;
   std::string json =

@@ -129,18 +129,20 @@ class OutputFile {
     if (is_aside_) std::remove(aside_);
     std::free(aside_);
     std::free(real_);
-    if (to_ != nullptr && to_->kind_ == Kind::Bytes && end_ != 0 && holds_what_was_written()) {
+    if (to_.kind_ == Kind::Bytes && end_ != 0 && holds_what_was_written()) {
       const ErrorTextGuard text;
       static_cast<void>(resize(start_));
     }
   }
 
-  /// `to` is the caller's to keep until commit().
+  /// A path's characters are the caller's to keep until commit().
   Error open(const FileTarget& to, FileWrite how = FileWrite::Replace) noexcept {
-    to_ = &to;
-    if (to.kind_ == Kind::Path) return open(to.path_.c_str(), how);
-    if (to.kind_ == Kind::Function) return Error::Ok;
-    return open_tensor();
+    TENON_TRY(call_safely([&] {
+      to_ = to;  // copies a function
+      return Error::Ok;
+    }));
+    if (to_.kind_ == Kind::Path) return open_path(to_.path_.c_str(), how);
+    return to_.kind_ == Kind::Function ? Error::Ok : open_tensor();
   }
 
   /// Writes the next bytes; on_progress is told of them.
@@ -150,7 +152,7 @@ class OutputFile {
     while (nbytes != 0) {
       const size_t count = nbytes < kPart ? nbytes : kPart;
       TENON_TRY(put(bytes, count));
-      if (to_->kind_ == Kind::Function) TENON_TRY(flush());
+      if (to_.kind_ == Kind::Function) TENON_TRY(flush());
       TENON_TRY(progress.add(count));
       bytes += count;
       nbytes -= count;
@@ -162,12 +164,12 @@ class OutputFile {
 
   /// Whether seek() works: not in a pipe. A function gets bytes when flush() is called, and until
   /// then they are in memory; seek() reaches these.
-  bool can_seek() noexcept { return to_->kind_ != Kind::Path || ::fseeko(file_, 0, SEEK_CUR) == 0; }
+  bool can_seek() noexcept { return to_.kind_ != Kind::Path || ::fseeko(file_, 0, SEEK_CUR) == 0; }
   uint64_t tell() noexcept {
-    return to_->kind_ == Kind::Path ? static_cast<uint64_t>(::ftello(file_)) : at_;
+    return to_.kind_ == Kind::Path ? static_cast<uint64_t>(::ftello(file_)) : at_;
   }
   Error seek(uint64_t offset) noexcept {
-    if (to_->kind_ == Kind::Path) {
+    if (to_.kind_ == Kind::Path) {
       return ::fseeko(file_, static_cast<off_t>(offset), SEEK_SET) == 0
                  ? Error::Ok
                  : file_error("cannot write", errno);
@@ -180,14 +182,14 @@ class OutputFile {
   }
   /// Writes at the place of seek(), and moves it.
   Error put(const void* bytes, size_t count) noexcept {
-    if (to_->kind_ == Kind::Path) {
+    if (to_.kind_ == Kind::Path) {
       errno = 0;
       if (std::fwrite(bytes, 1, count, file_) == count) return Error::Ok;
       return file_error("cannot write", errno != 0 ? errno : EIO);
     }
     if (count == 0) return Error::Ok;
     const uint64_t end = at_ + count > end_ ? at_ + count : end_;
-    if (to_->kind_ == Kind::Function) {
+    if (to_.kind_ == Kind::Function) {
       if (!has_memory_for([&] { pending_.resize(static_cast<size_t>(end - flushed_)); })) {
         return file_error("cannot write", ENOMEM);
       }
@@ -195,7 +197,7 @@ class OutputFile {
     } else {
       TENON_TRY(check_tensor());
       if (end > end_) TENON_TRY(resize(start_ + static_cast<int64_t>(end)));
-      std::memcpy(static_cast<char*>(fields(TensorArg(to_->tensor_)).data) + start_ + at_, bytes,
+      std::memcpy(static_cast<char*>(fields(TensorArg(to_.tensor_)).data) + start_ + at_, bytes,
                   count);
     }
     end_ = end;
@@ -209,13 +211,13 @@ class OutputFile {
     pending_.clear();
     flushed_ = end_;
     return add_context_if("the function that takes the bytes",
-                          call_safely([&] { return to_->function_(bytes.data(), bytes.size()); }));
+                          call_safely([&] { return to_.function_(bytes.data(), bytes.size()); }));
   }
 
   /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
   Error commit(bool durable) noexcept {
-    if (to_->kind_ == Kind::Path) return commit_file(durable);
-    if (to_->kind_ == Kind::Function) return flush();
+    if (to_.kind_ == Kind::Path) return commit_file(durable);
+    if (to_.kind_ == Kind::Function) return flush();
     TENON_TRY(check_tensor());
     end_ = 0;
     return Error::Ok;
@@ -224,7 +226,7 @@ class OutputFile {
  private:
   using Kind = FileTarget::Kind;
 
-  Error open(const char* path, [[maybe_unused]] FileWrite how) noexcept {
+  Error open_path(const char* path, [[maybe_unused]] FileWrite how) noexcept {
     const KeepErrno keep;
     target_ = path;
 #if TENON_HAS_POSIX_FILES
@@ -272,7 +274,7 @@ class OutputFile {
 
   /// It is a row of bytes, contiguous, in the host's memory.
   Error open_tensor() noexcept {
-    const TensorArg tensor(to_->tensor_);
+    const TensorArg tensor(to_.tensor_);
     TENON_TRY(check_defined(tensor, "the tensor to write to"));
     const TensorFields& bytes = fields(tensor);
     if (bytes.type != ScalarType::Byte || bytes.layout.sizes().size() != 1 ||
@@ -287,7 +289,7 @@ class OutputFile {
     return Error::Ok;
   }
   bool holds_what_was_written() const noexcept {
-    const TensorArg tensor(to_->tensor_);
+    const TensorArg tensor(to_.tensor_);
     return check_defined(tensor, "") == Error::Ok &&
            static_cast<uint64_t>(fields(tensor).layout.numel) ==
                static_cast<uint64_t>(start_) + end_;
@@ -298,7 +300,7 @@ class OutputFile {
     return fail(Error::InvalidState, "the tensor was resized while it was written");
   }
   Error resize(int64_t size) noexcept {
-    return detail::resize(TensorArg(to_->tensor_), ArrayRef<int64_t>(&size, 1));
+    return detail::resize(TensorArg(to_.tensor_), ArrayRef<int64_t>(&size, 1));
   }
 
   /// What is written at once: on ext4 16 MiB take three times the processor time of 16 of these.
@@ -372,7 +374,7 @@ class OutputFile {
   }
 #endif
 
-  const FileTarget* to_ = nullptr;
+  FileTarget to_ = "";
   // Of bytes that go to a tensor or a function.
   int64_t start_ = 0;          // the tensor's size before
   uint64_t at_ = 0;            // where put() writes

@@ -41,6 +41,7 @@ class NpySource {
 
   uint64_t size;
   size_t begin;
+  uintptr_t address = 0;  // of the whole in memory; 0 for a mapping, which begins with a page
   size_t most_text = kNpyMaxText;  // of a header
 
  protected:
@@ -79,13 +80,14 @@ class NpyBytesSource final : public NpySource {
 /// The header of an array that begins at source.begin.
 struct NpyArray {
   NpyHeader header;
-  NpyRange text;     // from the array's begin
-  Dims order;        // in which the elements are dense; empty for row-major
-  size_t begin = 0;  // of the elements, in the whole
+  NpyRange text;          // from the array's begin
+  Dims order;             // in which the elements are dense; empty for row-major
+  size_t begin = 0;       // of the elements, in the whole
+  uintptr_t address = 0;  // of the elements, as NpySource's
   size_t nbytes = 0;
   /// Whether elements in memory can be used in place.
   bool is_usable() const noexcept {
-    return !header.swapped && begin % number_size(header.type) == 0 && nbytes != 0;
+    return !header.swapped && address % number_size(header.type) == 0 && nbytes != 0;
   }
 };
 
@@ -146,6 +148,7 @@ inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcep
     array.order.push_back(static_cast<int64_t>(rank));
   }
   array.begin = source.begin + text.end();
+  array.address = source.address + array.begin;
   array.nbytes = nbytes;
   return Error::Ok;
 }

@@ -226,7 +226,9 @@ class ZipSource final : public NpySource {
         entry_(entry),
         archive_(archive),
         owner_(std::move(owner)),
-        progress_(progress) {}
+        progress_(progress) {
+    address = reinterpret_cast<uintptr_t>(archive.data);
+  }
   ZipSource(const ZipSource&) = delete;
   ZipSource& operator=(const ZipSource&) = delete;
   ~ZipSource() { ::inflateEnd(&inflating_); }

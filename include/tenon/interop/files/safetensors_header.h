@@ -120,8 +120,8 @@ struct SafeTensorInfo {
   uint64_t offset = 0;                      ///< of its first byte in its file
   uint64_t nbytes = 0;                      ///< in the file
   size_t file = 0;                          ///< which of the files it is in, 0 if there is one
-  /// Whether get() has to copy: the offset is not a multiple of the numbers' size, or the numbers
-  /// are not in the host's byte order.
+  /// Whether get() has to copy: the numbers do not lie at a multiple of their size, or are not in
+  /// the host's byte order.
   bool is_copied = false;
 };
 
@@ -366,7 +366,8 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
     info.offset += data;
     const size_t number = number_size(own_type(info.type));
     info.is_copied = number != 0 && info.nbytes != 0 &&
-                     (info.offset % number != 0 || (host_is_big_endian() && number > 1));
+                     (reinterpret_cast<uintptr_t>(bytes + info.offset) % number != 0 ||
+                      (host_is_big_endian() && number > 1));
   }
   if (expected != size - data) {
     return fail(Error::InvalidArgument, "the tensors' bytes end at ", expected,

@@ -12,6 +12,8 @@
 
 #include "interop/files.h"
 #include "support/catch.h"
+#include "tenon/tenon.h"
+#include "tenon/tensor/values.h"
 
 namespace file_writer_test {
 
@@ -348,6 +350,112 @@ TEST_CASE("file: progress is told after each part, and what it throws is an erro
   Progress stopped(stop, 1);
   REQUIRE(other.open(path.c_str()) == Error::Ok);
   RETURNS(Internal, "on_progress: stop", other.write("x", 1, stopped));
+}
+
+TEST_CASE("file writer: a tensor gets the bytes after its own, and its size back after an error") {
+  const auto bytes = empty({2}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  REQUIRE(fill_(bytes, 7) == Error::Ok);
+  Progress silent;
+  {
+    OutputFile file;
+    REQUIRE(file.open(bytes) == Error::Ok);
+    REQUIRE(file.write("abc", 3, silent) == Error::Ok);
+  }
+  CHECK(bytes->numel() == 2);
+  OutputFile file;
+  REQUIRE(file.open(bytes) == Error::Ok);
+  REQUIRE(file.write("abc", 3, silent) == Error::Ok);
+  REQUIRE(file.seek(1) == Error::Ok);
+  REQUIRE(file.put("X", 1) == Error::Ok);
+  CHECK(file.tell() == 2);
+  REQUIRE(file.commit(true) == Error::Ok);
+  CHECK(to_vector<uint8_t>(bytes) == std::vector<uint8_t>{7, 7, 'a', 'X', 'c'});
+}
+
+TEST_CASE("file writer: what is not a row of bytes, read-only or too small is refused unchanged") {
+  const auto write = [](const TensorPtr& to) {
+    const FileBlock blocks[] = {{"abc", 3}};
+    return detail::write_file(to, blocks);
+  };
+  RETURNS(InvalidState, "the tensor to write to is undefined", write(nullptr));
+  RETURNS(InvalidArgument, "is Float of sizes {0} on cpu; expected a row of Byte on cpu",
+          write(empty({0}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND)));
+  RETURNS(InvalidArgument, "is Byte of sizes {2, 0} on cpu",
+          write(empty({2, 0}, ScalarType::Byte)));
+  const auto bound = empty({4}, ScalarType::Byte);
+  RETURNS(InvalidArgument, "this DYNAMIC_BOUND tensor has room for 4", write(bound));
+  CHECK(bound->numel() == 4);
+  const uint8_t constant[] = {1};
+  RETURNS(InvalidState, "read-only", write(from_blob(constant, {0})));
+  // Within the memory that it has, a tensor that was lent grows too.
+  uint8_t room[4] = {};
+  const auto lent = from_blob(room, {4});
+  REQUIRE(resize_tensor(lent, {1}) == Error::Ok);
+  CHECK(write(lent) == Error::Ok);
+  CHECK(room[3] == 'c');
+}
+
+TEST_CASE("file writer: a tensor that is resized or lent meanwhile ends the writing") {
+  const auto bytes = empty({0}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  OutputFile file;
+  Progress silent;
+  REQUIRE(file.open(bytes) == Error::Ok);
+  REQUIRE(file.write("abc", 3, silent) == Error::Ok);
+  REQUIRE(resize_tensor(bytes, {1}) == Error::Ok);
+  RETURNS(InvalidState, "the tensor was resized while it was written", file.write("d", 1, silent));
+  RETURNS(InvalidState, "the tensor was resized while it was written", file.commit(true));
+  const auto view = make_tensor_ptr(*bytes);
+  OutputFile other;
+  REQUIRE(other.open(bytes) == Error::Ok);
+  const std::string text(size_t{1} << 12, 'x');
+  RETURNS(InUse, "", other.write(text.data(), text.size(), silent));
+  CHECK(bytes->numel() == 1);
+}
+
+TEST_CASE("file writer: a function gets the bytes in order, and its error ends the writing") {
+  std::string text;
+  const auto append = [&](const void* bytes, size_t count) {
+    text.append(static_cast<const char*>(bytes), count);
+    return text.size() > 10 ? Error::AccessFailed : Error::Ok;
+  };
+  const auto write = [](const detail::FileTarget& to, const std::string& what) {
+    const FileBlock blocks[] = {{what.data(), what.size()}, {"-", 1}};
+    return detail::write_file(to, blocks);
+  };
+  CHECK(write(append, "abc") == Error::Ok);
+  CHECK(text == "abc-");
+  RETURNS(AccessFailed, "the function that takes the bytes: ", write(append, "0123456789"));
+  CHECK(text == "abc-0123456789");
+  RETURNS(InvalidArgument, "the function that takes the bytes is empty",
+          detail::FileTarget(WriteFunction()).check());
+#if TENON_HAS_EXCEPTIONS
+  const auto throws = [](const void*, size_t) -> Error { throw std::runtime_error("no socket"); };
+  const Error error = write(throws, "abc");
+  CHECK(error != Error::Ok);
+  CHECK(contains(last_error_message(), "no socket"));
+#endif
+}
+
+TEST_CASE("file writer: a function gets what was put when it is flushed, and no byte twice") {
+  std::string text;
+  const detail::FileTarget to([&](const void* bytes, size_t count) {
+    text.append(static_cast<const char*>(bytes), count);
+    return Error::Ok;
+  });
+  OutputFile file;
+  REQUIRE(file.open(to) == Error::Ok);
+  CHECK(file.can_seek());
+  REQUIRE(file.put("abc", 3) == Error::Ok);
+  REQUIRE(file.seek(0) == Error::Ok);
+  REQUIRE(file.put("X", 1) == Error::Ok);
+  CHECK(text.empty());
+  REQUIRE(file.seek(3) == Error::Ok);
+  REQUIRE(file.flush() == Error::Ok);
+  CHECK(text == "Xbc");
+  RETURNS(Internal, "byte 2 of a file is given away already", file.seek(2));
+  REQUIRE(file.put("d", 1) == Error::Ok);
+  REQUIRE(file.commit(false) == Error::Ok);
+  CHECK(text == "Xbcd");
 }
 
 }  // namespace file_writer_test
