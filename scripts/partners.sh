@@ -16,6 +16,7 @@ names:
   catch2      Catch2 3, from Debian's backports (4 MB)
   cccl        CUDA's libcu++ 13.0, for its mdspan: headers that need no CUDA (9 MB)
   dlpack      dlpack.h 1.3, the standard's own header (36 kB)
+  ggml        ggml of ggml-python 0.0.45: headers, and its base, compiled here in 6 s (1 MB)
   tvm_ffi     tvm-ffi 0.1.15.post2: headers and its library, for its Tensor (10 MB)
   pybind11    pybind11 3.1.0: headers, CMake package (1.4 MB)
   nanobind    nanobind 3.1.0: headers, sources, CMake package (1.4 MB)
@@ -179,6 +180,31 @@ partner_dlpack() {
   mv "$header" "$partners/dlpack.new/dlpack"
   find "$partners/dlpack.new" -mindepth 1 -maxdepth 1 ! -name dlpack -exec rm -rf {} +
   finish dlpack "dlpack.h 1.3 of $version"
+}
+
+# The sources that a Python package has.
+partner_ggml() {
+  version=ggml-python==0.0.45
+  if current ggml "$version"; then return; fi
+  new=$partners/ggml.new
+  rm -rf "$new"
+  mkdir -p "$new"
+  echo "partners.sh: fetching $version"
+  PIP_DISABLE_PIP_VERSION_CHECK=1 python3 -m pip download --quiet --no-deps --no-binary ggml-python --dest "$new" "$version" ||
+    die "could not fetch $version"
+  (
+    cd "$new"
+    tar xzf ./*.tar.gz --strip-components=3 --wildcards '*/vendor/ggml/include' '*/vendor/ggml/src/*'
+    for source in ggml.c ggml-quants.c ggml-alloc.c; do
+      cc -std=gnu11 -D_GNU_SOURCE -O1 -fPIC -DGGML_VERSION='""' -DGGML_COMMIT='""' -Iinclude -Isrc -c "src/$source" -o "$source.o"
+    done
+    for source in ggml.cpp ggml-backend.cpp ggml-backend-meta.cpp ggml-threading.cpp; do
+      c++ -std=gnu++17 -O1 -fPIC -DGGML_VERSION='""' -DGGML_COMMIT='""' -Iinclude -Isrc -c "src/$source" -o "$source.o"
+    done
+    ar rcs libggml-base.a ./*.o
+    find . -mindepth 1 -maxdepth 1 ! -name include ! -name libggml-base.a -exec rm -rf {} +
+  ) || die "could not compile $version"
+  finish ggml "$version"
 }
 
 partner_tvm_ffi() { simple tvm_ffi apache-tvm-ffi==0.1.15.post2; }
@@ -361,7 +387,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | architectures | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | ggml | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | architectures | jax | pandas | mypy | safetensors) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

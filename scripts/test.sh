@@ -73,6 +73,11 @@ if [ -n "$all" ]; then
   need_header sleef.h libsleef-dev
   need_header eigen3/Eigen/Core libeigen3-dev
   need_header xtensor/xadapt.hpp libxtensor-dev
+  # For docs/recipes_libraries.md: 40 MB to download, 150 MB installed.
+  need_header libavutil/frame.h libavutil-dev
+  need_header libyuv.h libyuv-dev
+  [ -e /usr/include/gstreamer-1.0/gst/video/video.h ] || missing="$missing libgstreamer-plugins-base1.0-dev"
+  [ -e "/usr/include/$(g++ -print-multiarch)/qt5/QtGui/QImage" ] || missing="$missing qtbase5-dev"
   need_header opencv4/opencv2/core.hpp libopencv-core-dev
   need_header opencv4/opencv2/imgproc.hpp libopencv-imgproc-dev
   need arm-none-eabi-g++ "gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib libnewlib-arm-none-eabi"
@@ -230,7 +235,7 @@ else
   partners=${TENON_PARTNERS:-$root/build/partners}
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
-  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ${nightly:+tvm_ffi architectures} pybind11 nanobind \
+  "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ggml ${nightly:+tvm_ffi architectures} pybind11 nanobind \
     scikit_build cmake platformio conan twine site numpy mpi4py torch torchvision torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT

@@ -14,9 +14,12 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- plain mode -->                   the block is left out in ATen mode, in which the others of
                                          <name>_blocks.cpp are compiled too
   <!-- libtorch -->, <!-- executorch -->, <!-- onnxruntime -->, <!-- aoti -->, <!-- opencv -->,
-  <!-- eigen -->, <!-- xtensor -->, <!-- safetensors -->, <!-- npz -->
+  <!-- eigen -->, <!-- xtensor -->, <!-- safetensors -->, <!-- npz -->, <!-- ggml -->, <!-- qt -->,
+  <!-- gstreamer -->, <!-- ffmpeg -->, <!-- libyuv -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
+  <!-- ncnn -->, <!-- mnn -->, <!-- tflite -->
+                                         the program is compiled with the headers of documented/
   <!-- compat -->, <!-- compat, executorch -->, <!-- compat, onnxruntime -->
                                          the program is written for ExecuTorch, and links
                                          tenon::executorch_compat; the second links
@@ -40,7 +43,8 @@ MAIN = re.compile(r"^\s*(?:int|auto)\s+main\s*\(", re.MULTILINE)
 KINDS = {"compat": "compat", "compat, executorch": "compat_executorch", "compat, onnxruntime": "compat_onnxruntime",
          "libtorch": "libtorch", "executorch": "executorch", "onnxruntime": "onnxruntime", "aoti": "aoti",
          "opencv": "opencv", "eigen": "eigen", "xtensor": "xtensor",
-         "safetensors": "safetensors", "npz": "npz",
+         "safetensors": "safetensors", "npz": "npz", "ggml": "ggml", "qt": "qt", "gstreamer": "gstreamer",
+         "ffmpeg": "ffmpeg", "libyuv": "libyuv", "ncnn": "ncnn", "mnn": "mnn", "tflite": "tflite",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
