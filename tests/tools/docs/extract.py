@@ -18,7 +18,7 @@ An HTML comment on the line before a block (blank lines between are fine) says o
   <!-- gstreamer -->, <!-- ffmpeg -->, <!-- libyuv -->
                                          the program, which has a main(), needs that: it is
                                          <name>_libtorch_<line>.cpp
-  <!-- ncnn -->, <!-- mnn -->, <!-- tflite -->
+  <!-- ncnn -->, <!-- mnn -->, <!-- tflite -->, <!-- litert -->
                                          the program is compiled with the headers of documented/
   <!-- compat -->, <!-- compat, executorch -->, <!-- compat, onnxruntime -->
                                          the program is written for ExecuTorch, and links
@@ -45,6 +45,7 @@ KINDS = {"compat": "compat", "compat, executorch": "compat_executorch", "compat,
          "opencv": "opencv", "eigen": "eigen", "xtensor": "xtensor",
          "safetensors": "safetensors", "npz": "npz", "ggml": "ggml", "qt": "qt", "gstreamer": "gstreamer",
          "ffmpeg": "ffmpeg", "libyuv": "libyuv", "ncnn": "ncnn", "mnn": "mnn", "tflite": "tflite",
+         "litert": "litert",
          "MPI": "mpi", "simulated CUDA": "simulated", "ATen mode": "aten"}
 LICENCE = "// SPDX-License-Identifier: MIT"
 # assert() is how the documents state results, so it must work in release builds too.
