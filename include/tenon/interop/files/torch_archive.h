@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// A file of torch.save: its pickle, read, and where its storages' bytes are. The zip form has an
+// entry for each; the old form has them after the pickle.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "tenon/interop/files/file_content.h"
+#include "tenon/interop/files/npz_reader.h"
+#include "tenon/interop/files/torch_pickle.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A file of another kind, and what opens it.
+struct TorchOpener {
+  std::string_view name;  // file_kind()'s
+  const char* opener;
+};
+inline constexpr TorchOpener kTorchOpeners[] = {
+    {"a safetensors file", "; SafeTensors::open reads it"},
+    {"a GGUF file", "; Gguf::open reads it"},
+    {"a .npy file", "; read_npy reads it"},
+    {"a zip archive, as .npz files are", "; NpzFile::open reads .npz files"},
+    {"an ExecuTorch program", "; ExecuTorchModule runs it"},
+    {"an ONNX model", "; OnnxModule runs it"},
+    {"a tar archive", "; torch.load and torch.save make one of today of a file of 2017"},
+    {"a Python pickle", "; nothing of a file is run: save it with torch.save"},
+};
+
+/// Fails with the kind of a file that torch.save did not write.
+inline Error fail_no_torch_file(const FileBytes& file) noexcept {
+  const FileKind kind = file_kind(file.data, file.size);
+  if (kind.name == nullptr) {
+    return fail(Error::InvalidArgument,
+                "not a file of torch.save: neither a zip archive nor the "
+                "old form, of ",
+                file.size, " bytes");
+  }
+  const char* hint = kind.hint;
+  for (const TorchOpener& known : kTorchOpeners) {
+    if (known.name == kind.name) hint = known.opener;
+  }
+  return fail(Error::InvalidArgument, kind.name, "; expected a file of torch.save", hint);
+}
+
+/// Where the bytes of a storage are in the file.
+struct TorchRegion {
+  std::string_view key;
+  uint64_t begin = 0;
+  uint64_t size = 0;
+};
+
+/// A file of torch.save, open.
+class TorchArchive {
+ public:
+  FileBytes bytes;
+  PickleGraph graph;
+  uint32_t root = 0;          // value
+  uint64_t pickle_bytes = 0;  // how long it is
+  bool is_swapped = false;    // numbers are in the byte order that is not the host's
+
+  /// `from`: a path or a FileContent.
+  template <class From>
+  Error open(const From& from) {
+    TENON_TRY(bytes.open(from));
+    return bytes.size >= 2 && bytes.data[0] == 'P' && bytes.data[1] == 'K' ? read_zip()
+                                                                           : read_old();
+  }
+
+  /// Errors: InvalidArgument (there is none, or it is broken); NotSupported (it is deflated).
+  Error find(const TorchStorage& storage, TorchRegion& region) {
+    const auto at =
+        std::lower_bound(regions_.begin(), regions_.end(), storage.key,
+                         [](const TorchRegion& a, std::string_view key) { return a.key < key; });
+    if (at == regions_.end() || at->key != storage.key) {
+      return fail(Error::InvalidArgument, "the file has no storage \"", ShownText(storage.key).text,
+                  "\"");
+    }
+    if (!entries_.empty() && at->begin == 0) {
+      ZipEntry& entry = entries_[at->size];
+      const Error error = locate(entry);
+      if (error != Error::Ok) {
+        return fail(error, "storage \"", ShownText(storage.key).text, "\": ", last_error_message());
+      }
+      at->begin = entry.data;
+      at->size = entry.size;
+    }
+    region = *at;
+    return Error::Ok;
+  }
+
+ private:
+  Error locate(ZipEntry& entry) const noexcept {
+    TENON_TRY(locate_zip_entry(bytes.data, bytes.size, entry));
+    if (entry.method == 0) return Error::Ok;
+    return fail(Error::NotSupported,
+                "it is deflated, which torch.save does not do; "
+                "torch.load and torch.save store it");
+  }
+
+  Error read_zip() {
+    ZipReader zip;
+    TENON_TRY(zip.open(bytes.data, bytes.size));
+    TENON_TRY(zip.list(entries_));
+    const auto find_end = [&](std::string_view end) -> ZipEntry* {
+      for (ZipEntry& entry : entries_) {
+        const std::string_view name = entry.name;
+        const size_t folder = name.find('/') + 1;  // npos + 1 is 0
+        if (name.substr(folder) == end) return &entry;
+      }
+      return nullptr;
+    };
+    const auto has_part = [&](std::string_view part) {
+      return std::any_of(entries_.begin(), entries_.end(), [&](const ZipEntry& entry) {
+        return entry.name.find(part) != std::string::npos;
+      });
+    };
+    ZipEntry* const pickle = find_end("data.pkl");
+    if (find_end("constants.pkl") != nullptr || (pickle != nullptr && has_part("/code/"))) {
+      return fail(Error::InvalidArgument,
+                  "a TorchScript archive, of torch.jit.save; expected a file of torch.save; "
+                  "interop/torchscript.h runs it");
+    }
+    if (pickle == nullptr && has_part("data/aotinductor/")) {
+      return fail(Error::InvalidArgument,
+                  "a package of AOTInductor, .pt2; expected a file of torch.save; interop/aoti.h "
+                  "runs it");
+    }
+    if (pickle == nullptr && (find_end("archive_format") != nullptr ||
+                              find_end("serialized_exported_program.json") != nullptr ||
+                              has_part("serialized_exported_program.json"))) {
+      return fail(Error::InvalidArgument,
+                  "a program of torch.export, .pt2; expected a file of torch.save; in Python "
+                  "torch.export.load(path).state_dict has its weights");
+    }
+    if (pickle == nullptr) return fail_no_torch_file(bytes);
+    Error error = locate(*pickle);
+    if (error == Error::Ok && pickle->size > kMaxPickle) {
+      error = fail(Error::NotSupported, "it has ", pickle->size, " bytes, expected at most ",
+                   kMaxPickle);
+    }
+    if (error != Error::Ok) return fail(error, "data.pkl: ", last_error_message());
+    pickle_bytes = pickle->size;
+    TENON_TRY(
+        TorchUnpickler(bytes.data, pickle->data, pickle->data + pickle->size, graph).read(root));
+    const std::string prefix = pickle->name.substr(0, pickle->name.size() - 8);
+    const std::string data = prefix + "data/";
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const std::string_view name = entries_[i].name;
+      if (name.substr(0, data.size()) == data) regions_.push_back({name.substr(data.size()), 0, i});
+      if (name == prefix + "byteorder") TENON_TRY(read_byte_order(entries_[i]));
+    }
+    sort();
+    return Error::Ok;
+  }
+  Error read_byte_order(ZipEntry& entry) noexcept {
+    const Error error = locate(entry);
+    if (error != Error::Ok) return fail(error, "byteorder: ", last_error_message());
+    const std::string_view order(reinterpret_cast<const char*>(bytes.data + entry.data),
+                                 static_cast<size_t>(entry.size));
+    if (order != "little" && order != "big") {
+      return fail(Error::InvalidArgument, "byteorder is \"", ShownText(order).text,
+                  "\", expected little or big (byte ", entry.data, ")");
+    }
+    is_swapped = (order == "big") != host_is_big_endian();
+    return Error::Ok;
+  }
+
+  /// A pickle of the magic number, one of the format's version, one of the machine, the object, the
+  /// list of storages, and for each its number of elements and its bytes.
+  Error read_old() {
+    // 0x1950a86a20f9469cfc6c, as LONG1.
+    constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 13);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data), bytes.size);
+    const size_t magic = text.substr(0, 32).find(kMagic);
+    if (magic == text.npos || magic < 2 || text[0] != '\x80') return fail_no_torch_file(bytes);
+    uint64_t at = magic + kMagic.size();
+    uint32_t version = 0;
+    uint32_t machine = 0;
+    uint32_t keys = 0;
+    TENON_TRY(read_pickle(at, version));
+    TENON_TRY(read_pickle(at, machine));
+    if (graph.kind(version) != PickleKind::Int || graph.values[version].integer != 1001) {
+      return fail(Error::NotSupported, "the old form's version is not 1001 (byte ",
+                  magic + kMagic.size(), ")");
+    }
+    const uint64_t before = at;
+    TENON_TRY(read_pickle(at, root));
+    pickle_bytes = at - before;
+    TENON_TRY(read_pickle(at, keys));
+    is_swapped = host_is_big_endian();
+    if (graph.kind(keys) != PickleKind::List) {
+      return fail(Error::InvalidArgument, "the list of storages is another value (byte ", at, ")");
+    }
+    return read_regions(at, keys);
+  }
+  Error read_pickle(uint64_t& at, uint32_t& value) {
+    TorchUnpickler unpickler(bytes.data, at, bytes.size, graph);
+    TENON_TRY(unpickler.read(value));
+    at = unpickler.end();
+    return Error::Ok;
+  }
+  Error read_regions(uint64_t at, uint32_t keys) {
+    std::vector<const TorchStorage*> by_key;
+    for (const TorchStorage& storage : graph.storages) by_key.push_back(&storage);
+    const auto less = [](const TorchStorage* a, std::string_view key) { return a->key < key; };
+    std::stable_sort(by_key.begin(), by_key.end(),
+                     [](const TorchStorage* a, const TorchStorage* b) { return a->key < b->key; });
+    for (uint32_t cell = graph.values[keys].first; cell != 0; cell = graph.cells[cell].next) {
+      const PickleValue& key = graph.values[graph.cells[cell].value];
+      const std::string_view name = key.kind == PickleKind::Text ? key.view() : "";
+      const auto known = std::lower_bound(by_key.begin(), by_key.end(), name, less);
+      if (known == by_key.end() || (*known)->key != name) {
+        return fail(Error::InvalidArgument, "no tensor is in the storage \"", ShownText(name).text,
+                    "\", so its elements' size is not known (byte ", at, ")");
+      }
+      if (bytes.size - at < 8) {
+        return fail(Error::InvalidArgument, "the file ends before the size of storage \"",
+                    ShownText(name).text, "\" (byte ", at, ")");
+      }
+      const uint64_t numel = read_zip_number(bytes.data + at, 8);
+      at += 8;
+      const uint64_t element = kTorchDtypes[(*known)->dtype].size;
+      if (numel > (bytes.size - at) / element) {
+        return fail(Error::InvalidArgument, "storage \"", ShownText(name).text, "\" of ", numel,
+                    " elements of ", element, " bytes reaches beyond the file (byte ", at, ")");
+      }
+      regions_.push_back({name, at, numel * element});
+      at += numel * element;
+    }
+    sort();
+    return Error::Ok;
+  }
+  void sort() {
+    std::stable_sort(regions_.begin(), regions_.end(),
+                     [](const TorchRegion& a, const TorchRegion& b) { return a.key < b.key; });
+  }
+
+  std::vector<ZipEntry> entries_;     // of the zip form
+  std::vector<TorchRegion> regions_;  // by key; an entry's index as its size until it is located
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

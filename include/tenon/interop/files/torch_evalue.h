@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// A value of a torch.save file that is not a tensor, as an EValue.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenon/interop/files/torch_values.h"
+#include "tenon/module/evalue.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// The bytes that a text has the characters of; false if one is beyond 255.
+inline bool decode_latin1(std::string_view text, std::string& bytes) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    if (first < 0x80) {
+      bytes += text[i];
+    } else if ((first == 0xc2 || first == 0xc3) && i + 1 < text.size()) {
+      bytes += static_cast<char>(static_cast<unsigned>(first & 3) << 6 |
+                                 (static_cast<unsigned char>(text[++i]) & 0x3fu));
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The numbers of a list, of which `first` is the kind that decides.
+inline EValue make_number_list(const PickleGraph& graph, const PickleValue& list) {
+  std::vector<int64_t> integers;
+  std::vector<double> reals;
+  std::vector<bool> flags;
+  bool is_real = false;
+  bool is_flags = false;
+  for (uint32_t cell = list.first; cell != 0; cell = graph.cells[cell].next) {
+    const PickleValue& value = graph.values[graph.cells[cell].value];
+    is_real = is_real || value.kind == PickleKind::Float;
+    is_flags = value.kind == PickleKind::Bool;
+  }
+  for (uint32_t cell = list.first; cell != 0; cell = graph.cells[cell].next) {
+    const PickleValue& value = graph.values[graph.cells[cell].value];
+    if (is_flags) {
+      flags.push_back(value.integer != 0);
+    } else if (is_real) {
+      reals.push_back(value.kind == PickleKind::Float ? value.real
+                                                      : static_cast<double>(value.integer));
+    } else {
+      integers.push_back(value.integer);
+    }
+  }
+  if (is_flags) return EValue(flags);
+  return is_real ? EValue(reals) : EValue(integers);
+}
+
+/// Errors: NotSupported (a value that EValue does not have); OutOfMemory.
+inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& made) {
+  const PickleValue& value = graph.values[id];
+  switch (value.kind) {
+    case PickleKind::None: return Error::Ok;
+    case PickleKind::Bool: made = value.integer != 0; return Error::Ok;
+    case PickleKind::Int: made = value.integer; return Error::Ok;
+    case PickleKind::Float: made = value.real; return Error::Ok;
+    case PickleKind::Text:
+    case PickleKind::Bytes: made = EValue(value.view()); return Error::Ok;
+    case PickleKind::Latin1: {
+      std::string bytes;
+      if (!decode_latin1(value.view(), bytes)) break;
+      made = EValue(bytes);
+      return Error::Ok;
+    }
+    case PickleKind::List: made = make_number_list(graph, value); return Error::Ok;
+    case PickleKind::Device: {
+      const uint32_t type = graph.cells[value.first].value;
+      const uint32_t index = graph.cells[graph.cells[value.first].next].value;
+      if (graph.kind(type) != PickleKind::Text) break;
+      std::string name(graph.values[type].view());
+      if (graph.kind(index) == PickleKind::Int) {
+        name += ':' + std::to_string(graph.values[index].integer);
+      }
+      made = EValue(name);
+      return Error::Ok;
+    }
+    case PickleKind::Global:
+      if (value.global.global != TorchGlobal::Dtype) break;
+      made = EValue(std::string("torch.") + kTorchDtypes[value.global.index].name);
+      return Error::Ok;
+    default: break;
+  }
+  const char* const what = value.kind == PickleKind::LongInt   ? "an integer of more than 64 bits"
+                           : value.kind == PickleKind::Complex ? "a complex number"
+                           : value.kind == PickleKind::Storage ? "a storage without a tensor"
+                           : value.kind == PickleKind::Global  ? "a class"
+                                                              : "bytes or a device that are broken";
+  return fail(Error::NotSupported, "it is ", what, ", which EValue does not have");
+}
+
+}  // namespace detail
+TENON_END_NAMESPACE

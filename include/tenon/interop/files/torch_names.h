@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// The tensors and values of a torch.save file by name: "model.layer1.weight".
+#pragma once
+
+#include <string>
+
+#include "tenon/core/strides.h"
+#include "tenon/interop/files/torch_archive.h"
+#include "tenon/kernels/byte_order.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What a file of torch.save says of a tensor.
+/// Threads: as a plain value.
+struct TorchTensorInfo {
+  std::string name;        ///< "model.layer1.weight"; empty if the file is a tensor
+  const char* dtype = "";  ///< PyTorch's name for it, "float32"
+  ScalarType type = ScalarType::Undefined;  ///< Undefined where get() refuses it
+  Dims sizes;                               ///< in elements
+  Dims strides;                             ///< in elements; empty where get() refuses it
+  std::string storage;                      ///< its storage's key; tensors of one share memory
+  uint64_t offset = 0;                      ///< of its first element in the file
+  uint64_t nbytes = 0;                      ///< of its elements
+  bool requires_grad = false;
+  /// Whether get() has to copy: the offset is not a multiple of the numbers' size, or the numbers
+  /// are not in the host's byte order.
+  bool is_copied = false;
+  /// What it is, and a way out, where get() refuses it: "a sparse tensor; save x.to_dense(), …".
+  const char* refused = nullptr;
+};
+
+namespace detail {
+
+/// A value that is not a tensor, or a list of numbers or flags.
+struct TorchValue {
+  std::string name;
+  uint32_t value;
+};
+
+/// Names tensors and values, and checks the tensors.
+class TorchLister {
+ public:
+  TorchLister(TorchArchive& file, std::vector<TorchTensorInfo>& infos,
+              std::vector<TorchValue>& values)
+      : file_(file),
+        graph_(file.graph),
+        infos_(infos),
+        values_(values),
+        left_(kRoom + kRoomPerByte * file.pickle_bytes) {}
+
+  /// Errors: InvalidArgument, with the tensor's name.
+  Error list() { return walk(file_.root, 0); }
+
+ private:
+  /// What the names may take: pickles that are small, but of which containers are in many others,
+  /// would take any memory.
+  static constexpr uint64_t kRoom = uint64_t{1} << 20;
+  static constexpr uint64_t kRoomPerByte = 64;
+  static constexpr int kMaxDepth = 100;
+
+  Error spend(uint64_t bytes) noexcept {
+    if (bytes > left_) {
+      return fail(Error::InvalidArgument, "\"", ShownText(name_).text,
+                  "\": the names take more than ", kRoom + kRoomPerByte * file_.pickle_bytes,
+                  " bytes, since containers are in themselves, or in many others");
+    }
+    left_ -= bytes;
+    return Error::Ok;
+  }
+
+  Error walk(uint32_t value, int depth) {
+    if (depth > kMaxDepth) {
+      return fail(Error::InvalidArgument, "\"", ShownText(name_).text, "\": more than ", kMaxDepth,
+                  " containers in each other");
+    }
+    TENON_TRY(spend(8));
+    switch (graph_.kind(value)) {
+      case PickleKind::Tensor: return add_tensor(graph_.tensors[graph_.values[value].index]);
+      case PickleKind::Dict: return walk_dict(graph_.values[value], depth);
+      case PickleKind::Pairs: return walk_pairs(graph_.values[value], depth);
+      case PickleKind::List:
+        if (!is_plain(graph_.values[value])) return walk_list(graph_.values[value], depth);
+        break;
+      default: break;
+    }
+    TENON_TRY(spend(sizeof(TorchValue) + sizeof(size_t) + name_.size()));
+    values_.push_back({name_, value});
+    return Error::Ok;
+  }
+  /// Whether a list has numbers alone, or flags alone.
+  bool is_plain(const PickleValue& list) noexcept {
+    bool has_flags = false;
+    bool has_numbers = false;
+    for (uint32_t cell = list.first; cell != 0; cell = graph_.cells[cell].next) {
+      const PickleKind kind = graph_.kind(graph_.cells[cell].value);
+      has_flags = has_flags || kind == PickleKind::Bool;
+      has_numbers = has_numbers || kind == PickleKind::Int || kind == PickleKind::Float;
+      if (kind != PickleKind::Bool && kind != PickleKind::Int && kind != PickleKind::Float) {
+        return false;
+      }
+      if (spend(1) != Error::Ok) return true;
+    }
+    return !(has_flags && has_numbers);
+  }
+  Error walk_list(const PickleValue& list, int depth) {
+    uint64_t i = 0;
+    for (uint32_t cell = list.first; cell != 0; cell = graph_.cells[cell].next) {
+      TENON_TRY(walk_in(std::to_string(i++), graph_.cells[cell].value, depth));
+    }
+    return Error::Ok;
+  }
+  Error walk_dict(const PickleValue& dict, int depth) {
+    uint64_t i = 0;
+    for (uint32_t cell = dict.first; cell != 0; ++i) {
+      const PickleCell key = graph_.cells[cell];
+      const PickleCell entry = graph_.cells[key.next];
+      TENON_TRY(walk_entry(key.value, i, entry.value, depth));
+      cell = entry.next;
+    }
+    return Error::Ok;
+  }
+  Error walk_pairs(const PickleValue& pairs, int depth) {
+    uint64_t i = 0;
+    for (uint32_t cell = pairs.first; cell != 0; cell = graph_.cells[cell].next) {
+      const uint32_t pair = graph_.cells[cell].value;
+      TENON_TRY(walk_entry(graph_.element(pair, 0), i++, graph_.element(pair, 1), depth));
+    }
+    return Error::Ok;
+  }
+  /// The entry `i` of a dict. A key that is neither a text nor a number names itself by its place.
+  Error walk_entry(uint32_t key, uint64_t i, uint32_t value, int depth) {
+    const PickleValue& from = graph_.values[key];
+    switch (from.kind) {
+      case PickleKind::Text:
+      case PickleKind::Bytes: return walk_in(from.view(), value, depth);
+      case PickleKind::Int: return walk_in(std::to_string(from.integer), value, depth);
+      case PickleKind::Bool: return walk_in(from.integer != 0 ? "True" : "False", value, depth);
+      case PickleKind::None: return walk_in("None", value, depth);
+      default: return walk_in("#" + std::to_string(i), value, depth);
+    }
+  }
+  Error walk_in(std::string_view key, uint32_t value, int depth) {
+    const size_t outer = name_.size();
+    TENON_TRY(spend(key.size()));
+    if (depth != 0) name_ += '.';
+    name_ += key;
+    TENON_TRY(walk(value, depth + 1));
+    name_.resize(outer);
+    return Error::Ok;
+  }
+
+  Error add_tensor(const TorchTensor& tensor) {
+    TENON_TRY(spend(sizeof(TorchTensorInfo) + sizeof(size_t) + name_.size()));
+    TorchTensorInfo& info = infos_.emplace_back();
+    info.name = name_;
+    const Error error = describe(tensor, info);
+    if (error == Error::Ok) return error;
+    return fail(error, "tensor \"", ShownText(name_).text, "\": ", last_error_message());
+  }
+  void copy_numbers(uint32_t list, Dims& out) const {
+    for (uint32_t cell = graph_.values[list].first; cell != 0; cell = graph_.cells[cell].next) {
+      out.push_back(graph_.values[graph_.cells[cell].value].integer);
+    }
+  }
+  Error describe(const TorchTensor& tensor, TorchTensorInfo& info) {
+    const TorchDtype& dtype = kTorchDtypes[tensor.dtype];
+    info.dtype = dtype.name;
+    info.requires_grad = tensor.requires_grad;
+    copy_numbers(tensor.sizes, info.sizes);
+    info.refused = tensor.refused;
+    if (info.refused == nullptr && dtype.type == own::ScalarType::Undefined) {
+      info.refused = "tenon has no such dtype; save x.view(torch.uint8), or another dtype";
+    }
+    if (info.refused != nullptr) return Error::Ok;
+    info.type = public_type(dtype.type);
+    copy_numbers(tensor.strides, info.strides);
+    const TorchStorage& storage = graph_.storages[tensor.storage];
+    info.storage = storage.key;
+    ptrdiff_t numel = 0;
+    TENON_TRY(check_dims("the sizes", info.sizes));
+    TENON_TRY(check_dims("the strides", info.strides));
+    TENON_TRY(compute_numel(info.sizes, dtype.size, numel));
+    info.nbytes = static_cast<uint64_t>(numel) * dtype.size;
+    TorchRegion region;
+    TENON_TRY(file_.find(storage, region));
+    // In bytes of the region: where a view in the old form begins, and what the storage has.
+    const uint64_t element = kTorchDtypes[storage.dtype].size;
+    const uint64_t room = region.size / element;
+    if (storage.begin > room || storage.numel > room - storage.begin) {
+      return fail(Error::InvalidArgument, "elements ", storage.begin, " and ", storage.numel,
+                  " more reach beyond the ", region.size, " bytes of its storage, of byte ",
+                  region.begin);
+    }
+    const uint64_t size = storage.numel * element;
+    info.offset = region.begin + storage.begin * element;
+    if (numel != 0) {
+      uint64_t span = 0;
+      const bool is_inside = compute_span(info, span) && tensor.offset >= 0 &&
+                             static_cast<uint64_t>(tensor.offset) <= size / dtype.size &&
+                             span <= size / dtype.size - static_cast<uint64_t>(tensor.offset);
+      if (!is_inside) {
+        return fail(Error::InvalidArgument, "sizes ", info.sizes, ", strides ", info.strides,
+                    " at offset ", tensor.offset, " reach beyond the ", size,
+                    " bytes of its storage, of byte ", info.offset);
+      }
+      info.offset += static_cast<uint64_t>(tensor.offset) * dtype.size;
+    }
+    const size_t number = number_size(dtype.type);
+    info.is_copied = numel != 0 && (info.offset % number != 0 || (file_.is_swapped && number > 1));
+    return Error::Ok;
+  }
+
+ public:
+  /// Elements from a tensor's first to its last; false beyond 64 bits, and for negative strides.
+  static bool compute_span(const TorchTensorInfo& info, uint64_t& span) noexcept {
+    int64_t last = 0;
+    for (size_t i = 0; i < info.sizes.size(); ++i) {
+      int64_t steps = 0;
+      if (info.strides[i] < 0 || !multiply(info.sizes[i] - 1, info.strides[i], steps) ||
+          !add(last, steps, last)) {
+        return false;
+      }
+    }
+    span = static_cast<uint64_t>(last) + 1;
+    return true;
+  }
+
+ private:
+  TorchArchive& file_;
+  const PickleGraph& graph_;
+  std::vector<TorchTensorInfo>& infos_;
+  std::vector<TorchValue>& values_;
+  std::string name_;
+  uint64_t left_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

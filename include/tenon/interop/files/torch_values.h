@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// What the pickles of torch.save make: values, tensors and storages, as a graph in few blocks.
+#pragma once
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "tenon/core/dims.h"
+#include "tenon/interop/files/file.h"
+#include "tenon/interop/files/torch_types.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+enum class PickleKind : uint8_t {
+  None,
+  Bool,
+  Int,
+  LongInt,  // of more than 64 bits
+  Float,
+  Text,
+  Bytes,
+  Latin1,  // bytes, as a text of the characters of these numbers
+  List,    // or tuple, set, torch.Size
+  Dict,
+  Pairs,  // a dict, as a list of lists of a key and a value
+  Complex,
+  Device,
+  Global,
+  Storage,
+  Tensor,
+};
+
+/// A value. Texts lie in the file. A container's elements are a chain of cells, of a dict a key and
+/// its value in turn.
+struct PickleValue {
+  PickleKind kind = PickleKind::None;
+  TorchFound global;
+  bool is_namespace = false;
+  uint32_t last = 0;  // cell
+  uint64_t size = 0;  // of a text in bytes, of a container in cells
+  union {
+    int64_t integer = 0;
+    double real;
+    const char* text;  // of a global: its name
+    uint32_t first;    // cell; 0 if empty
+    uint32_t index;    // of a storage or tensor
+  };
+  std::string_view view() const noexcept { return {text, static_cast<size_t>(size)}; }
+};
+struct PickleCell {
+  uint32_t value;
+  uint32_t next;  // is larger, or 0 at the end
+};
+
+struct TorchStorage {
+  std::string_view key;
+  uint64_t numel = 0;
+  uint64_t begin = 0;  // in elements, of a view in the old form
+  uint8_t dtype = 0;   // in kTorchDtypes
+};
+struct TorchTensor {
+  const char* refused = nullptr;  // what it is, and a way out, if it has no memory that is read
+  uint32_t storage = 0;
+  uint32_t sizes = 0;  // values: lists of integers
+  uint32_t strides = 0;
+  uint8_t dtype = 0;
+  bool requires_grad = false;
+  int64_t offset = 0;  // in elements
+};
+
+/// What pickles make. Values are numbered: 0 is None.
+struct PickleGraph {
+  static constexpr uint32_t kNone = 0;
+  static constexpr uint32_t kTrue = 1;
+  static constexpr uint32_t kFalse = 2;
+
+  std::vector<PickleValue> values{3};
+  std::vector<PickleCell> cells{{kNone, 0}};  // the first is for the end of a chain
+  std::vector<TorchStorage> storages;
+  std::vector<TorchTensor> tensors;
+
+  PickleGraph() {
+    for (const uint32_t flag : {kTrue, kFalse}) {
+      values[flag].kind = PickleKind::Bool;
+      values[flag].integer = flag == kTrue ? 1 : 0;
+    }
+  }
+  /// An element of a list; None beyond its end.
+  uint32_t element(uint32_t list, size_t i) const noexcept {
+    if (values[list].kind != PickleKind::List) return kNone;
+    uint32_t cell = values[list].first;
+    while (i-- > 0) cell = cells[cell].next;
+    return cells[cell].value;
+  }
+  PickleKind kind(uint32_t value) const noexcept { return values[value].kind; }
+  uint32_t add(const PickleValue& value) {
+    values.push_back(value);
+    return static_cast<uint32_t>(values.size() - 1);
+  }
+  uint32_t add(PickleKind kind) {
+    PickleValue value;
+    value.kind = kind;
+    return add(value);
+  }
+};
+
+/// Makes what the globals of a pickle would make. Errors have no byte: the pickle's reader adds it.
+class TorchMaker {
+ public:
+  explicit TorchMaker(PickleGraph& graph) noexcept : graph_(graph) {}
+
+  /// What a global would make of a tuple.
+  Error call(uint32_t function, uint32_t args, uint32_t& made) {
+    if (graph_.values[function].global.global == TorchGlobal::Subclass) {
+      // (function, class, its arguments, the attributes)
+      function = graph_.element(args, 0);
+      args = graph_.element(args, 2);
+    }
+    const PickleValue called = graph_.values[function];
+    if (called.kind != PickleKind::Global || graph_.kind(args) != PickleKind::List) {
+      return fail(Error::InvalidArgument, "it calls what is not a function");
+    }
+    const uint32_t first = graph_.element(args, 0);
+    const bool has_none = graph_.values[args].size == 0;
+    const PickleKind kind = graph_.kind(first);
+    switch (called.global.global) {
+      case TorchGlobal::Namespace:
+        made = graph_.add(PickleKind::Dict);
+        graph_.values[made].is_namespace = true;
+        return Error::Ok;
+      case TorchGlobal::DefaultDict: made = graph_.add(PickleKind::Dict); return Error::Ok;
+      case TorchGlobal::Dict:
+        made = has_none                   ? graph_.add(PickleKind::Dict)
+               : kind == PickleKind::List ? add_as(PickleKind::Pairs, first)
+                                          : first;
+        if (has_none || kind == PickleKind::List || kind == PickleKind::Dict) return Error::Ok;
+        break;
+      case TorchGlobal::List:
+        made = has_none ? graph_.add(PickleKind::List) : first;
+        if (has_none || kind == PickleKind::List) return Error::Ok;
+        break;
+      case TorchGlobal::Bytes:  // also of bytes that are a text and an encoding
+        made = has_none                   ? graph_.add(PickleKind::Bytes)
+               : kind == PickleKind::Text ? add_as(PickleKind::Latin1, first)
+                                          : first;
+        if (has_none || kind == PickleKind::Text || kind == PickleKind::Bytes ||
+            kind == PickleKind::Latin1) {
+          return Error::Ok;
+        }
+        break;
+      case TorchGlobal::Layout:
+        made = first;
+        if (kind == PickleKind::Text) return Error::Ok;
+        break;
+      case TorchGlobal::Complex: made = add_as(PickleKind::Complex, args); return Error::Ok;
+      case TorchGlobal::Device: made = add_as(PickleKind::Device, args); return Error::Ok;
+      case TorchGlobal::Class:
+      case TorchGlobal::Dtype:
+      case TorchGlobal::Storage:
+      case TorchGlobal::Subclass:
+      case TorchGlobal::Unknown: break;
+      default: {
+        TorchTensor tensor;
+        TENON_TRY(make_tensor(called.global.global, args, tensor));
+        graph_.tensors.push_back(tensor);
+        made = graph_.add(PickleKind::Tensor);
+        graph_.values[made].index = static_cast<uint32_t>(graph_.tensors.size() - 1);
+        return Error::Ok;
+      }
+    }
+    return fail(Error::InvalidArgument, "arguments of ", ShownText(called.view()).text,
+                " that torch.save does not write");
+  }
+
+  /// Sets the state of what was made: the entries of a Namespace. Attributes of others, as
+  /// `_metadata` of a state_dict, are left out.
+  Error set_state(uint32_t of, uint32_t state) {
+    PickleValue& made = graph_.values[of];
+    if (made.kind == PickleKind::Tensor) {
+      return fail(Error::InvalidArgument, "it sets a tensor's state");
+    }
+    if (made.is_namespace && graph_.kind(state) == PickleKind::Dict) made = graph_.values[state];
+    return Error::Ok;
+  }
+
+  /// ("storage", class, key, device, elements), and in the old form a view: (key, offset, elements)
+  Error make_storage(uint32_t id, uint32_t& made) {
+    const auto part = [&](size_t i) -> const PickleValue& {
+      return graph_.values[graph_.element(id, i)];
+    };
+    if (part(0).kind != PickleKind::Text || part(0).view() != "storage" ||
+        part(1).global.global != TorchGlobal::Storage || part(2).kind != PickleKind::Text) {
+      return fail(Error::InvalidArgument,
+                  "it names what is not a storage; save the weights alone: "
+                  "torch.save(model.state_dict(), path)");
+    }
+    TorchStorage storage;
+    storage.key = part(2).view();
+    storage.dtype = part(1).global.index;
+    TENON_TRY(set_size(graph_.element(id, 4), storage.numel));
+    if (const uint32_t view = graph_.element(id, 5); graph_.kind(view) == PickleKind::List) {
+      TENON_TRY(set_size(graph_.element(view, 1), storage.begin));
+      TENON_TRY(set_size(graph_.element(view, 2), storage.numel));
+    }
+    graph_.storages.push_back(storage);
+    made = graph_.add(PickleKind::Storage);
+    graph_.values[made].index = static_cast<uint32_t>(graph_.storages.size() - 1);
+    return Error::Ok;
+  }
+
+ private:
+  uint32_t add_as(PickleKind kind, uint32_t of) {
+    PickleValue value = graph_.values[of];
+    value.kind = kind;
+    return graph_.add(value);
+  }
+  Error set_size(uint32_t value, uint64_t& size) const noexcept {
+    const PickleValue& number = graph_.values[value];
+    if (number.kind != PickleKind::Int || number.integer < 0) {
+      return fail(Error::InvalidArgument, "a storage's size or offset is not a number from 0");
+    }
+    size = static_cast<uint64_t>(number.integer);
+    return Error::Ok;
+  }
+
+  Error make_tensor(TorchGlobal function, uint32_t args, TorchTensor& made) const noexcept {
+    const auto arg = [&](size_t i) { return graph_.element(args, i); };
+    const auto is_true = [&](size_t i) { return arg(i) == PickleGraph::kTrue; };
+    switch (function) {
+      case TorchGlobal::Tensor:
+        TENON_TRY(set_storage(args, made));
+        made.requires_grad = is_true(4);
+        return set_flags(arg(6), made);
+      case TorchGlobal::TensorV3:
+        TENON_TRY(set_storage(args, made));
+        made.requires_grad = is_true(4);
+        TENON_TRY(set_dtype(arg(6), made));
+        return set_flags(arg(7), made);
+      case TorchGlobal::Quantized:
+        made.refused = "a quantized tensor; save x.dequantize(), or x.int_repr() and its scales";
+        made.requires_grad = is_true(5);
+        return set_storage(args, made);
+      case TorchGlobal::Parameter:
+        TENON_TRY(copy_tensor(arg(0), made));
+        made.requires_grad = is_true(1);
+        return Error::Ok;
+      case TorchGlobal::CpuTensor: {
+        TENON_TRY(copy_tensor(arg(0), made));
+        const uint8_t old = made.dtype;
+        TENON_TRY(set_dtype(arg(1), made));
+        made.requires_grad = is_true(3);
+        if (made.dtype != old) made.refused = "a device's tensor of another dtype; save x.cpu()";
+        return Error::Ok;
+      }
+      case TorchGlobal::Meta:
+        made.refused = "a meta tensor, which has no elements";
+        made.requires_grad = is_true(3);
+        TENON_TRY(set_dtype(arg(0), made));
+        return set_shape(arg(1), arg(2), made);
+      case TorchGlobal::Wrapper:
+        made.refused = "a tensor of a class that keeps its elements elsewhere; save its parts";
+        made.requires_grad = is_true(7);
+        TENON_TRY(set_dtype(arg(1), made));
+        return set_shape(arg(2), arg(3), made);
+      case TorchGlobal::Nested:
+        TENON_TRY(copy_tensor(arg(0), made));
+        made.refused = "a nested tensor; save its unbind(), or to_padded_tensor()";
+        return Error::Ok;
+      default: {  // Sparse: a layout, and indices, values, sizes, of CSR and others twice indices
+        const uint32_t parts = arg(1);
+        const size_t values = graph_.kind(graph_.element(parts, 2)) == PickleKind::Tensor ? 2 : 1;
+        TENON_TRY(copy_tensor(graph_.element(parts, values), made));
+        made.refused = "a sparse tensor; save x.to_dense(), or its indices and values";
+        made.strides = PickleGraph::kNone;
+        const uint32_t sizes = graph_.element(parts, values + 1);
+        return set_shape(sizes, sizes, made);
+      }
+    }
+  }
+  Error copy_tensor(uint32_t value, TorchTensor& made) const noexcept {
+    if (graph_.kind(value) != PickleKind::Tensor) {
+      return fail(Error::InvalidArgument, "it makes a tensor of another value");
+    }
+    made = graph_.tensors[graph_.values[value].index];
+    return Error::Ok;
+  }
+  Error set_dtype(uint32_t value, TorchTensor& made) const noexcept {
+    const TorchFound found = graph_.values[value].global;
+    if (found.global != TorchGlobal::Dtype) {
+      return fail(Error::InvalidArgument, "a tensor's dtype is another value");
+    }
+    made.dtype = found.index;
+    return Error::Ok;
+  }
+  Error set_storage(uint32_t args, TorchTensor& made) const noexcept {
+    const PickleValue& storage = graph_.values[graph_.element(args, 0)];
+    const PickleValue& offset = graph_.values[graph_.element(args, 1)];
+    if (storage.kind != PickleKind::Storage || offset.kind != PickleKind::Int) {
+      return fail(Error::InvalidArgument, "a tensor without a storage and an offset");
+    }
+    made.storage = storage.index;
+    made.dtype = graph_.storages[storage.index].dtype;
+    made.offset = offset.integer;
+    return set_shape(graph_.element(args, 2), graph_.element(args, 3), made);
+  }
+  Error set_shape(uint32_t sizes, uint32_t strides, TorchTensor& made) const noexcept {
+    for (const uint32_t list : {sizes, strides}) {
+      const PickleValue& value = graph_.values[list];
+      if (value.kind != PickleKind::List || value.size > kMaxDims) {
+        return fail(Error::InvalidArgument,
+                    "a tensor's sizes or strides are not a list of at most ", kMaxDims);
+      }
+      for (uint32_t cell = value.first; cell != 0; cell = graph_.cells[cell].next) {
+        if (graph_.kind(graph_.cells[cell].value) == PickleKind::Int) continue;
+        return fail(Error::InvalidArgument, "a tensor's size or stride is not an integer");
+      }
+    }
+    if (graph_.values[sizes].size != graph_.values[strides].size) {
+      return fail(Error::InvalidArgument, "a tensor with ", graph_.values[sizes].size,
+                  " sizes, but ", graph_.values[strides].size, " strides");
+    }
+    made.sizes = sizes;
+    made.strides = strides;
+    return Error::Ok;
+  }
+  /// {"conj": True}, {"neg": True}, or both.
+  Error set_flags(uint32_t value, TorchTensor& made) const noexcept {
+    const PickleValue& dict = graph_.values[value];
+    if (dict.kind != PickleKind::Dict) return Error::Ok;
+    if (dict.size > 16) return fail(Error::InvalidArgument, "a tensor has too many flags");
+    for (uint32_t cell = dict.first; cell != 0; cell = graph_.cells[cell].next) {
+      if (graph_.cells[cell].value != PickleGraph::kTrue) continue;
+      made.refused = "a conjugated or negated view; save x.resolve_conj().resolve_neg()";
+    }
+    return Error::Ok;
+  }
+
+  PickleGraph& graph_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// TorchFile: tensors and values of a file of torch.save, without PyTorch. Needs minizip and zlib.
+#pragma once
+
+#include <memory>
+
+#include "tenon/interop/files/torch_evalue.h"
+#include "tenon/interop/files/torch_names.h"
+#include "tenon/tensor/make.h"
+
+TENON_BEGIN_NAMESPACE
+
+namespace detail {
+
+/// A tensor over the file's bytes, or over a copy of what of its storage it needs.
+inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
+                               const TorchTensorInfo& info, NewTensor& tensor) noexcept {
+  const unsigned char* bytes = file->bytes.data + info.offset;
+  Deleter release(nullptr, [file](void*) noexcept {});
+  if (info.is_copied) {
+    const ScalarType type = own_type(info.type);
+    uint64_t span = 0;
+    TorchLister::compute_span(info, span);
+    const size_t nbytes = static_cast<size_t>(span) * elementSize(type);
+    void* const copy = std::malloc(nbytes);
+    if (copy == nullptr) return fail_no_memory(nbytes);
+    release = Deleter(copy, &std::free);
+    std::memcpy(copy, bytes, nbytes);
+    if (file->is_swapped) swap_byte_order(copy, nbytes, number_size(type));
+    bytes = static_cast<const unsigned char*>(copy);
+  }
+  const DataPtr data(const_cast<unsigned char*>(bytes), kHasReadOnly);
+  return borrow_checked(data, info.sizes, {}, info.strides, CreateOptions(own_type(info.type)),
+                        &release, tensor);
+}
+
+}  // namespace detail
+
+/// The tensors and values of a file of torch.save (.pt, .pth, .bin, .ckpt), by name.
+///
+/// A name joins the keys of dicts and the places in lists by dots: "model.layer1.weight",
+/// "optimizer.state.0.exp_avg"; a file that is one tensor has the name "". Where keys have dots
+/// themselves, two tensors may have one name: both are listed, and get() by that name fails.
+///
+/// The file is mapped, its pickle is read, and the tensors that get() gives are over the mapping,
+/// read-only, with their strides: two of one storage share memory. Each keeps the mapping, so this
+/// object may go before them. While one of them lives, do not let anybody change or shorten the
+/// file in place: reading past its end ends the process with SIGBUS. Storages of other devices are
+/// in the file as the host's, and are read so.
+///
+/// Nothing of a file is ever run. It holds dicts, lists, tuples, sets, numbers, texts, bytes,
+/// dtypes, devices, tensors and parameters, as torch.load(weights_only=True) takes them, and
+/// argparse.Namespace and defaultdict as dicts; a file with any other class or function is refused
+/// by its name. Tensors that are sparse, quantized, nested or without data are listed; get()
+/// refuses them.
+/// Ownership: copies of this object share the mapping.
+/// Threads: it does not change; any number may use it.
+/// Source: torch.load(mmap=True, weights_only=True).
+class TorchFile {
+ public:
+  /// Without tensors.
+  TorchFile() noexcept = default;
+
+  /// Opens a file: of the zip form, or of the old one before PyTorch 1.6.
+  /// Errors: NotFound; AccessFailed; InvalidArgument, which names the byte or the tensor (another
+  /// kind of file; a broken archive or pickle; a tensor beyond its storage); NotSupported (a class
+  /// or function; a pickle of more than 256 MiB; a deflated archive); OutOfMemory.
+  /// Cost: O(pickle), and a page of each storage.
+  static Result<TorchFile> open(const detail::FilePath& path) noexcept {
+    TorchFile opened;
+    Error error = path.check();
+    if (error == Error::Ok) {
+      error = opened.fill(path.c_str());
+      if (error == Error::Ok) return opened;
+      error = path.add_context(error);
+    }
+    return detail::add_context("TorchFile::open", error);
+  }
+  /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
+  /// their owner.
+  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
+  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  static Result<TorchFile> open(const detail::FileContent& bytes) noexcept {
+    TorchFile opened;
+    const Error error = opened.fill(bytes);
+    if (error == Error::Ok) return opened;
+    return detail::add_context("TorchFile::open", error);
+  }
+
+  size_t size() const noexcept { return infos().size(); }
+  /// What the file says of its tensors, in its order; valid as long as this object.
+  ArrayRef<TorchTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {
+    if (contents_ == nullptr) return {};
+    return contents_->infos;
+  }
+  /// Null if there is none of that name; the first of several.
+  const TorchTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
+    if (contents_ == nullptr) return nullptr;
+    const auto [first, last] = contents_->range(contents_->infos, contents_->tensor_order, name);
+    return first == last ? nullptr : &contents_->infos[contents_->tensor_order[first]];
+  }
+
+  /// The tensor of that name.
+  /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
+  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (`refused` says why);
+  /// OutOfMemory.
+  Result<TensorPtr> get(std::string_view name) const noexcept {
+    size_t i = 0;
+    const Error error =
+        contents_ == nullptr
+            ? detail::fail(Error::NotFound, "there is no file")
+            : contents_->index_of(contents_->infos, contents_->tensor_order, name, "tensor", i);
+    return error == Error::Ok ? make(i)
+                              : Result<TensorPtr>(detail::add_context("TorchFile::get", error));
+  }
+  /// The tensor of infos()[i].
+  /// Errors: also OutOfBounds.
+  Result<TensorPtr> get(size_t i) const noexcept {
+    if (i < size()) return make(i);
+    return detail::fail(Error::OutOfBounds, "TorchFile::get: tensor ", i, " of ", size());
+  }
+
+  /// The names of what is not a tensor, in the file's order: an epoch, a text, a list of integers.
+  std::vector<std::string> value_names() const {
+    std::vector<std::string> names;
+    if (contents_ == nullptr) return names;
+    for (const detail::TorchValue& value : contents_->values) names.push_back(value.name);
+    return names;
+  }
+  /// A number, a flag, None, a text, or a list of numbers or flags; bytes, a dtype and a device as
+  /// a text, "torch.float32", "cuda:0".
+  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
+  /// integer beyond 64 bits); OutOfMemory.
+  Result<EValue> value(std::string_view name) const noexcept {
+    EValue made;
+    const Error error = detail::call_safely([&] {
+      if (contents_ == nullptr) return detail::fail(Error::NotFound, "there is no file");
+      size_t i = 0;
+      TENON_TRY(contents_->index_of(contents_->values, contents_->value_order, name, "value", i));
+      const Error failed =
+          detail::make_torch_value(contents_->file->graph, contents_->values[i].value, made);
+      if (failed == Error::Ok) return failed;
+      return detail::fail(failed, "value \"", detail::ShownText(name).text,
+                          "\": ", last_error_message());
+    });
+    if (error != Error::Ok) return detail::add_context("TorchFile::value", error);
+    return made;
+  }
+
+  /// What is in one dict or list, without its name: of "model.fc.weight" under("model") has
+  /// "fc.weight".
+  /// Ownership: shares the mapping.
+  /// Errors: NotFound; OutOfMemory.
+  Result<TorchFile> under(std::string_view prefix) const noexcept {
+    TorchFile part;
+    const Error error = detail::call_safely([&] {
+      auto contents = std::make_shared<Contents>();
+      if (contents_ != nullptr) {
+        contents->file = contents_->file;
+        contents_->copy_under(prefix, *contents);
+      }
+      if (contents->infos.empty() && contents->values.empty()) {
+        return detail::fail(Error::NotFound, "nothing is in \"", detail::ShownText(prefix).text,
+                            "\"");
+      }
+      contents->sort();
+      part.contents_ = std::move(contents);
+      return Error::Ok;
+    });
+    if (error != Error::Ok) return detail::add_context("TorchFile::under", error);
+    return part;
+  }
+
+ private:
+  struct Contents {
+    std::shared_ptr<const detail::TorchArchive> file;
+    std::vector<TorchTensorInfo> infos;
+    std::vector<detail::TorchValue> values;
+    std::vector<size_t> tensor_order;  // by name
+    std::vector<size_t> value_order;
+
+    void sort() {
+      sort(infos, tensor_order);
+      sort(values, value_order);
+    }
+    template <class T>
+    static void sort(const std::vector<T>& named, std::vector<size_t>& order) {
+      for (size_t i = 0; i < named.size(); ++i) order.push_back(i);
+      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        const int compared = named[a].name.compare(named[b].name);
+        return compared != 0 ? compared < 0 : a < b;
+      });
+    }
+    /// The places in `order` of that name.
+    template <class T>
+    static std::pair<size_t, size_t> range(const std::vector<T>& named,
+                                           const std::vector<size_t>& order,
+                                           std::string_view name) noexcept {
+      const auto first =
+          std::lower_bound(order.begin(), order.end(), name,
+                           [&](size_t i, std::string_view n) { return named[i].name < n; });
+      auto last = first;
+      while (last != order.end() && named[*last].name == name && last - first < 2) ++last;
+      return {static_cast<size_t>(first - order.begin()),
+              static_cast<size_t>(last - order.begin())};
+    }
+    template <class T>
+    static Error index_of(const std::vector<T>& named, const std::vector<size_t>& order,
+                          std::string_view name, const char* what, size_t& i) noexcept {
+      const auto [first, last] = range(named, order, name);
+      if (first == last) {
+        return detail::fail(Error::NotFound, "there is no ", what, " \"",
+                            detail::ShownText(name).text, "\" among the ", named.size());
+      }
+      i = order[first];
+      if (last - first == 1) return Error::Ok;
+      return detail::fail(Error::InvalidArgument, "two have the name \"",
+                          detail::ShownText(name).text, "\", ", what, "s ", i, " and ",
+                          order[first + 1], " of the file; ask by number, or under() a prefix");
+    }
+    void copy_under(std::string_view prefix, Contents& out) const {
+      const auto is_under = [&](std::string_view name) {
+        return name.size() > prefix.size() && name.substr(0, prefix.size()) == prefix &&
+               name[prefix.size()] == '.';
+      };
+      for (const TorchTensorInfo& info : infos) {
+        if (!is_under(info.name)) continue;
+        out.infos.push_back(info);
+        out.infos.back().name.erase(0, prefix.size() + 1);
+      }
+      for (const detail::TorchValue& value : values) {
+        if (is_under(value.name)) {
+          out.values.push_back({value.name.substr(prefix.size() + 1), value.value});
+        }
+      }
+    }
+  };
+
+  /// `from`: a path or a FileContent.
+  template <class From>
+  Error fill(const From& from) noexcept {
+    return detail::call_safely([&] {
+      auto contents = std::make_shared<Contents>();
+      auto file = std::make_shared<detail::TorchArchive>();
+      TENON_TRY(file->open(from));
+      TENON_TRY(detail::TorchLister(*file, contents->infos, contents->values).list());
+      contents->file = std::move(file);
+      contents->sort();
+      contents_ = std::move(contents);
+      return Error::Ok;
+    });
+  }
+
+  Result<TensorPtr> make(size_t i) const noexcept {
+    const TorchTensorInfo& info = contents_->infos[i];
+    detail::NewTensor new_tensor;
+    Error error = info.refused == nullptr
+                      ? detail::make_torch_tensor(contents_->file, info, new_tensor)
+                      : detail::fail(Error::NotSupported, info.refused);
+    if (error != Error::Ok) {
+      error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
+                           "\": ", last_error_message());
+    }
+    return detail::return_to_user<Result<TensorPtr>>("TorchFile::get", error, new_tensor);
+  }
+
+  std::shared_ptr<const Contents> contents_;
+};
+
+TENON_END_NAMESPACE
