@@ -96,8 +96,9 @@ class TorchFile {
   /// Null if there is none of that name; the first of several.
   const TorchTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
-    const auto [first, last] = contents_->range(contents_->infos, contents_->tensor_order, name);
-    return first == last ? nullptr : &contents_->infos[contents_->tensor_order[first]];
+    size_t i = 0;
+    size_t second = 0;
+    return count(true, name, i, second) == 0 ? nullptr : &contents_->infos[i];
   }
 
   /// The tensor of that name.
@@ -106,12 +107,9 @@ class TorchFile {
   /// OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
-    const Error error =
-        contents_ == nullptr
-            ? detail::fail(Error::NotFound, "there is no file")
-            : contents_->index_of(contents_->infos, contents_->tensor_order, name, "tensor", i);
-    return error == Error::Ok ? make(i)
-                              : Result<TensorPtr>(detail::add_context("TorchFile::get", error));
+    const Error error = find("tensor", name, i);
+    if (error == Error::Ok) return make(i);
+    return detail::add_context("TorchFile::get", error);
   }
   /// The tensor of infos()[i].
   /// Errors: also OutOfBounds.
@@ -134,9 +132,8 @@ class TorchFile {
   Result<EValue> value(std::string_view name) const noexcept {
     EValue made;
     const Error error = detail::call_safely([&] {
-      if (contents_ == nullptr) return detail::fail(Error::NotFound, "there is no file");
       size_t i = 0;
-      TENON_TRY(contents_->index_of(contents_->values, contents_->value_order, name, "value", i));
+      TENON_TRY(find("value", name, i));
       const Error failed =
           detail::make_torch_value(contents_->file->graph, contents_->values[i].value, made);
       if (failed == Error::Ok) return failed;
@@ -176,47 +173,18 @@ class TorchFile {
     std::shared_ptr<const detail::TorchArchive> file;
     std::vector<TorchTensorInfo> infos;
     std::vector<detail::TorchValue> values;
-    std::vector<size_t> tensor_order;  // by name
-    std::vector<size_t> value_order;
+    detail::NameOrder tensor_order;
+    detail::NameOrder value_order;
 
+    auto tensor_names() const noexcept {
+      return [this](size_t i) -> std::string_view { return infos[i].name; };
+    }
+    auto value_names() const noexcept {
+      return [this](size_t i) -> std::string_view { return values[i].name; };
+    }
     void sort() {
-      sort(infos, tensor_order);
-      sort(values, value_order);
-    }
-    template <class T>
-    static void sort(const std::vector<T>& named, std::vector<size_t>& order) {
-      for (size_t i = 0; i < named.size(); ++i) order.push_back(i);
-      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-        const int compared = named[a].name.compare(named[b].name);
-        return compared != 0 ? compared < 0 : a < b;
-      });
-    }
-    /// The places in `order` of that name.
-    template <class T>
-    static std::pair<size_t, size_t> range(const std::vector<T>& named,
-                                           const std::vector<size_t>& order,
-                                           std::string_view name) noexcept {
-      const auto first =
-          std::lower_bound(order.begin(), order.end(), name,
-                           [&](size_t i, std::string_view n) { return named[i].name < n; });
-      auto last = first;
-      while (last != order.end() && named[*last].name == name && last - first < 2) ++last;
-      return {static_cast<size_t>(first - order.begin()),
-              static_cast<size_t>(last - order.begin())};
-    }
-    template <class T>
-    static Error index_of(const std::vector<T>& named, const std::vector<size_t>& order,
-                          std::string_view name, const char* what, size_t& i) noexcept {
-      const auto [first, last] = range(named, order, name);
-      if (first == last) {
-        return detail::fail(Error::NotFound, "there is no ", what, " \"",
-                            detail::ShownText(name).text, "\" among the ", named.size());
-      }
-      i = order[first];
-      if (last - first == 1) return Error::Ok;
-      return detail::fail(Error::InvalidArgument, "two have the name \"",
-                          detail::ShownText(name).text, "\", ", what, "s ", i, " and ",
-                          order[first + 1], " of the file; ask by number, or under() a prefix");
+      tensor_order.sort(infos.size(), tensor_names());
+      value_order.sort(values.size(), value_names());
     }
     void copy_under(std::string_view prefix, Contents& out) const {
       const auto is_under = [&](std::string_view name) {
@@ -251,6 +219,27 @@ class TorchFile {
     });
   }
 
+  /// How many tensors or values have a name, at most 2, and the first two.
+  size_t count(bool is_tensor, std::string_view name, size_t& i, size_t& second) const noexcept {
+    const Contents& all = *contents_;
+    return is_tensor ? all.tensor_order.find(name, all.tensor_names(), i, second)
+                     : all.value_order.find(name, all.value_names(), i, second);
+  }
+  /// `what`: "tensor" or "value".
+  Error find(const char* what, std::string_view name, size_t& i) const noexcept {
+    if (contents_ == nullptr) return detail::fail(Error::NotFound, "there is no file");
+    const bool is_tensor = *what == 't';
+    size_t second = 0;
+    const size_t found = count(is_tensor, name, i, second);
+    if (found == 1) return Error::Ok;
+    const detail::ShownText shown(name);
+    if (found == 0) {
+      return detail::fail(Error::NotFound, "there is no ", what, " \"", shown.text, "\" among the ",
+                          is_tensor ? size() : contents_->values.size());
+    }
+    return detail::fail(Error::InvalidArgument, "two ", what, "s are named \"", shown.text,
+                        "\", numbers ", i, " and ", second, "; keys have dots");
+  }
   Result<TensorPtr> make(size_t i) const noexcept {
     const TorchTensorInfo& info = contents_->infos[i];
     detail::NewTensor new_tensor;
