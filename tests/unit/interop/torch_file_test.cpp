@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Built by files/torch/CMakeLists.txt; PyTorch's own files are in files/torch/test_torch_file.py.
+#include "tenon/interop/torch_file.h"
+
+#include <random>
+
+#include "allocation/failures.h"
+#include "interop/files.h"
+#include "interop/files/torch/pickles.h"
+
+#if !defined(TENON_MUTANTS)
+#define TENON_MUTANTS 5000
+#endif
+
+namespace torch_file_test {
+
+using namespace tenon;
+using namespace tests;
+
+namespace {
+
+bool has(const std::string& message, const std::string& part) {
+  INFO(message);
+  return message.find(part) != std::string::npos;
+}
+Result<TorchFile> open(const std::string& bytes) { return TorchFile::open(memory(bytes)); }
+TorchFile opened(const std::string& object) {
+  Result<TorchFile> made = open(file(object));
+  INFO(made.message());
+  REQUIRE(made.ok());
+  return *made;
+}
+std::string message(const std::string& object) {
+  const Result<TorchFile> made = open(file(object));
+  REQUIRE_FALSE(made.ok());
+  return made.message();
+}
+
+}  // namespace
+
+TEST_CASE("torch_file: tensors of one storage share memory, and keep their strides") {
+  const TorchFile from =
+      opened(dict({text("w"), tensor(storage("0", 6, "FloatStorage"), 0, {2, 3}, {3, 1}), text("t"),
+                   tensor(storage("0", 6, "FloatStorage"), 0, {3, 2}, {1, 3}), text("e"),
+                   tensor(storage("0", 6, "FloatStorage"), 4, {5, 2}, {0, 1})}));
+  REQUIRE(from.size() == 3);
+  const TensorPtr w = from.get("w").value();
+  const TensorPtr t = from.get("t").value();
+  const TensorPtr e = from.get("e").value();
+  CHECK(t->const_data_ptr() == w->const_data_ptr());
+  CHECK(t->strides() == ArrayRef<int64_t>({1, 3}));
+  CHECK(e->strides() == ArrayRef<int64_t>({0, 1}));
+  CHECK(e->const_data_ptr<float>() == w->const_data_ptr<float>() + 4);
+  CHECK(w->const_data_ptr<float>()[5] == 6);
+  CHECK(from.find("e")->nbytes == 40);
+  CHECK(from.find("e")->offset == from.find("w")->offset + 16);
+  CHECK(std::string(from.find("e")->dtype) == "float32");
+  CHECK(from.find("x") == nullptr);
+}
+
+TEST_CASE("torch_file: a tensor is read-only, and keeps the bytes after the file") {
+  TensorPtr kept;
+  {
+    const TorchFile from = opened(floats());
+    REQUIRE(from.infos()[0].name.empty());
+    kept = from.get("").value();
+  }
+  CHECK(kept->const_data_ptr<float>()[3] == 4);
+#if !defined(USE_ATEN_LIB)
+  CHECK(fill_(kept, 1) == Error::InvalidState);
+#endif
+}
+
+TEST_CASE("torch_file: names are joined by dots, and under() takes a part") {
+  const TorchFile from = opened(dict(
+      {text("model"), dict({text("fc.weight"), floats(), integer(3), list({floats(), floats()})}),
+       text("epoch"), integer(7), text("m"), dict({text("lr"), text("x")})}));
+  CHECK(from.find("model.fc.weight") != nullptr);
+  CHECK(from.find("model.3.1") != nullptr);
+  CHECK(from.value_names() == std::vector<std::string>{"epoch", "m.lr"});
+  const TorchFile model = from.under("model").value();
+  CHECK(model.size() == 3);
+  CHECK(model.infos()[0].name == "fc.weight");
+  CHECK(model.get("3.0").ok());
+  CHECK(from.under("m").value().value("lr").value().toString() == "x");
+  CHECK(from.under("mod").error() == Error::NotFound);
+  CHECK(TorchFile().under("a").error() == Error::NotFound);
+}
+
+TEST_CASE("torch_file: two of one name are both listed, and refused by name alone") {
+  const TorchFile from =
+      opened(dict({text("a.b"), floats(), text("a"), dict({text("b"), floats()})}));
+  CHECK(from.size() == 2);
+  CHECK(from.get("a.b").error() == Error::InvalidArgument);
+  CHECK(has(from.get("a.b").message(), "two tensors are named \"a.b\", numbers 0 and 1"));
+  CHECK(from.get(1).ok());
+  CHECK(from.get(2).error() == Error::OutOfBounds);
+  CHECK(from.get("c").error() == Error::NotFound);
+}
+
+TEST_CASE("torch_file: what reaches beyond a storage is refused, with the tensor") {
+  const std::string of = storage("0", 6, "FloatStorage");
+  CHECK(has(message(dict({text("w"), tensor(of, 0, {7}, {1})})),
+            "tensor \"w\": sizes {7}, strides {1} at offset 0 reach beyond the 24 bytes"));
+  for (const std::string& object :
+       {tensor(of, 1, {6}, {1}), tensor(of, -1, {2}, {1}), tensor(of, 0, {2}, {-1}),
+        tensor(of, INT64_MAX, {1}, {1}), tensor(of, 0, {INT64_MAX}, {1}),
+        tensor(of, 0, {3}, {INT64_MAX}), tensor(of, 0, {-1}, {1}),
+        tensor(of, 0, {INT64_MAX, INT64_MAX}, {0, 0}),
+        tensor(storage("0", 7, "FloatStorage"), 0, {1}, {1}),
+        tensor(storage("0", INT64_MAX, "DoubleStorage"), 0, {1}, {1}),
+        tensor(storage("1", 6, "FloatStorage"), 0, {1}, {1})}) {
+    CHECK(open(file(object)).error() == Error::InvalidArgument);
+  }
+  CHECK(opened(tensor(of, 3, {3, 1}, {1, INT64_MAX})).get(0).ok());
+  CHECK(opened(tensor(of, 100, {0, 2}, {2, 1})).get(0).ok());
+}
+
+TEST_CASE("torch_file: any other class or function is refused by its name, at its byte") {
+  const std::string made = message(global("posix", "system") + tuple({text("true")}) + "R");
+  CHECK(has(made, "the file makes a `posix.system` (byte 66)"));
+  CHECK(has(made, "torch.save(model.state_dict(), path)"));
+  CHECK(open(file(text("os") + text("system") + "\x93")).error() == Error::NotSupported);
+  CHECK(open(file(global("torch", "load"))).error() == Error::NotSupported);
+  CHECK(open(file(global("torch.storage", "_load_from_bytes"))).error() == Error::NotSupported);
+}
+
+TEST_CASE("torch_file: a file of another kind is named for what it is") {
+  const auto named = [](const std::string& bytes) { return std::string(open(bytes).message()); };
+  CHECK(has(named(archive({{"m/data.pkl", ""}, {"m/code/a.py", ""}, {"m/constants.pkl", ""}})),
+            "a TorchScript archive"));
+  CHECK(has(named(archive({{"m/data/aotinductor/model/a.so", ""}, {"m/archive_format", "pt2"}})),
+            "a package of AOTInductor"));
+  CHECK(has(named(archive({{"m/models/model.json", ""}, {"m/archive_format", "pt2"}})),
+            "a program of torch.export"));
+  CHECK(has(named(archive({{"a.npy", ""}})), "NpzFile::open"));
+  CHECK(has(named("GGUF" + number(3, 20)), "Gguf::open"));
+  CHECK(has(named(number(2, 8) + "{}"), "SafeTensors::open"));
+  CHECK(has(named(number(0, 4) + "ET12" + number(0, 20)), "ExecuTorchModule"));
+  CHECK(has(named("hello"), "not a file of torch.save"));
+  CHECK(has(named(""), "not a file of torch.save"));
+}
+
+TEST_CASE("torch_file: containers in themselves, or in many others, are refused") {
+  // A list that is in itself; a level of two each of the one below.
+  CHECK(has(message("]q\x01h\x01"
+                    "ah\x01"
+                    "a"),
+            "more than 100 containers in each other"));
+  std::string doubling = floats() + "q" + std::string(1, '\0');
+  for (char i = 0; i < 60; ++i) {
+    const std::string get = std::string("h") + i;
+    doubling += "](" + get + get + "e" + "q" + std::string(1, static_cast<char>(i + 1));
+  }
+  CHECK(has(message("(" + doubling + "t"), "the names take more than"));
+  std::string deep;
+  for (int i = 0; i < 200; ++i) deep += "]";
+  for (int i = 0; i < 199; ++i) deep += "a";
+  CHECK(has(message(deep), "more than 100 containers in each other"));
+}
+
+TEST_CASE("torch_file: a mutated file gives tensors or errors") {
+  const std::string whole =
+      file(dict({text("model"), dict({text("w"), floats(), text("p"), integer(3)}), text("l"),
+                 list({integer(1), "N", text("a")}), text("t"), "h\0", text("f"),
+                 "G\x3f\xf0" + number(0, 6)}));
+  const std::string object = dict({text("w"), floats(), text("n"), integers({1, 2})});
+  const std::string old = pickle(
+                              "\x8a\x0al\xfc\x9c"
+                              "F\xf9 j\xa8P\x19") +
+                          pickle("M\xe9\x03") + pickle("}") + pickle(object) +
+                          pickle(list({text("0")})) + number(6, 8) + std::string(24, '\1');
+  REQUIRE(open(old).ok());
+  std::mt19937 random(7);
+  for (const std::string& from : {file(object), whole, old}) {
+    for (int i = 0; i < TENON_MUTANTS; ++i) {
+      std::string bytes = from;
+      for (unsigned k = random() % 4 + 1; k > 0; --k) {
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      }
+      if (random() % 8 == 0) bytes.resize(random() % bytes.size());
+      const Result<TorchFile> made = open(bytes);
+      if (!made.ok()) continue;
+      for (size_t k = 0; k < made->size(); ++k) {
+        const Result<TensorPtr> got = made->get(k);
+        if (got.ok() && (*got)->numel() < 100) {
+          static_cast<void>(clone_tensor_ptr(*got));
+        }
+      }
+      for (const std::string& name : made->value_names()) static_cast<void>(made->value(name));
+    }
+  }
+}
+
+TEST_CASE("torch_file: each allocation may fail") {
+  const TensorPtr bytes = memory(file(dict({text("w"), floats(), text("n"), text("x")})));
+  fail_each("TorchFile::open", recovers(), [&] {
+    Result<TorchFile> made = TorchFile::open(bytes);
+    if (!made.ok()) return made.error();
+    if (const Result<TensorPtr> got = made->get("w"); !got.ok()) return got.error();
+    return made->value("n").error();
+  });
+}
+
+}  // namespace torch_file_test
