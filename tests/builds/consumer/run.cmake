@@ -425,7 +425,7 @@ function(mode_single_header)
 
   # Every header that needs no partner, in two files of one program. Without exceptions, since a libtorch that the
   # compiler finds would want to be linked.
-  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^compat/executorch_headers/|^backend/cuda|^interop/([a-z]+/)?(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_stable|xtensor)|^LICENSE$")
+  list_files(headers "${TENON_SOURCE_DIR}/include/tenon" "^aten/|^compat/executorch_headers/|^backend/cuda|^interop/([a-z]+/)?(aoti|aten|eigen|executorch|mpi|nanobind|npz|onnxruntime|opencv|pybind11|python|safetensors|torchscript|torch_file|torch_stable|xtensor)|^interop/files/torch_|^LICENSE$")
   list_files(testing "${TENON_SOURCE_DIR}/testing/include/tenon" "^$")
   list(APPEND headers ${testing})
   list(TRANSFORM headers REPLACE "\\.h$" "")

@@ -43,6 +43,7 @@ OTHER_HEADERS = {
     "tenon/interop/opencv.h": "tests/unit/interop/opencv_test.cpp lets each of their allocations fail",
     "tenon/interop/pybind11.h": "registers a translator once, when a module is imported",
     "tenon/interop/safetensors": "tests/unit/interop/safetensors_test.cpp lets each of their allocations fail",
+    "tenon/interop/torch_file": "tests/unit/interop/torch_file_test.cpp lets each of their allocations fail",
     "tenon/interop/torch_stable": "tests/unit/interop/torch_stable*_test.cpp let each of their allocations fail",
     "tenon/interop/xtensor.h": "tests/unit/interop/xtensor_test.cpp lets each of their allocations fail",
     "tenon/interop/torchscript.h": "libtorch's exceptions are raised in torchscript_test.cpp",

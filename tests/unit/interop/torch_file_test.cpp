@@ -71,6 +71,17 @@ TEST_CASE("torch_file: a tensor is read-only, and keeps the bytes after the file
 #endif
 }
 
+TEST_CASE("torch_file: numbers at an odd address are copied, with their strides") {
+  const TensorPtr bytes =
+      memory("x" + file(tensor(storage("0", 6, "FloatStorage"), 1, {2, 2}, {1, 3})));
+  const TorchFile from = TorchFile::open(slice(bytes, 0, 1, bytes->numel())).value();
+  CHECK(from.infos()[0].is_copied);
+  const TensorPtr got = from.get(0).value();
+  CHECK(got->strides() == ArrayRef<int64_t>({1, 3}));
+  CHECK(got->const_data_ptr<float>()[3] == 5);
+  CHECK(reinterpret_cast<uintptr_t>(got->const_data_ptr()) % 4 == 0);
+}
+
 TEST_CASE("torch_file: names are joined by dots, and under() takes a part") {
   const TorchFile from = opened(dict(
       {text("model"), dict({text("fc.weight"), floats(), integer(3), list({floats(), floats()})}),

@@ -26,7 +26,7 @@ inline constexpr TorchOpener kTorchOpeners[] = {
     {"a zip archive, as .npz files are", "; NpzFile::open reads .npz files"},
     {"an ExecuTorch program", "; ExecuTorchModule runs it"},
     {"an ONNX model", "; OnnxModule runs it"},
-    {"a tar archive", "; torch.load and torch.save make one of today of a file of 2017"},
+    {"a tar archive", "; of the first PyTorch: in Python torch.load and torch.save make it anew"},
     {"a Python pickle", "; nothing of a file is run: save it with torch.save"},
 };
 

@@ -22,8 +22,8 @@ struct TorchTensorInfo {
   uint64_t offset = 0;                      ///< of its first element in the file
   uint64_t nbytes = 0;                      ///< of its elements
   bool requires_grad = false;
-  /// Whether get() has to copy: the offset is not a multiple of the numbers' size, or the numbers
-  /// are not in the host's byte order.
+  /// Whether get() has to copy: the numbers do not lie at a multiple of their size, or are not in
+  /// the host's byte order.
   bool is_copied = false;
   /// What it is, and a way out, where get() refuses it: "a sparse tensor; save x.to_dense(), …".
   const char* refused = nullptr;
@@ -206,7 +206,9 @@ class TorchLister {
       info.offset += static_cast<uint64_t>(tensor.offset) * dtype.size;
     }
     const size_t number = number_size(dtype.type);
-    info.is_copied = numel != 0 && (info.offset % number != 0 || (file_.is_swapped && number > 1));
+    info.is_copied =
+        numel != 0 && (reinterpret_cast<uintptr_t>(file_.bytes.data + info.offset) % number != 0 ||
+                       (file_.is_swapped && number > 1));
     return Error::Ok;
   }
 
