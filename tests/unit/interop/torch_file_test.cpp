@@ -3,6 +3,7 @@
 #include "tenon/interop/torch_file.h"
 
 #include <random>
+#include <thread>
 
 #include "allocation/failures.h"
 #include "interop/files.h"
@@ -201,6 +202,25 @@ TEST_CASE("torch_file: a mutated file gives tensors or errors") {
       for (const std::string& name : made->value_names()) static_cast<void>(made->value(name));
     }
   }
+}
+
+TEST_CASE("torch_file: threads read one file", "[threads][TorchFile][TorchTensorInfo]") {
+  const TorchFile from = opened(dict({text("w"), floats(), text("n"), integer(3)}));
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (size_t k = 0; k < wrong.size(); ++k) {
+    threads.emplace_back([&, k] {
+      const TorchFile copy = from;
+      for (int i = 0; i < 50; ++i) {
+        const Result<TensorPtr> got = copy.get("w");
+        const bool is_right = got.ok() && (*got)->const_data_ptr<float>()[5] == 6 &&
+                              copy.find("w")->nbytes == 24 && copy.value("n")->toInt() == 3;
+        wrong[k] += is_right ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
 }
 
 TEST_CASE("torch_file: each allocation may fail") {
