@@ -146,7 +146,7 @@ function(tenon_find_python)
                           TENON_SOABI "${Python3_SOABI}")
 endfunction()
 
-# Makes the target tenon_partner_<name> (torch, jax, pandas, mypy, safetensors, architectures) when scripts/partners.sh has fetched that library of
+# Makes the target tenon_partner_<name> (torch, jax, pandas, mypy, safetensors, gguf, architectures) when scripts/partners.sh has fetched that library of
 # Python for the minor version of Python3::Interpreter. As with NumPy, nothing links to it. It is not imported here,
 # which would take seconds: the stamp says what it is for.
 function(tenon_find_python_package name)

@@ -33,6 +33,7 @@ these are for the python3 that is found first:
   jax         JAX 0.10.2 for the CPU (380 MB; needs numpy to run)
   pandas      pandas 3.1.1, pyarrow 26.0.1 and h5py 3.16.0 (300 MB; need numpy to run)
   safetensors  safetensors 0.8.0, to exchange files with (1 MB; needs numpy to run)
+  gguf        gguf 0.19.0, which writes files to read (4 MB; needs numpy to run)
   mypy        mypy 2.4.1, which checks the stub (40 MB)
   conan       Conan 2.34.0, which makes its package (18 MB)
   twine       twine 7.0.0 and cffconvert 2.0.0, which check Python's packages and CITATION.cff (43 MB)
@@ -324,6 +325,15 @@ partner_safetensors() {
   finish safetensors "$version for $python"
 }
 
+# With what it imports at once.
+partner_gguf() {
+  version=gguf==0.19.0
+  python=$(python_version)
+  if current gguf "$version for $python"; then return; fi
+  fetch gguf "$version" pyyaml==6.0.4
+  finish gguf "$version for $python"
+}
+
 partner_mypy() {
   version=mypy==2.4.1
   python=$(python_version)
@@ -387,7 +397,7 @@ while [ $# -gt 0 ]; do
       usage
       exit 0
       ;;
-    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | ggml | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | architectures | jax | pandas | mypy | safetensors) names="$names $1" ;;
+    executorch | onnxruntime | libtorch | catch2 | cccl | dlpack | ggml | tvm_ffi | pybind11 | nanobind | scikit_build | cmake | platformio | conan | twine | site | numpy | mpi4py | torch | torchvision | torch_export | architectures | jax | pandas | mypy | safetensors | gguf) names="$names $1" ;;
     *)
       usage >&2
       die "unknown partner '$1'"

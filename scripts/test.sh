@@ -236,7 +236,7 @@ else
   fetched=$root/build/partners.log
   mkdir -p "$root/build"
   "$root/scripts/partners.sh" --dir "$partners" executorch onnxruntime libtorch catch2 cccl dlpack ggml ${nightly:+tvm_ffi architectures} pybind11 nanobind \
-    scikit_build cmake platformio conan twine site numpy mpi4py torch torchvision torch_export jax pandas mypy safetensors >"$fetched" 2>&1 &
+    scikit_build cmake platformio conan twine site numpy mpi4py torch torchvision torch_export jax pandas mypy safetensors gguf >"$fetched" 2>&1 &
   fetching=$!
   trap 'kill "$fetching" 2>/dev/null' EXIT
   # Also for the projects that tests configure: consumers of the library, Python packages.

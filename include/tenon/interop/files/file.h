@@ -209,7 +209,7 @@ inline constexpr char kUnpackFirst[] = "; unpack it first";
 /// The first that fits counts.
 inline constexpr FileKind kFileKinds[] = {
     {0, {"\x93NUMPY", 6}, "a .npy file"},
-    {0, {"GGUF", 4}, "a GGUF file"},
+    {0, {"GGUF", 4}, "a GGUF file", "; interop/gguf.h opens it"},
     {0, {"\x89HDF\r\n\x1a\n", 8}, "an HDF5 file"},
     {0, {"\x1f\x8b\x08", 3}, "a gzip file", kUnpackFirst},
     {0, {"BZh", 3}, "a bzip2 file", kUnpackFirst},
