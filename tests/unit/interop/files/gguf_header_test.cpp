@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include "tenon/interop/files/gguf_header.h"
+
+#include <random>
+
+#include "interop/files/gguf/content.h"
+#include "support/catch.h"
+
+#if !defined(TENON_MUTANTS)
+#define TENON_MUTANTS 20000
+#endif
+
+namespace gguf_header_test {
+
+using namespace tenon;
+using namespace tests;
+using detail::GgufHeader;
+
+namespace {
+
+/// Reads from memory whose end a sanitizer knows.
+struct Read {
+  std::vector<char> bytes;
+  GgufHeader header;
+  Error error;
+  explicit Read(const std::string& file)
+      : bytes(file.begin(), file.end()),
+        error(detail::read_gguf_header(reinterpret_cast<const unsigned char*>(bytes.data()),
+                                       bytes.size(), header)) {}
+};
+Error read(const std::string& file) { return Read(file).error; }
+
+}  // namespace
+
+TEST_CASE("gguf header: keys and tensors are as the file says, in its order") {
+  const std::string file =
+      GgufContent{
+          {gguf_key("b", Kind::Uint16, little(uint16_t{7})),
+           gguf_key("a", Kind::String, gguf_text("text")),
+           gguf_key("", Kind::Array, gguf_array(Kind::Float64, 2, little(1.0) + little(2.0))),
+           gguf_key("t", Kind::Array, gguf_array(Kind::String, 2, gguf_text("x") + gguf_text("")))},
+          {gguf_tensor("z", {3, 2}, 0, 0), gguf_tensor("q", {64, 5}, 2, 32),
+           gguf_tensor("s", {}, 24, 224), gguf_tensor("e", {4, 0, 2}, 26, 0),
+           gguf_tensor("new", {7}, 99, 0)},
+          225}
+          .bytes();
+  for (const int version : {2, 3}) {
+    std::string of_version = file;
+    of_version[4] = static_cast<char>(version);
+    const Read result(of_version);
+    REQUIRE(result.error == Error::Ok);
+    const GgufHeader& header = result.header;
+    REQUIRE(header.metadata.size() == 4);
+    const auto& entries = header.metadata;
+    CHECK(entries[0].key == "b");
+    CHECK(entries[0].dtype == std::string("UINT16"));
+    CHECK(entries[0].type == ScalarType::UInt16);
+    CHECK((!entries[0].is_array && entries[0].count == 1));
+    CHECK(entries[0].offset == 24 + 8 + 1 + 4);
+    CHECK(entries[1].dtype == std::string("STRING"));
+    CHECK(entries[1].type == ScalarType::Undefined);
+    CHECK((entries[2].is_array && entries[2].count == 2));
+    CHECK(entries[2].type == ScalarType::Double);
+    CHECK((entries[3].is_array && entries[3].dtype == std::string("STRING")));
+    CHECK(header.keys.find("a") == 1);
+    CHECK(header.keys.find("") == 2);
+    CHECK(header.keys.find("c") == SIZE_MAX);
+    REQUIRE(header.infos.size() == 5);
+    const GgufInfo& z = header.infos[0];
+    CHECK((z.name == "z" && z.dtype == "F32" && z.type == ScalarType::Float));
+    CHECK(z.sizes == Dims{2, 3});
+    CHECK((z.block_size == 1 && z.block_nbytes == 4 && z.nbytes == 24));
+    const uint64_t data = z.offset;
+    CHECK(data % 32 == 0);
+    const GgufInfo& q = header.infos[1];
+    CHECK((q.dtype == "Q4_0" && q.ggml_type == 2 && q.type == ScalarType::Undefined));
+    CHECK(q.sizes == Dims{5, 64});
+    CHECK((q.block_size == 32 && q.block_nbytes == 18 && q.nbytes == 180));
+    CHECK(q.offset == data + 32);
+    CHECK((header.infos[2].sizes.empty() && header.infos[2].nbytes == 1));
+    CHECK(header.infos[3].sizes == Dims{2, 0, 4});
+    CHECK(header.infos[3].nbytes == 0);
+    CHECK((header.infos[4].dtype == "type 99" && header.infos[4].block_size == 0));
+  }
+}
+
+TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and the byte") {
+  const std::string k = gguf_key("k", Kind::Uint8, "\1");
+  const std::string t = gguf_tensor("t", {4}, 24, 0);
+  const auto type_key = gguf_key("k", 13, "");
+  const auto nested = gguf_key("k", Kind::Array, gguf_array(Kind::Array, 0, ""));
+  const struct {
+    std::string file;
+    const char* words;
+    Error error = Error::InvalidArgument;
+  } rows[] = {
+      {"", "not a GGUF file: it does not begin with \"GGUF\""},
+      {"GGU", "not a GGUF file"},
+      {"PK\3\4" + std::string(30, 'a'), "a zip archive, as .npz files are; expected a GGUF file"},
+      {"GGUF", "expected 4 bytes at byte 4, where the file ends at 4"},
+      {GgufContent{{}, {}, 0, 1}.bytes().substr(0, 20), "expected 8 bytes at byte 16"},
+      {GgufContent{{}, {}, 0, 1, 1}.bytes(), "of version 1, which llama.cpp", Error::NotSupported},
+      {GgufContent{{}, {}, 0, 1, 4}.bytes(), "version 4, expected 2 or 3", Error::NotSupported},
+      {GgufContent{{}, {}, 0, 1, 0}.bytes(), "version 0, expected 2 or 3", Error::NotSupported},
+      {GgufContent{{}, {}, 0, 1, 3u << 24}.bytes(), "a big-endian GGUF file", Error::NotSupported},
+      {"GGUF" + little(3u) + little(uint64_t{1}) + little(uint64_t{0}),
+       "1 tensors (byte 8) cannot be in the 0 bytes from byte 24"},
+      {"GGUF" + little(3u) + little(UINT64_MAX) + little(uint64_t{0}) + std::string(100, '\0'),
+       "18446744073709551615 tensors (byte 8) cannot be in the 100 bytes"},
+      {"GGUF" + little(3u) + little(uint64_t{0}) + little(UINT64_MAX / 13) + std::string(100, '\0'),
+       " keys (byte 16) cannot be in the 100 bytes from byte 24"},
+      {"GGUF" + little(3u) + little(uint64_t{0}) + little(uint64_t{1}) + little(UINT64_MAX) +
+           std::string(9, 'a'),
+       "a text of 18446744073709551615 bytes (byte 24) goes beyond the file's end at 41"},
+      {GgufContent{{k, k}, {}}.bytes(), "key \"k\" is there twice"},
+      {GgufContent{{type_key}, {}}.bytes(),
+       "key \"k\" (byte 24): a value of type 13, which the format does not have"},
+      {GgufContent{{nested}, {}}.bytes(), "key \"k\" (byte 24): an array of arrays",
+       Error::NotSupported},
+      {GgufContent{{gguf_key("k", Kind::Array, gguf_array(Kind::Int64, UINT64_MAX / 8 + 1, ""))},
+                   {}}
+           .bytes(),
+       "2305843009213693952 numbers cannot be in the "},
+      {GgufContent{{gguf_key("k", Kind::Array, gguf_array(Kind::String, 1u << 30, ""))}, {}}
+           .bytes(),
+       "1073741824 texts cannot be in the "},
+      {GgufContent{{gguf_key("k", Kind::Array, gguf_array(Kind::String, 1, little(uint64_t{500})))},
+                   {}}
+           .bytes(),
+       "key \"k\" (byte 24): a text of 500 bytes (byte 49) goes beyond the file's end at 64"},
+      {GgufContent{{gguf_key("general.alignment", Kind::Int32, little(32))}, {}}.bytes(),
+       "general.alignment (byte 53) is INT32, expected UINT32"},
+      {GgufContent{
+           {gguf_key("general.alignment", Kind::Array, gguf_array(Kind::Uint32, 1, little(32u)))},
+           {}}
+           .bytes(),
+       "is an array of UINT32, expected UINT32"},
+      {GgufContent{{gguf_key("general.alignment", Kind::Uint32, little(0u))}, {}}.bytes(),
+       "is 0, expected a power of two"},
+      {GgufContent{{gguf_key("general.alignment", Kind::Uint32, little(48u))}, {}}.bytes(),
+       "is 48, expected a power of two"},
+      {GgufContent{{}, {t, t}, 8}.bytes(), "tensor \"t\" begins at byte 96, in the bytes of \"t\""},
+      {GgufContent{{}, {gguf_tensor("t", {4}, 24, 0), gguf_tensor("u", {4}, 24, 3)}, 8}.bytes(),
+       "tensor \"u\" begins at byte 99, in the bytes of \"t\", which end at 100"},
+      {GgufContent{{}, {t}, 3}.bytes(),
+       "tensor \"t\" (byte 24): its 4 bytes from 0 of the data, which is at byte 64, go beyond "
+       "the file's end at 67; the file may have been cut: fetch it again"},
+      {GgufContent{{}, {gguf_tensor("t", {4}, 24, UINT64_MAX - 1)}, 32}.bytes(), "go beyond"},
+      {GgufContent{{}, {gguf_tensor("t", {0}, 24, 33)}, 32}.bytes(), "its 0 bytes from 33"},
+      {GgufContent{{gguf_key("general.alignment", Kind::Uint32, little(1u << 31))}, {t}, 4}.bytes(),
+       "which is at byte 2147483648, go beyond"},
+      {GgufContent{{}, {gguf_tensor("t", {UINT64_MAX}, 0, 0)}, 32}.bytes(),
+       "tensor \"t\" (byte 24): a size of 18446744073709551615 (byte 37)"},
+      {GgufContent{{}, {gguf_tensor("t", {INT64_MAX}, 0, 0)}, 32}.bytes(), "64 bits"},
+      {GgufContent{{}, {gguf_tensor("t", {1u << 31, 1u << 31, 2}, 24, 0)}, 32}.bytes(),
+       "tensor \"t\" (byte 24): "},
+      {GgufContent{{}, {gguf_tensor("t", {33}, 2, 0)}, 64}.bytes(),
+       "a row of 33 elements is not whole blocks of 32 of Q4_0"},
+      {GgufContent{{}, {gguf_tensor("t", {}, 12, 0)}, 256}.bytes(),
+       "a row of 1 elements is not whole blocks of 256 of Q4_K"},
+      {GgufContent{{}, {gguf_text("t") + little(65u) + std::string(65 * 8 + 12, '\0')}}.bytes(),
+       "tensor \"t\" (byte 24): 65 dimensions, expected at most 64"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.words);
+    CHECK_RETURNS(row.error, row.words, read(row.file));
+  }
+  // Each cut of a file is an error, that names no byte beyond it.
+  const std::string whole =
+      GgufContent{
+          {k, gguf_key("s", Kind::Array, gguf_array(Kind::String, 1, gguf_text("ab")))}, {t}, 4}
+          .bytes();
+  REQUIRE(read(whole) == Error::Ok);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    CHECK(read(whole.substr(0, size)) == Error::InvalidArgument);
+  }
+}
+
+TEST_CASE("gguf header: gaps and any order are fine, and other alignments") {
+  const std::string aligned = gguf_key("general.alignment", Kind::Uint32, little(8u));
+  const Read eight(
+      GgufContent{{aligned}, {gguf_tensor("b", {2}, 26, 24), gguf_tensor("a", {2}, 26, 0)}, 32, 8}
+          .bytes());
+  REQUIRE(eight.error == Error::Ok);
+  const std::vector<GgufInfo>& infos = eight.header.infos;
+  CHECK(infos[0].offset - infos[1].offset == 24);
+  CHECK(infos[1].offset % 8 == 0);
+  CHECK_FALSE(infos[0].is_copied);
+  const Read odd(
+      GgufContent{{}, {gguf_tensor("b", {1}, 26, 2), gguf_tensor("a", {1}, 24, 1)}, 9}.bytes());
+  REQUIRE(odd.error == Error::Ok);
+  CHECK(odd.header.infos[0].is_copied);
+  CHECK_FALSE(odd.header.infos[1].is_copied);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("gguf header: mutated ones are errors, or describe the file") {
+  const std::string whole =
+      GgufContent{
+          {gguf_key("general.alignment", Kind::Uint32, little(16u)),
+           gguf_key("a", Kind::String, gguf_text("text")),
+           gguf_key("n", Kind::Array, gguf_array(Kind::Int16, 3, std::string(6, '\1'))),
+           gguf_key("t", Kind::Array, gguf_array(Kind::String, 2, gguf_text("x") + gguf_text("")))},
+          {gguf_tensor("w", {3, 2}, 0, 0), gguf_tensor("q", {64}, 2, 32),
+           gguf_tensor("h", {1, 4}, 1, 80)},
+          88,
+          16}
+          .bytes();
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random()) % n; };
+  const size_t header_size = whole.size() - 88;
+  size_t accepted = 0;
+  for (int i = 0; i < TENON_MUTANTS; ++i) {
+    std::string file = whole;
+    for (size_t k = 1 + below(3); k > 0 && !file.empty(); --k) {
+      const size_t at = std::min(below(header_size), file.size() - 1);
+      switch (below(8)) {
+        case 0: file.insert(at, 1, static_cast<char>(below(20))); break;
+        case 1: file.erase(at, 1 + below(8)); break;
+        case 2: file.insert(at, file.substr(below(file.size()), below(40))); break;
+        case 3: file.resize(below(8) == 0 ? below(file.size()) : file.size()); break;
+        case 4: file[at] = static_cast<char>(random()); break;
+        default: file[at] = static_cast<char>(file[at] + static_cast<char>(below(5)) - 2);
+      }
+    }
+    const Read result(file);
+    const GgufHeader& header = result.header;
+    if (result.error != Error::Ok) {
+      const bool is_known =
+          result.error == Error::InvalidArgument || result.error == Error::NotSupported;
+      if (!is_known || *last_error_message() == '\0') FAIL(file);
+      continue;
+    }
+    ++accepted;
+    std::vector<std::pair<uint64_t, uint64_t>> ranges;
+    for (const GgufInfo& info : header.infos) {
+      REQUIRE(info.offset <= file.size());
+      REQUIRE(info.nbytes <= file.size() - info.offset);
+      if (info.nbytes != 0) ranges.emplace_back(info.offset, info.offset + info.nbytes);
+    }
+    std::sort(ranges.begin(), ranges.end());
+    for (size_t k = 1; k < ranges.size(); ++k) REQUIRE(ranges[k - 1].second <= ranges[k].first);
+    for (const GgufEntry& entry : header.metadata) {
+      REQUIRE(entry.offset <= file.size());
+      REQUIRE(entry.count <= file.size());
+    }
+  }
+  CHECK(accepted > TENON_MUTANTS / 200);
+}
+
+}  // namespace gguf_header_test
