@@ -67,9 +67,9 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
 /// ends the process with SIGBUS.
 ///
 /// Sizes are row-major: what ggml calls ne = {columns, rows} is {rows, columns} here, as in NumPy.
-/// F32, F16, BF16, F64 and I8 to I64 have their dtype. Quantised tensors are Byte of {rows, bytes of
-/// a row}: GgufInfo has their type's name, their sizes in elements and how many elements and bytes
-/// a block has.
+/// F32, F16, BF16, F64 and I8 to I64 have their dtype. Quantised tensors are Byte of
+/// {rows, bytes of a row}: GgufInfo has their type's name, their sizes in elements and how many
+/// elements and bytes a block has.
 /// Ownership: copies of this object share the mapping.
 /// Threads: it does not change; any number may use it.
 /// Source: Python's gguf.GGUFReader; ggml's gguf_init_from_file.

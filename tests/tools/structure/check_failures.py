@@ -35,6 +35,7 @@ OTHER_HEADERS = {
     "tenon/interop/aten.h": "tests/unit/interop/aten_from_test.cpp lets each of their allocations fail",
     "tenon/interop/eigen": "tests/unit/interop/eigen_test.cpp lets each of their allocations fail",
     "tenon/interop/executorch": "tests/unit/interop/executorch_test.cpp lets each of their allocations fail",
+    "tenon/interop/gguf": "tests/unit/interop/gguf_test.cpp lets each of their allocations fail",
     "tenon/interop/mdspan.h": "tests/unit/interop/mdspan_test.cpp: allocates strides of many dimensions alone",
     "tenon/interop/mpi": "their allocations are among those of MPI, which does not survive when its own fail",
     "tenon/interop/nanobind.h": "registers a translator once, when a module is imported",

@@ -278,6 +278,7 @@ TEST_CASE("gguf: a model in several files is opened by any of them") {
   RETURNS(InvalidArgument, "part 3 of 3: it says that it is part 1 of 0", Error(Gguf::open(first)));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("gguf: opening a vocabulary takes no memory for its texts") {
   std::string texts;
   constexpr uint64_t kCount = 20'000;

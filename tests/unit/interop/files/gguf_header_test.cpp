@@ -84,6 +84,7 @@ TEST_CASE("gguf header: keys and tensors are as the file says, in its order") {
   }
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and the byte") {
   const std::string k = gguf_key("k", Kind::Uint8, "\1");
   const std::string t = gguf_tensor("t", {4}, 24, 0);

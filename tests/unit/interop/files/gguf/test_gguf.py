@@ -160,8 +160,7 @@ class GgufTest(unittest.TestCase):
         writer.add_token_scores([0.5] * 100)
         writer.add_token_types([1] * 100)
         finish(writer)
-        # The writer leaves out empty texts and lists.
-        self.assertEqual(self.check(), 1 + 13 + 11 + 3)
+        self.assertEqual(self.check(), 1 + 14 + 11 + 3)
 
     def test_parts_are_one_model(self):
         writer = GGUFWriter(self.path, "llama", split_max_tensors=2)
