@@ -150,9 +150,10 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
   return Error::Ok;
 }
 
+/// `name`: the schema's, which is copied.
 TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
                                        ArrowPermutation meaning, ArrowArray* array,
-                                       ArrowSchema* schema) noexcept {
+                                       ArrowSchema* schema, std::string_view name = {}) noexcept {
   if (array == nullptr || schema == nullptr) {
     return fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
   }
@@ -178,13 +179,14 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   ArrowArray* arrays[kMaxDims];
   char* text = nullptr;
   char* buffers = nullptr;
-  TENON_TRY(make_arrow_chain(length, length * kFormatRoom + metadata, type.value, types, text));
+  TENON_TRY(make_arrow_chain(length, length * kFormatRoom + metadata + name.size() + 1, type.value,
+                             types, text));
   TENON_TRY(make_arrow_chain(length, length * 2 * sizeof(void*), values.value, arrays, buffers));
   TENON_TRY(static_cast<ArrowBlock*>(values.value.private_data)->hold.hold(source));
   int64_t count = from.layout.sizes()[0];
   for (size_t i = 0; i < length; ++i) {
     const bool is_list = i < layout.lists;
-    types[i]->name = i == 0 ? "" : "item";
+    types[i]->name = "item";
     types[i]->flags = ARROW_FLAG_NULLABLE;  // as most types are: theirs would else differ
     types[i]->format = text + i * kFormatRoom;
     Message format(text + i * kFormatRoom, kFormatRoom);
@@ -207,8 +209,39 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
     write_arrow_tensor(layout.tensor, bytes, metadata);
     type.value.metadata = bytes;
   }
+  char* const own_name = text + length * kFormatRoom + metadata;
+  if (!name.empty()) std::memcpy(own_name, name.data(), name.size());
+  own_name[name.size()] = '\0';
+  type.value.name = own_name;
   *schema = std::exchange(type.value, ArrowSchema{});
   *array = std::exchange(values.value, ArrowArray{});
+  return Error::Ok;
+}
+
+/// Makes `root` a struct of `count` children, which are not set yet. The children are in its block,
+/// before `room` more bytes.
+template <class T>
+Error make_arrow_struct(size_t count, size_t room, T& root, T*& children, char*& more) noexcept {
+  const size_t each = sizeof(T) + sizeof(T*);
+  if (count > (SIZE_MAX / 2 - sizeof(ArrowBlock) - room) / each) {
+    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
+  }
+  auto* const bytes = static_cast<char*>(heap_allocate(sizeof(ArrowBlock) + count * each + room));
+  if (bytes == nullptr) {
+    return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for the export");
+  }
+  auto* const block = ::new (static_cast<void*>(bytes)) ArrowBlock;
+  children = static_cast<T*>(static_cast<void*>(block + 1));
+  root = T{};
+  root.children = static_cast<T**>(static_cast<void*>(children + count));
+  for (size_t i = 0; i < count; ++i) {
+    root.children[i] = ::new (static_cast<void*>(children + i)) T{};
+  }
+  root.n_children = static_cast<int64_t>(count);
+  root.release = &release_arrow<T>;
+  root.private_data = block;
+  ++block->users;
+  more = static_cast<char*>(static_cast<void*>(root.children + count));
   return Error::Ok;
 }
 

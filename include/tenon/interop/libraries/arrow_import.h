@@ -11,8 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What an array's nested types add up to. `sizes` are in the order in memory; dimension d of the
-/// tensor is number order[d] of them.
+/// What an array's nested types add up to. `sizes` are in the order in memory, the first is the
+/// number of rows; dimension d of the tensor is number order[d] of them.
 struct ArrowPlan {
   Dims sizes;
   Dims order;
@@ -113,41 +113,74 @@ inline int64_t arrow_list_width(const char* format) noexcept {
   return width;
 }
 
-TENON_TEMPLATE_INLINE Error plan_arrow(const ArrowSchema* schema, const ArrowArray* array,
-                                       ArrowPermutation meaning, ArrowPlan& plan) noexcept {
-  int64_t begin = array->offset;
-  int64_t count = array->length;
-  plan.sizes.push_back(count);
+/// Checks that a list or struct has child `i`, and that nobody took it.
+template <class T>
+Error check_arrow_child(const T& parent, int64_t i) noexcept {
+  if (parent.n_children <= i || parent.children == nullptr || parent.children[i] == nullptr) {
+    return fail(Error::InvalidArgument,
+                "a list or struct of the ArrowSchema or the ArrowArray has no child ", i);
+  }
+  if (parent.children[i]->release != nullptr) return Error::Ok;
+  return fail(Error::InvalidState,
+              "a child of the ArrowSchema or the ArrowArray was moved out "
+              "or released: its memory is another owner's");
+}
+
+/// Plans what the schema alone says: the dtype, and the sizes of one row.
+inline Error plan_arrow_rows(const ArrowSchema& first, ArrowPermutation meaning,
+                             ArrowPlan& plan) noexcept {
+  plan.sizes.push_back(0);
   plan.order.push_back(0);
-  for (;;) {
+  const ArrowSchema* schema = &first;
+  for (;; schema = schema->children[0]) {
     if (schema->format == nullptr) {
       return fail(Error::InvalidArgument, "the ArrowSchema has no format");
     }
+    if (schema->dictionary != nullptr) {
+      return fail(Error::NotSupported, "the array is dictionary-encoded; decode it");
+    }
     const int64_t width = arrow_list_width(schema->format);
     if (width < 0) break;
-    TENON_TRY(check_arrow_array(*array, begin, count, 1, 1));
-    if (schema->n_children != 1 || schema->children == nullptr || schema->children[0] == nullptr ||
-        array->children == nullptr || array->children[0] == nullptr) {
-      return fail(Error::InvalidArgument,
-                  "a list of the ArrowSchema or the ArrowArray has no child");
+    if (schema->n_children > 1) {
+      return fail(Error::InvalidArgument, "a list of the ArrowSchema has ", schema->n_children,
+                  " children");
     }
-    if (schema->children[0]->release == nullptr || array->children[0]->release == nullptr) {
-      return fail(Error::InvalidState,
-                  "a child of the ArrowSchema or the ArrowArray was moved out "
-                  "or released: its memory is another owner's");
-    }
+    TENON_TRY(check_arrow_child(*schema, 0));
     TENON_TRY(add_arrow_dims(*schema, width, meaning, plan));
+  }
+  plan.type = type_of_arrow_format(schema->format);
+  if (plan.type != ScalarType::Undefined) return Error::Ok;
+  if (std::strcmp(schema->format, "w:2") == 0) {
+    bool found = false;
+    std::string_view name;
+    TENON_TRY(find_arrow_metadata(schema->metadata, kArrowExtensionName, found, name));
+    if (found && name == kArrowBFloat16Name) {
+      plan.type = ScalarType::BFloat16;
+      return Error::Ok;
+    }
+  }
+  const ArrowFormatRow* const row = find_arrow_format(schema->format);
+  return fail(Error::NotSupported, "Arrow's format \"", schema->format, "\"",
+              row == nullptr ? "" : ", ", row == nullptr ? "" : row->type_name,
+              ", is not one of numbers, Booleans, dates and times, and fixed-size lists of them");
+}
+
+/// Plans which of an array's values are those of the `count` rows from `begin`, which includes its
+/// offset. plan_arrow_rows() checked the schema.
+inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_first, int64_t begin,
+                               int64_t count, ArrowPlan& plan) noexcept {
+  plan.sizes[0] = count;
+  const ArrowSchema* schema = &first;
+  const ArrowArray* array = &of_first;
+  for (int64_t width; (width = arrow_list_width(schema->format)) >= 0;) {
+    TENON_TRY(check_arrow_array(*array, begin, count, 1, 1));
+    TENON_TRY(check_arrow_child(*array, 0));
     schema = schema->children[0];
     array = array->children[0];
     if (!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
         !multiply(count, width, count)) {
       return fail(Error::InvalidArgument, "lists of ", width, " overflow the address space");
     }
-  }
-  plan.type = type_of_arrow_format(schema->format);
-  if (plan.type == ScalarType::Undefined) {
-    return fail(Error::NotSupported, "Arrow's format \"", schema->format,
-                "\" is not one of numbers, Booleans, and fixed-size lists of them");
   }
   TENON_TRY(check_arrow_array(*array, begin, count, 2, 0));
   plan.values = array->buffers[1];
@@ -158,11 +191,9 @@ TENON_TEMPLATE_INLINE Error plan_arrow(const ArrowSchema* schema, const ArrowArr
   return Error::Ok;
 }
 
-TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
-                                            ArrowPermutation meaning,
-                                            NewTensor& new_tensor) noexcept {
-  ArrowPlan from;
-  TENON_TRY(plan_arrow(&schema, &array.value, meaning, from));
+/// Makes the tensor. It takes `keep`, which holds the values, unless they are copied.
+template <class Keep>
+Error make_from_arrow(const ArrowPlan& from, Keep& keep, NewTensor& new_tensor) noexcept {
   const auto size = static_cast<int64_t>(elementSize(from.type));
   Layout dense;
   TENON_TRY(dense.make_row_major(from.sizes, static_cast<size_t>(size)));
@@ -188,9 +219,18 @@ TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold
   const char* const data =
       from.values == nullptr ? nullptr : static_cast<const char*>(from.values) + offset;
   if (dense.numel != 0) TENON_TRY(check_aligned(data, from.type));
-  Deleter keep(nullptr, std::move(array));
-  return borrow_checked(DataPtr(const_cast<char*>(data), true), sizes, {}, strides, plan, &keep,
+  Deleter deleter(nullptr, std::move(keep));
+  return borrow_checked(DataPtr(const_cast<char*>(data), true), sizes, {}, strides, plan, &deleter,
                         new_tensor);
+}
+
+TENON_TEMPLATE_INLINE Error make_from_arrow(const ArrowSchema& schema, ArrowHold<ArrowArray>& array,
+                                            ArrowPermutation meaning,
+                                            NewTensor& new_tensor) noexcept {
+  ArrowPlan plan;
+  TENON_TRY(plan_arrow_rows(schema, meaning, plan));
+  TENON_TRY(plan_arrow_values(schema, array.value, array.value.offset, array.value.length, plan));
+  return make_from_arrow(plan, array, new_tensor);
 }
 
 }  // namespace detail
@@ -201,10 +241,11 @@ template <class Out>
 struct FromArrow {
   const char* function;
 
-  /// An array of numbers or Booleans, of fixed-size lists of them, or of the extension type
-  /// arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists' sizes or the
-  /// tensors' shape; a permutation becomes strides, by the given meaning. Other extension types are
-  /// taken as what stores them.
+  /// An array of numbers or Booleans, of dates and times, of fixed-size lists of them, or of the
+  /// extension type arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists' sizes
+  /// or the tensors' shape; a permutation becomes strides, by the given meaning. Dates and times are
+  /// counts of their unit, Int where Arrow has 32 bits (date32, time32), else Long; ArrowBatch tells
+  /// the unit. lance.bfloat16 is BFloat16; other extension types are taken as what stores them.
   ///
   /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
   /// has it. The tensor keeps the array's memory, which others may share, and is read-only.
@@ -212,8 +253,8 @@ struct FromArrow {
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
   /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such
-  /// as dates, texts and dictionaries; a permutation that is not its own inverse, unless `meaning`
-  /// says whose it is), OutOfMemory.
+  /// as texts, decimals and dictionaries; a permutation that is not its own inverse, unless
+  /// `meaning` says whose it is), OutOfMemory.
   /// Threads: the array's release callback runs on the thread that drops the last user.
   /// Cost: two allocations; reads the bitmap where nulls are counted or may be there.
   /// Source: arrow::ImportArray.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The structs of Arrow's C data interface, and what they say of tenon's types; Arrow's extension
-// type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
+// The structs of Arrow's C data and C stream interfaces, and what they say of tenon's types; Arrow's
+// extension type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
 #pragma once
 
 #include <cstddef>
@@ -51,33 +51,101 @@ struct ArrowArray {
 
 #endif
 
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+extern "C" {
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+
+}  // extern "C"
+
+#endif
+
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The types that both have. Arrow's Boolean, "b", has eight elements in a byte.
-struct ArrowTypeRow {
-  ScalarType type;
-  char format;
+/// Arrow's formats. One that ends with ':' is followed by parameters.
+struct ArrowFormatRow {
+  char format[5];
+  ScalarType type;        // of a tensor's elements; Undefined where there is none
+  const char* type_name;  // as pyarrow prints it, before the parameters
 };
-inline constexpr ArrowTypeRow kArrowTypes[] = {
-    {ScalarType::Byte, 'C'},   {ScalarType::Char, 'c'},   {ScalarType::UInt16, 'S'},
-    {ScalarType::Short, 's'},  {ScalarType::UInt32, 'I'}, {ScalarType::Int, 'i'},
-    {ScalarType::UInt64, 'L'}, {ScalarType::Long, 'l'},   {ScalarType::Half, 'e'},
-    {ScalarType::Float, 'f'},  {ScalarType::Double, 'g'}};
+inline constexpr ArrowFormatRow kArrowFormats[] = {
+    {"C", ScalarType::Byte, "uint8"},
+    {"c", ScalarType::Char, "int8"},
+    {"S", ScalarType::UInt16, "uint16"},
+    {"s", ScalarType::Short, "int16"},
+    {"I", ScalarType::UInt32, "uint32"},
+    {"i", ScalarType::Int, "int32"},
+    {"L", ScalarType::UInt64, "uint64"},
+    {"l", ScalarType::Long, "int64"},
+    {"e", ScalarType::Half, "halffloat"},
+    {"f", ScalarType::Float, "float"},
+    {"g", ScalarType::Double, "double"},
+    {"b", ScalarType::Bool, "bool"},  // eight in a byte
+    // Counts of their unit.
+    {"tdD", ScalarType::Int, "date32[day]"},
+    {"tdm", ScalarType::Long, "date64[ms]"},
+    {"tts", ScalarType::Int, "time32[s]"},
+    {"ttm", ScalarType::Int, "time32[ms]"},
+    {"ttu", ScalarType::Long, "time64[us]"},
+    {"ttn", ScalarType::Long, "time64[ns]"},
+    {"tss:", ScalarType::Long, "timestamp[s"},
+    {"tsm:", ScalarType::Long, "timestamp[ms"},
+    {"tsu:", ScalarType::Long, "timestamp[us"},
+    {"tsn:", ScalarType::Long, "timestamp[ns"},
+    {"tDs", ScalarType::Long, "duration[s]"},
+    {"tDm", ScalarType::Long, "duration[ms]"},
+    {"tDu", ScalarType::Long, "duration[us]"},
+    {"tDn", ScalarType::Long, "duration[ns]"},
+    {"tiM", ScalarType::Int, "month_interval"},
+    {"tiD", ScalarType::Undefined, "day_time_interval"},
+    {"tin", ScalarType::Undefined, "month_day_nano_interval"},
+    {"n", ScalarType::Undefined, "null"},
+    {"u", ScalarType::Undefined, "string"},
+    {"U", ScalarType::Undefined, "large_string"},
+    {"vu", ScalarType::Undefined, "string_view"},
+    {"z", ScalarType::Undefined, "binary"},
+    {"Z", ScalarType::Undefined, "large_binary"},
+    {"vz", ScalarType::Undefined, "binary_view"},
+    {"w:", ScalarType::Undefined, "fixed_size_binary"},
+    {"d:", ScalarType::Undefined, "decimal"},
+    {"+w:", ScalarType::Undefined, "fixed_size_list"},
+    {"+l", ScalarType::Undefined, "list"},
+    {"+L", ScalarType::Undefined, "large_list"},
+    {"+vl", ScalarType::Undefined, "list_view"},
+    {"+vL", ScalarType::Undefined, "large_list_view"},
+    {"+s", ScalarType::Undefined, "struct"},
+    {"+m", ScalarType::Undefined, "map"},
+    {"+ud:", ScalarType::Undefined, "dense_union"},
+    {"+us:", ScalarType::Undefined, "sparse_union"},
+    {"+r", ScalarType::Undefined, "run_end_encoded"}};
 
+/// Null for a format that is not among them.
+inline const ArrowFormatRow* find_arrow_format(std::string_view format) noexcept {
+  for (const ArrowFormatRow& row : kArrowFormats) {
+    const std::string_view known = row.format;
+    if (known == (known.back() == ':' ? format.substr(0, known.size()) : format)) return &row;
+  }
+  return nullptr;
+}
 /// Undefined for a format that tenon has no type for.
 inline ScalarType type_of_arrow_format(const char* format) noexcept {
-  if (format[0] == '\0' || format[1] != '\0') return ScalarType::Undefined;
-  if (format[0] == 'b') return ScalarType::Bool;
-  for (const ArrowTypeRow& row : kArrowTypes) {
-    if (row.format == format[0]) return row.type;
-  }
-  return ScalarType::Undefined;
+  const ArrowFormatRow* const row = find_arrow_format(format);
+  return row == nullptr ? ScalarType::Undefined : row->type;
 }
 /// '\0' for a type that Arrow does not have, or not with an address for each element.
 inline char arrow_format_of(ScalarType type) noexcept {
-  for (const ArrowTypeRow& row : kArrowTypes) {
-    if (row.type == type) return row.format;
+  for (const ArrowFormatRow& row : kArrowFormats) {
+    if (row.type == ScalarType::Bool) break;
+    if (row.type == type) return row.format[0];
   }
   return '\0';
 }
@@ -116,6 +184,8 @@ namespace detail {
 inline constexpr std::string_view kArrowExtensionName = "ARROW:extension:name";
 inline constexpr std::string_view kArrowExtensionMetadata = "ARROW:extension:metadata";
 inline constexpr std::string_view kArrowTensorName = "arrow.fixed_shape_tensor";
+/// Arrow has no bfloat16. Lance stores it as binaries of two bytes, under this name.
+inline constexpr std::string_view kArrowBFloat16Name = "lance.bfloat16";
 
 /// Finds a value in a schema's metadata: the number of pairs, then key and value, each after its
 /// length. Null metadata has none.

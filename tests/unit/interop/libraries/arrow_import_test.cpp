@@ -165,6 +165,27 @@ TEST_CASE("from_arrow: a permutation that is not its own inverse has the meaning
           tensors);
 }
 
+TEST_CASE("from_arrow: dates and times are counts of their unit, lance.bfloat16 is BFloat16") {
+  Producer days("tdD", 4, kInts);
+  CHECK(days.import()->scalar_type() == ScalarType::Int);
+  Producer instants("tsn:UTC", 4, kInts);
+  const TensorPtr t = instants.import();
+  CHECK(t->scalar_type() == ScalarType::Long);
+  CHECK(t->const_data_ptr() == kInts);
+  std::string metadata;
+  const auto put = [&metadata](size_t value, const char* text) {
+    const auto number = static_cast<int32_t>(value);
+    metadata.append(reinterpret_cast<const char*>(&number), sizeof number);
+    metadata += text;
+  };
+  put(1, "");
+  put(20, "ARROW:extension:name");
+  put(14, "lance.bfloat16");
+  Producer brains("w:2", 4, kInts);
+  brains.schema.metadata = metadata.data();
+  CHECK(brains.import()->scalar_type() == ScalarType::BFloat16);
+}
+
 TEST_CASE("from_arrow: nulls are refused, where they are among the values") {
   const uint8_t valid[] = {0b11111111, 0b11101111, 0b00001111};
   Producer all("i", 16, kInts);
@@ -195,11 +216,18 @@ TEST_CASE("from_arrow: nulls are refused, where they are among the values") {
 }
 
 TEST_CASE("from_arrow: other types are refused by their format") {
-  for (const char* format : {"u", "tdD", "+l", "+s", "n", "d:10,2", "+w:", "+w:-1", "+w:x", ""}) {
+  for (const char* format :
+       {"u", "tin", "+l", "+s", "n", "d:10,2", "w:2", "+w:", "+w:-1", "+w:x", ""}) {
     CAPTURE(format);
     Producer producer(format, 1, kInts);
     REFUSES(NotSupported, "from_arrow: Arrow's format \"", producer);
   }
+  Producer text("u", 1, kInts);
+  REFUSES(NotSupported, "from_arrow: Arrow's format \"u\", string, is not one of numbers", text);
+  ArrowSchema words{};
+  Producer coded("i", 2, kInts);
+  coded.schema.dictionary = &words;
+  REFUSES(NotSupported, "dictionary-encoded", coded);
   Producer dictionary("i", 2, kInts);
   ArrowArray keys{};
   dictionary.array.dictionary = &keys;
@@ -230,6 +258,7 @@ TEST_CASE("from_arrow: malformed structs") {
   change([](Producer&, Producer& b) { b.buffers[1] = nullptr; }, "no buffer of values");
   change([](Producer& a, Producer&) { a.array.n_children = 2; }, "2 children");
   change([](Producer& a, Producer&) { a.schema.n_children = 0; }, "no child");
+  change([](Producer& a, Producer&) { a.schema.n_children = 2; }, "has 2 children");
   change([](Producer& a, Producer&) { a.array_child = nullptr; }, "no child");
   change([](Producer& a, Producer&) { a.schema.children = nullptr; }, "no child");
   change([](Producer&, Producer& b) { b.buffers[1] = reinterpret_cast<const char*>(kInts) + 1; },

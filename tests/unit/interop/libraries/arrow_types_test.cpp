@@ -24,12 +24,24 @@ TEST_CASE("arrow types: each format has its type, and back") {
     CHECK(arrow_format_of(row.type) == row.format[0]);
   }
   CHECK(type_of_arrow_format("b") == ScalarType::Bool);
-  for (const char* other : {"", "n", "u", "z", "tdD", "d:19,10", "+l", "ff", "w:16"}) {
+  for (const char* other : {"", "n", "u", "z", "td", "tdDD", "ts", "tss", "tsx:", "tiD", "d:19,10",
+                            "+l", "ff", "w:16"}) {
     CAPTURE(other);
     CHECK(type_of_arrow_format(other) == ScalarType::Undefined);
   }
   for (ScalarType other : {ScalarType::Bool, ScalarType::BFloat16, ScalarType::ComplexFloat}) {
     CHECK(arrow_format_of(other) == '\0');
+  }
+}
+
+TEST_CASE("arrow types: dates and times are counts, of 32 bits where Arrow's are") {
+  for (const char* format : {"tdD", "tts", "ttm", "tiM"}) {
+    CHECK(type_of_arrow_format(format) == ScalarType::Int);
+  }
+  for (const char* format : {"tdm", "ttu", "ttn", "tss:", "tsm:UTC", "tsu:Europe/Berlin",
+                             "tsn:", "tDs", "tDm", "tDu", "tDn"}) {
+    CAPTURE(format);
+    CHECK(type_of_arrow_format(format) == ScalarType::Long);
   }
 }
 

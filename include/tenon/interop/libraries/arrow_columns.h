@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// The columns of a record batch of Arrow: what its schema says of them, and each as a tensor.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenon/interop/libraries/arrow_import.h"
+
+TENON_BEGIN_NAMESPACE
+
+/// What a schema says of a column.
+/// Threads: as a plain value.
+struct ArrowColumnInfo {
+  std::string name;        ///< a struct's field is "point.x"
+  std::string arrow_type;  ///< as pyarrow says it: "int32", "timestamp[ns, tz=UTC]", "string"; of
+                           ///< an extension type its name
+  ScalarType type = ScalarType::Undefined;  ///< Undefined where get() refuses the type
+  std::vector<int64_t> row_sizes;           ///< of a row's elements: {} of one number
+};
+
+namespace detail {
+
+/// A type as pyarrow says it, without the items of lists whose sizes vary, and the like.
+inline std::string arrow_type_name(const ArrowSchema& first) {
+  std::string begin;
+  std::string end;
+  const ArrowSchema* schema = &first;
+  for (size_t depth = 0;; ++depth) {
+    bool found = false;
+    std::string_view name;
+    if (find_arrow_metadata(schema->metadata, kArrowExtensionName, found, name) == Error::Ok &&
+        found) {
+      return begin + std::string(name) + end;
+    }
+    const std::string_view format = schema->format == nullptr ? "" : schema->format;
+    if (schema->dictionary != nullptr) return begin + "dictionary" + end;
+    const ArrowFormatRow* const row = find_arrow_format(format);
+    if (row == nullptr) return begin + std::string(format) + end;
+    const std::string_view known = row->format;
+    if (known.back() != ':') return begin + row->type_name + end;
+    const std::string more(format.substr(known.size()));
+    if (known.substr(0, 2) == "ts") {
+      return begin + row->type_name + (more.empty() ? "" : ", tz=") + more + "]" + end;
+    }
+    if (known != "+w:" || depth == kMaxDims || check_arrow_child(*schema, 0) != Error::Ok) {
+      return begin + row->type_name + "[" + more + "]" + end;
+    }
+    begin += "fixed_size_list<";
+    end.insert(0, ">[" + more + "]");
+    schema = schema->children[0];
+  }
+}
+
+/// The columns of a schema, which it keeps. Those of a struct are its fields.
+class ArrowColumns {
+ public:
+  ArrowColumns(ArrowHold<ArrowSchema>&& schema, ArrowPermutation meaning) noexcept
+      : schema_(std::move(schema)), meaning_(meaning) {}
+
+  /// Reads the schema, once.
+  /// Errors: NotSupported (not that of a record batch), InvalidArgument, InvalidState (malformed).
+  Error read() {
+    const ArrowSchema& root = schema_.value;
+    if (root.format == nullptr || std::strcmp(root.format, "+s") != 0) {
+      return fail(Error::NotSupported, "the schema is not of a record batch, but of ",
+                  arrow_type_name(root).c_str(), "; from_arrow() takes a single array");
+    }
+    for (int64_t i = 0; i < root.n_children; ++i) {
+      TENON_TRY(check_arrow_child(root, i));
+      const ArrowSchema& child = *root.children[i];
+      const std::string name = child.name == nullptr ? "" : child.name;
+      const bool is_struct = child.format != nullptr && std::strcmp(child.format, "+s") == 0;
+      if (!is_struct) TENON_TRY(add(child, name, {i, -1}));
+      for (int64_t k = 0; is_struct && k < child.n_children; ++k) {
+        TENON_TRY(check_arrow_child(child, k));
+        const ArrowSchema& field = *child.children[k];
+        TENON_TRY(add(field, name + "." + (field.name == nullptr ? "" : field.name), {i, k}));
+      }
+    }
+    for (size_t i = 0; i < infos_.size(); ++i) by_name_.push_back(i);
+    std::sort(by_name_.begin(), by_name_.end(), [this](size_t a, size_t b) {
+      const int order = infos_[a].name.compare(infos_[b].name);
+      return order < 0 || (order == 0 && a < b);
+    });
+    return Error::Ok;
+  }
+
+  const std::vector<ArrowColumnInfo>& infos() const noexcept { return infos_; }
+
+  /// The columns of a name, by number: the first, and how many there are.
+  ArrayRef<size_t> find(std::string_view name) const noexcept {
+    const auto first =
+        std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                         [this](size_t i, std::string_view n) { return infos_[i].name < n; });
+    auto last = first;
+    while (last != by_name_.end() && infos_[*last].name == name) ++last;
+    return {by_name_.data() + (first - by_name_.begin()), static_cast<size_t>(last - first)};
+  }
+
+  /// Checks a batch for this schema; not yet its columns.
+  Error check_batch(const ArrowArray& batch) const noexcept {
+    return check_arrow_array(batch, batch.offset, batch.length, 1, schema_.value.n_children);
+  }
+
+  /// Plans column i of a batch.
+  Error plan(size_t i, const ArrowArray& batch, ArrowPlan& made) const noexcept {
+    const ArrowSchema* schema = &schema_.value;
+    const ArrowArray* array = &batch;
+    int64_t begin = batch.offset;
+    for (const int64_t child : places_[i].path) {
+      if (child < 0) break;
+      TENON_TRY(check_arrow_array(*array, begin, batch.length, 1, schema->n_children));
+      TENON_TRY(check_arrow_child(*array, child));
+      schema = schema->children[child];
+      array = array->children[child];
+      if (!detail::add(begin, array->offset, begin)) {
+        return fail(Error::InvalidArgument, "offset ", array->offset,
+                    " overflows the address space");
+      }
+    }
+    TENON_TRY(plan_arrow_rows(*schema, meaning_, made));
+    return plan_arrow_values(*schema, *array, begin, batch.length, made);
+  }
+
+ private:
+  /// Which child of the batch, and which field of that or -1.
+  struct Place {
+    int64_t path[2];
+  };
+
+  Error add(const ArrowSchema& schema, std::string name, const Place& place) {
+    ArrowColumnInfo info;
+    info.name = std::move(name);
+    info.arrow_type = arrow_type_name(schema);
+    ArrowPlan plan;
+    const Error error = plan_arrow_rows(schema, meaning_, plan);
+    if (error == Error::Ok) {
+      info.type = public_type(plan.type);
+      for (size_t d = 1; d < plan.order.size(); ++d) {
+        info.row_sizes.push_back(plan.sizes[static_cast<size_t>(plan.order[d])]);
+      }
+    } else if (error != Error::NotSupported) {
+      return fail(error, "column ", infos_.size(), " of the schema: ", last_error_message());
+    }
+    infos_.push_back(std::move(info));
+    places_.push_back(place);
+    return Error::Ok;
+  }
+
+  ArrowHold<ArrowSchema> schema_;
+  ArrowPermutation meaning_;
+  std::vector<ArrowColumnInfo> infos_;
+  std::vector<Place> places_;
+  std::vector<size_t> by_name_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE
