@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Record batches and streams. Built by interop/libraries/arrow/CMakeLists.txt.
+// Built by interop/libraries/arrow/CMakeLists.txt.
+#include "tenon/interop/arrow_batch.h"
+
 #include <cerrno>
 #include <deque>
+#include <thread>
 
 #include "allocation/counting_malloc.h"
 #include "support/catch.h"
-#include "tenon/interop/arrow.h"
 #include "tenon/tensor/creators.h"
 #include "tenon/tensor/sequence.h"
 #include "tenon/tensor/tensor_ptr.h"
@@ -501,6 +503,47 @@ TEST_CASE("ArrowStream: a batch that does not fit the schema is released, and th
   CHECK(releases[1] == 1);
   CHECK(stream.next().value().has_value());
   CHECK_FALSE(stream.next().value().has_value());
+}
+
+TEST_CASE("ArrowBatch: any number of threads take columns of one batch",
+          "[threads][ArrowBatch][ArrowColumnInfo]") {
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 50; ++i) tensors.emplace_back(std::to_string(i), full({10}, i));
+  ArrowArray array;
+  ArrowSchema schema;
+  to_arrow_batch(tensors, &array, &schema);
+  ArrowBatch batch = ArrowBatch::open(&array, &schema).value();
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(4);
+  for (size_t k = 0; k < wrong.size(); ++k) {
+    threads.emplace_back([&, k, copy = batch] {
+      for (int i = 0; i < 50; ++i) {
+        const std::string name = std::to_string(i);
+        const Result<TensorPtr> t = copy.get(name);
+        wrong[k] += t.ok() && const_data_ptr<float>(*t)[9] == static_cast<float>(i) &&
+                            copy.find(name)->name == name
+                        ? 0
+                        : 1;
+      }
+    });
+  }
+  batch = ArrowBatch();
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("ArrowStream: goes to another thread, where its batches may outlive it",
+          "[threads][ArrowStream]") {
+  Producer producer(3);
+  ArrowStream stream = ArrowStream::open(&producer.stream).value();
+  std::vector<ArrowBatch> batches;
+  std::thread reader([&batches, own = std::move(stream)]() mutable {
+    while (std::optional<ArrowBatch> batch = own.next().value()) batches.push_back(*batch);
+  });
+  reader.join();
+  CHECK(batches.size() == 3);
+  CHECK(releases[2] == 1);
+  CHECK(batches[2].get("a").ok());
 }
 
 TEST_CASE("ArrowBatch, ArrowStream: what happens without memory") {

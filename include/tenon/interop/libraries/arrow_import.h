@@ -242,10 +242,11 @@ struct FromArrow {
   const char* function;
 
   /// An array of numbers or Booleans, of dates and times, of fixed-size lists of them, or of the
-  /// extension type arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists' sizes
-  /// or the tensors' shape; a permutation becomes strides, by the given meaning. Dates and times are
-  /// counts of their unit, Int where Arrow has 32 bits (date32, time32), else Long; ArrowBatch tells
-  /// the unit. lance.bfloat16 is BFloat16; other extension types are taken as what stores them.
+  /// extension type arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists'
+  /// sizes or the tensors' shape; a permutation becomes strides, by the given meaning. Dates and
+  /// times are counts of their unit, Int where Arrow has 32 bits (date32, time32), else Long;
+  /// ArrowBatch tells the unit. lance.bfloat16 is BFloat16; other extension types are taken as what
+  /// stores them.
   ///
   /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
   /// has it. The tensor keeps the array's memory, which others may share, and is read-only.

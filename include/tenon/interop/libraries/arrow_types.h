@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The structs of Arrow's C data and C stream interfaces, and what they say of tenon's types; Arrow's
-// extension type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
+// The structs of Arrow's C data and C stream interfaces, and what they say of tenon's types;
+// Arrow's extension type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
 #pragma once
 
 #include <cstddef>
@@ -74,8 +74,8 @@ namespace detail {
 /// Arrow's formats. One that ends with ':' is followed by parameters.
 struct ArrowFormatRow {
   char format[5];
-  ScalarType type;        // of a tensor's elements; Undefined where there is none
-  const char* type_name;  // as pyarrow prints it, before the parameters
+  ScalarType type;     // of a tensor's elements; Undefined where there is none
+  char type_name[24];  // as pyarrow prints it, before the parameters
 };
 inline constexpr ArrowFormatRow kArrowFormats[] = {
     {"C", ScalarType::Byte, "uint8"},

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// ArrowBatch, ArrowStream, to_arrow_batch: record batches of Arrow's C data interface, and streams
+// of them, from and to named tensors, over the same memory. Needs no Arrow.
+#pragma once
+
+#include <optional>
+
+#include "tenon/interop/arrow.h"
+#include "tenon/interop/files/named_tensor.h"
+#include "tenon/interop/libraries/arrow_columns.h"
+
+TENON_BEGIN_NAMESPACE
+
+class ArrowStream;
+
+/// A record batch of Arrow: its columns as tensors, by name and in their order.
+///
+/// A tensor that get() gives lies in the batch's memory and keeps the batch, so this object may go
+/// before it. It is read-only; Booleans are copied, since Arrow has eight in a byte. The types are
+/// those of from_arrow(). A column of another type (texts, lists of varying sizes, dictionaries,
+/// decimals), or with nulls, is listed; get() refuses it, and gives the others. The fields of a
+/// struct are columns, "point.x"; a struct in a struct is refused.
+/// Ownership: copies of this object share the batch. It is released once, by its last user.
+/// Threads: it does not change; any number may use it. The release callbacks run on the thread that
+/// drops the last user.
+class ArrowBatch {
+ public:
+  /// Without rows and columns.
+  ArrowBatch() noexcept = default;
+
+  /// Takes both structs, also on failure. `meaning` is that of its tensors' permutations. Checks
+  /// the schema and the batch's length; get() checks its column.
+  /// Errors: InvalidArgument (null; malformed), InvalidState (released, or a child of the schema),
+  /// NotSupported (an array that is not a record batch; rows that are null), OutOfMemory.
+  /// Cost: O(columns).
+  /// Source: arrow::ImportRecordBatch.
+  static Result<ArrowBatch> open(
+      ArrowArray* array, ArrowSchema* schema,
+      ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
+    detail::ArrowHold<ArrowArray> values(array);
+    detail::ArrowHold<ArrowSchema> type(schema);
+    Columns shared;  // released after the error's text was taken
+    ArrowBatch opened;
+    Error error = Error::Ok;
+    if (array == nullptr || schema == nullptr) {
+      error = detail::fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
+    } else if (values.value.release == nullptr || type.value.release == nullptr) {
+      error = detail::fail(Error::InvalidState, "the ArrowArray or the ArrowSchema was released");
+    } else {
+      error = read_columns(type, meaning, shared);
+      if (error == Error::Ok) error = opened.take(shared, values);
+    }
+    if (error == Error::Ok) return opened;
+    return detail::add_context("ArrowBatch::open", error);
+  }
+
+  int64_t rows() const noexcept { return array_ == nullptr ? 0 : array_->value.length; }
+  /// Of columns.
+  size_t size() const noexcept { return infos().size(); }
+  /// What the schema says of its columns; valid as long as this object.
+  ArrayRef<ArrowColumnInfo> infos() const noexcept TENON_LIFETIMEBOUND {
+    if (columns_ == nullptr) return {};
+    return columns_->infos();
+  }
+  /// The first column of that name; null if there is none.
+  const ArrowColumnInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
+    if (columns_ == nullptr) return nullptr;
+    const ArrayRef<size_t> found = columns_->find(name);
+    return found.empty() ? nullptr : &columns_->infos()[found[0]];
+  }
+
+  /// The column of that name, of sizes {rows()} and, behind it, those of a row.
+  /// Ownership: keeps the batch; read-only, but for a copy of Booleans.
+  /// Errors: NotFound; those of from_arrow(), which name the column; InvalidArgument, besides, for
+  /// a name of several columns.
+  Result<TensorPtr> get(std::string_view name) const noexcept {
+    const ArrayRef<size_t> found = columns_ == nullptr ? ArrayRef<size_t>() : columns_->find(name);
+    if (found.size() == 1) return make(found[0]);
+    if (found.empty()) {
+      return detail::fail(Error::NotFound, "ArrowBatch::get: there is no column \"",
+                          detail::ShownText(name).text, "\" among the ", size());
+    }
+    return detail::fail(Error::InvalidArgument, "ArrowBatch::get: columns ", found[0], " and ",
+                        found[1], " are both named \"", detail::ShownText(name).text,
+                        "\"; get(i) gives each");
+  }
+  /// The column of infos()[i].
+  /// Errors: also OutOfBounds.
+  Result<TensorPtr> get(size_t i) const noexcept {
+    if (i < size()) return make(i);
+    return detail::fail(Error::OutOfBounds, "ArrowBatch::get: column ", i, " of ", size());
+  }
+
+ private:
+  friend class ArrowStream;
+  using Columns = std::shared_ptr<const detail::ArrowColumns>;
+
+  static Error read_columns(detail::ArrowHold<ArrowSchema>& schema, ArrowPermutation meaning,
+                            Columns& out) noexcept {
+    return detail::call_safely([&] {
+      auto shared = std::make_shared<detail::ArrowColumns>(std::move(schema), meaning);
+      out = shared;
+      return shared->read();
+    });
+  }
+  /// Takes an array that is of these columns.
+  Error take(const Columns& shared, detail::ArrowHold<ArrowArray>& array) noexcept {
+    TENON_TRY(shared->check_batch(array.value));
+    TENON_TRY(detail::call_safely([&] {
+      array_ = std::make_shared<detail::ArrowHold<ArrowArray>>(std::move(array));
+      return Error::Ok;
+    }));
+    columns_ = shared;
+    return Error::Ok;
+  }
+
+  Result<TensorPtr> make(size_t i) const noexcept {
+    detail::NewTensor new_tensor;
+    detail::ArrowPlan plan;
+    Error error = columns_->plan(i, array_->value, plan);
+    if (error == Error::Ok) {
+      const auto keep = [array = array_](void*) noexcept {};
+      error = detail::make_from_arrow(plan, keep, new_tensor);
+    }
+    if (error != Error::Ok) {
+      error = detail::fail(error, "column \"", detail::ShownText(columns_->infos()[i].name).text,
+                           "\": ", last_error_message());
+    }
+    return detail::return_to_user<Result<TensorPtr>>("ArrowBatch::get", error, new_tensor);
+  }
+
+  Columns columns_;
+  std::shared_ptr<const detail::ArrowHold<ArrowArray>> array_;
+};
+
+/// A stream of record batches of one schema, as pyarrow, pandas, Polars and DuckDB give them.
+///
+/// Ownership: the stream is released when it ends or fails, or with this object; batches that it
+/// gave stay.
+/// Threads: one thread at a time. The batches are independent of it.
+class ArrowStream {
+ public:
+  /// At its end.
+  ArrowStream() noexcept = default;
+
+  /// Takes the stream, also on failure, and reads its schema; no batch is asked for.
+  /// Errors: those of ArrowBatch::open() for the schema; where the stream fails, as next().
+  /// Source: arrow::ImportRecordBatchReader.
+  static Result<ArrowStream> open(
+      ArrowArrayStream* stream, ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
+    Hold held(stream);
+    ArrowStream opened;
+    detail::ArrowHold<ArrowSchema> type(nullptr);
+    Error error = Error::Ok;
+    if (stream == nullptr) {
+      error = detail::fail(Error::InvalidArgument, "the ArrowArrayStream is null");
+    } else if (held.value.release == nullptr) {
+      error = detail::fail(Error::InvalidState, "the ArrowArrayStream was released");
+    } else if (held.value.get_schema == nullptr || held.value.get_next == nullptr) {
+      error = detail::fail(Error::InvalidArgument, "the ArrowArrayStream lacks a function");
+    } else {
+      error = check_call("get_schema", held.value.get_schema(&held.value, &type.value), held.value);
+      if (error != Error::Ok) type.value.release = nullptr;  // nothing that we own
+      if (error == Error::Ok && type.value.release == nullptr) {
+        error = detail::fail(Error::InvalidArgument, "get_schema gave a released ArrowSchema");
+      }
+      if (error == Error::Ok) error = ArrowBatch::read_columns(type, meaning, opened.columns_);
+      if (error == Error::Ok) {
+        error = detail::call_safely([&] {
+          opened.stream_ = std::make_unique<Hold>(std::move(held));
+          return Error::Ok;
+        });
+      }
+    }
+    if (error == Error::Ok) return opened;
+    return detail::add_context("ArrowStream::open", error);
+  }
+
+  /// Of columns.
+  size_t size() const noexcept { return infos().size(); }
+  /// What the schema says of the columns of each batch; valid as long as this object.
+  ArrayRef<ArrowColumnInfo> infos() const noexcept TENON_LIFETIMEBOUND {
+    if (columns_ == nullptr) return {};
+    return columns_->infos();
+  }
+
+  /// The next batch; std::nullopt at the end, then and later.
+  /// Errors: AccessFailed with the stream's own text and its number (OutOfMemory for ENOMEM,
+  /// NotSupported for ENOSYS), after which the stream is released and next() is InvalidState;
+  /// those of ArrowBatch::open() for a batch, after which the stream goes on.
+  Result<std::optional<ArrowBatch>> next() noexcept {
+    if (has_failed_) {
+      return detail::fail(Error::InvalidState, "ArrowStream::next: the stream failed before");
+    }
+    if (stream_ == nullptr) return std::optional<ArrowBatch>();
+    std::unique_ptr<Hold> ended;
+    detail::ArrowHold<ArrowArray> array(nullptr);
+    Error error = check_call("get_next", stream_->value.get_next(&stream_->value, &array.value),
+                             stream_->value);
+    if (error != Error::Ok) {
+      array.value.release = nullptr;  // nothing that we own
+      has_failed_ = true;
+      ended = std::move(stream_);  // released after the error's text was taken
+    } else if (array.value.release == nullptr) {
+      ended = std::move(stream_);
+      return std::optional<ArrowBatch>();
+    } else {
+      ArrowBatch batch;
+      error = batch.take(columns_, array);
+      if (error == Error::Ok) return std::optional<ArrowBatch>(std::move(batch));
+    }
+    return detail::add_context("ArrowStream::next", error);
+  }
+
+ private:
+  using Hold = detail::ArrowHold<ArrowArrayStream>;
+
+  /// Makes an Error of what a stream's function returned, an errno.
+  static Error check_call(const char* function, int code, ArrowArrayStream& stream) noexcept {
+    if (code == 0) return Error::Ok;
+    const char* text = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
+    const Error error = code == ENOMEM   ? Error::OutOfMemory
+                        : code == ENOSYS ? Error::NotSupported
+                                         : Error::AccessFailed;
+    const bool has_text = text != nullptr && *text != '\0';
+    return detail::fail(error, "the stream's ", function, " returned ", code,
+                        has_text ? ": " : ", without a text", has_text ? text : "");
+  }
+
+  ArrowBatch::Columns columns_;
+  std::unique_ptr<Hold> stream_;
+  bool has_failed_ = false;
+};
+
+namespace detail {
+
+inline Error make_arrow_batch(const std::vector<NamedTensor>& tensors, ArrowForm form,
+                              ArrowPermutation meaning, ArrowArray* array, ArrowSchema* schema) {
+  if (array == nullptr || schema == nullptr) {
+    return fail(Error::InvalidArgument, "the ArrowArray or the ArrowSchema is null");
+  }
+  TENON_TRY(check_names(tensors));
+  ArrowHold<ArrowSchema> type(nullptr);
+  ArrowHold<ArrowArray> values(nullptr);
+  ArrowSchema* types = nullptr;
+  ArrowArray* arrays = nullptr;
+  char* more = nullptr;
+  TENON_TRY(make_arrow_struct(tensors.size(), 0, type.value, types, more));
+  TENON_TRY(make_arrow_struct(tensors.size(), sizeof(void*), values.value, arrays, more));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const NamedTensor& from = tensors[i];
+    Error error = Error::Ok;
+    if (from.name.find('\0') != std::string::npos) {
+      error = fail(Error::InvalidArgument, "the name has a zero character, where Arrow's ends");
+    } else {
+      error = make_arrow(from.tensor, form, meaning, arrays + i, types + i, from.name);
+    }
+    if (error == Error::Ok && arrays[i].length != arrays[0].length) {
+      error = fail(Error::InvalidArgument, "it has ", arrays[i].length, " rows, tensor \"",
+                   ShownText(tensors[0].name).text, "\" ", arrays[0].length);
+    }
+    if (error == Error::Ok) continue;
+    return fail(error, "tensor \"", ShownText(from.name).text, "\": ", last_error_message());
+  }
+  type.value.format = "+s";
+  type.value.name = "";
+  auto* const buffers = static_cast<const void**>(static_cast<void*>(more));
+  buffers[0] = nullptr;  // no nulls
+  values.value.n_buffers = 1;
+  values.value.buffers = buffers;
+  values.value.length = tensors.empty() ? 0 : arrays[0].length;
+  *schema = std::exchange(type.value, ArrowSchema{});
+  *array = std::exchange(values.value, ArrowArray{});
+  return Error::Ok;
+}
+
+}  // namespace detail
+
+/// Writes tensors to the two structs as a record batch: a column each, of their first dimension's
+/// size, as to_arrow() writes it. Without tensors it has no rows.
+///
+/// Ownership: as to_arrow(). Columns may be moved out.
+/// Errors: those of to_arrow(), which name the tensor; InvalidArgument, besides (first dimensions
+/// of different sizes; a name that is there twice, is not UTF-8, or has a zero character).
+/// Threads: the release callbacks may run on any thread.
+/// Cost: two allocations, and those of to_arrow() for each.
+/// Source: arrow::ExportRecordBatch.
+[[nodiscard]] inline Error try_to_arrow_batch(
+    const std::vector<NamedTensor>& tensors, ArrowArray* array, ArrowSchema* schema,
+    ArrowForm form = ArrowForm::Tensors,
+    ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
+  return detail::add_context_if("try_to_arrow_batch", detail::call_safely([&] {
+                                  return detail::make_arrow_batch(tensors, form, meaning, array,
+                                                                  schema);
+                                }));
+}
+inline void to_arrow_batch(const std::vector<NamedTensor>& tensors, ArrowArray* array,
+                           ArrowSchema* schema, ArrowForm form = ArrowForm::Tensors,
+                           ArrowPermutation meaning = ArrowPermutation::Unambiguous) {
+  detail::raise_if("to_arrow_batch", detail::call_safely([&] {
+                     return detail::make_arrow_batch(tensors, form, meaning, array, schema);
+                   }));
+}
+
+TENON_END_NAMESPACE
