@@ -682,7 +682,7 @@ SMART_POINTER = (r"^std::(?:__\w+::)*(unique_ptr|shared_ptr)<(?:const )?%sTensor
 
 # In the order of ValueKind.
 VALUE_KINDS = ["None", "Tensor", "Int", "Double", "Bool", "String", "TensorList",
-               "OptionalTensorList", "IntList", "DoubleList", "BoolList"]
+               "OptionalTensorList", "IntList", "DoubleList", "BoolList", "StringList"]
 
 
 def span_printer(value):

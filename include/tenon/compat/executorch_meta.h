@@ -17,10 +17,11 @@ using tenon::EValue;
 
 namespace internal {
 
+/// None for a list of texts, which ExecuTorch does not have.
 constexpr Tag tag_of(tenon::ValueKind kind) noexcept {
   constexpr Tag kTags[] = {Tag::None,    Tag::Tensor,     Tag::Int,        Tag::Double,
                            Tag::Bool,    Tag::String,     Tag::ListTensor, Tag::ListOptionalTensor,
-                           Tag::ListInt, Tag::ListDouble, Tag::ListBool};
+                           Tag::ListInt, Tag::ListDouble, Tag::ListBool,   Tag::None};
   return kTags[static_cast<size_t>(kind)];
 }
 /// A value's description. Sizes are the largest that the value may have, as in ExecuTorch.

@@ -226,14 +226,20 @@ class TENON_EXPORT OnnxModule final : public Module {
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     detail::OnnxValues passed(inputs.size());
     std::vector<const char*> input_names;  // of the given inputs
+    std::vector<Dims> sizes(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t at = input_names.size();
       const EValue& input = inputs[i];
       if (input.isNone() && inputs_.specs[i].is_optional) continue;
       Error error = inputs_.explain_none(i);
-      if (error == Error::Ok) {
-        error = input.isTensor() ? passed.lend(at, *host_, input.toTensor())
-                                 : passed.lend(at, *host_, input.toTensorList());
+      if (error == Error::Ok && inputs_.specs[i].kind == ValueKind::StringList) {
+        error = size_texts(i, input, sizes[i]);
+        if (error == Error::Ok) error = passed.make(at, input.toStringList(), sizes[i]);
+      } else if (error == Error::Ok && input.isTensor()) {
+        sizes[i] = input.toTensor().sizes();
+        error = passed.lend(at, *host_, input.toTensor());
+      } else if (error == Error::Ok) {
+        error = passed.lend(at, *host_, input.toTensorList());
       }
       TENON_TRY(detail::add_context_if("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));
@@ -252,7 +258,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     for (size_t k = 0; k < asked.size(); ++k) {
       const size_t i = asked[k];
       const Tensor* const target = outputs.target(i);
-      if (target == nullptr || !is_written_[i] || !fits(*target, outputs_.specs[i], inputs)) {
+      if (target == nullptr || !is_written_[i] || !fits(*target, outputs_.specs[i], sizes)) {
         continue;
       }
       TENON_TRY(
@@ -298,7 +304,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         }));
   }
   /// Whether the library may write an output to this tensor.
-  bool fits(const Tensor& target, const ValueSpec& spec, Span<const EValue> inputs) const {
+  bool fits(const Tensor& target, const ValueSpec& spec, const std::vector<Dims>& inputs) const {
     const TensorArg arg(target);
     const detail::TensorFields& to = detail::fields(arg);
     const ArrayRef<int64_t> sizes = to.layout.sizes();
@@ -312,16 +318,21 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return true;
   }
-  /// The value of a symbolic dimension in the inputs; -1 if no input has it.
-  int64_t size_of(std::string_view symbol, Span<const EValue> inputs) const {
+  /// The value of a symbolic dimension in the inputs' sizes; -1 if no input has it.
+  int64_t size_of(std::string_view symbol, const std::vector<Dims>& inputs) const {
     for (size_t i = 0; i < inputs.size() && !symbol.empty(); ++i) {
       const TensorSpec& spec = inputs_.specs[i].tensor;
-      if (!inputs[i].isTensor()) continue;
-      for (size_t d = 0; d < spec.names.size(); ++d) {
-        if (symbol == spec.names[d]) return inputs[i].toTensor().size(static_cast<int64_t>(d));
+      for (size_t d = 0; d < inputs[i].size() && d < spec.names.size(); ++d) {
+        if (symbol == spec.names[d]) return inputs[i][d];
       }
     }
     return -1;
+  }
+  /// The sizes of the tensor that an input's texts are.
+  Error size_texts(size_t i, const EValue& input, Dims& sizes) {
+    TENON_ASSIGN(const MethodMeta meta, method_meta());  // describe_inputs() may have said more
+    return detail::size_texts(meta.inputs[i].tensor, input.toStringList().size(),
+                              input.isStringList(), sizes);
   }
 
   std::string path_;

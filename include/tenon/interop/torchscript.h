@@ -228,6 +228,8 @@ class TorchScriptMethod {
       } else if (!is_given && input.type->kind() != c10::TypeKind::NoneType) {
         error =
             fail(Error::InvalidState, "it is missing, but other parts of the argument are given");
+      } else if (value.isString() && input.type->kind() == c10::TypeKind::ListType) {
+        to = to_ivalue_texts(value.toStringList());
       } else {
         error = to_ivalue(value, to);
       }

@@ -24,24 +24,34 @@ template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
 };
+/// A text, and a list of it alone.
+struct TextValue : ValueList<char> {
+  std::string_view view;
+};
+inline constexpr size_t kMostBytes = PTRDIFF_MAX;
+/// Views of the characters; each text is followed by a zero.
+struct TextList : ValueList<std::string_view> {
+  std::unique_ptr<char[]> characters;
+};
 
 }  // namespace detail
 
-/// None, a tensor, a number, a flag, a text, or a list of tensors, numbers or flags.
+/// None, a tensor, a number, a flag, a text, or a list of tensors, numbers, flags or texts.
 ///
 /// Converts implicitly from a Tensor, a TensorPtr, integers (Int), float and double (Double), bool,
 /// Scalar, text, ranges of those (std::vector, std::array, Span, Dims: a list), and from any smart
 /// pointer, optional or Result that gives one of them; an empty optional is None, a null TensorPtr
 /// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
-/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number.
+/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number, toStringList() a String
+/// too. Texts are bytes, of any encoding and with any zeros.
 ///
 /// Ownership: shares a tensor, its shape too; the TensorPtr may be dropped. A moved TensorPtr is
 /// null afterwards. Texts and lists are copied once, immutable, and shared by all copies of the
 /// EValue. For a tensor over a raw TensorImpl* the caller keeps the impl alive.
-/// Errors: InvalidState (a null text or smart pointer, unless to a tensor), InvalidArgument (an
+/// Errors: InvalidState (a null text, in a list too, or smart pointer, unless to a tensor), InvalidArgument (an
 /// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and a failed
 /// Result's error; toX(): InvalidType.
-/// Cost: a tensor takes no allocation, a text or a list takes two. Copies and moves take none and
+/// Cost: a tensor takes no allocation, a text or a list takes two, a list of texts three. Copies and moves take none and
 /// cannot fail.
 /// Threads: like std::shared_ptr.
 /// Source: executorch::runtime::EValue, which borrows texts and lists; c10::IValue.
@@ -93,6 +103,7 @@ class EValue {
   bool isIntList() const noexcept { return kind() == ValueKind::IntList; }
   bool isDoubleList() const noexcept { return kind() == ValueKind::DoubleList; }
   bool isBoolList() const noexcept { return kind() == ValueKind::BoolList; }
+  bool isStringList() const noexcept { return kind() == ValueKind::StringList; }
 
   // Raise InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind. Returned
   // references, texts and lists are valid while an EValue shares them.
@@ -123,6 +134,10 @@ class EValue {
   ArrayRef<int64_t> toIntList() const TENON_LIFETIMEBOUND { return get<ValueKind::IntList>(); }
   ArrayRef<double> toDoubleList() const TENON_LIFETIMEBOUND { return get<ValueKind::DoubleList>(); }
   ArrayRef<bool> toBoolList() const TENON_LIFETIMEBOUND { return get<ValueKind::BoolList>(); }
+  /// A StringList, or a String as a list of one. Each text is zero-terminated.
+  ArrayRef<std::string_view> toStringList() const TENON_LIFETIMEBOUND {
+    return get<ValueKind::StringList>();
+  }
 
   Result<Tensor> tryToTensor() const { return attempt<ValueKind::Tensor>(); }
   Result<int64_t> tryToInt() const { return attempt<ValueKind::Int>(); }
@@ -149,6 +164,9 @@ class EValue {
   }
   Result<ArrayRef<bool>> tryToBoolList() const TENON_LIFETIMEBOUND {
     return attempt<ValueKind::BoolList>();
+  }
+  Result<ArrayRef<std::string_view>> tryToStringList() const TENON_LIFETIMEBOUND {
+    return attempt<ValueKind::StringList>();
   }
 
   /// "a Tensor, Float {2, 3}", "an Int, 5", "a String, "abc"", "an IntList of 2", "None".
@@ -202,18 +220,25 @@ class EValue {
     } else if constexpr (K == ValueKind::Int || K == ValueKind::Bool) {
       return static_cast<detail::Shown<K>>(number_.integer);
     } else {
+      if constexpr (K == ValueKind::StringList) {
+        if (isString()) return {&static_cast<const detail::TextValue&>(*list_).view, 1};
+      }
       const auto& list = static_cast<const detail::ValueList<detail::ElementOf<K>>&>(*list_);
       return {list.elements.get(), list.size};
     }
   }
   template <ValueKind K>
+  bool is() const noexcept {
+    return kind_ == K || (K == ValueKind::StringList && isString());
+  }
+  template <ValueKind K>
   detail::Shown<K> get() const {
-    if (kind_ != K) raise_kind(tenon::toString(K));
+    if (!is<K>()) raise_kind(tenon::toString(K));
     return stored<K>();
   }
   template <ValueKind K>
   Result<std::decay_t<detail::Shown<K>>> attempt() const {
-    if (kind_ != K) return fail_kind("tryTo", tenon::toString(K));
+    if (!is<K>()) return fail_kind("tryTo", tenon::toString(K));
     return std::decay_t<detail::Shown<K>>(stored<K>());
   }
   Scalar scalar() const noexcept {
@@ -266,10 +291,10 @@ class EValue {
       if (value.isBoolean()) return put(value.template to<bool>());
       if (value.isIntegral(false)) return put(value.template to<int64_t>());
       put(value.template to<double>());
-    } else if constexpr (std::is_pointer_v<Type>) {
-      const Type text = value;  // GCC 11 warns about comparing an array
-      if (text == nullptr) raise_null("text");
-      put_list<kKind>(std::string_view(text));
+    } else if constexpr (kKind == ValueKind::String) {
+      put_list<kKind>(text_of(value));
+    } else if constexpr (kKind == ValueKind::StringList) {
+      put_texts(value);
     } else if constexpr (kKind != ValueKind::None) {
       put_list<kKind>(value);
     } else {
@@ -303,16 +328,50 @@ class EValue {
     size_t i = 0;
     for (const auto& value : values) elements[i++] = element<detail::ElementOf<K>>(value);
   }
-  /// Stores a list of `count` elements T(). This must be None.
+  template <class C>
+  void put_texts(const C& texts) {
+    size_t bytes = 0;
+    for (const auto& each : texts) {
+      const size_t size = text_of(each).size();
+      bytes = size < detail::kMostBytes - bytes ? bytes + size + 1 : detail::kMostBytes;
+    }
+    std::string_view* view =
+        make_list<ValueKind::StringList>(static_cast<size_t>(std::size(texts)), bytes);
+    char* to = static_cast<const detail::TextList&>(*list_).characters.get();
+    for (const auto& each : texts) {
+      const std::string_view text = text_of(each);
+      text.copy(to, text.size());
+      to[text.size()] = '\0';
+      *view++ = {to, text.size()};
+      to += text.size() + 1;
+    }
+  }
+  template <class T>
+  static std::string_view text_of(const T& text) {
+    if constexpr (std::is_pointer_v<std::decay_t<T>>) {
+      const char* const characters = text;  // GCC 11 warns about comparing an array
+      if (characters == nullptr) raise_null("text");
+      return characters;
+    } else {
+      return {text.data(), text.size()};
+    }
+  }
+  /// Stores a list of `count` elements T(), of texts with room for `bytes` characters and zeros.
+  /// This must be None.
   template <ValueKind K>
-  detail::ElementOf<K>* make_list(size_t count) {
+  detail::ElementOf<K>* make_list(size_t count, size_t bytes = 0) {
     using T = detail::ElementOf<K>;
-    std::shared_ptr<detail::ValueList<T>> list;
+    using List = std::conditional_t<
+        K == ValueKind::String, detail::TextValue,
+        std::conditional_t<K == ValueKind::StringList, detail::TextList, detail::ValueList<T>>>;
+    std::shared_ptr<List> list;
     const Error error = detail::call_safely([&] {
-      if (count == SIZE_MAX) return Error::OutOfMemory;
+      if (count == SIZE_MAX || bytes == detail::kMostBytes) return Error::OutOfMemory;
       if constexpr (TENON_HEAP) {
-        list = std::make_shared<detail::ValueList<T>>();
+        list = std::make_shared<List>();
         list->elements.reset(new T[count + 1]());
+        if constexpr (K == ValueKind::StringList) list->characters.reset(new char[bytes]);
+        if constexpr (K == ValueKind::String) list->view = {list->elements.get(), count};
       }
       return list != nullptr ? Error::Ok : Error::OutOfMemory;
     });

@@ -60,14 +60,15 @@ struct ValueSpec {
   ValueSpec(detail::Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
   }
-  /// Any value of a kind.
+  /// Any value of a kind; for a StringList a String too.
   ValueSpec(ValueKind kind_) noexcept : kind(kind_) {}
   ValueSpec(detail::Text name, ValueKind kind_) noexcept : kind(kind_) {
     tensor.name = std::move(name);
   }
 
   ValueKind kind = ValueKind::Tensor;
-  /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds.
+  /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds. For a
+  /// StringList of OnnxModule's, the sizes and their names of the text tensor.
   TensorSpec tensor;
   bool is_described = false;
   /// Whether None is accepted too.
@@ -265,7 +266,8 @@ inline Error check_value(const ValueSpec& spec, const EValue& value) noexcept {
 template <class>
 Error check_supported(const ValueSpec& spec, const EValue& value) noexcept {
   if (spec.is_optional && value.isNone()) return Error::Ok;
-  if (value.kind() != spec.kind) {
+  const bool is_one = value.isString() && spec.kind == ValueKind::StringList;
+  if (value.kind() != spec.kind && !is_one) {
     return fail(Error::InvalidType, "it is ", value, ", expected ", spec.kind);
   }
   if (spec.kind != ValueKind::Tensor) return Error::Ok;
@@ -298,6 +300,7 @@ TENON_TEMPLATE_INLINE Error narrow_spec(const ValueSpec& own, ValueSpec& spec) n
   spec.is_supported = own.is_supported;
   spec.copies_strides = own.copies_strides;
   if (!own.is_described) return check_spec(to);
+  if (spec.kind == ValueKind::StringList && !to.sizes.empty()) spec.is_described = true;
   if (!spec.is_described) {
     const Text name = to.name;
     to = known;

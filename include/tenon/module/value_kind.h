@@ -32,6 +32,7 @@ enum class ValueKind : uint8_t {
   IntList,
   DoubleList,
   BoolList,
+  StringList,
 };
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -41,11 +42,12 @@ enum class ValueKind : uint8_t {
 namespace detail {
 /// "an Int", "a Tensor"; "None" alone.
 constexpr const char* name_with_article(ValueKind kind) noexcept {
-  return kind > ValueKind::BoolList
+  return kind > ValueKind::StringList
              ? "a value of unknown kind"
              : name_at(
                    "None\0a Tensor\0an Int\0a Double\0a Bool\0a String\0a TensorList\0"
-                   "an OptionalTensorList\0an IntList\0a DoubleList\0a BoolList",
+                   "an OptionalTensorList\0an IntList\0a DoubleList\0a BoolList\0"
+                   "a StringList",
                    static_cast<size_t>(kind));
 }
 }  // namespace detail
@@ -63,9 +65,9 @@ namespace detail {
 inline void append(Message& out, ValueKind kind) noexcept { out.put(name_with_article(kind)); }
 
 // The types that an EValue's accessors return, in the order of ValueKind.
-using ShownTypes =
-    std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view, ArrayRef<Tensor>,
-               ArrayRef<Tensor>, ArrayRef<int64_t>, ArrayRef<double>, ArrayRef<bool>>;
+using ShownTypes = std::tuple<None, const Tensor&, int64_t, double, bool, std::string_view,
+                              ArrayRef<Tensor>, ArrayRef<Tensor>, ArrayRef<int64_t>,
+                              ArrayRef<double>, ArrayRef<bool>, ArrayRef<std::string_view>>;
 template <ValueKind K>
 using Shown = std::tuple_element_t<static_cast<size_t>(K), ShownTypes>;
 /// The element type of a list kind.
@@ -112,6 +114,12 @@ struct SizedElement<C, std::void_t<decltype(std::begin(std::declval<const C&>())
                                   Bare<decltype(*std::begin(std::declval<const C&>()))>>;
 };
 
+/// Whether T is a text: a pointer to characters, or a contiguous container of them.
+template <class T>
+inline constexpr bool is_text_value_v =
+    std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
+    std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>;
+
 /// The kind that a T converts to, if its type determines it; else None.
 template <class T>
 constexpr ValueKind kind_of() noexcept {
@@ -121,14 +129,12 @@ constexpr ValueKind kind_of() noexcept {
   if (std::is_same_v<T, bool>) return ValueKind::Bool;
   if (std::is_floating_point_v<T>) return ValueKind::Double;
   if (is_integer_v<T>) return ValueKind::Int;
-  if (std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
-      std::is_same_v<Bare<typename ContiguousElement<const T>::type>, char>) {
-    return ValueKind::String;
-  }
+  if (is_text_value_v<T>) return ValueKind::String;
   if (std::is_same_v<E, Tensor>) return ValueKind::TensorList;
   if (std::is_same_v<pointee_t<E>, Tensor>) {
     return HasValue<E>::value ? ValueKind::OptionalTensorList : ValueKind::TensorList;
   }
+  if (is_text_value_v<E>) return ValueKind::StringList;
   if (std::is_same_v<E, bool>) return ValueKind::BoolList;
   if (std::is_floating_point_v<E>) return ValueKind::DoubleList;
   return is_integer_v<E> ? ValueKind::IntList : ValueKind::None;

@@ -64,12 +64,12 @@ NOT_FAILING = {
         EValue::isBool EValue::isBoolList EValue::isDouble EValue::isDoubleList EValue::isInt
         EValue::isIntList EValue::isNone EValue::isOptionalTensorList EValue::isScalar
         Module::is_method_loaded
-        EValue::isString EValue::isTensor EValue::isTensorList EValue::kind EValue::toBool
+        EValue::isString EValue::isStringList EValue::isTensor EValue::isTensorList EValue::kind EValue::toBool
         EValue::toBoolList EValue::toDouble EValue::toDoubleList EValue::toInt EValue::toIntList
-        EValue::toOptionalTensorList EValue::toScalar EValue::toString EValue::toTensor
+        EValue::toOptionalTensorList EValue::toScalar EValue::toString EValue::toStringList EValue::toTensor
         EValue::toTensorList EValue::tryToBool EValue::tryToBoolList EValue::tryToDouble
         EValue::tryToDoubleList EValue::tryToInt EValue::tryToIntList
-        EValue::tryToOptionalTensorList EValue::tryToScalar EValue::tryToString
+        EValue::tryToOptionalTensorList EValue::tryToScalar EValue::tryToString EValue::tryToStringList
         EValue::tryToTensor EValue::tryToTensorList Exception::error ExprBackend::device
         ExprBackend::is_opaque ExprBackend::name ExprBackend::synchronize Expression::numel
         Expression::value HostMemoryBackend::device HostMemoryBackend::is_opaque

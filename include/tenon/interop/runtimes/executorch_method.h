@@ -340,7 +340,8 @@ class ExecutorchMethod {
       case ValueKind::OptionalTensorList:
       case ValueKind::IntList:
       case ValueKind::DoubleList:
-      case ValueKind::BoolList: break;
+      case ValueKind::BoolList:
+      case ValueKind::StringList: break;
     }
     return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
   }

@@ -9,6 +9,7 @@
 #include <onnxruntime_c_api.h>
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "tenon/module/tensor_spec.h"
@@ -107,16 +108,58 @@ inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept 
               from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
 }
 
-/// The element type and sizes of a tensor, -1 for an open one.
+/// The sizes of a tensor, -1 for an open one.
+inline Error read_onnx_sizes(const OrtTensorTypeAndShapeInfo& info, Dims& sizes) noexcept {
+  size_t rank = 0;
+  TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
+  if (!sizes.resize_for_overwrite(rank)) return check_dims("sizes", sizes);
+  return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
+}
+/// And the element type.
 inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& type,
                              Dims& sizes) noexcept {
   ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   TENON_TRY(check_onnx(onnx_api()->GetTensorElementType(&info, &theirs)));
   TENON_TRY(from_onnx(theirs, type));
-  size_t rank = 0;
-  TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
-  if (!sizes.resize_for_overwrite(rank)) return check_dims("sizes", sizes);
-  return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
+  return read_onnx_sizes(info, sizes);
+}
+
+/// The sizes of a tensor of these texts by its spec. One size may be open: it is what the count
+/// leaves. Of one text all open sizes are 1, of none 0. A spec without sizes, of an unknown rank,
+/// stands for {} where one text is given alone, and for a row of a list.
+/// Errors: InvalidArgument.
+inline Error size_texts(const TensorSpec& spec, size_t count, bool is_list, Dims& sizes) noexcept {
+  const auto total = static_cast<int64_t>(count);
+  if (spec.sizes.empty()) {
+    sizes = is_list ? Dims{total} : Dims{};
+    return Error::Ok;
+  }
+  sizes = spec.sizes;
+  TENON_TRY(check_dims("sizes", sizes));
+  int64_t known = 1;  // check_spec() has checked that the product does not overflow
+  size_t open = 0;
+  for (const int64_t size : sizes) {
+    open += size < 0 ? 1u : 0u;
+    known *= size < 0 ? 1 : size;
+  }
+  if (open > 1 && total > 1) {
+    return fail(Error::InvalidArgument, count, " texts can be a tensor of sizes ", sizes,
+                " in several ways; describe_inputs() with more of its sizes says which");
+  }
+  const int64_t left = open == 0 ? 1 : known == 0 || total < known ? 0 : total / known;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < 0) sizes[d] = left;
+  }
+  if (known * left != total) {
+    return fail(Error::InvalidArgument, "the number of texts is ", count, ", expected ",
+                open == 0 ? "" : "a multiple of ", known, " for a tensor of sizes ", spec.sizes);
+  }
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (allows(spec, d, sizes[d])) continue;
+    return fail(Error::InvalidArgument, "dimension ", Numbered{d, spec.names[d]}, " is ", sizes[d],
+                ", expected at most ", limit_of(spec, d));
+  }
+  return Error::Ok;
 }
 
 /// Checks that the library can be given a tensor's memory.
@@ -168,6 +211,21 @@ class OnnxValues {
     lent_[i] = true;
     return Error::Ok;
   }
+  /// Makes value i a tensor of copies of these texts, which are its elements in row-major order.
+  /// Source: OrtApi::CreateTensorAsOrtValue.
+  Error make(size_t i, ArrayRef<std::string_view> texts, const Dims& sizes) noexcept {
+    OrtAllocator* allocator = nullptr;  // the library's
+    TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
+    TENON_TRY(check_onnx(onnx_api()->CreateTensorAsOrtValue(
+        allocator, sizes.data(), sizes.size(), ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &values_[i])));
+    for (size_t k = 0; k < texts.size(); ++k) {
+      char* to = nullptr;  // FillStringTensor() would end a text at its first zero
+      TENON_TRY(check_onnx(
+          onnx_api()->GetResizedStringTensorElementBuffer(values_[i], k, texts[k].size(), &to)));
+      texts[k].copy(to, texts[k].size());
+    }
+    return Error::Ok;
+  }
   /// Makes value i a sequence of these tensors.
   /// Errors: also NotSupported for none: the library makes no empty sequence.
   /// Source: OrtApi::CreateValue.
@@ -215,10 +273,33 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   return make_first_handle(new_tensor, tensor);
 }
 
-/// Turns a value of the library into a Tensor, a TensorList (a sequence) or None (an absent
+/// Copies the elements of a tensor of texts: to a String if it has one, else to a StringList.
+inline Error copy_texts_from_onnx(const OrtValue& value, EValue& to) {
+  OnnxHandle<OrtTensorTypeAndShapeInfo> info;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(&value, MadeOnnx(info))));
+  size_t count = 0;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorShapeElementCount(info.get(), &count)));
+  size_t size = 0;
+  TENON_TRY(check_onnx(onnx_api()->GetStringTensorDataLength(&value, &size)));
+  const std::unique_ptr<char[]> characters(new char[size + 1]);
+  std::vector<size_t> offsets(count + 1, size);
+  if (count != 0) {
+    TENON_TRY(check_onnx(
+        onnx_api()->GetStringTensorContent(&value, characters.get(), size, offsets.data(), count)));
+  }
+  std::vector<std::string_view> texts(count);
+  for (size_t i = 0; i < count; ++i) {
+    texts[i] = {characters.get() + offsets[i], offsets[i + 1] - offsets[i]};
+  }
+  to = count == 1 ? EValue(texts[0]) : EValue(texts);
+  return Error::Ok;
+}
+
+/// Turns a value of the library into a Tensor, a TensorList (a sequence), texts or None (an absent
 /// optional).
 ///
-/// Ownership: as adopt_from_onnx() does; the library copies the elements of a sequence.
+/// Ownership: as adopt_from_onnx() does; copies texts; the library copies the elements of a
+/// sequence.
 inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
                             const std::shared_ptr<OrtEnv>& environment, EValue& to) {
   int is_there = 0;
@@ -228,6 +309,7 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
     to = Tensor();
     return adopt_from_onnx(std::move(value), environment, to.toTensor());
   }
+  if (kind == ValueKind::StringList) return copy_texts_from_onnx(*value, to);
   OrtAllocator* allocator = nullptr;  // the library's
   TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
   size_t count = 0;
@@ -246,7 +328,8 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
 
 /// Describes an input or output, or with `is_element` an element of a sequence, in a spec that has
 /// the name.
-/// Errors: NotSupported unless it is a tensor of a dtype that tenon has, or a sequence of such.
+/// Errors: NotSupported unless it is a tensor of texts or of a dtype that tenon has, or a sequence
+/// of tensors of such a dtype.
 inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_element = false) {
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   TENON_TRY(check_onnx(onnx_api()->GetOnnxTypeFromTypeInfo(&info, &kind)));
@@ -276,8 +359,18 @@ inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_ele
   }
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // a part of `info`
   TENON_TRY(check_onnx(onnx_api()->CastTypeInfoToTensorInfo(&info, &tensor)));
+  ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  TENON_TRY(check_onnx(onnx_api()->GetTensorElementType(tensor, &theirs)));
   ScalarType type = ScalarType::Undefined;
-  TENON_TRY(read_onnx_shape(*tensor, type, spec.tensor.sizes));
+  if (theirs != ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+    TENON_TRY(from_onnx(theirs, type));
+  } else if (is_element) {
+    return fail(Error::NotSupported,
+                "each element is a tensor of texts, which an EValue cannot be");
+  } else {
+    spec.kind = ValueKind::StringList;
+  }
+  TENON_TRY(read_onnx_sizes(*tensor, spec.tensor.sizes));
   spec.tensor.type = public_type(type);
   if (spec.tensor.sizes.empty()) return Error::Ok;
   std::vector<const char*> symbols(spec.tensor.sizes.size());

@@ -54,6 +54,7 @@ inline ValueKind kind_of_list(std::string_view element) noexcept {
   if (kind == ValueKind::Tensor) return ValueKind::TensorList;
   if (kind == ValueKind::Int) return ValueKind::IntList;
   if (kind == ValueKind::Double) return ValueKind::DoubleList;
+  if (element == "str") return ValueKind::StringList;
   return kind == ValueKind::Bool ? ValueKind::BoolList : ValueKind::None;
 }
 /// Whether EValues have such values. A Generator is always None.
@@ -63,7 +64,7 @@ inline bool is_value_type(std::string_view type) noexcept {
 }
 
 /// The value as one of that type: an Int for a float becomes a Double, a TensorList for a Tensor?[]
-/// an OptionalTensorList, an Int for an int[2] a list of two.
+/// an OptionalTensorList, an Int for an int[2] a list of two, a String for a str[] a list of one.
 /// Errors: InvalidType; NotSupported for a type that EValues do not have; OutOfMemory.
 inline Error convert_value(std::string_view type, const EValue& value, EValue& out) {
   if (!is_value_type(type)) {
@@ -109,6 +110,8 @@ inline Error convert_value(std::string_view type, const EValue& value, EValue& o
     std::from_chars(count.data(), count.data() + count.size(), n);
     if (n == 0) return refuse();
     out = EValue(std::vector<int64_t>(n, value.toInt()));
+  } else if (wanted == ValueKind::StringList && kind == ValueKind::String) {
+    out = EValue(value.toStringList());
   } else {
     return refuse();
   }
@@ -266,18 +269,24 @@ inline Error read_default(std::string_view type, std::string_view text, EValue& 
     if (text.back() != ']' || !take_list(inner)) return refuse();
     std::vector<double> reals;
     std::vector<int64_t> ints;
+    std::vector<std::string> texts;
+    const ValueKind kind = kind_of_list(inner);
     for (const std::string_view item : split_schema(text.substr(1, text.size() - 2))) {
       EValue element;
       TENON_TRY(read_default(inner, item, element));
+      if (kind == ValueKind::StringList) {
+        texts.emplace_back(element.toString());
+        continue;
+      }
       if (!element.isScalar()) return refuse();
       const Scalar number = element.toScalar();
       reals.push_back(number.to<double>());
       ints.push_back(number.isFloatingPoint() ? 0 : number.to<int64_t>());
     }
-    const ValueKind kind = kind_of_list(inner);
     if (kind == ValueKind::None) return refuse();
     value = kind == ValueKind::IntList      ? EValue(ints)
             : kind == ValueKind::DoubleList ? EValue(reals)
+            : kind == ValueKind::StringList ? EValue(texts)
             : kind == ValueKind::BoolList   ? EValue(std::vector<bool>(ints.begin(), ints.end()))
                                             : EValue(std::vector<Tensor>());  // an empty one
   } else if (text == "True" || text == "False") {

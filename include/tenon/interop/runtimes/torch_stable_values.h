@@ -137,6 +137,7 @@ inline Error push_stable(std::string_view type, const EValue& value, StableIValu
     if (value.isIntList()) return push(value.toIntList());
     if (value.isDoubleList()) return push(value.toDoubleList());
     if (value.isBoolList()) return push(value.toBoolList());
+    if (value.isStringList()) return push(value.toStringList());
     if (value.isTensorList()) return push(value.toTensorList());
     return push(value.toOptionalTensorList());
   }
@@ -181,6 +182,7 @@ inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) 
     std::vector<Tensor> tensors;
     std::vector<int64_t> ints;
     std::vector<double> reals;
+    std::vector<std::string> texts;
     for (const StableIValue each : *from_stack<StableList*>(slot)) {
       EValue element;
       TENON_TRY(read_stable(type, each, element));
@@ -190,6 +192,8 @@ inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) 
         tensors.push_back(element.toTensor());
       } else if (element.isDouble()) {
         reals.push_back(element.toDouble());
+      } else if (element.isString()) {
+        texts.emplace_back(element.toString());
       } else {
         ints.push_back(element.toScalar().to<int64_t>());
       }
@@ -198,6 +202,7 @@ inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) 
     out = kind == ValueKind::TensorList           ? EValue(tensors)
           : kind == ValueKind::OptionalTensorList ? EValue::optional_tensor_list(tensors)
           : kind == ValueKind::DoubleList         ? EValue(reals)
+          : kind == ValueKind::StringList         ? EValue(texts)
           : kind == ValueKind::BoolList ? EValue(std::vector<bool>(ints.begin(), ints.end()))
                                         : EValue(ints);
   } else if (type == "Tensor") {

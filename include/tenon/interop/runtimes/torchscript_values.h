@@ -76,6 +76,7 @@ inline ValueKind list_kind_of(const c10::Type& element) {
     case number_of(c10::TypeKind::IntType): return ValueKind::IntList;
     case number_of(c10::TypeKind::FloatType): return ValueKind::DoubleList;
     case number_of(c10::TypeKind::BoolType): return ValueKind::BoolList;
+    case number_of(c10::TypeKind::StringType): return ValueKind::StringList;
     case number_of(c10::TypeKind::OptionalType):
       return element.containedType(0)->kind() == c10::TypeKind::TensorType
                  ? ValueKind::OptionalTensorList
@@ -127,6 +128,13 @@ inline Error to_ivalue_list(ArrayRef<Tensor> tensors, bool has_none, c10::IValue
   return Error::Ok;
 }
 
+inline c10::IValue to_ivalue_texts(ArrayRef<std::string_view> texts) {
+  c10::List<std::string> list;
+  list.reserve(texts.size());
+  for (const std::string_view text : texts) list.push_back(std::string(text));
+  return list;
+}
+
 /// Converts a value to TorchScript's.
 ///
 /// Ownership: shares tensors' memory as to_aten() does, that of read-only ones too; copies texts
@@ -151,6 +159,7 @@ inline Error to_ivalue(const EValue& from, c10::IValue& to) {
     case ValueKind::IntList: to = from.toIntList().vec(); break;
     case ValueKind::DoubleList: to = from.toDoubleList().vec(); break;
     case ValueKind::BoolList: to = from.toBoolList().vec(); break;
+    case ValueKind::StringList: to = to_ivalue_texts(from.toStringList()); break;
   }
   return Error::Ok;
 }
