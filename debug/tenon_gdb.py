@@ -685,6 +685,24 @@ VALUE_KINDS = ["None", "Tensor", "Int", "Double", "Bool", "String", "TensorList"
                "OptionalTensorList", "IntList", "DoubleList", "BoolList", "StringList"]
 
 
+def text_at(pointer):
+    """The zero-terminated text, in quotes."""
+    return pointer.format_string(symbols=False).split(" ", 1)[-1]
+
+
+class TextsPrinter(ArrayPrinter):
+    """std::string_views, whose members differ from library to library."""
+
+    def children(self):
+        for i in range(int(min(int(self.size), element_limit() + 1))):
+            try:
+                view = self.first[i]
+                yield "[%d]" % i, next(text_at(view[field.name]) for field in view.type.fields()
+                                       if view[field.name].type.code == gdb.TYPE_CODE_PTR)
+            except Exception:
+                return
+
+
 def span_printer(value):
     return ArrayPrinter("Span", value["data_"], value["size_"])
 
@@ -705,13 +723,15 @@ def evalue_printer(value):
     element = {"IntList": numbers["integer"].type, "DoubleList": numbers["real"].type,
                "String": gdb.lookup_type("char"), "BoolList": gdb.lookup_type("bool")
                }.get(kind, value["tensor_"].type)
+    if kind == "StringList":
+        element = gdb.lookup_type("std::string_view").strip_typedefs()
     # A ValueList is a ListHead with a pointer behind it. Compilers and debuggers spell its name in
     # different ways, and a list of no elements may have no debug information.
     head = pointer_in(value["list_"])
     first = at(int(head) + head.dereference().type.sizeof, element.pointer())
     if kind == "String":
-        return TextPrinter("String " + first.format_string(symbols=False).split(" ", 1)[-1])
-    return ArrayPrinter(kind, first, head.dereference()["size"])
+        return TextPrinter("String " + text_at(first))
+    return (TextsPrinter if kind == "StringList" else ArrayPrinter)(kind, first, head.dereference()["size"])
 
 
 class Printers(gdb.printing.RegexpCollectionPrettyPrinter):

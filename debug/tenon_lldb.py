@@ -286,7 +286,9 @@ class Collection:
 
 
 def lookup_type(name):
-    return Type(Session.target.GetBasicType(BASIC[name]))
+    if name in BASIC:
+        return Type(Session.target.GetBasicType(BASIC[name]))
+    return Type(Session.target.FindFirstType(name))
 
 
 def max_children(_name):

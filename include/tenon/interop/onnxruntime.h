@@ -113,13 +113,18 @@ struct OnnxPorts {
 /// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
 /// of tensors. Those that have an initializer as default come after the others, and may be None or
 /// left out, as may optional ones.
+/// Texts: a text tensor is a StringList, its elements in row-major order, or a String if it has
+/// one element. An input has the model's sizes, of which the number of texts gives one that is open;
+/// where several are, describe_inputs() says them. Without sizes (rank 0, or unknown) a String is
+/// a tensor of rank 0, a StringList one of rank 1. text_sizes() tells an output's sizes. The library
+/// gets and gives copies, of any bytes; its operators may ask for UTF-8.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
 /// an earlier output; all others are copied there, and so is an output that is an input, is
 /// optional or is selected twice. Where none was set, it is a tensor over memory of the library's,
 /// Adopted. A later run writes only to outputs that were set. A sequence of
 /// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
-/// output, such as texts or maps, is None; get_output() names it, and a model whose outputs are all
+/// output, such as a map or a sequence of texts, is None; get_output() names it, and a model whose outputs are all
 /// such cannot be run.
 /// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
 /// memory is shared until then; with options, as long as the module. The options, null for the
@@ -154,6 +159,20 @@ class TENON_EXPORT OnnxModule final : public Module {
   }
   [[nodiscard]] Error select_outputs(std::initializer_list<size_t> indices) {
     return select({}, indices);
+  }
+
+  /// The sizes of a text output of the last run, whose texts are in row-major order.
+  /// Errors: those of get_output(); InvalidType for an output that is not texts.
+  Result<Dims> text_sizes(size_t index = 0) {
+    const Result<EValue> output = get_output(index);
+    if (!output) return detail::add_context("text_sizes", output.error());
+    if (!output->isString() && !output->isStringList()) {
+      return detail::add_context(
+          "text_sizes", detail::add_context("output", index, outputs_.name(index),
+                                            detail::fail(Error::InvalidType, "it is ", *output,
+                                                         ", expected texts")));
+    }
+    return text_sizes_[index];
   }
 
  protected:
@@ -210,6 +229,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     std::vector<size_t> selected = selected_indices_;
     TENON_TRY(outputs_.find(selected_names_, selected));
     if (!selected.empty()) TENON_TRY(outputs_.select(selected));
+    text_sizes_.resize(outputs_.specs.size());
     is_written_.assign(outputs_.specs.size(), true);
     for (size_t i = 0; i < is_written_.size(); ++i) {
       const ValueSpec& spec = outputs_.specs[i];
@@ -271,9 +291,10 @@ class TENON_EXPORT OnnxModule final : public Module {
       if (made.is_lent(k)) continue;
       const size_t i = asked[k];
       EValue value;
-      TENON_TRY(detail::add_context_if(
-          "output", i, outputs_.name(i),
-          detail::take_from_onnx(made.take(k), outputs_.specs[i].kind, environment_, value)));
+      TENON_TRY(
+          detail::add_context_if("output", i, outputs_.name(i),
+                                 detail::take_from_onnx(made.take(k), outputs_.specs[i].kind,
+                                                        environment_, value, text_sizes_[i])));
       const Tensor tensor = value.isTensor() ? value.toTensor() : Tensor();
       TENON_TRY(outputs.put(i, std::move(value)));
       for (const EValue& input : inputs) {  // outputs may return inputs
@@ -347,6 +368,7 @@ class TENON_EXPORT OnnxModule final : public Module {
   bool is_described_ = false;
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
+  std::vector<Dims> text_sizes_;  // of the last run's outputs that are texts
   // Whether the library writes an output to a value that it is given. Where the output is an input,
   // is asked for twice, or is not there, it leaves the given value as it was.
   std::vector<bool> is_written_;

@@ -431,7 +431,7 @@ TEST_CASE(
 
 TEST_CASE(
     "allocations: an EValue of a tensor or a number takes 0, of a text "
-    "or a list 2, a copy 0") {
+    "or a list 2, of texts 3, a copy 0") {
   const auto x = make_tensor_ptr({1.0f, 2.0f});
   ALLOCATES(0, EValue(x));
   ALLOCATES(0, EValue(5));
@@ -440,6 +440,8 @@ TEST_CASE(
   ALLOCATES(2, EValue(numbers));
   const EValue list(numbers);
   ALLOCATES(0, EValue(list));
+  const std::vector<std::string> texts(100, "a text that is longer than what fits into a string");
+  ALLOCATES(3, EValue(texts));
   ALLOCATES(0, list.kind() == ValueKind::Int);
 }
 

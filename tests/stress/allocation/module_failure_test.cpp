@@ -23,10 +23,12 @@ const char* const kLongName = "a name that is longer than what a Text has room f
 TEST_CASE("out of memory: EValues of texts and lists") {
   const std::vector<int> numbers(100);
   const std::vector<Tensor> tensors(3);
+  const std::vector<std::string> texts(3, "a text");
   const Unchanged given(numbers);
   FAIL_EACH_OF("EValue::EValue", kind("a text"));
   FAIL_EACH_OF("EValue::EValue", kind(numbers));
   FAIL_EACH_OF("EValue::EValue", kind(tensors));
+  FAIL_EACH_OF("EValue::EValue", kind(texts));
   FAIL_EACH_OF("EValue::EValue", kind(Dims(kDeep)));
   FAIL_EACH_OF("EValue::EValue", kind(ThrowingRange<int64_t>{5}));
   FAIL_EACH_OF("EValue::optional_tensor_list", kind(EValue::optional_tensor_list(tensors)));

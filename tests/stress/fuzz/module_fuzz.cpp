@@ -15,7 +15,7 @@ using fuzz::Numbers;
 
 namespace {
 
-constexpr size_t kKinds = static_cast<size_t>(ValueKind::BoolList) + 1;
+constexpr size_t kKinds = static_cast<size_t>(ValueKind::StringList) + 1;
 
 std::string take_text(fuzz::Input& in) {
   std::string text(in.choose(4) == 0 ? in.choose(100) : in.choose(6), in.take<char>());
@@ -57,6 +57,7 @@ EValue take_value(fuzz::Input& in, ValueKind& kind) {
     case ValueKind::IntList: return fuzz::take_sizes(in);
     case ValueKind::DoubleList: return std::vector<double>(count, in.take<double>());
     case ValueKind::BoolList: return std::vector<bool>(count, in.flip());
+    case ValueKind::StringList: return std::vector<std::string>(count, take_text(in));
     default:
       for (size_t i = 0; i < count; ++i) tensors.push_back(take_handle(in));
       return kind == ValueKind::TensorList ? EValue(tensors)
@@ -73,6 +74,11 @@ bool succeeds(const F& f) {
     FUZZ_CHECK(e.error() == Error::InvalidType && *e.what() != '\0');
     return false;
   }
+}
+
+std::vector<std::string> texts_of(const EValue& value) {
+  const ArrayRef<std::string_view> texts = value.toStringList();
+  return {texts.begin(), texts.end()};
 }
 
 /// What may be asked of a value is what its kind has.
@@ -100,6 +106,11 @@ void check_value(const EValue& value, ValueKind kind) {
      value.tryToDoubleList().ok());
   is(ValueKind::BoolList, value.isBoolList(), succeeds([&] { return value.toBoolList(); }),
      value.tryToBoolList().ok());
+  const bool is_texts = kind == ValueKind::StringList || kind == ValueKind::String;
+  FUZZ_CHECK(value.isStringList() == (kind == ValueKind::StringList));
+  FUZZ_CHECK(value.tryToStringList().ok() == is_texts);
+  FUZZ_CHECK(succeeds([&] { return value.toStringList(); }) == is_texts);
+  if (is_texts) FUZZ_CHECK(texts_of(EValue(value.toStringList())) == texts_of(value));
   FUZZ_CHECK(value.isScalar() == succeeds([&] { return value.toScalar(); }));
   EValue copy(value);
   EValue moved(std::move(copy));
@@ -179,6 +190,7 @@ bool passes(const TensorSpec& spec, const Tensor& tensor) {
 
 bool passes(const ValueSpec& spec, const EValue& value) {
   if (value.isNone() && spec.is_optional) return true;
+  if (value.isString() && spec.kind == ValueKind::StringList) return true;  // a list of one
   if (value.kind() != spec.kind) return false;
   if (spec.kind != ValueKind::Tensor) return true;
   return spec.is_described ? passes(spec.tensor, value.toTensor()) : value.toTensor().defined();

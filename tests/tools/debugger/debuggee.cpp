@@ -191,6 +191,7 @@ complex<float> complex_float(1.0f, -2.5f);
 Result<int> good = 42;
 EValue v_none, v_tensor = to_handle, v_int = 5, v_double = 2.5, v_bool = true, v_text = "text";
 EValue v_list = std::vector<int64_t>{1, 2}, v_tensors = std::vector<Tensor>{to_handle};
+EValue v_texts = std::vector<std::string>{"one", "two"};
 EValue& v_reference = v_int;
 Deleter deleter(&many_dims, [](void*) noexcept {});
 

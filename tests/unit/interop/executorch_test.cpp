@@ -211,6 +211,10 @@ TEST_CASE(
   CHECK(listed.method_meta()->outputs[1].kind == ValueKind::None);
   RETURNS(NotSupported, "get_output: output 1: a list of tensors", listed.get_output(1).error());
   RETURNS(InvalidType, "output 1: it is a Tensor", listed.set_output(zeros({2}), 1));
+  RETURNS(InvalidType, "run: input 0: it is a StringList of 2, expected a Tensor",
+          listed.run("forward", tests::Texts{"a", "b"}));
+  RETURNS(NotSupported, "run: input 1: a list of tensors",
+          listed.run("take", {zeros({2}), tests::Texts{"a", "b"}}));
   CHECK(listed.method_meta("take")->inputs.size() == 2);  // what it takes can be seen
   RETURNS(NotSupported, "run: input 1: a list of tensors", listed.run("take", zeros({2})));
   RETURNS(NotSupported, "run: input 1: a list of tensors",

@@ -32,6 +32,11 @@ T given(Result<T> result) {
   return std::move(*result);
 }
 
+tests::Texts texts_of(const EValue& value) {
+  const ArrayRef<std::string_view> texts = value.toStringList();
+  return {texts.begin(), texts.end()};
+}
+
 /// 0, 1, 2, ... in floats.
 TensorPtr ramp(int64_t rows) {
   TensorPtr made = empty({rows, 8});
@@ -386,13 +391,14 @@ TEST_CASE("OnnxModule: an output that no EValue can be is None, and the others a
   OnnxModule texts(model("text_label"));
   const auto three = given(texts.forward(x));
   REQUIRE(three.size() == 3);
-  CHECK((three[0].isNone() && three[2].isNone()));
+  CHECK(texts_of(three[0]) == tests::Texts{"cat", "dog"});
+  CHECK(three[2].isNone());
   const auto prob = tests::values<float>(three[1].toTensor());
   REQUIRE(prob.size() == 4);
   CHECK(std::abs(prob[0] - 1 / (1 + std::exp(-4.0))) < 1e-6);  // of values 2 and -2
   CHECK(std::abs(prob[3] - 1 / (1 + std::exp(-6.0))) < 1e-6);
-  RETURNS(NotSupported, "output 0 (label): tenon has no dtype for ONNX's element type 8, texts",
-          texts.get_output().error());
+  RETURNS(NotSupported, "output 2 (prob): each element is of ONNX type 3, a map",
+          texts.get_output(2).error());
 }
 
 TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refused when it runs") {
@@ -503,15 +509,16 @@ TEST_CASE("OnnxModule: an optional input may be left out, an optional output is 
           module.run("forward", {x, ones({3})}));
 }
 
-TEST_CASE("OnnxModule: an optional input that no EValue can be may be left out") {
+TEST_CASE("OnnxModule: an optional input of texts may be left out") {
   OnnxModule module(model("optional_text"));
   const auto meta = given(module.method_meta());
-  CHECK((meta.inputs[1].is_optional && meta.inputs[1].kind == ValueKind::None));
+  CHECK((meta.inputs[1].is_optional && meta.inputs[1].kind == ValueKind::StringList));
   CHECK(meta.inputs[1].name() == std::string("words"));
   const auto outputs = given(module.forward(ones({2})));
   CHECK(tests::values<float>(outputs[0].toTensor()) == tests::Floats{1, 1});
   CHECK(module.forward({ones({2}), none}).ok());
-  RETURNS(NotSupported, "input 1 (words): tenon has no dtype for ONNX's element type 8, texts",
+  CHECK(module.forward({ones({2}), tests::Texts{"a", "b"}}).ok());
+  RETURNS(InvalidType, "input 1 (words): it is a Tensor, Float {2}, expected a StringList",
           module.run("forward", {ones({2}), ones({2})}));
 }
 
@@ -530,7 +537,7 @@ TEST_CASE("OnnxModule: an input with a default may be given or left out, and com
     (name == "scale" ? scale : name == "shift" ? shift : words) = i;
   }
   REQUIRE((scale != 0 && shift != 0 && words != 0));
-  CHECK(meta.inputs[words].kind == ValueKind::None);  // texts: it has its default in every run
+  CHECK(meta.inputs[words].kind == ValueKind::StringList);
   const TensorPtr x = make_tensor_ptr({1.0f, 2.0f});
   const auto run = [&] { return tests::values<float>(module.forward(x)->at(0).toTensor()); };
   CHECK(run() == tests::Floats{3, 5});
@@ -540,19 +547,172 @@ TEST_CASE("OnnxModule: an input with a default may be given or left out, and com
   CHECK(run() == tests::Floats{17, 27});
   REQUIRE(module.set_input(none, shift) == Error::Ok);
   CHECK(run() == tests::Floats{11, 21});
-  REQUIRE(module.set_input("a", words) == Error::Ok);
-  RETURNS(NotSupported, "(words): tenon has no dtype for ONNX's element type 8, texts",
+  REQUIRE(module.set_input(EValue("a"), words) == Error::Ok);
+  RETURNS(InvalidArgument,
+          "(words): the number of texts is 1, expected 2 for a tensor of sizes {2}",
           module.run("forward", x));
+  REQUIRE(module.set_input(tests::Texts{"a", "b"}, words) == Error::Ok);
+  CHECK(run() == tests::Floats{11, 21});
   REQUIRE(module.set_input(none, words) == Error::Ok);
   CHECK(run() == tests::Floats{11, 21});  // nothing is lost
   RETURNS(InvalidState, "run: input 0 (x): it is not given", module.run());
 }
 
 TEST_CASE("OnnxModule: an input that no EValue can be is described, and named when it is missed") {
-  OnnxModule strings(model("strings"));
-  CHECK(strings.method_meta()->inputs[0].name() == std::string("words"));
-  RETURNS(NotSupported, "run: input 0 (words): tenon has no dtype for ONNX's element type 8, texts",
-          strings.run());
+  OnnxModule lists(model("word_lists"));
+  const auto meta = given(lists.method_meta());
+  CHECK(meta.inputs[0].name() == std::string("lists"));
+  CHECK(meta.inputs[0].kind == ValueKind::None);
+  CHECK(meta.outputs[1].kind == ValueKind::None);
+  for (const EValue& value : {EValue(), EValue(tests::Texts{"a"}), EValue(kA)}) {
+    RETURNS(NotSupported,
+            "run: input 0 (lists): each element is a tensor of texts, which an EValue cannot be",
+            lists.run("forward", value));
+  }
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("OnnxModule: texts are inputs and outputs, one as a String, more as a StringList") {
+  OnnxModule encoder(model("encoder"));
+  const auto numbers = [&](const EValue& words) {
+    return tests::values<int64_t>(given(encoder.forward(words))[0].toTensor());
+  };
+  CHECK(numbers("b") == tests::Longs{2});
+  CHECK(numbers(tests::Texts{"b", "a", "z", ""}) == tests::Longs{2, 1, -1, -1});
+  CHECK(numbers(tests::Texts{"b"}) == tests::Longs{2});
+  CHECK(numbers(tests::Texts()).empty());
+  OnnxModule decoder(model("decoder"));
+  const auto outputs = given(decoder.forward(make_tensor_ptr(tests::Longs{2, 1, 7})));
+  CHECK(outputs[0].isStringList());
+  CHECK(texts_of(outputs[0]) == tests::Texts{"b", "a", "?"});
+  const EValue one = given(decoder.forward(make_tensor_ptr(tests::Longs{2})))[0];
+  CHECK(one.toString() == "b");
+  CHECK(texts_of(one) == tests::Texts{"b"});
+  CHECK(texts_of(given(decoder.forward(zeros({0}, ScalarType::Long)))[0]).empty());
+  OnnxModule counter(model("counter"));
+  const auto counts = given(counter.forward(tests::Texts{"c", "a", "x", "c"}));
+  CHECK(tests::values<float>(counts[0].toTensor()) == tests::Floats{1, 0, 2});
+  EValue kept;
+  {
+    OnnxModule gone(model("decoder"));
+    kept = given(gone.forward(make_tensor_ptr(tests::Longs{1, 2})))[0];
+  }
+  CHECK(texts_of(kept) == tests::Texts{"a", "b"});
+}
+
+TEST_CASE("OnnxModule: texts keep their bytes, zeros and what is not UTF-8 too, of any length") {
+  OnnxModule row(model("words_row"));
+  const tests::Texts words{"", std::string("a\0b", 3), "\xff\xfe", "\xc3\xa4",
+                           std::string(1 << 20, 'x')};
+  const auto outputs = given(row.forward(words));
+  CHECK(texts_of(outputs[0]) == words);
+  for (const std::string& word : words) CHECK(given(row.forward(word))[0].toString() == word);
+  CHECK(texts_of(given(row.forward(tests::Texts()))[0]).empty());
+}
+
+TEST_CASE("OnnxModule: a list of texts takes the sizes that the model says") {
+  const tests::Texts two{"a", "b"};
+  const tests::Texts six{"a", "b", "c", "d", "e", "f"};
+  const struct {
+    const char* name;
+    EValue words;
+    tests::Longs sizes;
+    const char* refusal;
+  } rows[] = {
+      {"scalar", "a", {}, nullptr},
+      {"one", "a", {1}, nullptr},
+      {"one", tests::Texts{"a"}, {1}, nullptr},
+      {"one", two, {}, "the number of texts is 2, expected 1 for a tensor of sizes {1}"},
+      {"one", tests::Texts(), {}, "the number of texts is 0, expected 1 for a tensor of sizes {1}"},
+      {"row", "a", {1}, nullptr},
+      {"row", six, {6}, nullptr},
+      {"row", tests::Texts(), {0}, nullptr},
+      {"column", "a", {1, 1}, nullptr},
+      {"column", two, {2, 1}, nullptr},
+      {"column", tests::Texts(), {0, 1}, nullptr},
+      {"pairs", two, {1, 2}, nullptr},
+      {"pairs", six, {3, 2}, nullptr},
+      {"pairs",
+       "a",
+       {},
+       "the number of texts is 1, expected a multiple of 2 for a tensor of sizes {-1, 2}"},
+      {"six", six, {2, 3}, nullptr},
+      {"six", two, {}, "the number of texts is 2, expected 6 for a tensor of sizes {2, 3}"},
+      {"grid", "a", {1, 1}, nullptr},
+      {"grid", tests::Texts(), {0, 0}, nullptr},
+      {"grid",
+       six,
+       {},
+       "6 texts can be a tensor of sizes {-1, -1} in several ways; describe_inputs()"},
+  };
+  for (const auto& row : rows) {
+    INFO(row.name << ' ' << row.words.toStringList().size());
+    OnnxModule module(model(std::string("words_") + row.name));
+    CHECK(module.method_meta()->inputs[0].kind == ValueKind::StringList);
+    const auto outputs = module.forward(row.words);
+    if (row.refusal != nullptr) {
+      RETURNS(InvalidArgument, std::string("input 0 (words): ") + row.refusal, outputs.error());
+      RETURNS(InvalidArgument, row.refusal, module.run("forward", row.words));
+      CHECK(module.text_sizes().error() == Error::InvalidState);
+      continue;
+    }
+    REQUIRE(outputs.ok());
+    CHECK(texts_of(outputs->at(0)) == texts_of(row.words));
+    CHECK(tests::values<int64_t>(outputs->at(1).toTensor()) == row.sizes);
+    CHECK(*module.text_sizes() == Dims(row.sizes));
+  }
+}
+
+TEST_CASE("OnnxModule: describe_inputs() says the open sizes of a tensor of texts") {
+  OnnxModule grid(model("words_grid"));
+  ValueSpec spec("cells", ValueKind::StringList);
+  spec.tensor.sizes = {-1, 3};
+  REQUIRE(grid.describe_inputs(spec) == Error::Ok);
+  REQUIRE(grid.run("forward", tests::Texts{"a", "b", "c", "d", "e", "f"}) == Error::Ok);
+  CHECK(*grid.text_sizes() == Dims{2, 3});
+  RETURNS(InvalidArgument,
+          "run: input 0 (words): the number of texts is 2, expected a multiple of 3",
+          grid.run("forward", tests::Texts{"a", "b"}));
+  spec.tensor.max_sizes = {1, -1};
+  REQUIRE(grid.describe_inputs(spec) == Error::Ok);
+  RETURNS(InvalidArgument, "run: input 0 (words): dimension 0 (y) is 2, expected at most 1",
+          grid.run("forward", tests::Texts{"a", "b", "c", "d", "e", "f"}));
+  CHECK(grid.describe_inputs(ValueSpec("cells", ValueKind::Tensor)) == Error::InvalidType);
+  OnnxModule pairs(model("words_pairs"));
+  RETURNS(InvalidArgument, "dimension 1 is 3, the module's is 2", pairs.describe_inputs(spec));
+  REQUIRE(pairs.describe_inputs(ValueSpec("words", ValueKind::StringList)) == Error::Ok);
+  CHECK(pairs.method_meta()->inputs[0].tensor.sizes == Dims{-1, 2});
+  REQUIRE(pairs.run("forward", tests::Texts{"a", "b"}) == Error::Ok);
+  CHECK(*pairs.text_sizes() == Dims{1, 2});
+}
+
+TEST_CASE("OnnxModule: a text for a tensor, a tensor for texts and a tensor set are refused") {
+  OnnxModule decoder(model("decoder"));
+  RETURNS(InvalidType, "run: input 0 (number): it is a String, \"b\", expected a Tensor",
+          decoder.run("forward", "b"));
+  RETURNS(InvalidType, "run: input 0 (number): it is a StringList of 2, expected a Tensor",
+          decoder.run("forward", tests::Texts{"a", "b"}));
+  RETURNS(InvalidType,
+          "set_output: output 0 (word): it is a Tensor, Byte {3}, expected a StringList",
+          decoder.set_output(zeros({3}, ScalarType::Byte)));
+  RETURNS(InvalidType, "the output of forward is a StringList, run(tensor) returns a tensor",
+          decoder.run(zeros({1}, ScalarType::Long)).error());
+  OnnxModule encoder(model("encoder"));
+  RETURNS(InvalidType, "run: input 0 (word): it is a Tensor, Byte {1}, expected a StringList",
+          encoder.run("forward", zeros({1}, ScalarType::Byte)));
+  RETURNS(InvalidType, "run: input 0 (word): it is an Int, 1, expected a StringList",
+          encoder.run("forward", 1));
+  RETURNS(InvalidState, "text_sizes: get_output: forward has not run yet",
+          encoder.text_sizes().error());
+  const TensorPtr numbers = zeros({2}, ScalarType::Long);  // as many as texts: in place
+  const void* const memory = numbers->const_data_ptr();
+  REQUIRE(encoder.set_output(numbers) == Error::Ok);
+  REQUIRE(encoder.run("forward", tests::Texts{"a", "b"}) == Error::Ok);
+  CHECK(numbers->const_data_ptr() == memory);
+  CHECK(tests::values<int64_t>(*numbers) == tests::Longs{1, 2});
+  RETURNS(InvalidType, "text_sizes: output 0 (number): it is a Tensor, Long {2}, expected texts",
+          encoder.text_sizes().error());
+  CHECK(encoder.text_sizes(1).error() == Error::OutOfBounds);
 }
 
 TEST_CASE("OnnxModule: a model in memory is shared until it is open, options are the caller's") {

@@ -278,6 +278,32 @@ def forward(self, x: Tensor, state: Optional[Tuple[Tensor, Optional[Tensor]]] = 
   RETURNS(InvalidType, "input 2 (state_1): it is an Int, 5", module.set_input(5, 2));
 }
 
+TEST_CASE("TorchScriptModule: a list of texts is an argument, one text too; each is an output") {
+  TorchScriptModule module(script(R"(
+def forward(self, words: List[str], more: Optional[List[str]] = None) -> Tuple[str, List[str]]:
+    if more is not None:
+        words = words + more
+    return "|".join(words), words
+)"));
+  const auto meta = *module.method_meta();
+  CHECK(meta.inputs[0].kind == ValueKind::StringList);
+  CHECK((meta.inputs[1].kind == ValueKind::StringList && meta.inputs[1].is_optional));
+  const auto outputs = module.forward({tests::Texts{"a", ""}, tests::Texts{"\xff"}});
+  REQUIRE((outputs.ok() && outputs->size() == 4));
+  CHECK(outputs->at(0).toString() == "a||\xff");
+  CHECK(outputs->at(1).toString() == "a");
+  CHECK(outputs->at(3).toString() == "\xff");
+  CHECK(module.forward(EValue("one"))->at(0).toString() == "one");
+  CHECK(module.forward({"one", "two"})->at(0).toString() == "one|two");
+  CHECK(module.forward(tests::Texts())->at(0).toString().empty());
+  CHECK(module.run("forward", row()) == Error::InvalidType);
+  RETURNS(InvalidType, "input 0 (words): it is an IntList of 2, expected a StringList",
+          module.run("forward", EValue(std::vector<int>{1, 2})));
+  REQUIRE(module.set_output(zeros({1})) == Error::Ok);
+  RETURNS(InvalidType, "run: output 0: it is a String, \"a\", and a tensor of Float was set",
+          module.run("forward", tests::Texts{"a"}));
+}
+
 TEST_CASE("TorchScriptModule: a dict or a list is one input for each element that is named") {
   const char* const source = R"(
 def forward(self, table: Dict[str, Tensor], states: List[Tuple[Tensor, Tensor]]) -> Tensor:

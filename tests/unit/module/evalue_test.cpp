@@ -162,6 +162,46 @@ TEST_CASE("EValue: texts of every form are Strings, with their zeros") {
   CHECK(EValue("").toString().empty());
 }
 
+TEST_CASE("EValue: a range of texts of every form is a StringList, with their zeros") {
+  const auto texts_of = [](const EValue& value) {
+    const ArrayRef<std::string_view> texts = value.toStringList();
+    return tests::Texts(texts.begin(), texts.end());
+  };
+  const tests::Texts words{"", std::string("a\0b", 3), "\xff", std::string(1000, 'x'), ""};
+  const EValue value(words);
+  CHECK(value.isStringList());
+  CHECK_FALSE(value.isString());
+  CHECK(texts_of(value) == words);
+  for (const std::string_view text : value.toStringList()) CHECK(text.data()[text.size()] == '\0');
+  CHECK(texts_of(value.toStringList()) == words);
+  CHECK(texts_of(std::vector<const char*>{"a", "", "c"}) == tests::Texts{"a", "", "c"});
+  CHECK(texts_of(std::array<std::string_view, 2>{"a", {}}) == tests::Texts{"a", ""});
+  CHECK(texts_of(std::set<std::string>{"b", "a"}) == tests::Texts{"a", "b"});
+  CHECK(texts_of(std::vector<std::vector<char>>{{'a', 'b'}, {}}) == tests::Texts{"ab", ""});
+  CHECK(texts_of(std::initializer_list<const char*>{"a"}) == tests::Texts{"a"});
+  CHECK(texts_of(std::make_unique<tests::Texts>(2, "a")) == tests::Texts{"a", "a"});
+  CHECK(EValue(tests::Texts()).isStringList());
+  CHECK(texts_of(tests::Texts()).empty());
+  RAISES(InvalidState, "EValue: the text is null", EValue(std::vector<const char*>{"a", nullptr}));
+  const std::string_view endless("a", PTRDIFF_MAX);  // of which nothing is read
+  RAISES(OutOfMemory, "EValue: out of memory for a StringList of 2",
+         EValue(std::vector<std::string_view>{endless, endless}));
+}
+
+TEST_CASE("EValue: a String is a list of one text too, and no other value is") {
+  const EValue text("text");
+  const ArrayRef<std::string_view> list = text.toStringList();
+  REQUIRE(list.size() == 1);
+  CHECK(list[0].data() == text.toString().data());
+  CHECK((*text.tryToStringList())[0] == "text");
+  CHECK_FALSE(text.isStringList());
+  const EValue one(tests::Texts{"text"});
+  RAISES(InvalidType, "toString: the EValue is a StringList of 1", one.toString());
+  RETURNS(InvalidType, "tryToStringList: the EValue is an IntList of 2",
+          EValue(Longs{1, 2}).tryToStringList().error());
+  RAISES(InvalidType, "toStringList: the EValue is None", EValue().toStringList());
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("EValue: a text and a list are copied once, and shared by copies of the EValue") {
   std::string text = "a text that is longer than what a std::string holds in itself";
@@ -172,6 +212,12 @@ TEST_CASE("EValue: a text and a list are copied once, and shared by copies of th
   CHECK(copy.toString().data() == value.toString().data());
   value = 1;
   CHECK(copy.toString().size() == 61);
+  tests::Texts words{text, "b"};
+  value = words;
+  words.clear();
+  const EValue list = value;
+  value = 1;
+  CHECK(list.toStringList()[0] == text);
 }
 
 TEST_CASE("EValue: a range that knows its size is a list of one kind") {
@@ -257,7 +303,8 @@ TEST_CASE("EValue: the try forms give the value or the error") {
 }
 
 TEST_CASE("EValue: copies, moves and assignments of every kind keep the value, also to itself") {
-  const std::vector<EValue> values{none, pair(), 5, 0.5, true, "text", std::vector<int>{1}};
+  const std::vector<EValue> values{
+      none, pair(), 5, 0.5, true, "text", std::vector<int>{1}, tests::Texts{"a", "b"}};
   for (const EValue& from : values) {
     for (const EValue& before : values) {
       EValue copy(before);
@@ -276,6 +323,7 @@ TEST_CASE("EValue: copies, moves and assignments of every kind keep the value, a
   CHECK(values[1].toTensor().use_count() == 1);
   CHECK(values[2].toInt() == 5);
   CHECK(values[5].toString() == "text");
+  CHECK(values[7].toStringList()[1] == "b");
 }
 
 #if !TENON_ATEN_MODE

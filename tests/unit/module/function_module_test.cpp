@@ -91,6 +91,27 @@ TEST_CASE("FunctionModule: inputs and outputs are checked by the specs, if there
   CHECK(module.method_meta()->outputs.size() == 1);
 }
 
+TEST_CASE("FunctionModule: lists of texts go in and out, one text too, and tensors are refused") {
+  FunctionModule joined(
+      [](Span<const EValue> in) {
+        std::string all;
+        for (const std::string_view text : in[0].toStringList()) all.append(text) += '.';
+        return std::vector<EValue>{tests::Texts{all, "end"}};
+      },
+      ValueSpec("words", ValueKind::StringList), ValueSpec("joined", ValueKind::StringList));
+  CHECK(joined.forward(tests::Texts{"a", "b"})->at(0).toStringList()[0] == "a.b.");
+  CHECK(joined.forward("abc")->at(0).toStringList()[0] == "abc.");
+  CHECK(joined.forward(tests::Texts())->at(0).toStringList()[0].empty());
+  RETURNS(InvalidType, "run: input 0 (words): it is a Tensor, Float {2}, expected a StringList",
+          joined.run("forward", zeros({2})));
+  RETURNS(InvalidType, "set_output: output 0 (joined): it is a Tensor, Float {2}, expected a",
+          joined.set_output(zeros({2})));
+  FunctionModule open([](Span<const EValue> in) { return in[0]; });
+  REQUIRE(open.set_output(zeros({2})) == Error::Ok);
+  RETURNS(InvalidType, "output 0: it is a StringList of 2, and a tensor of Float was set",
+          open.run("forward", tests::Texts{"a", "b"}));
+}
+
 TEST_CASE("FunctionModule: a wrong number of outputs is an error") {
   FunctionModule module([](Span<const EValue> in) { return in.vec(); }, {}, kPair);
   CHECK(module.forward().message() == std::string("forward: forward gave 0 outputs, expected 1"));

@@ -174,6 +174,12 @@ TEST_CASE("ValueSpec: it tells kinds of values, and describes tensors if it was 
   const ValueSpec number("count", ValueKind::Int);
   CHECK(number.check(5) == Error::Ok);
   RETURNS(InvalidType, "check: it is None, expected an Int", number.check(none));
+  const ValueSpec texts("words", ValueKind::StringList);
+  CHECK(texts.check(tests::Texts{"a", "b"}) == Error::Ok);
+  CHECK(texts.check("a") == Error::Ok);  // as a list of one
+  RETURNS(InvalidType, "check: it is an IntList of 1", texts.check(std::vector<int>{1}));
+  RETURNS(InvalidType, "check: it is a StringList of 1, expected a String",
+          ValueSpec(ValueKind::String).check(tests::Texts{"a"}));
   ValueSpec mask("mask", TensorSpec{{2}});
   CHECK(mask.check(none) == Error::InvalidType);
   mask.is_optional = true;
@@ -217,6 +223,24 @@ TEST_CASE("narrow_spec: what a user adds, and what is left out and stays as it w
     CHECK(spec.tensor.sizes == row.sizes);
     CHECK(spec.tensor.max_sizes[0] == row.most);
   }
+}
+
+TEST_CASE("narrow_spec: the sizes of a tensor of texts") {
+  ValueSpec own("words", ValueKind::StringList);
+  own.tensor.sizes = {-1, 3};
+  own.tensor.type = ScalarType::Undefined;
+  own.is_described = true;
+  ValueSpec spec("cells", ValueKind::StringList);
+  REQUIRE(detail::narrow_spec(own, spec) == Error::Ok);
+  CHECK(spec.tensor.sizes == Dims{-1, 3});
+  CHECK(spec.name() == std::string("cells"));
+  ValueSpec rows(ValueKind::StringList);
+  rows.tensor.sizes = {2, -1};
+  REQUIRE(detail::narrow_spec(own, rows) == Error::Ok);
+  CHECK(rows.tensor.sizes == Dims{2, 3});
+  ValueSpec wrong(ValueKind::StringList);
+  wrong.tensor.sizes = {-1, 2};
+  RETURNS(InvalidArgument, "dimension 1 is 2, the module's is 3", detail::narrow_spec(own, wrong));
 }
 
 TEST_CASE("narrow_spec: what can never pass both is refused") {

@@ -274,9 +274,10 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
 }
 
 /// Copies the elements of a tensor of texts: to a String if it has one, else to a StringList.
-inline Error copy_texts_from_onnx(const OrtValue& value, EValue& to) {
+inline Error copy_texts_from_onnx(const OrtValue& value, EValue& to, Dims& sizes) {
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
   TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(&value, MadeOnnx(info))));
+  TENON_TRY(read_onnx_sizes(*info, sizes));
   size_t count = 0;
   TENON_TRY(check_onnx(onnx_api()->GetTensorShapeElementCount(info.get(), &count)));
   size_t size = 0;
@@ -298,10 +299,12 @@ inline Error copy_texts_from_onnx(const OrtValue& value, EValue& to) {
 /// Turns a value of the library into a Tensor, a TensorList (a sequence), texts or None (an absent
 /// optional).
 ///
+/// Sets `text_sizes` for texts.
 /// Ownership: as adopt_from_onnx() does; copies texts; the library copies the elements of a
 /// sequence.
 inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
-                            const std::shared_ptr<OrtEnv>& environment, EValue& to) {
+                            const std::shared_ptr<OrtEnv>& environment, EValue& to,
+                            Dims& text_sizes) {
   int is_there = 0;
   if (value != nullptr) TENON_TRY(check_onnx(onnx_api()->HasValue(value.get(), &is_there)));
   if (is_there == 0) return Error::Ok;
@@ -309,7 +312,7 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
     to = Tensor();
     return adopt_from_onnx(std::move(value), environment, to.toTensor());
   }
-  if (kind == ValueKind::StringList) return copy_texts_from_onnx(*value, to);
+  if (kind == ValueKind::StringList) return copy_texts_from_onnx(*value, to, text_sizes);
   OrtAllocator* allocator = nullptr;  // the library's
   TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
   size_t count = 0;

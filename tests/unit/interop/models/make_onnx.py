@@ -41,13 +41,13 @@ DTYPES = {
 tensor = helper.make_tensor_value_info
 
 
-def save(name, nodes, inputs, outputs, constants=(), folder=HERE):
+def save(name, nodes, inputs, outputs, constants=(), folder=HERE, ml=1):
     """`constants` are pairs of a name and an array; one that is named as an input is its default."""
     initializers = [numpy_helper.from_array(array, name) for name, array in constants]
     graph = helper.make_graph(nodes, name, inputs, outputs, initializers)
     model = helper.make_model(graph, producer_name="tenon", ir_version=10,
                               opset_imports=[helper.make_opsetid("", 21), *(
-                                  [helper.make_opsetid("ai.onnx.ml", 1)] if any(node.domain for node in nodes) else [])])
+                                  [helper.make_opsetid("ai.onnx.ml", ml)] if any(node.domain for node in nodes) else [])])
     checker.check_model(model, full_check=True)
     data = model.SerializeToString(deterministic=True)
     (folder / f"{name}.onnx").write_bytes(data)
@@ -108,6 +108,29 @@ def save_optional():
          [tensor("there", TensorProto.BOOL, []), helper.make_value_info("same", optional), helper.make_value_info("nothing", optional)])
 
 
+def save_texts():
+    """Numbers of texts and texts of numbers; counts of three words; texts of every shape, and their sizes."""
+    text = TensorProto.STRING
+    save("encoder", [helper.make_node("LabelEncoder", ["word"], ["number"], domain="ai.onnx.ml", keys_strings=["a", "b"],
+                                      values_int64s=[1, 2], default_int64=-1)],
+         [tensor("word", text, ["n"])], [tensor("number", TensorProto.INT64, ["n"])], ml=2)
+    save("decoder", [helper.make_node("LabelEncoder", ["number"], ["word"], domain="ai.onnx.ml", keys_int64s=[1, 2],
+                                      values_strings=["a", "b"], default_string="?")],
+         [tensor("number", TensorProto.INT64, ["n"])], [tensor("word", text, ["n"])], ml=2)
+    save("counter", [helper.make_node("TfIdfVectorizer", ["words"], ["counts"], max_gram_length=1, max_skip_count=0,
+                                      min_gram_length=1, mode="TF", ngram_counts=[0], ngram_indexes=[0, 1, 2],
+                                      pool_strings=["a", "b", "c"])],
+         [tensor("words", text, ["n"])], [tensor("counts", FLOAT, [3])])
+    shapes = {"scalar": [], "one": [1], "row": ["n"], "column": ["m", 1], "pairs": ["p", 2], "six": [2, 3], "grid": ["y", "x"]}
+    for name, sizes in shapes.items():
+        save(f"words_{name}", [helper.make_node("Identity", ["words"], ["same"]), helper.make_node("Shape", ["words"], ["sizes"])],
+             [tensor("words", text, sizes)], [tensor("same", text, sizes), tensor("sizes", TensorProto.INT64, [len(sizes)])])
+    sequence = helper.make_tensor_sequence_value_info
+    save("word_lists", [helper.make_node("ConcatFromSequence", ["lists"], ["whole"], axis=0),
+                        helper.make_node("SplitToSequence", ["whole"], ["pieces"], axis=0)],
+         [sequence("lists", text, ["n"])], [tensor("whole", text, ["m"]), sequence("pieces", text, [1])])
+
+
 def main():
     save_double("double", [1, 8])
     save_double("double_batch", ["batch", 8])
@@ -166,7 +189,7 @@ def main():
     save_classifier("only_map", [0, 1], ["prob"])
     save_optional()
 
-    # What tenon has no values for.
+    save_texts()
     save("strings", [helper.make_node("Identity", ["words"], ["same"])],
          [tensor("words", TensorProto.STRING, [2])], [tensor("same", TensorProto.STRING, [2])])
     words = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.STRING, [2]))

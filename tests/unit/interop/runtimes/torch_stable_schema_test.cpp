@@ -137,6 +137,9 @@ TEST_CASE("schema: defaults") {
   CHECK(default_of("str mode=\"it's\"").toString() == "it's");
   CHECK(default_of("str mode='it\\'s'").toString() == "it's");
   CHECK(default_of("str? mode=\"mean\"").toString() == "mean");
+  CHECK(default_of("str[] modes=['a, b', \"c\"]").toStringList()[0] == "a, b");
+  CHECK(default_of("str[] modes=['a, b', \"c\"]").toStringList()[1] == "c");
+  CHECK(default_of("str[] modes=[]").isStringList());
   CHECK(default_of("int[2] size=[1, 2]").toIntList() == ArrayRef<int64_t>({1, 2}));
   CHECK(default_of("int[3] size=4").toIntList() == ArrayRef<int64_t>({4, 4, 4}));
   CHECK(default_of("int[1]? size=[]").toIntList().empty());
@@ -182,7 +185,8 @@ TEST_CASE("schema: values become those of a type") {
   RETURNS(InvalidType, "expected a value of type Tensor, not None", converting("Tensor", none));
   RETURNS(InvalidType, "expected a value of type Generator?", converting("Generator?", int64_t{1}));
   RETURNS(InvalidType, "expected a value of type bool, not an Int", converting("bool", int64_t{1}));
-  RETURNS(NotSupported, "tenon has no values of type str[]", converting("str[]", none));
+  RETURNS(NotSupported, "tenon has no values of type str?[]", converting("str?[]", none));
+  RETURNS(NotSupported, "tenon has no values of type Device[]", converting("Device[]", none));
   RETURNS(NotSupported, "tenon has no values of type Dict(str, int)",
           converting("Dict(str, int)", none));
   RETURNS(NotSupported, "tenon has no values of type Generator", converting("Generator", none));

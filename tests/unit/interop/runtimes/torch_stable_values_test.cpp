@@ -62,6 +62,10 @@ TEST_CASE("values: go on the stack and come back") {
   CHECK(there_and_back("str", "some text that is not short").toString() ==
         "some text that is not short");
   CHECK(there_and_back("str?", "a").toString() == "a");
+  const EValue texts = there_and_back("str[]", Texts{"", std::string("a\0b", 3)});
+  CHECK(texts.toStringList()[0].empty());
+  CHECK(texts.toStringList()[1] == std::string_view("a\0b", 3));
+  CHECK(there_and_back("str[]", Texts()).isStringList());
   CHECK(there_and_back("ScalarType", int64_t{6}).toInt() == 6);
   CHECK(there_and_back("MemoryFormat?", int64_t{2}).toInt() == 2);
   CHECK(there_and_back("Layout?", none).isNone());
@@ -102,7 +106,7 @@ TEST_CASE("values: the bytes are those of torch's stable ABI") {
 TEST_CASE("values: what the stack does not have is refused") {
   RETURNS(NotSupported, "torch's stable ABI passes no value of type Scalar",
           pushing("Scalar", int64_t{1}));
-  RETURNS(NotSupported, "no value of type str[]", pushing("str[]", none));
+  RETURNS(NotSupported, "no value of type str?[]", pushing("str?[]", none));
   RETURNS(NotSupported, "no value of type Generator", reading("Generator", 1));
   RETURNS(NotSupported, "device cuda:0; operators compute on the cpu", pushing("Device", "cuda:0"));
   RETURNS(NotSupported, "torch's device type 1", reading("Device", StableIValue{1} << 32));

@@ -149,6 +149,12 @@ TEST_CASE("to_ivalue: lists go with their elements, tensors with their memory") 
   CHECK(there(std::vector<bool>{false, true}).toBoolList().vec() == std::vector<bool>{false, true});
   const TensorPtr x = two();
   CHECK(there(std::vector<Tensor>{*x, *x}).toTensorVector()[1].data_ptr() == const_data_ptr(x));
+  const tests::Texts words{"", std::string("a\0b", 3), "\xff"};
+  const c10::IValue texts = there(words);
+  REQUIRE(texts.isList());
+  CHECK(*texts.toListRef()[1].type() == *c10::StringType::get());
+  for (size_t i = 0; i < words.size(); ++i) CHECK(texts.toListRef()[i].toStringRef() == words[i]);
+  CHECK(there(tests::Texts()).toListRef().empty());
   const c10::IValue optional = there(std::vector<std::optional<Tensor>>{*x, std::nullopt});
   CHECK(optional.toListRef()[0].toTensor().data_ptr() == const_data_ptr(x));
   CHECK(optional.toListRef()[1].isNone());
@@ -178,6 +184,7 @@ TEST_CASE("describe_type: the kinds of values that there are") {
       {c10::ListType::create(c10::IntType::get()), ValueKind::IntList},
       {c10::ListType::create(c10::FloatType::get()), ValueKind::DoubleList},
       {c10::ListType::create(c10::BoolType::get()), ValueKind::BoolList},
+      {c10::ListType::create(c10::StringType::get()), ValueKind::StringList},
   };
   for (const auto& [type, kind] : rows) {
     INFO(type->annotation_str());
