@@ -113,19 +113,20 @@ struct OnnxPorts {
 /// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
 /// of tensors. Those that have an initializer as default come after the others, and may be None or
 /// left out, as may optional ones.
-/// Texts: a text tensor is a StringList, its elements in row-major order, or a String if it has
-/// one element. An input has the model's sizes, of which the number of texts gives one that is open;
-/// where several are, describe_inputs() says them. Without sizes (rank 0, or unknown) a String is
-/// a tensor of rank 0, a StringList one of rank 1. text_sizes() tells an output's sizes. The library
-/// gets and gives copies, of any bytes; its operators may ask for UTF-8.
+/// Texts: a text tensor is a StringList, its elements in row-major order; one of one element is a
+/// String, as an input either. An input has the model's sizes; the number of texts gives an open
+/// one, and where several are open, describe_inputs() says the others. If the model says none (rank
+/// 0, or an unknown one), a String is a tensor of rank 0, a StringList one of rank 1. text_sizes()
+/// tells an output's sizes. The library gets and gives copies, of any bytes; its operators may ask
+/// for UTF-8.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
 /// an earlier output; all others are copied there, and so is an output that is an input, is
 /// optional or is selected twice. Where none was set, it is a tensor over memory of the library's,
 /// Adopted. A later run writes only to outputs that were set. A sequence of
 /// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
-/// output, such as a map or a sequence of texts, is None; get_output() names it, and a model whose outputs are all
-/// such cannot be run.
+/// output, such as a map or a sequence of texts, is None; get_output() names it, and a model whose
+/// outputs are all such cannot be run.
 /// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
 /// memory is shared until then; with options, as long as the module. The options, null for the
 /// library's defaults, are the caller's to keep until the model is open. Outputs outlive the

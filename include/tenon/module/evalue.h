@@ -42,17 +42,17 @@ struct TextList : ValueList<std::string_view> {
 /// Scalar, text, ranges of those (std::vector, std::array, Span, Dims: a list), and from any smart
 /// pointer, optional or Result that gives one of them; an empty optional is None, a null TensorPtr
 /// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
-/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number, toStringList() a String
-/// too. Texts are bytes, of any encoding and with any zeros.
+/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number, toStringList() a
+/// String too. Texts are bytes of any encoding, zeros too.
 ///
 /// Ownership: shares a tensor, its shape too; the TensorPtr may be dropped. A moved TensorPtr is
 /// null afterwards. Texts and lists are copied once, immutable, and shared by all copies of the
 /// EValue. For a tensor over a raw TensorImpl* the caller keeps the impl alive.
-/// Errors: InvalidState (a null text, in a list too, or smart pointer, unless to a tensor), InvalidArgument (an
-/// unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or list), and a failed
-/// Result's error; toX(): InvalidType.
-/// Cost: a tensor takes no allocation, a text or a list takes two, a list of texts three. Copies and moves take none and
-/// cannot fail.
+/// Errors: InvalidState (a null text, in a list too; a null smart pointer, unless to a tensor),
+/// InvalidArgument (an unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or
+/// list), and a failed Result's error; toX(): InvalidType.
+/// Cost: a tensor takes no allocation, a text or a list takes two, a list of texts three. Copies
+/// and moves take none and cannot fail.
 /// Threads: like std::shared_ptr.
 /// Source: executorch::runtime::EValue, which borrows texts and lists; c10::IValue.
 class EValue {

@@ -600,6 +600,7 @@ TEST_CASE("OnnxModule: texts are inputs and outputs, one as a String, more as a 
   CHECK(texts_of(kept) == tests::Texts{"a", "b"});
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("OnnxModule: texts keep their bytes, zeros and what is not UTF-8 too, of any length") {
   OnnxModule row(model("words_row"));
   const tests::Texts words{"", std::string("a\0b", 3), "\xff\xfe", "\xc3\xa4",

@@ -278,6 +278,7 @@ def forward(self, x: Tensor, state: Optional[Tuple[Tensor, Optional[Tensor]]] = 
   RETURNS(InvalidType, "input 2 (state_1): it is an Int, 5", module.set_input(5, 2));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("TorchScriptModule: a list of texts is an argument, one text too; each is an output") {
   TorchScriptModule module(script(R"(
 def forward(self, words: List[str], more: Optional[List[str]] = None) -> Tuple[str, List[str]]:

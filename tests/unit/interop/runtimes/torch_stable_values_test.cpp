@@ -62,10 +62,10 @@ TEST_CASE("values: go on the stack and come back") {
   CHECK(there_and_back("str", "some text that is not short").toString() ==
         "some text that is not short");
   CHECK(there_and_back("str?", "a").toString() == "a");
-  const EValue texts = there_and_back("str[]", Texts{"", std::string("a\0b", 3)});
+  const EValue texts = there_and_back("str[]", tests::Texts{"", std::string("a\0b", 3)});
   CHECK(texts.toStringList()[0].empty());
   CHECK(texts.toStringList()[1] == std::string_view("a\0b", 3));
-  CHECK(there_and_back("str[]", Texts()).isStringList());
+  CHECK(there_and_back("str[]", tests::Texts()).isStringList());
   CHECK(there_and_back("ScalarType", int64_t{6}).toInt() == 6);
   CHECK(there_and_back("MemoryFormat?", int64_t{2}).toInt() == 2);
   CHECK(there_and_back("Layout?", none).isNone());
