@@ -263,6 +263,8 @@ TEST_CASE("AotiModule: inputs are checked before the model sees them") {
   RETURNS(InvalidArgument, "dimension 1 is 3, expected 4", module.run("forward", *ones({2, 3})));
   RETURNS(InvalidType, "it is Int, expected Float",
           module.run("forward", *ones({2, 4}, ScalarType::Int)));
+  RETURNS(InvalidType, "run: input 0 (x): it is a StringList of 2, expected a Tensor",
+          module.run("forward", std::vector<std::string>{"a", "b"}));
   RETURNS(InvalidState, "it is not given", module.run());
   RETURNS(InvalidArgument, "2 inputs are given, forward has 1",
           module.run("forward", {*ones({2, 4}), *ones({2, 4})}));
