@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "inspect.h"
-#include "tenon/tensor/values.h"
 
 namespace inspect {
 
@@ -134,8 +133,8 @@ Json index_in(const Json& shape, int64_t flat) {
 /// Of arrays of a dtype that tenon does not have: elements differ where their bytes do.
 Json compare_bytes(const Entry& a, const Entry& b) {
   if (!a.load_bytes || !b.load_bytes) {
-    throw std::runtime_error((a.name().empty() ? "" : a.name() + ": ") + "elements of dtype " +
-                             a.about["dtype"].get<std::string>() + " cannot be compared");
+    throw std::runtime_error("elements of dtype " + text(a.about.value("dtype", Json())) +
+                             " cannot be compared");
   }
   const Tensor x = contiguous(a.load_bytes());
   const Tensor y = contiguous(b.load_bytes());
@@ -190,7 +189,8 @@ Json compare(const Entry& a, const Entry& b, double rtol, double atol) {
 
 }  // namespace
 
-Json differences(const File& a, const File& b, double rtol, double atol) {
+Json differences(const File& a, const File& b, double rtol, double atol,
+                 std::vector<std::string>& troubles) {
   Json out = Json::array();
   const auto add = [&](const Entry& entry, const Json& difference) {
     out.push_back({{"name", entry.name()}, {"role", entry.about["role"]}});
@@ -212,8 +212,13 @@ Json differences(const File& a, const File& b, double rtol, double atol) {
       continue;
     }
     is_found[other->second] = true;
-    const Json difference = compare(entry, b.entries[other->second], rtol, atol);
-    if (!difference.is_null()) add(entry, difference);
+    try {
+      const Json difference = compare(entry, b.entries[other->second], rtol, atol);
+      if (!difference.is_null()) add(entry, difference);
+    } catch (const std::exception& e) {
+      troubles.push_back((entry.name().empty() ? "" : entry.name() + ": ") + reason(e));
+      add(entry, {{"what", "cannot be compared"}});
+    }
   }
   for (size_t i = 0; i < b.entries.size(); ++i) {
     if (!is_found[i]) add(b.entries[i], only_in(b));

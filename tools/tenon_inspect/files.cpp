@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: MIT
+// Files and folders: which format a file has, and which of its entries are shown in which order.
+#include <fnmatch.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <stdexcept>
 
 #include "inspect.h"
 #include "tenon/interop/files/file.h"
-#include "tenon/interop/npy.h"
-#include "tenon/interop/npz.h"
-#include "tenon/interop/safetensors.h"
-#include "tenon/module/module.h"
-#if TENON_INSPECT_EXECUTORCH
-#include <executorch/runtime/platform/platform.h>
-
-#include "tenon/interop/executorch.h"
-#endif
-#if TENON_INSPECT_ONNXRUNTIME
-#include "tenon/interop/onnxruntime.h"
-#endif
 
 namespace inspect {
 
@@ -23,126 +16,7 @@ using namespace tenon;
 
 namespace {
 
-Json list(ArrayRef<int64_t> sizes) { return std::vector<int64_t>(sizes.begin(), sizes.end()); }
-
-Json describe_array(const std::string& name, const std::string& dtype, Json shape,
-                    const char* note) {
-  Json about = {{"name", name}, {"role", "array"}, {"dtype", dtype}, {"shape", std::move(shape)}};
-  if (*note != '\0') about["note"] = note;
-  return about;
-}
-
-/// `dtype` is NumPy's.
-Json describe_npy(const std::string& name, const std::string& dtype, ScalarType type,
-                  ArrayRef<int64_t> sizes, const char* note) {
-  const bool is_known = type != ScalarType::Undefined;
-  Json about = describe_array(name, is_known ? toString(type) : dtype, list(sizes), note);
-  if (dtype.empty()) {  // a file in the archive that is not an array
-    about.erase("dtype");
-    about.erase("shape");
-  }
-  const char other_order = detail::host_is_big_endian() ? '<' : '>';
-  if (is_known && dtype[0] == other_order && elementSize(type) > 1) about["in file"] = dtype;
-  return about;
-}
-
-void open_npy(File& out, const std::string& path) {
-  const NpyInfo info = npy_info(path).value();
-  const char* const note = info.is_copied ? "copied" : "";
-  Entry entry{describe_npy("", info.dtype, info.type, info.sizes, note)};
-  entry.is_mapped = !info.is_copied;
-  if (info.type != ScalarType::Undefined) {
-    entry.load = [path](const ProgressFunction&) { return *read_npy(path, NpyMemory::Map); };
-  } else if (info.nbytes != 0) {
-    entry.load_bytes = [path] { return *read_npy(path, ScalarType::Byte, NpyMemory::Map); };
-  }
-  out.entries.push_back(entry);
-}
-
-void open_npz(File& out, const std::string& path) {
-  const NpzFile file = NpzFile::open(path).value();
-  for (size_t i = 0; i < file.size(); ++i) {
-    const NpzInfo& info = file.infos()[i];
-    const char* const note = info.is_deflated ? "deflated" : info.is_copied ? "copied" : "";
-    Entry entry{describe_npy(info.name, info.dtype, info.type, info.sizes, note)};
-    entry.is_mapped = !info.is_copied;
-    if (info.type != ScalarType::Undefined || info.dtype.empty()) {  // get() says what is wrong
-      entry.load = [file, i](const ProgressFunction& on_progress) {
-        return *file.get(i, NpyMemory::Map, on_progress).value();
-      };
-    } else {
-      entry.load_bytes = [file, i] {
-        return *file.get(i, ScalarType::Byte, NpyMemory::Map).value();
-      };
-    }
-    out.entries.push_back(entry);
-  }
-}
-
-void open_safetensors(File& out, const std::string& path) {
-  const SafeTensors file = SafeTensors::open(path).value();
-  if (const auto texts = file.metadata(); !texts.empty()) out.about["metadata"] = texts;
-  for (const SafeTensorInfo& info : file.infos()) {
-    const bool is_known = info.type != ScalarType::Undefined;
-    const char* const dtype = is_known ? toString(info.type) : info.dtype;
-    const char* const note = info.is_copied ? "copied" : "";
-    Entry entry{describe_array(info.name, dtype, list(info.sizes), note)};
-    entry.is_mapped = !info.is_copied;
-    if (is_known) {
-      entry.load = [file, name = info.name](const ProgressFunction&) {
-        return *file.get(name).value();
-      };
-    }
-    out.entries.push_back(entry);
-  }
-}
-
-[[maybe_unused]] void add_ports(File& out, const std::string& method, const char* role,
-                                ArrayRef<ValueSpec> specs) {
-  for (size_t i = 0; i < specs.size(); ++i) {
-    const TensorSpec& spec = specs[i].tensor;
-    const bool is_tensor = specs[i].kind == ValueKind::Tensor;
-    Json shape = is_tensor && !specs[i].is_described ? "?" : Json::array();
-    for (size_t d = 0; d < spec.sizes.size() && shape.is_array(); ++d) {
-      const bool has_limit = !spec.max_sizes.empty() && spec.max_sizes[d] >= 0;
-      shape.push_back(spec.sizes[d] >= 0       ? Json(spec.sizes[d])
-                      : *spec.names[d] != '\0' ? Json(spec.names[d])
-                      : has_limit              ? Json("<=" + std::to_string(spec.max_sizes[d]))
-                                               : Json("?"));
-    }
-    const char* const given = specs[i].name();
-    Json about = describe_array(method + "." + (*given != '\0' ? given : std::to_string(i)),
-                                is_tensor ? toString(spec.type) : toString(specs[i].kind),
-                                is_tensor ? shape : Json(),
-                                !is_tensor             ? "not a tensor"
-                                : specs[i].is_optional ? "optional"
-                                                       : "");
-    about["role"] = role;
-    out.entries.push_back({about});
-  }
-}
-
-template <class ModelModule>
-void open_model(File& out, const std::string& path) {
-  ModelModule module(path);
-  const std::vector<std::string> methods = module.method_names().value();
-  for (const std::string& method : methods) {
-    const MethodMeta meta = module.method_meta(method).value();
-    add_ports(out, method, "input", meta.inputs);
-    add_ports(out, method, "output", meta.outputs);
-  }
-}
-
-#if TENON_INSPECT_EXECUTORCH
-void open_pte(File& out, const std::string& path) {
-  // Its log says which inputs are not tensors, as the table does.
-  executorch::runtime::register_pal(
-      executorch::runtime::PalImpl::create([](et_timestamp_t, et_pal_log_level_t, const char*,
-                                              const char*, size_t, const char*, size_t) {},
-                                           __FILE__));
-  open_model<ExecuTorchModule>(out, path);
-}
-#endif
+namespace fs = std::filesystem;
 
 constexpr struct {
   const char* ending;
@@ -152,38 +26,33 @@ constexpr struct {
     {".npz", &open_npz},
     {".safetensors", &open_safetensors},
     {".safetensors.index.json", &open_safetensors},
+    {".onnx", &open_onnx},
 #if TENON_INSPECT_EXECUTORCH
     {".pte", &open_pte},
 #endif
-#if TENON_INSPECT_ONNXRUNTIME
-    {".onnx", &open_model<OnnxModule>},
-#endif
 };
 
-}  // namespace
-
-std::string supported_formats() {
-  std::string out;
-  for (const auto& format : kFormats) out += (out.empty() ? "" : ", ") + std::string(format.ending);
-  return out;
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.npos, end) == 0;
 }
 
-File open_file(const std::string& path, const std::vector<std::string>& names) {
+bool is_supported(const std::string& path) {
+  return std::any_of(std::begin(kFormats), std::end(kFormats),
+                     [&](const auto& format) { return ends_with(path, format.ending); });
+}
+
+/// Whether a name ends with "-00001-of-00003" before its ending.
+bool is_part(const std::string& path, bool but_the_first = false) {
+  constexpr char kPattern[] = "*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9].*";
+  return fnmatch(kPattern, path.c_str(), 0) == 0 &&
+         (!but_the_first || fnmatch("*-00001-of-*", path.c_str(), 0) != 0);
+}
+
+File open_one(const std::string& path) {
   for (const auto& format : kFormats) {
-    const std::string ending = format.ending;
-    if (path.size() < ending.size() || path.substr(path.size() - ending.size()) != ending) continue;
-    File file{{{"file", path}, {"format", ending}}, {}};
+    if (!ends_with(path, format.ending)) continue;
+    File file{{{"file", path}, {"format", format.ending}}, {}, {}};
     format.open(file, path);
-    std::vector<Entry> chosen;
-    for (const std::string& name : names) {
-      const auto at = std::find_if(file.entries.begin(), file.entries.end(),
-                                   [&](const Entry& entry) { return entry.name() == name; });
-      if (at == file.entries.end()) {
-        throw std::runtime_error(path + ": nothing is named \"" + name + "\"");
-      }
-      chosen.push_back(*at);
-    }
-    if (!names.empty()) file.entries = chosen;
     return file;
   }
   detail::FileBytes bytes;
@@ -195,6 +64,170 @@ File open_file(const std::string& path, const std::vector<std::string>& names) {
   throw std::runtime_error(
       path + ": " + kind +
       "not among the formats that this program was built for: " + supported_formats());
+}
+
+/// The files of a folder, as one. Parts of a model are opened by its index, or the first of them.
+File open_folder(const std::string& path) {
+  std::vector<std::string> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().string();
+    if (entry.is_regular_file() && is_supported(name)) paths.push_back(name);
+  }
+  if (paths.empty()) {
+    throw std::runtime_error(path +
+                             ": a folder without files of these formats: " + supported_formats());
+  }
+  std::sort(paths.begin(), paths.end());
+  const auto has_index = [&](const char* ending) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [&](const auto& name) { return ends_with(name, ending); });
+  };
+  const bool has[] = {has_index(".safetensors.index.json"), has_index(".bin.index.json")};
+  const auto is_of_another = [&](const std::string& name) {
+    return (has[0] && ends_with(name, ".safetensors") && is_part(name)) ||
+           (has[1] && ends_with(name, ".bin") && is_part(name)) ||
+           (ends_with(name, ".gguf") && is_part(name, true));
+  };
+  paths.erase(std::remove_if(paths.begin(), paths.end(), is_of_another), paths.end());
+  File file{{{"file", path}, {"format", "folder"}}, {}, {}};
+  open_parts(file, paths);
+  return file;
+}
+
+/// As people count: "layers.2" is before "layers.10".
+bool is_before(const std::string& a, const std::string& b) {
+  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  for (size_t i = 0, k = 0; i < a.size() && k < b.size(); ++i, ++k) {
+    if (is_digit(a[i]) && is_digit(b[k])) {
+      const auto number_at = [&](const std::string& text, size_t& at) {
+        const size_t begin = std::min(text.find_first_not_of('0', at), text.size());
+        size_t end = begin;
+        while (end < text.size() && is_digit(text[end])) ++end;
+        at = std::max(at, end - 1);
+        return text.substr(begin, end - begin);
+      };
+      const std::string x = number_at(a, i);
+      const std::string y = number_at(b, k);
+      if (x != y) return x.size() != y.size() ? x.size() < y.size() : x < y;
+    } else if (a[i] != b[k]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[k]);
+    }
+  }
+  return a.size() < b.size();
+}
+
+uint64_t numel_of(const Json& about) {
+  uint64_t numel = 1;
+  for (const Json& size : about.value("shape", Json(0))) {
+    numel *= size.is_number() ? size.get<uint64_t>() : 0;
+  }
+  return about.contains("shape") ? numel : 0;
+}
+
+}  // namespace
+
+Json describe_array(const std::string& name, ScalarType type, const std::string& in_file,
+                    ArrayRef<int64_t> sizes, const char* note) {
+  const bool is_known = type != ScalarType::Undefined;
+  Json about = {{"name", name},
+                {"role", "array"},
+                {"dtype", is_known ? toString(type) : in_file},
+                {"in file", in_file},
+                {"shape", std::vector<int64_t>(sizes.begin(), sizes.end())}};
+  if (is_known) about["nbytes"] = numel_of(about) * elementSize(type);
+  if (*note != '\0') about["note"] = note;
+  return about;
+}
+
+void open_parts(File& out, const std::vector<std::string>& paths) {
+  std::map<std::string, int> uses;
+  Json metadata = Json::object();
+  for (const std::string& path : paths) {
+    const std::string name = fs::path(path).filename().string();
+    try {
+      File part = open_one(path);
+      for (Entry& entry : part.entries) {
+        if (entry.name().empty()) entry.about["name"] = fs::path(path).stem().string();
+        entry.about["file"] = name;
+        ++uses[entry.name()];
+        out.entries.push_back(std::move(entry));
+      }
+      if (!part.about.contains("metadata")) continue;
+      for (const auto& [key, value] : part.about["metadata"].items()) {
+        if (!metadata.contains(key)) metadata[key] = value;
+      }
+    } catch (const std::exception& e) {
+      out.troubles.push_back(reason(e));
+    }
+  }
+  if (!metadata.empty()) out.about["metadata"] = metadata;
+  for (Entry& entry : out.entries) {
+    if (uses[entry.name()] == 1) continue;
+    entry.about["name"] = entry.about["file"].get<std::string>() + ":" + entry.name();
+  }
+}
+
+std::string supported_formats() {
+  std::string out;
+  for (const auto& format : kFormats) out += (out.empty() ? "" : ", ") + std::string(format.ending);
+  return out;
+}
+
+File open_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) ? open_folder(path) : open_one(path);
+}
+
+void choose(File& file, const std::vector<std::string>& patterns) {
+  std::vector<Entry> chosen;
+  std::vector<bool> is_chosen(file.entries.size());
+  for (const std::string& pattern : patterns) {
+    bool is_found = false;
+    for (size_t i = 0; i < file.entries.size(); ++i) {
+      const std::string name = file.entries[i].name();
+      if (name != pattern && fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
+      is_found = true;
+      if (!is_chosen[i]) chosen.push_back(file.entries[i]);
+      is_chosen[i] = true;
+    }
+    if (!is_found) {
+      throw std::runtime_error(file.about["file"].get<std::string>() + ": nothing is named \"" +
+                               pattern + "\"");
+    }
+  }
+  if (!patterns.empty()) file.entries = std::move(chosen);
+}
+
+void sort(File& file, const std::string& by) {
+  const auto is_less = [&](const Entry& a, const Entry& b) {
+    if (by == "name") return is_before(a.name(), b.name());
+    if (by == "dtype") {
+      return a.about.value("dtype", std::string()) < b.about.value("dtype", std::string());
+    }
+    return a.about.value("nbytes", uint64_t{0}) > b.about.value("nbytes", uint64_t{0});
+  };
+  std::stable_sort(file.entries.begin(), file.entries.end(), is_less);
+}
+
+Json totals(const std::vector<Entry>& entries) {
+  const Json none = {{"arrays", 0}, {"elements", 0}, {"nbytes", 0}};
+  Json out = none;
+  out["dtypes"] = Json::object();
+  for (const Entry& entry : entries) {
+    const Json dtype = entry.about.value("dtype", Json());
+    if (!entry.is_array() || !dtype.is_string()) continue;
+    Json& of_dtype = out["dtypes"][dtype.get<std::string>()];
+    if (of_dtype.is_null()) of_dtype = none;
+    for (Json* const sum : {&out, &of_dtype}) {
+      const auto add = [&](const char* key, uint64_t count) {
+        (*sum)[key] = (*sum)[key].get<uint64_t>() + count;
+      };
+      add("arrays", 1);
+      add("elements", numel_of(entry.about));
+      add("nbytes", entry.about.value("nbytes", uint64_t{0}));
+    }
+  }
+  return out;
 }
 
 }  // namespace inspect

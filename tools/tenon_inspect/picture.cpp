@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <png.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,20 +24,23 @@ struct Picture {
   std::string what;  // which part of the tensor it is, and which values are black and white
 };
 
-bool is_channels(int64_t size) { return size == 1 || size == 3 || size == 4; }
+bool is_channels(int64_t size) { return 1 <= size && size <= 4; }
 
-/// {rows, columns} or {rows, columns, 3}: the first of what there is more of.
+/// {rows, columns}, or {rows, columns, 2 or 3}: the first of what there is more of.
 Tensor find_image(Tensor t, std::string& what) {
   if (isComplexType(t.scalar_type())) throw std::runtime_error("a picture needs real numbers");
   while (t.dim() > 3 || (t.dim() == 3 && !is_channels(t.size(2)) && !is_channels(t.size(0)))) {
     if (t.size(0) == 0) break;
     t = select(t, 0, 0);
-    what += what.empty() ? "at 0, " : "0, ";
+    what += what.empty() ? "at 0" : ", 0";
   }
+  if (!what.empty()) what += "; ";
   if (t.dim() < 2 || t.numel() == 0) throw std::runtime_error("a picture needs rows and columns");
   if (t.dim() == 2) return t;
   if (!is_channels(t.size(2))) t = permute(t, {1, 2, 0});
-  return t.size(2) == 1 ? select(t, 2, 0) : narrow(t, 2, 0, 3);  // without alpha
+  if (t.size(2) == 2) what += "red and green are the two channels; ";
+  if (t.size(2) == 1) return select(t, 2, 0);
+  return narrow(t, 2, 0, std::min<int64_t>(3, t.size(2)));  // without alpha
 }
 
 /// Every n-th column, so that there are at most `most_wide`, and every n * row_step-th row.
@@ -59,12 +61,13 @@ Picture make_picture(const Tensor& tensor, int64_t most_wide, int64_t row_step) 
   }
   out.what += text(number(range.min)) + " is black, " + text(number(range.max)) + " white";
   const std::vector<double> shades = places(image, range);
-  const size_t channels = image.dim() == 3 ? 3 : 1;
+  const auto channels = static_cast<size_t>(image.dim() == 3 ? image.size(2) : 1);
   for (size_t i = 0; i < shades.size(); i += channels) {
     const bool is_finite = std::none_of(&shades[i], &shades[i] + channels,
                                         [](double shade) { return std::isnan(shade); });
     for (size_t k = 0; k < 3; ++k) {
-      const double shade = shades[i + k % channels] * 255;
+      const bool is_missing = channels == 2 && k == 2;  // blue
+      const double shade = is_missing ? 0 : shades[i + k % channels] * 255;
       out.pixels.push_back(is_finite ? static_cast<uint8_t>(std::lround(shade)) : k == 0 ? 255 : 0);
     }
   }
@@ -74,9 +77,10 @@ Picture make_picture(const Tensor& tensor, int64_t most_wide, int64_t row_step) 
 }  // namespace
 
 void print_picture(const Tensor& tensor) {
-  winsize size{};
-  const bool in_color = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;  // a terminal
-  const Picture p = make_picture(tensor, size.ws_col > 0 ? size.ws_col : 80, in_color ? 1 : 2);
+  const size_t width = terminal_width(STDOUT_FILENO);
+  const bool in_color = width != 0;
+  const Picture p =
+      make_picture(tensor, in_color ? static_cast<int64_t>(width) : 80, in_color ? 1 : 2);
   for (int64_t y = 0; y < p.height; y += in_color ? 2 : 1) {
     for (int64_t x = 0; x < p.width; ++x) {
       const uint8_t* const upper = &p.pixels[static_cast<size_t>(3 * (y * p.width + x))];
@@ -101,12 +105,15 @@ void write_png(const Tensor& tensor, const std::string& path) {
   image.width = static_cast<png_uint_32>(p.width);
   image.height = static_cast<png_uint_32>(p.height);
   image.format = PNG_FORMAT_RGB;
-  detail::OutputFile file;  // an old file stays if this fails
-  Error error = file.open(path.c_str());
-  if (error == Error::Ok &&
-      png_image_write_to_stdio(&image, file.file(), 0, p.pixels.data(), 0, nullptr) == 0) {
+  std::vector<char> bytes(PNG_IMAGE_PNG_SIZE_MAX(image));
+  png_alloc_size_t size = bytes.size();
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, p.pixels.data(), 0, nullptr) == 0) {
     throw std::runtime_error(path + ": cannot be written: " + image.message);
   }
+  const detail::FileTarget target(path);
+  detail::OutputFile file;  // an old file stays if this fails
+  Error error = file.open(target);
+  if (error == Error::Ok) error = file.put(bytes.data(), size);
   if (error == Error::Ok) error = file.commit(false);
   if (error != Error::Ok) {
     // Without the advice for C++ programs.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 
@@ -51,17 +53,6 @@ constexpr Range kWide[] = {{0x1100, 0x115f}, {0x2e80, 0xa4cf},   {0xac00, 0xd7a3
                            {0xf900, 0xfaff}, {0xfe30, 0xfe6f},   {0xff00, 0xff60},
                            {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
 
-/// The columns that a printable text takes on a terminal.
-size_t columns_of(const std::string& text) {
-  size_t columns = 0;
-  for (size_t at = 0; at < text.size();) {
-    const Symbol symbol = symbol_at(text, at);
-    columns += is_in(symbol.code, kCombining) ? 0 : is_in(symbol.code, kWide) ? 2 : 1;
-    at += std::max<size_t>(1, symbol.size);
-  }
-  return columns;
-}
-
 /// Where bin i of n begins. Of integers exactly, where doubles do not have them.
 Json bin_begin(const Json& low, const Json& high, size_t i, size_t n) {
   constexpr double kExact = 9007199254740992.0;  // 2^53
@@ -83,8 +74,13 @@ void print_histogram(const Json& h, int indent) {
   const auto counts = h["counts"].get<std::vector<int64_t>>();
   const int64_t most = std::max<int64_t>(1, *std::max_element(counts.begin(), counts.end()));
   std::printf("%*s%-11s of %s values, from\n", indent, "", "histogram", text(h["sampled"]).c_str());
+  const size_t width = terminal_width(STDOUT_FILENO);
+  const auto rest = static_cast<int64_t>(width) - indent - 26;  // beside both numbers
+  const int64_t widest = width == 0 ? 40 : std::clamp<int64_t>(rest, 1, 40);
   for (size_t i = 0; i < counts.size(); ++i) {
-    const std::string bar(static_cast<size_t>(40 * counts[i] / most), '#');
+    const auto bar_size =
+        static_cast<double>(widest) * static_cast<double>(counts[i]) / static_cast<double>(most);
+    const std::string bar(static_cast<size_t>(bar_size), '#');
     const Json begin = bin_begin(h["low"], h["high"], i, counts.size());
     std::printf("%*s%13s %s %lld\n", indent, "", text(begin).c_str(), bar.c_str(),
                 static_cast<long long>(counts[i]));
@@ -93,7 +89,44 @@ void print_histogram(const Json& h, int indent) {
 
 }  // namespace
 
+size_t columns_of(const std::string& text) {
+  size_t columns = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Symbol symbol = symbol_at(text, at);
+    columns += is_in(symbol.code, kCombining) ? 0 : is_in(symbol.code, kWide) ? 2 : 1;
+    at += std::max<size_t>(1, symbol.size);
+  }
+  return columns;
+}
+
+std::string shorten(const std::string& text, size_t columns) {
+  if (columns_of(text) <= columns) return text;
+  if (columns < 5) return std::string(columns, '.');
+  // The begin and the end of a name tell the most. Characters have up to four bytes.
+  const size_t rest = columns - 3;
+  size_t begin = 0;
+  while (begin < 4 * rest) {
+    const size_t next = begin + std::max<size_t>(1, symbol_at(text, begin).size);
+    if (columns_of(text.substr(0, next)) > rest - rest / 2) break;
+    begin = next;
+  }
+  size_t end = text.size() - std::min(text.size() - begin, 4 * rest);
+  for (; end < text.size(); ++end) {
+    const bool is_within = (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80;
+    if (!is_within && columns_of(text.substr(end)) <= rest / 2) break;
+  }
+  return text.substr(0, begin) + "..." + text.substr(end);
+}
+
+size_t terminal_width(int descriptor) {
+  if (isatty(descriptor) != 1) return 0;
+  winsize size{};
+  const bool is_known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : 80;
+}
+
 void print_entry(const Json& about, int indent) {
+  const size_t width = terminal_width(STDOUT_FILENO);
   for (const auto& [key, value] : about.items()) {
     if (key == "histogram") {
       print_histogram(value, indent);
@@ -101,41 +134,13 @@ void print_entry(const Json& about, int indent) {
       std::printf("%*s%s\n", indent, "", printable(key).c_str());
       print_entry(value, indent + 2);
     } else if (value != "") {
-      std::printf("%*s%-11s %s\n", indent, "", printable(key).c_str(), text(value).c_str());
+      std::string line = printable(key);
+      line.append(line.size() < 11 ? 11 - line.size() : 0, ' ');
+      line += ' ' + text(value);
+      const auto before = static_cast<size_t>(indent);
+      if (width > before) line = shorten(line, width - before);
+      std::printf("%*s%s\n", indent, "", line.c_str());
     }
-  }
-}
-
-void print_table(const Json& entries) {
-  std::vector<std::vector<std::string>> columns;
-  const auto cell_of = [](const Json& entry, const std::string& key) {
-    if (key == "a" || key == "b") {  // which differ
-      const Json a = entry.value("a", Json());
-      const Json b = entry.value("b", Json());
-      return text(key == "a" ? a : b, text(a) == text(b));
-    }
-    const Json statistics = entry.value("statistics", Json::object());
-    return text(entry.contains(key) ? entry[key] : statistics.value(key, Json()));
-  };
-  for (const char* key :
-       {"role", "name", "dtype", "in file", "shape", "min", "max",   "mean",  "std", "nan",
-        "inf",  "-inf", "note",  "what",    "a",     "b",   "first", "count", "of",  "largest"}) {
-    std::vector<std::string> column = {key};
-    size_t width = 0;
-    for (const Json& entry : entries) {
-      column.push_back(cell_of(entry, key));
-      width = std::max(width, columns_of(column.back()));
-    }
-    if (width == 0) continue;  // nobody has it
-    width = std::max(width, column[0].size()) + 2;
-    for (std::string& cell : column) cell.append(width - columns_of(cell), ' ');
-    columns.push_back(column);
-  }
-  for (size_t row = 0; row <= entries.size(); ++row) {
-    std::string line = "  ";
-    for (const auto& column : columns) line += column[row];
-    line.resize(line.find_last_not_of(' ') + 1);
-    std::printf("%s\n", line.c_str());
   }
 }
 
@@ -182,6 +187,20 @@ std::string text(const Json& value, bool all_digits) {
   return digits;
 }
 
+std::string size_text(uint64_t nbytes) {
+  if (nbytes < 1024) return std::to_string(nbytes) + " B";
+  auto size = static_cast<double>(nbytes);
+  const char* unit = "";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}) {
+    if (size < 1024) break;
+    size /= 1024;
+    unit = larger;
+  }
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.*f %s", size < 99.95 ? 1 : 0, size, unit);
+  return digits;
+}
+
 std::string reason(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   std::string text = error.what();
@@ -205,13 +224,11 @@ std::string reason(const std::exception& error) {
 
 tenon::ProgressFunction progress_bar(const std::string& label) {
   constexpr uint64_t kMuch = uint64_t{32} << 20;
-  if (isatty(STDERR_FILENO) != 1) return {};
-  std::string shown_label = printable(label);
-  while (columns_of(shown_label) > 40) {  // whole characters
-    do {
-      shown_label.pop_back();
-    } while (!tenon::detail::is_utf8(shown_label));
-  }
+  const size_t width = terminal_width(STDERR_FILENO);
+  if (width == 0) return {};
+  constexpr size_t kBar = 25 + 11;  // and the rest of the line
+  const size_t room = width > kBar + 8 ? width - kBar : 8;
+  const std::string shown_label = shorten(printable(label), std::min<size_t>(40, room));
   return [label = shown_label, shown = std::make_shared<int>(-1)](uint64_t done, uint64_t total) {
     const int percent =
         static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(total));

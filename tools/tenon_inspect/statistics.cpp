@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "inspect.h"
-#include "tenon/tensor/values.h"
 
 namespace inspect {
 
@@ -97,6 +97,35 @@ std::vector<double> places(const Tensor& tensor, const MinMax& range) {
   for (const double value : to_vector<double>(tensor)) {
     const double place = width > 0 ? (value / 2 - low / 2) / width : 0;
     out.push_back(std::isfinite(value) ? place : std::nan(""));
+  }
+  return out;
+}
+
+Json first_values(const Tensor& tensor, int64_t count) {
+  Tensor t = tensor;
+  int64_t inner = t.numel();
+  count = std::min(count, inner);
+  Json out = Json::array();
+  if (count == 0) return out;
+  // The rows that have them, so that no more is copied.
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    inner /= t.size(d);
+    const int64_t rows = std::min(t.size(d), (count + inner - 1) / inner);
+    t = narrow(t, d, 0, rows);
+    if (rows > 1) break;
+  }
+  t = narrow(reshape(contiguous(t), {-1}), 0, 0, count);
+  if (isComplexType(t.scalar_type())) {
+    for (const auto& z : to_vector<std::complex<double>>(t)) out.push_back({z.real(), z.imag()});
+  } else if (isFloatingType(t.scalar_type())) {
+    for (const double value : to_vector<double>(t)) out.push_back(value);
+  } else if (t.scalar_type() == ScalarType::UInt64) {
+    for (const uint64_t value : to_vector<uint64_t>(t)) out.push_back(value);
+  } else {
+    const bool is_bool = t.scalar_type() == ScalarType::Bool;
+    for (const int64_t value : to_vector<int64_t>(t)) {
+      out.push_back(is_bool ? Json(value != 0) : Json(value));
+    }
   }
   return out;
 }
