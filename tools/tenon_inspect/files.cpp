@@ -26,6 +26,7 @@ constexpr struct {
     {".npz", &open_npz},
     {".safetensors", &open_safetensors},
     {".safetensors.index.json", &open_safetensors},
+    {".gguf", &open_gguf},
     {".onnx", &open_onnx},
 #if TENON_INSPECT_EXECUTORCH
     {".pte", &open_pte},

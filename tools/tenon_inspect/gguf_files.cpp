@@ -16,7 +16,8 @@ Json metadata_value(const Gguf& file, const GgufEntry& entry) {
   }
   if (entry.type == ScalarType::Undefined) {
     Json texts = Json::array();
-    for (const std::string_view item : file.get_texts(entry.key).value()) texts.push_back(item);
+    const std::vector<std::string_view> found = file.get_texts(entry.key).value();
+    for (const std::string_view item : found) texts.push_back(item);
     return entry.is_array ? texts : texts.at(0);
   }
   const EValue value = file.get_metadata(entry.key).value();
