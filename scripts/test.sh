@@ -65,7 +65,6 @@ if [ -n "$all" ]; then
   need_header CL/cl.h opencl-headers
   need_header minizip/unzip.h libminizip-dev
   need_header nlohmann/json.hpp nlohmann-json3-dev
-  need_header CLI/CLI.hpp libcli11-dev
   need_header png.h libpng-dev
   need_header oneapi/dnnl/dnnl.hpp libdnnl-dev
   need_header kissfft/kissfft.hh libkissfft-dev

@@ -130,7 +130,8 @@ Json index_in(const Json& shape, int64_t flat) {
   return index;
 }
 
-/// Of arrays of a dtype that tenon does not have: elements differ where their bytes do.
+/// Of arrays of a dtype that tenon does not have: elements differ where their bytes do. Of packed
+/// numbers, the bytes that differ.
 Json compare_bytes(const Entry& a, const Entry& b) {
   if (!a.load_bytes || !b.load_bytes) {
     throw std::runtime_error("elements of dtype " + text(a.about.value("dtype", Json())) +
@@ -141,20 +142,27 @@ Json compare_bytes(const Entry& a, const Entry& b) {
   int64_t numel = 1;
   for (const Json& size : a.about["shape"]) numel *= size.get<int64_t>();
   if (numel == 0) return {};
-  const size_t size = x.nbytes() / static_cast<size_t>(numel);
+  const size_t nbytes = x.nbytes();
+  if (y.nbytes() != nbytes) {
+    return {{"what", "bytes"}, {"a", x.nbytes()}, {"b", y.nbytes()}};
+  }
+  // Blocks of packed numbers are compared byte by byte.
+  const bool is_packed = nbytes % static_cast<size_t>(numel) != 0;
+  const size_t size = is_packed ? 1 : nbytes / static_cast<size_t>(numel);
+  const auto parts = static_cast<int64_t>(nbytes / size);
   const auto* const p = static_cast<const char*>(x.const_data_ptr());
   const auto* const q = static_cast<const char*>(y.const_data_ptr());
   int64_t count = 0;
   int64_t first = 0;
-  for (int64_t i = 0; i < numel; ++i) {
+  for (int64_t i = 0; i < parts; ++i) {
     const size_t at = static_cast<size_t>(i) * size;
     if (std::memcmp(p + at, q + at, size) != 0 && count++ == 0) first = i;
   }
   if (count == 0) return {};
-  return {{"what", "values"},
-          {"first", index_in(a.about["shape"], first)},
+  return {{"what", is_packed ? "bytes" : "values"},
+          {"first", is_packed ? Json({first}) : index_in(a.about["shape"], first)},
           {"count", count},
-          {"of", numel}};
+          {"of", parts}};
 }
 
 /// What differs between two entries of one name; null if nothing does.

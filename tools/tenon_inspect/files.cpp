@@ -26,6 +26,11 @@ constexpr struct {
     {".npz", &open_npz},
     {".safetensors", &open_safetensors},
     {".safetensors.index.json", &open_safetensors},
+    {".pt", &open_torch},
+    {".pth", &open_torch},
+    {".bin", &open_torch},
+    {".ckpt", &open_torch},
+    {".bin.index.json", &open_torch_index},
     {".gguf", &open_gguf},
     {".onnx", &open_onnx},
 #if TENON_INSPECT_EXECUTORCH

@@ -53,6 +53,8 @@ Json totals(const std::vector<Entry>& entries);
 void open_npy(File& out, const std::string& path);
 void open_npz(File& out, const std::string& path);
 void open_safetensors(File& out, const std::string& path);
+void open_torch(File& out, const std::string& path);
+void open_torch_index(File& out, const std::string& path);
 void open_gguf(File& out, const std::string& path);
 void open_onnx(File& out, const std::string& path);
 void open_pte(File& out, const std::string& path);

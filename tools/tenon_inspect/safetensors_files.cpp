@@ -19,6 +19,8 @@ void open_safetensors(File& out, const std::string& path) {
       entry.load = [file, name = info.name](const ProgressFunction&) {
         return *file.get(name).value();
       };
+    } else {
+      entry.load_bytes = [file, name = info.name] { return *file.get(name).value(); };
     }
     out.entries.push_back(entry);
   }

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: MIT
 """tenon-inspect as a user runs it: in pipes, on a terminal, over files that NumPy wrote."""
 
+import collections
+import io
 import json
 import os
+import pickle
 import pty
 import re
+import shutil
 import struct
 import subprocess
+import sys
 import tempfile
+import types
 import unittest
+import unicodedata
 import zipfile
 import zlib
 
@@ -17,6 +24,7 @@ import numpy as np
 PROGRAM = os.environ["TENON_INSPECT"]
 MODELS = os.environ["TENON_MODELS"]
 WITH = os.environ["TENON_WITH"].split(",")
+SOURCE = os.environ["TENON_INSPECT_SOURCE"]
 
 
 def run(*arguments, code=0, **options):
@@ -39,14 +47,14 @@ def parse(*arguments, code=0):
     return json.loads(run("--json", *arguments, code=code), parse_constant=refuse)
 
 
-def on_terminal(*arguments):
-    """What it writes to a terminal of 40 columns."""
+def on_terminal(*arguments, columns=40):
+    """What it writes to a terminal."""
     import fcntl
     import termios
 
     child, terminal = pty.fork()
     if child == 0:
-        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.execv(PROGRAM, [PROGRAM, *map(str, arguments)])
     text = b""
     while True:
@@ -89,11 +97,134 @@ def read_png(path):
     return out[1:, 3:].reshape(height, width, 3)
 
 
+def varint(value):
+    value %= 2**64
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number, value):
+    """A field of a protocol buffer: an integer, or bytes with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_tensor(name, number, shape, *fields):
+    """An ONNX initialiser, of TensorProto's dtype `number`."""
+    dims = b"".join(field(1, size) for size in shape)
+    return field(5, dims + field(2, number) + field(8, name) + b"".join(fields))
+
+
+def onnx_model(*graph):
+    return field(1, 8) + field(2, "by hand") + field(7, b"".join(graph))
+
+
+def onnx_external(location, **pairs):
+    entries = {"location": location, **pairs}
+    return b"".join(field(13, field(1, k) + field(2, str(v))) for k, v in entries.items()) + field(14, 1)
+
+
+def torch_file(values):
+    """The bytes that torch.save() writes; NumPy's float32 arrays in it are tensors."""
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+
+    class FloatStorage:
+        pass
+
+    def _rebuild_tensor_v2():
+        pass
+
+    for made, module in ((FloatStorage, torch), (_rebuild_tensor_v2, utils)):
+        made.__module__, made.__qualname__ = module.__name__, made.__name__
+        setattr(module, made.__name__, made)
+    storages = []
+
+    class Tensor:
+        def __init__(self, array):
+            self.array = array
+
+        def __reduce__(self):
+            storage = FloatStorage()
+            storage.array = self.array
+            storage.key = str(len(storages))
+            storages.append(storage)
+            strides = tuple(s // 4 for s in self.array.strides)
+            return _rebuild_tensor_v2, (storage, 0, self.array.shape, strides, False, collections.OrderedDict())
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value):
+            if isinstance(value, FloatStorage):
+                return ("storage", FloatStorage, value.key, "cpu", value.array.size)
+
+    def convert(value):
+        if isinstance(value, dict):
+            return {k: convert(v) for k, v in value.items()}
+        return Tensor(value) if isinstance(value, np.ndarray) else value
+
+    text, out = io.BytesIO(), io.BytesIO()
+    before = {n: sys.modules.get(n) for n in ("torch", "torch._utils")}
+    sys.modules.update({"torch": torch, "torch._utils": utils})
+    try:
+        Pickler(text, 2).dump(convert(values))
+    finally:
+        for name, module in before.items():
+            del sys.modules[name]
+            if module is not None:
+                sys.modules[name] = module
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("a/data.pkl", text.getvalue())
+        file.writestr("a/byteorder", "little")
+        for storage in storages:
+            file.writestr(f"a/data/{storage.key}", np.ascontiguousarray(storage.array).tobytes())
+        file.writestr("a/version", "3\n")
+    return out.getvalue()
+
+
+def gguf_file(metadata, tensors):
+    """metadata: [(key, type, packed value)]; tensors: [(name, sizes as NumPy has them, type, bytes)]."""
+    text = lambda t: struct.pack("<Q", len(t.encode())) + t.encode()
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
+    for key, kind, value in metadata:
+        out += text(key) + struct.pack("<I", kind) + value
+    data = b""
+    for name, sizes, kind, values in tensors:
+        out += text(name) + struct.pack(f"<I{len(sizes)}QIQ", len(sizes), *sizes[::-1], kind, len(data))
+        data += values + bytes(-len(values) % 32)
+    return out + bytes(-len(out) % 32) + data
+
+
+def safetensors_file(tensors):
+    header, data = {}, b""
+    for name, array in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def columns_of(text):
+    """The columns that a text takes on a terminal."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 class InspectTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
+
+    def write(self, name, data):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
 
     def save(self, array, name="a.npy"):
         path = os.path.join(self.folder, name)
@@ -223,8 +354,7 @@ class InspectTest(unittest.TestCase):
                 self.assertEqual([found[n]["dtype"] for n in arrays],
                                  ["<U3", "<U3", "|S2", "[('x', '<f4'), ('y', '<i2', (2,))]", "<M8[s]", "|O",
                                   "Float", "Double"])
-                self.assertEqual([n for n, e in found.items() if "in file" in e], ["big"])
-                self.assertEqual(found["big"]["in file"], ">f4")
+                self.assertEqual([found[n]["in file"] for n in ("texts", "big", "plain")], ["<U3", ">f4", "<f8"])
                 self.assertRegex(run(path, *options), r"array +texts +<U3 +\{2\}")
         for name, array in arrays.items():
             one = self.save(array)
@@ -286,12 +416,267 @@ class InspectTest(unittest.TestCase):
             self.assertIn("get_max_seq_len.0", run(os.path.join(MODELS, "methods.pte")))
         else:
             self.assertIn("formats that this program was built for", run("a.pte", code=2))
-        if "onnxruntime" in WITH:
-            first, second = parse(os.path.join(MODELS, "double_batch.onnx"))["entries"]
-            self.assertEqual((first["role"], first["name"]), ("input", "forward.image"))
-            self.assertEqual(second["shape"], ["batch", 8])
-        else:
-            self.assertIn("formats that this program was built for", run("a.onnx", code=2))
+
+    def test_onnx(self):
+        first, second, two = parse(os.path.join(MODELS, "double_batch.onnx"))["entries"]
+        self.assertEqual((first["role"], first["name"]), ("input", "forward.image"))
+        self.assertEqual(second["shape"], ["batch", 8])
+        self.assertEqual((two["role"], two["statistics"]["max"]), ("array", 2))
+        found = {e["name"]: e for e in parse(os.path.join(MODELS, "sequence.onnx"))["entries"]}
+        self.assertIn("not a tensor", [e.get("note") for e in found.values()])
+
+    def test_onnx_initialisers_of_every_dtype_and_field(self):
+        kinds = {"f4": (1, 4), "u1": (2, 5), "i1": (3, 5), "u2": (4, 5), "i2": (5, 5), "i4": (6, 5), "i8": (7, 7),
+                 "?": (9, 5), "f2": (10, 5), "f8": (11, 10), "u4": (12, 11), "u8": (13, 11), "c8": (14, 4),
+                 "c16": (15, 10)}
+        r = np.random.default_rng(4)
+        for code, (number, where) in kinds.items():
+            array = (r.normal(size=(3, 4)) * 50).astype(code)
+            if array.dtype.kind in "iu":
+                info = np.iinfo(code)
+                array[0, :2] = info.min, info.max
+            parts = array.view("u2") if code == "f2" else array.astype("u1") if code == "?" else array
+            if where in (4, 10):
+                values = field(where, array.tobytes())
+                single = b"".join(varint(where << 3 | (5 if where == 4 else 1)) + part.tobytes()
+                                  for part in array.view("f4" if where == 4 else "f8").ravel())
+            else:
+                values = field(where, b"".join(varint(int(v)) for v in parts.ravel()))
+                single = b"".join(field(where, int(v)) for v in parts.ravel())
+            model = onnx_model(onnx_tensor("raw", number, (3, 4), field(9, array.tobytes())),
+                               onnx_tensor("packed", number, (3, 4), values),
+                               onnx_tensor("single", number, (3, 4), single),
+                               onnx_tensor("beside", number, (3, 4), onnx_external("w/a.bin", offset=16)),
+                               onnx_tensor("none", number, (0, 4)))
+            self.write("w/a.bin", bytes(16) + array.tobytes())
+            path = self.write("a.onnx", model)
+            entries = parse(path, "--head", 12)["entries"]
+            self.assertEqual([e["name"] for e in entries], ["raw", "packed", "single", "beside", "none"])
+            flat = array.ravel().tolist()
+            expected = [[z.real, z.imag] for z in flat] if array.dtype.kind == "c" else flat
+            for entry in entries[:4]:
+                self.assertEqual(entry["head"], expected, (code, entry["name"]))
+                self.assertEqual((entry["shape"], entry["nbytes"]), ([3, 4], array.nbytes))
+            self.assertEqual(entries[3]["file"], "w/a.bin")
+            self.assertEqual(entries[4]["head"], [])
+
+    def test_onnx_of_dtypes_that_tenon_lacks_and_old_inputs(self):
+        value_info = lambda name: field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(2, "n")))))
+        path = self.write("a.onnx", onnx_model(
+            onnx_tensor("texts", 8, (2,), field(6, "ab"), field(6, "c")),
+            onnx_tensor("nibbles", 22, (3,), field(9, b"\x21\x03")),
+            onnx_tensor("w", 1, (1,), field(9, bytes(4))),
+            field(11, value_info("x")), field(11, value_info("w")), field(12, value_info("y"))))
+        found = {(e["role"], e["name"]): e for e in parse(path)["entries"]}
+        self.assertEqual(list(found), [("input", "forward.x"), ("output", "forward.y"), ("array", "texts"),
+                                       ("array", "nibbles"), ("array", "w")])
+        self.assertEqual(found["array", "texts"]["dtype"], "STRING")
+        self.assertEqual((found["array", "nibbles"]["dtype"], found["array", "nibbles"]["nbytes"]), ("INT4", 2))
+        self.assertEqual(found["input", "forward.x"]["shape"], ["n"])
+        other = self.write("b.onnx", onnx_model(onnx_tensor("nibbles", 22, (3,), field(9, b"\x21\x02"))))
+        difference, = parse("-d", path, other, "-n", "nibbles", code=1)
+        self.assertEqual((difference["what"], difference["first"]), ("bytes", [1]))
+
+    def test_onnx_files_that_are_broken_or_leave_their_folder(self):
+        array = bytes(48)
+        self.write("out.bin", array)
+        for location in ("../out.bin", "/etc/passwd", "a/../../out.bin", "..", "", "a\\b", "no.bin", "."):
+            path = self.write("m/a.onnx", onnx_model(onnx_tensor("w", 1, (3, 4), onnx_external(location)),
+                                                     onnx_tensor("good", 1, (1,), field(9, bytes(4)))))
+            self.assertIn("external data", run(path, code=2), location)
+            done = subprocess.run([PROGRAM, "--json", path], capture_output=True)
+            w, good = json.loads(done.stdout)["entries"]
+            self.assertEqual((w["file"], w["note"], good["statistics"]["max"]), (location, "cannot be read", 0))
+        self.write("m/out.bin", array)
+        for pairs in ({"offset": 1}, {"offset": 2**60}, {"length": 49}, {"offset": -1}, {"offset": "x"},
+                      {"offset": "9" * 30}, {"length": 47}):
+            path = self.write("m/a.onnx", onnx_model(onnx_tensor("w", 1, (3, 4), onnx_external("out.bin", **pairs))))
+            run(path, code=2)
+        for shape, fields in (((2**62, 2**62), field(9, array)), ((2**40,), field(9, array)), ((5,), field(9, array)),
+                              ((-1,), field(9, array)), ((2**40,), field(4, array)), ((13,), field(4, array)),
+                              ((12,), field(4, array[:-1])), ((1,) * 65, field(9, array[:4]))):
+            text = run(self.write("a.onnx", onnx_model(onnx_tensor("w", 1, shape, fields))), code=2)
+            self.assertRegex(text, "sizes|size|bytes|dimensions")
+        whole = onnx_model(onnx_tensor("w", 1, (3, 4), field(9, array)))
+        self.assertIn("byte ", run(self.write("a.onnx", whole[:-10]), code=2))
+        r = np.random.default_rng(5)
+        for _ in range(60):
+            data = bytearray(whole)
+            for at in r.integers(0, 40, 2):
+                data[at] = r.integers(256)
+            done = subprocess.run([PROGRAM, self.write("a.onnx", data)], capture_output=True)
+            self.assertIn(done.returncode, (0, 2), data)
+
+    def test_torch_files(self):
+        a = np.arange(12, dtype="f4").reshape(3, 4)
+        values = {"model": {"fc.weight": a, "fc.bias": np.ones(4, "f4")}, "epoch": 7, "note": "\x1b[31m"}
+        path = self.write("a.pt", torch_file(values))
+        about = parse(path)
+        self.assertEqual(about["metadata"], {"epoch": 7, "note": "\x1b[31m"})
+        self.assertEqual([e["name"] for e in about["entries"]], ["model.fc.weight", "model.fc.bias"])
+        self.check_statistics(about["entries"][0]["statistics"], a)
+        self.assertEqual(about["entries"][0]["in file"], "float32")
+        self.assertNotIn("\x1b", run(path))
+        one = self.write("b.safetensors", safetensors_file({"model.fc.weight": a, "model.fc.bias": np.ones(4, "f4")}))
+        self.assertEqual(parse("-d", path, one), [])
+        self.write("parts/m-00001-of-00002.bin", torch_file({"a": a}))
+        self.write("parts/m-00002-of-00002.bin", torch_file({"b": a + 1}))
+        weights = {"a": "m-00001-of-00002.bin", "b": "m-00002-of-00002.bin"}
+        index = self.write("parts/m.bin.index.json", json.dumps({"weight_map": weights}).encode())
+        for name in (index, self.folder + "/parts"):
+            found = {e["name"]: e for e in parse(name)["entries"]}
+            self.assertEqual([(n, e["statistics"]["max"], e["file"]) for n, e in found.items()],
+                             [("a", 11, "m-00001-of-00002.bin"), ("b", 12, "m-00002-of-00002.bin")])
+        self.write("parts/training_args.bin", pickle.dumps(types.SimpleNamespace(a=1)))
+        self.assertIn("training_args.bin", run(self.folder + "/parts", code=2))
+        outside = self.write("parts/m.bin.index.json", b'{"weight_map": {"a": "../a.pt"}}')
+        run(outside, code=2)
+
+    def test_gguf_files(self):
+        a = np.arange(12, dtype="f4").reshape(3, 4)
+        blocks = np.arange(34, dtype="u1").tobytes()
+        metadata = [("general.name", 8, struct.pack("<Q", 5) + b"\x1b[31m"), ("n", 4, struct.pack("<I", 7)),
+                    ("tokens", 9, struct.pack("<IQ", 4, 100) + bytes(400))]
+        path = self.write("a.gguf", gguf_file(metadata, [("w", (3, 4), 0, a.tobytes()), ("q", (1, 32), 8, blocks)]))
+        about = parse(path)
+        self.assertEqual(about["metadata"], {"general.name": "\x1b[31m", "n": 7, "tokens": "100 of UINT32"})
+        w, q = about["entries"]
+        self.check_statistics(w["statistics"], a)
+        self.assertEqual((q["dtype"], q["shape"], q["nbytes"]), ("Q8_0", [1, 32], 34))
+        self.assertNotIn("\x1b", run(path))
+        other = bytearray(blocks)
+        other[20] ^= 1
+        two = self.write("b.gguf", gguf_file([], [("w", (3, 4), 0, a.tobytes()), ("q", (1, 32), 8, bytes(other))]))
+        found, = parse("-d", path, two, code=1)
+        self.assertEqual((found["name"], found["what"], found["first"], found["count"], found["of"]),
+                         ("q", "bytes", [20], 1, 34))
+        self.assertEqual(parse("-d", path, path), [])
+
+    def test_a_folder_and_an_index_are_one_file(self):
+        a = np.arange(6, dtype="f4").reshape(2, 3)
+        parts = {"model-00001-of-00002.safetensors": {"x.0": a}, "model-00002-of-00002.safetensors": {"x.1": a + 1}}
+        for name, tensors in parts.items():
+            self.write("m/" + name, safetensors_file(tensors))
+        folder = self.folder + "/m"
+        self.assertEqual([e["name"] for e in parse(folder)["entries"]], ["x.0", "x.1"])
+        weights = {t: name for name, tensors in parts.items() for t in tensors}
+        self.write("m/model.safetensors.index.json", json.dumps({"weight_map": weights}).encode())
+        self.assertEqual([e["name"] for e in parse(folder)["entries"]], ["x.0", "x.1"])
+        whole = self.write("whole.safetensors", safetensors_file({"x.0": a, "x.1": a + 1}))
+        self.assertEqual(parse("-d", folder, whole), [])
+        self.save(a, "m/alone.npy")
+        self.save(a, "m/x.0.npy")
+        found = [(e["name"], e["file"]) for e in parse(folder)["entries"]]
+        self.assertEqual(found, [("alone", "alone.npy"), ("model.safetensors.index.json:x.0", "model.safetensors.index.json"),
+                                 ("x.1", "model.safetensors.index.json"), ("x.0.npy:x.0", "x.0.npy")])
+        os.mkdir(self.folder + "/empty")
+        self.assertIn("a folder without files", run(self.folder + "/empty", code=2))
+
+    def test_totals_sorting_and_patterns(self):
+        arrays = {"layers.10.weight": np.zeros((4, 5), "f4"), "layers.2.weight": np.zeros((7, 5), "f8"),
+                  "layers.2.bias": np.zeros(5, "f4"), "a[0]": np.zeros(300, "u1"), "a0": np.zeros(2, "u1")}
+        path = os.path.join(self.folder, "a.npz")
+        for save in (np.savez, np.savez_compressed):
+            save(path, **arrays)
+            for options in ([], ["--list"]):
+                totals = parse(path, *options)["totals"]
+                self.assertEqual((totals["arrays"], totals["elements"], totals["nbytes"]), (5, 362, 682))
+                self.assertEqual(totals["dtypes"]["Float"], {"arrays": 2, "elements": 25, "nbytes": 100})
+                self.assertIn("total       5 arrays, 362 parameters, 682 B\n", run(path, *options))
+        names = lambda *options: [e["name"] for e in parse("-l", path, *options)["entries"]]
+        self.assertEqual(names("--sort", "name"), ["a0", "a[0]", "layers.2.bias", "layers.2.weight", "layers.10.weight"])
+        self.assertEqual(names("-s", "size")[:2], ["a[0]", "layers.2.weight"])
+        self.assertEqual(names("--sort=dtype")[:2], ["a[0]", "a0"])
+        self.assertEqual(names("-n", "layers.*.weight"), ["layers.10.weight", "layers.2.weight"])
+        self.assertEqual(names("-n", "a[0]"), ["a[0]", "a0"])
+        self.assertEqual(names("-n", "a?", "-n", "*"), ["a0"] + [n for n in arrays if n != "a0"])
+        self.assertIn('nothing is named "b*"', run(path, "-n", "b*", code=2))
+        self.assertEqual(parse("-d", path, path, "-n", "layers*"), [])
+
+    def test_head(self):
+        r = np.random.default_rng(6)
+        array = r.integers(-2**63, 2**63 - 1, (3, 4, 5))
+        for made in (array, np.asfortranarray(array), array.astype("u8"), array.astype("f4"), array > 0,
+                     array[:, :0], array[0, 0, 0]):
+            for count in (0, 1, 4, 7, 60, 100):
+                about, = parse(self.save(made), "--head", count)["entries"]
+                self.assertEqual(about["head"], np.ravel(made)[:count].tolist())
+        self.assertEqual(parse(self.save(np.array([np.nan, 1])), "--head", 2)["entries"][0]["head"], [None, 1])
+        self.assertIn(f"head        {{{array[0, 0, 0]}, {array[0, 0, 1]}}}\n", run(self.save(array), "--head", 2))
+        path = os.path.join(self.folder, "a.npz")
+        np.savez(path, a=np.arange(5), b=np.arange(5.0))
+        self.assertRegex(run(path, "--head", 3), r"\{0, 1, 2\}")
+
+    def test_tables_fit_the_terminal(self):
+        arrays = {f"model.layers.{i}.self_attention.output_projection.weight": np.full((4, 5), i / 3, "f4") for i in range(3)}
+        arrays["\u5c42" * 30] = np.array([np.nan, 1])
+        path, other = os.path.join(self.folder, "a.npz"), os.path.join(self.folder, "b.npz")
+        np.savez(path, **arrays)
+        np.savez(other, **{n: a + 1 for n, a in list(arrays.items())[:2]})
+        whole = run(path).splitlines()[2].split()
+        for columns in (20, 40, 60, 80, 120, 200):
+            for arguments in ([path], ["-l", path], ["-d", path, other], [path, "--head", "20"],
+                              [path, "-n", "*.0.*"], [path, "-n", "*.0.*", "--head", "20"]):
+                text, code = on_terminal(*arguments, columns=columns)
+                self.assertEqual(code, 1 if "-d" in arguments else 0)
+                lines = text.decode().replace("\r", "").splitlines()
+                for line in lines if columns >= 60 else []:
+                    self.assertLessEqual(columns_of(line), columns, line)
+                if arguments != [path]:
+                    continue
+                heading = lines[2].split()
+                self.assertLessEqual({"name", "dtype", "shape"}, set(heading))
+                if columns >= 60:
+                    self.assertIn("nan", heading)  # there is one
+                    self.assertNotIn("-inf", heading)
+                missing, = [line for line in lines if "a wider terminal" in line] or [""]
+                for word in whole:
+                    self.assertIn(word, heading + re.findall(r"[\w-]+", missing))
+        self.assertIn("self_attention.output_projection", run(path))
+
+    def test_the_summary_of_a_diff(self):
+        path, other = os.path.join(self.folder, "a.npz"), os.path.join(self.folder, "b.npz")
+        np.savez(path, a=np.arange(3), b=np.arange(3), c=np.zeros(2), o=np.array([None]))
+        np.savez(other, a=np.arange(3), b=np.arange(3) + 1, d=np.zeros(2), o=np.array([None]))
+        done = subprocess.run([PROGRAM, "-d", path, other], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("o: elements of dtype |O cannot be compared", done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "differ      1 of 3; cannot be compared: 1; only in the first: 1; only in the second: 1")
+        self.assertEqual(len(done.stdout.splitlines()), 6)
+        text = run("-d", path, other, "-n", "b", code=1)
+        self.assertEqual(text.splitlines()[-1], "differ      1 of 1")
+        self.assertEqual(run("-d", path, path, "-n", "b"), "")
+
+    def test_the_manual_and_the_completions_have_every_option(self):
+        options = set(re.findall(r"--[a-z]+", run("--help")))
+        self.assertIn("--head", options)
+
+        def read(name):
+            with open(os.path.join(SOURCE, name)) as file:
+                return file.read()
+
+        manual = read("tenon-inspect.1").replace("\\-", "-")
+        self.assertEqual(set(re.findall(r"--[a-z]+", manual)), options)
+        self.assertEqual(set(re.findall(r"--[a-z]+", read("completion.bash"))) - {"--"}, options)
+        self.assertEqual(set(re.findall(r"--[a-z]+", read("completion.zsh"))), options)
+        self.assertEqual({"--" + o for o in re.findall(r" -l ([a-z]+)", read("completion.fish"))}, options)
+        for format_ in (".npz", ".gguf", ".pt", ".onnx"):
+            self.assertIn(format_, run("--help"))
+        if shutil.which("bash"):
+            script = ('. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tenon_inspect; echo "${COMPREPLY[*]}"')
+            complete = lambda *words: subprocess.run(
+                ["bash", "-c", script, os.path.join(SOURCE, "completion.bash"), "tenon-inspect", *words],
+                capture_output=True, text=True, cwd=self.folder, check=True).stdout.strip()
+            self.assertEqual(complete("--so"), "--sort")
+            self.assertEqual(complete("--sort", ""), "name size dtype")
+            self.save(np.zeros(3), "some file.npy")
+            self.assertEqual(complete("so"), "some file.npy")
+            self.assertEqual(set(complete("-").split()), options)
+        if shutil.which("man") and shutil.which("groff"):
+            done = subprocess.run(["man", "--warnings", "-l", os.path.join(SOURCE, "tenon-inspect.1")],
+                                  capture_output=True, text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+            self.assertEqual(done.stderr, "")
 
     def test_names_reach_no_terminal_raw(self):
         path = os.path.join(self.folder, "a.npz")
