@@ -147,6 +147,7 @@ Json describe_array(const std::string& name, ScalarType type, const std::string&
 
 void open_parts(File& out, const std::vector<std::string>& paths) {
   std::map<std::string, int> uses;
+  std::vector<std::string> origins;  // of the entries
   Json metadata = Json::object();
   for (const std::string& path : paths) {
     const std::string name = fs::path(path).filename().string();
@@ -154,7 +155,8 @@ void open_parts(File& out, const std::vector<std::string>& paths) {
       File part = open_one(path);
       for (Entry& entry : part.entries) {
         if (entry.name().empty()) entry.about["name"] = fs::path(path).stem().string();
-        entry.about["file"] = name;
+        if (!entry.about.contains("file")) entry.about["file"] = name;
+        origins.push_back(name);
         ++uses[entry.name()];
         out.entries.push_back(std::move(entry));
       }
@@ -167,9 +169,10 @@ void open_parts(File& out, const std::vector<std::string>& paths) {
     }
   }
   if (!metadata.empty()) out.about["metadata"] = metadata;
-  for (Entry& entry : out.entries) {
-    if (uses[entry.name()] == 1) continue;
-    entry.about["name"] = entry.about["file"].get<std::string>() + ":" + entry.name();
+  for (size_t i = 0; i < origins.size(); ++i) {
+    Json& name = out.entries[i].about["name"];
+    const auto plain = name.get<std::string>();
+    if (uses[plain] > 1) name = origins[i] + ":" + plain;
   }
 }
 

@@ -38,9 +38,11 @@ void open_npz(File& out, const std::string& path) {
       };
     } else {
       entry.about["nbytes"] = info.nbytes;
-      entry.load_bytes = [file, i] {
-        return *file.get(i, ScalarType::Byte, NpyMemory::Map).value();
-      };
+      if (info.dtype != "|O") {  // pickles
+        entry.load_bytes = [file, i] {
+          return *file.get(i, ScalarType::Byte, NpyMemory::Map).value();
+        };
+      }
     }
     out.entries.push_back(entry);
   }

@@ -127,6 +127,11 @@ size_t terminal_width(int descriptor) {
 
 void print_entry(const Json& about, int indent) {
   const size_t width = terminal_width(STDOUT_FILENO);
+  size_t key_width = 11;
+  for (const auto& [key, value] : about.items()) {
+    if (value.is_primitive()) key_width = std::max(key_width, columns_of(printable(key)));
+  }
+  key_width = std::min<size_t>(key_width, 40);
   for (const auto& [key, value] : about.items()) {
     if (key == "histogram") {
       print_histogram(value, indent);
@@ -135,7 +140,7 @@ void print_entry(const Json& about, int indent) {
       print_entry(value, indent + 2);
     } else if (value != "") {
       std::string line = printable(key);
-      line.append(line.size() < 11 ? 11 - line.size() : 0, ' ');
+      line.append(key_width - std::min(key_width, columns_of(line)), ' ');
       line += ' ' + text(value);
       const auto before = static_cast<size_t>(indent);
       if (width > before) line = shorten(line, width - before);

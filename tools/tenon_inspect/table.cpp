@@ -24,42 +24,47 @@ std::string cell(const Json& entry, const std::string& key) {
     const Json b = entry.value("b", Json());
     return text(key == "a" ? a : b, text(a) == text(b));
   }
-  const Json statistics = entry.value("statistics", Json::object());
+  const Json statistics =
+      key == "count" ? Json::object() : entry.value("statistics", Json::object());
   const Json value = entry.contains(key) ? entry[key] : statistics.value(key, Json());
   if (key == "nbytes" && value.is_number()) return size_text(value.get<uint64_t>());
   return text(value);
 }
 
-/// Each with its gap.
-size_t total_width(const std::vector<Column>& columns) {
+/// Each with its gap. Cells may be shortened to `least` columns.
+size_t total_width(const std::vector<Column>& columns, size_t least = SIZE_MAX) {
   size_t width = 0;
-  for (const Column& column : columns) width += column.is_dropped ? 0 : column.width + 2;
+  for (const Column& column : columns) {
+    width += column.is_dropped ? 0 : std::min(column.width, least) + 2;
+  }
   return width;
 }
 
-/// Leaves columns out, the least telling first, then shortens cells.
+/// Leaves columns out, the least telling first, and shortens cells.
 void fit(std::vector<Column>& columns, size_t width) {
-  const auto drop = [&](const std::string& key, bool if_zero) {
+  const auto drop = [&](const std::string& key, size_t least, bool if_zero = false) {
     for (Column& column : columns) {
-      if (column.key != key || total_width(columns) <= width) continue;
+      if (column.key != key || total_width(columns, least) <= width) continue;
       const bool is_zero = std::all_of(column.cells.begin() + 1, column.cells.end(),
                                        [](const auto& c) { return c.empty() || c == "0"; });
       column.is_dropped = column.is_dropped || is_zero || !if_zero;
     }
   };
-  for (const char* key : {"-inf", "inf", "nan"}) drop(key, true);
-  for (const char* key : {"in file", "role", "of", "std", "file", "nbytes", "mean", "first", "-inf",
-                          "inf", "min", "max", "head", "largest", "count", "nan", "note"}) {
-    drop(key, false);
+  for (const char* key : {"-inf", "inf", "nan"}) drop(key, SIZE_MAX, true);
+  for (const char* key : {"in file", "role", "of"}) drop(key, SIZE_MAX);
+  const size_t least = std::max<size_t>(24, width / 3);
+  for (const char* key : {"std", "file", "nbytes", "mean", "first", "-inf", "inf", "min", "max",
+                          "largest", "count", "note", "head", "nan"}) {
+    drop(key, least);
   }
   constexpr size_t kLeast = 6;
-  while (total_width(columns) > width) {
+  for (size_t total; (total = total_width(columns)) > width;) {
     const auto widest =
         std::max_element(columns.begin(), columns.end(), [](const Column& a, const Column& b) {
           return (a.is_dropped ? 0 : a.width) < (b.is_dropped ? 0 : b.width);
         });
-    if (widest->width <= kLeast) return;
-    widest->width = std::max(kLeast, widest->width - (total_width(columns) - width));
+    if (widest->is_dropped || widest->width <= kLeast) return;
+    widest->width -= std::min(widest->width - kLeast, total - width);
     for (std::string& cell : widest->cells) cell = shorten(cell, widest->width);
   }
 }
@@ -108,13 +113,21 @@ void print_table(const Json& entries) {
     line.resize(line.find_last_not_of(' ') + 1);
     std::printf("%s\n", line.c_str());
   }
-  std::string dropped;
+  std::string line = "  not shown:";
+  bool has_dropped = false;
   for (const Column& column : columns) {
-    if (column.is_dropped) dropped += (dropped.empty() ? "" : ", ") + column.cells[0];
+    if (!column.is_dropped) continue;
+    const std::string item = (has_dropped ? ", " : " ") + column.cells[0];
+    if (line.size() + item.size() + 1 > terminal_width(STDOUT_FILENO)) {
+      std::printf("%s,\n", line.c_str());
+      line = "            ";
+      line += item.substr(item.find_first_not_of(", "));
+    } else {
+      line += item;
+    }
+    has_dropped = true;
   }
-  if (!dropped.empty()) {
-    std::printf("  (a wider terminal, a pipe or --json has: %s)\n", dropped.c_str());
-  }
+  if (has_dropped) std::printf("%s\n", line.c_str());
 }
 
 void print_totals(const Json& totals) {
