@@ -77,7 +77,8 @@ File open_folder(const std::string& path) {
   std::vector<std::string> paths;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     const std::string name = entry.path().string();
-    if (entry.is_regular_file() && is_supported(name)) paths.push_back(name);
+    std::error_code error;
+    if (is_supported(name) && entry.is_regular_file(error)) paths.push_back(name);
   }
   if (paths.empty()) {
     throw std::runtime_error(path +

@@ -477,6 +477,7 @@ class InspectTest(unittest.TestCase):
         difference, = parse("-d", path, other, "-n", "nibbles", code=1)
         self.assertEqual((difference["what"], difference["first"]), ("bytes", [1]))
 
+    # A promise of docs/guarantees.md.
     def test_onnx_files_that_are_broken_or_leave_their_folder(self):
         array = bytes(48)
         self.write("out.bin", array)
@@ -678,6 +679,7 @@ class InspectTest(unittest.TestCase):
                                   capture_output=True, text=True, env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
             self.assertEqual(done.stderr, "")
 
+    # A promise of docs/guarantees.md.
     def test_names_reach_no_terminal_raw(self):
         path = os.path.join(self.folder, "a.npz")
         names = ["\x1b[2J", "\x9b31m", "\u202egnp.exe", "\x07\x7f", "a\nb", "\u0434"]
