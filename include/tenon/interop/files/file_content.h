@@ -8,9 +8,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in the host's memory.
-/// What is opened from it keeps its owner. A Blob without one is borrowed: the caller keeps the
-/// memory as long as what was opened from it, and tensors of it, are there.
+/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in the host's
+/// memory. What is opened from it keeps its owner. A Blob without one is borrowed: the caller keeps
+/// the memory as long as what was opened from it, and tensors of it, are there.
 class FileContent {
  public:
   FileContent(Blob bytes) noexcept : bytes_(std::move(bytes)), is_blob_(true) {}
