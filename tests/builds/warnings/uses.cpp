@@ -4,6 +4,7 @@
 #include <tenon/backend/pool.h>
 #include <tenon/compat/executorch_module.h>
 #include <tenon/interop/arrow.h>
+#include <tenon/interop/arrow_batch.h>
 #include <tenon/interop/npy.h>
 #include <tenon/interop/shm.h>
 #include <tenon/module/function_module.h>
