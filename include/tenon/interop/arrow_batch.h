@@ -133,7 +133,7 @@ class ArrowBatch {
   std::shared_ptr<const detail::ArrowHold<ArrowArray>> array_;
 };
 
-/// A stream of record batches of one schema, as `__arrow_c_stream__` of Python's libraries gives it.
+/// A stream of record batches of one schema, as Python's libraries give it by __arrow_c_stream__().
 ///
 /// Ownership: the stream is released when it ends or fails, or with this object; batches that it
 /// gave stay.

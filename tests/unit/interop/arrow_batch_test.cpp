@@ -378,6 +378,31 @@ TEST_CASE("to_arrow_batch: a round trip, without tensors and with each form") {
   }
 }
 
+TEST_CASE("ArrowBatch: a permutation that readers differ about is refused by column, unless told") {
+  const Tensor turned = permute(counted({2, 3, 4, 5}), {0, 2, 3, 1});
+  for (const auto meaning : {ArrowPermutation::Specification, ArrowPermutation::Pyarrow}) {
+    ArrowArray array;
+    ArrowSchema schema;
+    const auto write = [&] {
+      to_arrow_batch({{"turned", turned}, {"row", zeros({2})}}, &array, &schema, ArrowForm::Tensors,
+                     meaning);
+    };
+    write();
+    const ArrowBatch refused = ArrowBatch::open(&array, &schema).value();
+    CHECK(refused.infos()[0].type == tenon::ScalarType::Undefined);
+    FAILS(NotSupported,
+          "column \"turned\": Arrow's specification and pyarrow mean different tensors",
+          refused.get("turned"));
+    CHECK(refused.get("row").ok());
+    write();
+    const ArrowBatch batch = ArrowBatch::open(&array, &schema, meaning).value();
+    CHECK(batch.infos()[0].row_sizes == Vector{4, 5, 3});
+    const TensorPtr back = batch.get("turned").value();
+    CHECK(strides(back) == strides(turned));
+    CHECK(back->const_data_ptr() == turned.const_data_ptr());
+  }
+}
+
 TEST_CASE("to_arrow_batch: refuses by the tensor's name, and leaves the structs and tensors") {
   const TensorPtr three = zeros({3});
   ArrowArray array{};
