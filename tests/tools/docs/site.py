@@ -19,7 +19,8 @@ import urllib.parse
 FIRST_PAGE = 100 * 1000  # bytes, without images
 OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/")  # not in the reference
 NOT_SHOWN = {
-    "ArrowArray": "Arrow's own C struct", "ArrowSchema": "Arrow's own C struct",
+    "ArrowArray": "Arrow's own C struct", "ArrowArrayStream": "Arrow's own C struct",
+    "ArrowSchema": "Arrow's own C struct",
     "append": "a friend that writes error texts, for detail::Message",
     "cuda_kernels": "in a .cuh, which docs/cuda.md describes",
     "default_delete": "of std, for TensorPtr",
