@@ -274,20 +274,21 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
 }
 
 /// Copies the elements of a tensor of texts: to a String if it has one, else to a StringList.
-inline Error copy_texts_from_onnx(const OrtValue& value, EValue& to, Dims& sizes) {
+inline Error copy_texts_from_onnx(OnnxHandle<OrtValue> value, EValue& to, Dims& sizes) {
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
-  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(&value, MadeOnnx(info))));
+  TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
   TENON_TRY(read_onnx_sizes(*info, sizes));
   size_t count = 0;
   TENON_TRY(check_onnx(onnx_api()->GetTensorShapeElementCount(info.get(), &count)));
   size_t size = 0;
-  TENON_TRY(check_onnx(onnx_api()->GetStringTensorDataLength(&value, &size)));
+  TENON_TRY(check_onnx(onnx_api()->GetStringTensorDataLength(value.get(), &size)));
   const std::unique_ptr<char[]> characters(new char[size + 1]);
   std::vector<size_t> offsets(count + 1, size);
   if (count != 0) {
-    TENON_TRY(check_onnx(
-        onnx_api()->GetStringTensorContent(&value, characters.get(), size, offsets.data(), count)));
+    TENON_TRY(check_onnx(onnx_api()->GetStringTensorContent(value.get(), characters.get(), size,
+                                                            offsets.data(), count)));
   }
+  value.reset();  // long texts may fill the memory
   std::vector<std::string_view> texts(count);
   for (size_t i = 0; i < count; ++i) {
     texts[i] = {characters.get() + offsets[i], offsets[i + 1] - offsets[i]};
@@ -312,7 +313,7 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
     to = Tensor();
     return adopt_from_onnx(std::move(value), environment, to.toTensor());
   }
-  if (kind == ValueKind::StringList) return copy_texts_from_onnx(*value, to, text_sizes);
+  if (kind == ValueKind::StringList) return copy_texts_from_onnx(std::move(value), to, text_sizes);
   OrtAllocator* allocator = nullptr;  // the library's
   TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
   size_t count = 0;
