@@ -208,7 +208,7 @@ inline constexpr char kSaveAsSafetensors[] = "; save its weights as safetensors"
 inline constexpr char kUnpackFirst[] = "; unpack it first";
 /// The first that fits counts.
 inline constexpr FileKind kFileKinds[] = {
-    {0, {"\x93NUMPY", 6}, "a .npy file"},
+    {0, {"\x93NUMPY", 6}, "a .npy file", "; interop/npy.h opens it"},
     {0, {"GGUF", 4}, "a GGUF file", "; interop/gguf.h opens it"},
     {0, {"\x89HDF\r\n\x1a\n", 8}, "an HDF5 file"},
     {0, {"\x1f\x8b\x08", 3}, "a gzip file", kUnpackFirst},
@@ -275,7 +275,7 @@ inline FileKind file_kind(const void* bytes, size_t count) noexcept {
                               count < kFileKindBytes ? count : kFileKindBytes);
   // The length of a text of JSON, of less than 2^32 bytes, and its begin.
   if (text.size() > 8 && text.substr(4, 5) == std::string_view("\0\0\0\0{", 5)) {
-    return {0, {}, "a safetensors file"};
+    return {0, {}, "a safetensors file", "; interop/safetensors.h opens it"};
   }
   if (text.substr(0, 4) == "PK\3\4") return zip_kind(text);
   for (const FileKind& kind : kFileKinds) {

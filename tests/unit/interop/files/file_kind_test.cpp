@@ -101,6 +101,17 @@ TEST_CASE("file kind: a .npy file that is something else is named, with what to 
   put_file(path, {0x1f, 0x8b, 8, 0});
   RETURNS(InvalidArgument, "a gzip file; expected a .npy file; unpack it first",
           Error(try_read_npy(path)));
+  // Kinds that tenon reads say how.
+  put_file(path, {'G', 'G', 'U', 'F', 3, 0, 0, 0});
+  RETURNS(InvalidArgument, "a GGUF file; expected a .npy file; interop/gguf.h opens it",
+          Error(try_read_npy(path)));
+  put_file(path, {9, 0, 0, 0, 0, 0, 0, 0, '{', '}'});
+  RETURNS(InvalidArgument,
+          "a safetensors file; expected a .npy file; interop/safetensors.h opens it",
+          Error(try_read_npy(path)));
+  const std::string npy = "\x93NUMPY";
+  RETURNS(InvalidArgument, "a .npy file; expected a GGUF file; interop/npy.h opens it",
+          detail::fail_for_kind(npy.data(), npy.size(), "a GGUF file"));
 }
 
 }  // namespace file_kind_test
