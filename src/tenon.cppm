@@ -11,6 +11,7 @@ module;
 #include <tenon/backend/pool.h>
 #include <tenon/backend/strided_copy.h>
 #include <tenon/backend/tracking.h>
+#include <tenon/exchange/dlpack_packed.h>
 #include <tenon/module/function_module.h>
 #include <tenon/module/runtimes.h>
 #include <tenon/ostream.h>
@@ -28,8 +29,11 @@ using tenon::dlpack::DLPackVersion, tenon::dlpack::kDLPackVersion, tenon::dlpack
     tenon::dlpack::kDLUInt, tenon::dlpack::kDLFloat, tenon::dlpack::kDLBfloat,
     tenon::dlpack::kDLComplex, tenon::dlpack::kDLBool, tenon::dlpack::kDLFloat8_e4m3fn,
     tenon::dlpack::kDLFloat8_e4m3fnuz, tenon::dlpack::kDLFloat8_e5m2,
-    tenon::dlpack::kDLFloat8_e5m2fnuz, tenon::dlpack::kDLFloat8_e8m0fnu, tenon::dlpack::DLTensor,
-    tenon::dlpack::DLManagedTensor, tenon::dlpack::kDLPackReadOnly, tenon::dlpack::kDLPackIsCopied,
+    tenon::dlpack::kDLFloat8_e5m2fnuz, tenon::dlpack::kDLFloat8_e8m0fnu,
+    tenon::dlpack::kDLFloat6_e2m3fn, tenon::dlpack::kDLFloat6_e3m2fn,
+    tenon::dlpack::kDLFloat4_e2m1fn, tenon::dlpack::DLTensor, tenon::dlpack::DLManagedTensor,
+    tenon::dlpack::kDLPackReadOnly, tenon::dlpack::kDLPackIsCopied,
+    tenon::dlpack::kDLPackIsSubbyteTypePadded,
     tenon::dlpack::DLManagedTensorVersioned, tenon::dlpack::DLPackExchangeAPIHeader,
     tenon::dlpack::DLPackExchangeAPI;
 
@@ -201,6 +205,13 @@ using tenon::LegacyReadOnly, tenon::to_dlpack, tenon::try_to_dlpack, tenon::to_d
     tenon::try_to_dlpack_legacy;
 // exchange/dlpack_import.h
 using tenon::from_dlpack, tenon::try_from_dlpack;
+// exchange/dlpack_packed.h
+using tenon::PackedTensor, tenon::from_dlpack_packed, tenon::try_from_dlpack_packed,
+    tenon::to_dlpack_packed, tenon::try_to_dlpack_packed;
+// exchange/packed.h
+using tenon::unpack, tenon::try_unpack;
+// exchange/packed_type.h
+using tenon::PackedType, tenon::toString, tenon::packed_bits;
 // exchange/dlpack_types.h
 using tenon::DLPackDeleter, tenon::DLPackPtr, tenon::DLPackLegacyPtr, tenon::DLPackViolation,
     tenon::check_dlpack;

@@ -120,9 +120,11 @@ class TensorAccessor;
 
 // exchange/
 enum class LegacyReadOnly : uint8_t;
+enum class PackedType : uint8_t;
 struct Blob;
 struct DLPackDeleter;
 struct DLPackViolation;
+struct PackedTensor;
 
 // module/
 enum class ValueKind : uint8_t;

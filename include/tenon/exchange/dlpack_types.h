@@ -16,6 +16,7 @@
 #include "tenon/config.h"
 #include "tenon/core/device.h"
 #include "tenon/core/layout.h"
+#include "tenon/exchange/packed_type.h"
 
 TENON_BEGIN_NAMESPACE
 
@@ -53,7 +54,10 @@ enum DLDataTypeCode : uint8_t {
   kDLFloat8_e4m3fnuz = 11,
   kDLFloat8_e5m2 = 12,
   kDLFloat8_e5m2fnuz = 13,
-  kDLFloat8_e8m0fnu = 14,  // exponents only; no ScalarType
+  kDLFloat8_e8m0fnu = 14,  // these have no ScalarType, see PackedType
+  kDLFloat6_e2m3fn = 15,
+  kDLFloat6_e3m2fn = 16,
+  kDLFloat4_e2m1fn = 17,
 };
 
 struct DLTensor {
@@ -76,6 +80,8 @@ struct DLManagedTensor {
 /// Flags of DLManagedTensorVersioned.
 inline constexpr uint64_t kDLPackReadOnly = 1;
 inline constexpr uint64_t kDLPackIsCopied = 2;
+/// Numbers of fewer than 8 bits have a byte each.
+inline constexpr uint64_t kDLPackIsSubbyteTypePadded = 4;
 
 /// A tensor with its owner.
 struct DLManagedTensorVersioned {
@@ -253,6 +259,32 @@ TENON_TEMPLATE_INLINE Error type_to_dlpack(ScalarType type, DLDataType& out) noe
   return fail(Error::NotSupported, "DLPack has no element type ", type);
 }
 
+/// DLPack's code of packed numbers.
+struct DLPackPackedRow {
+  PackedType type;
+  uint8_t code;
+};
+inline constexpr DLPackPackedRow kDLPackPackedTypes[] = {
+    {PackedType::Float4_e2m1fn, kDLFloat4_e2m1fn},
+    {PackedType::Float6_e2m3fn, kDLFloat6_e2m3fn},
+    {PackedType::Float6_e3m2fn, kDLFloat6_e3m2fn},
+    {PackedType::Float8_e8m0fnu, kDLFloat8_e8m0fnu},
+    {PackedType::Int4, kDLInt},
+    {PackedType::UInt4, kDLUInt},
+    {PackedType::Int2, kDLInt},
+    {PackedType::UInt2, kDLUInt},
+    {PackedType::Int1, kDLInt},
+    {PackedType::UInt1, kDLUInt},
+};
+
+/// Undefined for types that are not packed. With any number of lanes.
+TENON_TEMPLATE_INLINE PackedType packed_from_dlpack(DLDataType type) noexcept {
+  for (const DLPackPackedRow& row : kDLPackPackedTypes) {
+    if (row.code == type.code && packed_bits(row.type) == type.bits) return row.type;
+  }
+  return PackedType::Undefined;
+}
+
 /// Whether DLPack has the device type; Expr and Meta are tenon's.
 inline bool is_dlpack_device(int32_t type) noexcept {
   return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
@@ -280,6 +312,18 @@ TENON_TEMPLATE_INLINE Error check_dlpack_device(DLDevice device) noexcept {
   return fail(Error::InvalidArgument, "the device index is ", device.device_id);
 }
 
+TENON_TEMPLATE_INLINE Error fail_dlpack_type(DLDataType type) noexcept {
+  const PackedType packed = packed_from_dlpack(type);
+  if (packed != PackedType::Undefined) {
+    return fail(Error::NotSupported, "there is no element type ", packed, ", DLPack's code ",
+                int{type.code}, " with ", int{type.bits},
+                " bits; from_dlpack_packed(), or a view as uint8, takes the bytes");
+  }
+  return fail(Error::NotSupported, "there is no element type for DLPack's code ", int{type.code},
+              " with ", int{type.bits}, " bits and ", int{type.lanes},
+              type.lanes == 1 ? " lane" : " lanes");
+}
+
 /// Calls `found(error)` for each violation, with its text in last_error(), until it returns false.
 /// Writes the struct's type and layout in place: moving a layout costs more than making it.
 template <class Found>
@@ -293,11 +337,7 @@ void find_violations(const DLPackContents& from, ScalarType& type, Layout& layou
   }
   type = type_from_dlpack(t.dtype);
   const bool is_known = type != ScalarType::Undefined;
-  if (!is_known &&
-      !found(fail(Error::NotSupported, "there is no element type for DLPack's code ",
-                  int{t.dtype.code}, t.dtype.code == kDLFloat8_e8m0fnu ? ", float8_e8m0fnu," : "",
-                  " with ", int{t.dtype.bits}, " bits and ", int{t.dtype.lanes},
-                  t.dtype.lanes == 1 ? " lane" : " lanes"))) {
+  if (!is_known && !found(fail_dlpack_type(t.dtype))) {
     return;
   }
   const Error device_error = check_dlpack_device(t.device);

@@ -28,7 +28,9 @@ TENON_BEGIN_NAMESPACE
 ///
 /// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each
 /// get(). Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
-/// F8_E8M0, F6_E2M3, F6_E3M2 and F4, which tenon does not have, are listed; get() refuses them.
+/// Of F4, F6_E2M3, F6_E3M2 and F8_E8M0, which are not dtypes of tensors, get() gives the bytes, as
+/// Byte: the last size is that of a row in bytes; if rows do not end at a byte, the bytes are a
+/// list. unpack() of exchange/packed.h makes numbers of them.
 /// Ownership: copies of this object share the mapping.
 /// Threads: it does not change; any number may use it.
 /// Source: safetensors' safe_open.
@@ -94,7 +96,7 @@ class SafeTensors {
 
   /// The tensor of that name.
   /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
-  /// Errors: NotFound; NotSupported (a dtype that tenon does not have); OutOfMemory.
+  /// Errors: NotFound; OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     const SafeTensorInfo* const info = find(name);
     if (info != nullptr) return make(*info);
@@ -182,17 +184,22 @@ class SafeTensors {
   Result<TensorPtr> make(const SafeTensorInfo& info) const noexcept {
     const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
     const unsigned char* const bytes = file->data + info.offset;
-    detail::CreateOptions opts(detail::own_type(info.type));
+    const bool is_packed = info.packed != PackedType::Undefined;
+    detail::CreateOptions opts(is_packed ? own::ScalarType::Byte : detail::own_type(info.type));
+    Dims in_bytes;
+    if (is_packed) {
+      in_bytes =
+          detail::packed_byte_sizes(info.sizes, static_cast<int64_t>(info.nbytes), info.packed);
+    }
+    const Dims& sizes = is_packed ? in_bytes : info.sizes;
     detail::NewTensor new_tensor;
     Error error = Error::Ok;
-    if (info.type == ScalarType::Undefined) {
-      error = detail::fail(Error::NotSupported, "tenon has no dtype ", info.dtype);
-    } else if (!info.is_copied) {
+    if (!info.is_copied) {
       Deleter release(nullptr, [file](void*) noexcept {});
       const detail::DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
-      error = detail::borrow_checked(data, info.sizes, {}, {}, opts, &release, new_tensor);
+      error = detail::borrow_checked(data, sizes, {}, {}, opts, &release, new_tensor);
     } else {
-      error = detail::make_owned_row_major(info.sizes, opts, false, new_tensor);
+      error = detail::make_owned_row_major(sizes, opts, false, new_tensor);
       if (error == Error::Ok) {
         detail::TensorFields& made = detail::fields(new_tensor);
         std::memcpy(made.data, bytes, made.nbytes());

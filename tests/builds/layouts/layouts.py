@@ -33,7 +33,8 @@ MODES = {
 OTHERS = ["Result<Blob>", "TensorAccessor<float, 2>", "complex<float>", "detail::BackendRegistry", "detail::BackendState",
           "detail::BlockHeader", "detail::LastError", "detail::Method", "detail::Seat"]
 HOSTED_OTHERS = ["detail::Runtimes", "detail::TrackingLink"]
-HEADERS = ["tenon.h", "ostream.h", "backend/strided_copy.h", "module/function_module.h", "tensor/values.h"]
+HEADERS = ["tenon.h", "ostream.h", "backend/strided_copy.h", "exchange/dlpack_packed.h", "module/function_module.h",
+           "tensor/values.h"]
 HOSTED = ["backend/pmr.h", "backend/pool.h", "backend/tracking.h", "backend/tracking_report.h", "module/runtimes.h",
           "tensor/expr.h"]  # need a heap
 RESERVED = re.compile(r"function \d+: Error reserved\w*\(")

@@ -8,6 +8,7 @@ static int faults = 0;
 #define TESTS_FAULT(text) (std::fprintf(stderr, "%s\n", std::string(text).c_str()), ++faults)
 
 #include "allocation/fail_each.h"
+#include "tenon/exchange/dlpack_packed.h"
 #include "tenon/interop/npy.h"
 #include "tenon/interop/shm.h"
 #include "tenon/module/function_module.h"
@@ -117,6 +118,7 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(try_stack({t, t}));
   FAIL_EACH(try_index_select(t, 0, {1, 0}));
   FAIL_EACH(try_nonzero(t));
+  FAIL_EACH(try_unpack(view_as_type(t, ScalarType::Byte), PackedType::Int4));
   FAIL_EACH(try_to_blob(t));
   FAIL_EACH(try_to_owned_blob(turned));
   FAIL_EACH(try_to_dlpack(t));
@@ -125,6 +127,14 @@ void check_sources(const TensorPtr& t, Backend& other) {
     const Result<dlpack::DLManagedTensorVersioned*> own = try_to_dlpack(t);
     if (!own.ok()) return own.error();  // whose text is there
     return try_from_dlpack(*own);
+  }());
+  const Tensor bytes = view_as_type(t, ScalarType::Byte);
+  FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
+  FAIL_EACH([&]() -> Result<PackedTensor> {
+    const Result<dlpack::DLManagedTensorVersioned*> own =
+        try_to_dlpack_packed(bytes, PackedType::Int4);
+    if (!own.ok()) return own.error();
+    return try_from_dlpack_packed(*own);
   }());
 }
 

@@ -151,6 +151,9 @@ TEST_CASE("out of memory: joined tensors and lists of views leave nothing behind
     FAIL_EACH(try_index_select(t, -1, {2}));
     FAIL_EACH(nonzero(t));
     FAIL_EACH(try_nonzero(t));
+    const Tensor bytes = view_as_type(t, ScalarType::Byte);
+    FAIL_EACH(unpack(bytes, PackedType::Int4));
+    FAIL_EACH(try_unpack(flip(bytes, {0}), PackedType::UInt2));
     fail_each_write("index_select_out", t->const_data_ptr(), t->nbytes(), [&] {
       return index_select_out(t, t, 0, {1, 0});
     });

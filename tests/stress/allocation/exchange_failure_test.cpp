@@ -10,6 +10,7 @@
 
 #include "allocation/failures.h"
 #include "tenon/backend/pmr.h"
+#include "tenon/exchange/dlpack_packed.h"
 #include "tenon/interop/npy.h"
 #include "tenon/interop/shm.h"
 #include "tenon/ostream.h"
@@ -56,6 +57,9 @@ TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it
     FAIL_EACH(to_dlpack(t));
     FAIL_EACH(to_dlpack_legacy(t));
     FAIL_EACH(to_dlpack(t, true));
+    const Tensor bytes = view_as_type(t, ScalarType::Byte);
+    FAIL_EACH(to_dlpack_packed(bytes, PackedType::Int4));
+    FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
     CHECK(t->use_count() == 1);
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
@@ -84,6 +88,9 @@ TEST_CASE("out of memory: from_dlpack runs the deleter once") {
            0}};
       FAIL_EACH_WITH(Expected(calls, 1), from_dlpack(&lent));
       FAIL_EACH_WITH(Expected(calls, 1), from_dlpack(&lent, true));
+      lent.dl_tensor.dtype = {17, 4, 2};
+      FAIL_EACH_WITH(Expected(calls, 1), from_dlpack_packed(&lent));
+      FAIL_EACH_WITH(Expected(calls, 1), try_from_dlpack_packed(&lent));
     }
   }
 }

@@ -136,8 +136,8 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
   check("NotSupported: there is no element type for DLPack's code 3 with 64 bits and 1 lane",
         {3, 64, 1}, as_is);
   check(
-      "NotSupported: there is no element type for DLPack's code 14, float8_e8m0fnu, with 8 bits "
-      "and 1 lane",
+      "NotSupported: there is no element type Float8_e8m0fnu, DLPack's code 14 with 8 bits; "
+      "from_dlpack_packed(), or a view as uint8, takes the bytes",
       {14, 8, 1}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 4 lanes",
         {2, 32, 4}, as_is);

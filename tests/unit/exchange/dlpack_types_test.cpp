@@ -110,6 +110,7 @@ TEST_CASE("dlpack types: structs, version and flags are dlpack.h's") {
   CHECK(tenon::dlpack::kDLPackVersion.minor == 3);
   CHECK(tenon::dlpack::kDLPackReadOnly == 1);
   CHECK(tenon::dlpack::kDLPackIsCopied == 2);
+  CHECK(tenon::dlpack::kDLPackIsSubbyteTypePadded == 4);
 }
 
 #if defined(DLPACK_MAJOR_VERSION)
@@ -130,7 +131,11 @@ TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
                      tenon::dlpack::kDLFloat8_e5m2, tenon::dlpack::kDLFloat8_e5m2fnuz});
 #endif
 #if DLPACK_MINOR_VERSION >= 3
-  CHECK(int{::kDLFloat8_e8m0fnu} == int{tenon::dlpack::kDLFloat8_e8m0fnu});
+  CHECK(tests::Longs{::kDLFloat8_e8m0fnu, ::kDLFloat6_e2m3fn, ::kDLFloat6_e3m2fn,
+                     ::kDLFloat4_e2m1fn} ==
+        tests::Longs{tenon::dlpack::kDLFloat8_e8m0fnu, tenon::dlpack::kDLFloat6_e2m3fn,
+                     tenon::dlpack::kDLFloat6_e3m2fn, tenon::dlpack::kDLFloat4_e2m1fn});
+  CHECK(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED == tenon::dlpack::kDLPackIsSubbyteTypePadded);
   CHECK(exchange_offsets<::DLPackExchangeAPI>() == exchange_offsets<Exchange>());
 #endif
 }

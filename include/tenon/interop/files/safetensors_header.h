@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tenon/backend/calls.h"
+#include "tenon/exchange/packed_type.h"
 #include "tenon/interop/files/file.h"
 #include "tenon/kernels/byte_order.h"
 
@@ -115,7 +116,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 struct SafeTensorInfo {
   std::string name;
   const char* dtype = "";                   ///< the file's name for it, "F32"
-  ScalarType type = ScalarType::Undefined;  ///< Undefined where tenon has no such type
+  ScalarType type = ScalarType::Undefined;  ///< Undefined for packed numbers
   Dims sizes;                               ///< in elements
   uint64_t offset = 0;                      ///< of its first byte in its file
   uint64_t nbytes = 0;                      ///< in the file
@@ -123,14 +124,17 @@ struct SafeTensorInfo {
   /// Whether get() has to copy: the numbers do not lie at a multiple of their size, or are not in
   /// the host's byte order.
   bool is_copied = false;
+  /// F4, F6_E2M3, F6_E3M2 and F8_E8M0, of which get() gives the bytes; Undefined for the others.
+  PackedType packed = PackedType::Undefined;
 };
 
 namespace detail {
 
 struct SafeTensorsDtype {
   const char* name;
-  own::ScalarType type;  // Undefined where tenon has no such type
+  own::ScalarType type;
   unsigned bits;
+  PackedType packed = PackedType::Undefined;  // or else `type` is
 };
 inline constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"BOOL", own::ScalarType::Bool, 8},
@@ -151,10 +155,10 @@ inline constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"F8_E4M3", own::ScalarType::Float8_e4m3fn, 8},
     {"F8_E5M2FNUZ", own::ScalarType::Float8_e5m2fnuz, 8},
     {"F8_E4M3FNUZ", own::ScalarType::Float8_e4m3fnuz, 8},
-    {"F8_E8M0", own::ScalarType::Undefined, 8},
-    {"F6_E2M3", own::ScalarType::Undefined, 6},
-    {"F6_E3M2", own::ScalarType::Undefined, 6},
-    {"F4", own::ScalarType::Undefined, 4},
+    {"F8_E8M0", own::ScalarType::Undefined, 8, PackedType::Float8_e8m0fnu},
+    {"F6_E2M3", own::ScalarType::Undefined, 6, PackedType::Float6_e2m3fn},
+    {"F6_E3M2", own::ScalarType::Undefined, 6, PackedType::Float6_e3m2fn},
+    {"F4", own::ScalarType::Undefined, 4, PackedType::Float4_e2m1fn},
 };
 inline constexpr const char* kSafeTensorsNames =
     "BOOL U8 I8 U16 I16 U32 I32 U64 I64 F16 BF16 F32 F64 C64 F8_E5M2 F8_E4M3 F8_E5M2FNUZ "
@@ -210,6 +214,7 @@ class SafeTensorsReader final : public JsonReader {
       if (text != dtype.name) continue;
       header_.infos.back().dtype = dtype.name;
       header_.infos.back().type = public_type(dtype.type);
+      header_.infos.back().packed = dtype.packed;
       return true;
     }
     return refuse("this version of the format has no such type:", text);

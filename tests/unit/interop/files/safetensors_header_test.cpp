@@ -53,7 +53,7 @@ TEST_CASE("safetensors header: tensors are listed in the order of their bytes") 
   CHECK(header.metadata == std::map<std::string, std::string>{{"k", "v"}, {"", ""}});
 }
 
-TEST_CASE("safetensors header: no tensor, and types that tenon has not") {
+TEST_CASE("safetensors header: no tensor, and packed types") {
   CHECK(read("{}", 0) == Error::Ok);
   CHECK(read("{\"__metadata__\":{}}", 0) == Error::Ok);
   SafeTensorsHeader header;
@@ -63,7 +63,12 @@ TEST_CASE("safetensors header: no tensor, and types that tenon has not") {
                                     entry("d", "F8_E8M0", "[2]", "[12,14]") + "}",
                                 14),
                header) == Error::Ok);
-  for (const SafeTensorInfo& info : header.infos) CHECK(info.type == ScalarType::Undefined);
+  const PackedType packed[] = {PackedType::Float4_e2m1fn, PackedType::Float6_e2m3fn,
+                               PackedType::Float6_e3m2fn, PackedType::Float8_e8m0fnu};
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(header.infos[i].type == ScalarType::Undefined);
+    CHECK(header.infos[i].packed == packed[i]);
+  }
 }
 
 // A promise of docs/guarantees.md.
@@ -233,7 +238,9 @@ TEST_CASE("safetensors header: a dtype of tenon's has its size, and no two rows 
   std::vector<own::ScalarType> seen;
   for (const detail::SafeTensorsDtype& dtype : detail::kSafeTensorsDtypes) {
     INFO(dtype.name);
+    CHECK((dtype.type == own::ScalarType::Undefined) == (dtype.packed != PackedType::Undefined));
     if (dtype.type == own::ScalarType::Undefined) {
+      CHECK(packed_bits(dtype.packed) == static_cast<int>(dtype.bits));
       CHECK(std::string(detail::kSafeTensorsNames).find(dtype.name) == std::string::npos);
       continue;
     }

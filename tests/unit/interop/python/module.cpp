@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backend/device_helpers.h"
+#include "tenon/exchange/dlpack_packed.h"
 #include "tenon/interop/shm.h"
 #include "tenon/tenon.h"
 
@@ -120,6 +121,64 @@ PyObject* capsule(PyObject*, PyObject* args) {
   if (PyArg_ParseTuple(args, "O|p", &object, &versioned) == 0) return nullptr;
   const TensorPtr tensor = from_python_or_set_error(object);
   return tensor != nullptr ? to_capsule(tensor, versioned != 0) : nullptr;
+}
+
+// take_packed(capsule): the bytes, the packed type's name and the sizes in numbers.
+PyObject* take_packed(PyObject*, PyObject* object) {
+  return guarded([&]() -> PyObject* {
+    PackedTensor t;
+    if (PyCapsule_IsValid(object, "dltensor_versioned") != 0) {
+      void* const managed = PyCapsule_GetPointer(object, "dltensor_versioned");
+      PyCapsule_SetName(object, "used_dltensor_versioned");
+      t = from_dlpack_packed(static_cast<dlpack::DLManagedTensorVersioned*>(managed));
+    } else {
+      void* const managed = PyCapsule_GetPointer(object, "dltensor");
+      if (managed == nullptr) return nullptr;
+      PyCapsule_SetName(object, "used_dltensor");
+      t = from_dlpack_packed(static_cast<dlpack::DLManagedTensor*>(managed));
+    }
+    detail::PyRef sizes(PyTuple_New(static_cast<Py_ssize_t>(t.sizes.size())));
+    for (size_t d = 0; sizes && d < t.sizes.size(); ++d) {
+      PyTuple_SetItem(sizes.get(), static_cast<Py_ssize_t>(d), PyLong_FromLongLong(t.sizes[d]));
+    }
+    return Py_BuildValue("(NsN)", to_python(t.bytes), toString(t.type), sizes.release());
+  });
+}
+
+bool read_packed_type(const char* name, PackedType& type) {
+  for (int number = 1; number <= static_cast<int>(PackedType::UInt1); ++number) {
+    type = static_cast<PackedType>(number);
+    if (std::strcmp(toString(type), name) == 0) return true;
+  }
+  PyErr_Format(PyExc_ValueError, "no packed type is called %s", name);
+  return false;
+}
+
+// give_packed(object, type): a capsule of the bytes in the object, as that packed type.
+PyObject* give_packed(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  const char* name = nullptr;
+  PackedType type{};
+  if (PyArg_ParseTuple(args, "Os", &object, &name) == 0 || !read_packed_type(name, type)) {
+    return nullptr;
+  }
+  const TensorPtr tensor = from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  return guarded(
+      [&] { return PyCapsule_New(to_dlpack_packed(tensor, type), "dltensor_versioned", nullptr); });
+}
+
+// unpack(object, type): the numbers in the bytes of the object.
+PyObject* unpack_numbers(PyObject*, PyObject* args) {
+  PyObject* object = nullptr;
+  const char* name = nullptr;
+  PackedType type{};
+  if (PyArg_ParseTuple(args, "Os", &object, &name) == 0 || !read_packed_type(name, type)) {
+    return nullptr;
+  }
+  const TensorPtr tensor = from_python_or_set_error(object);
+  if (tensor == nullptr) return nullptr;
+  return guarded([&] { return to_python(unpack(tensor, type)); });
 }
 
 // make(shape, dtype="float32", value=0, readonly=False): memory of the module's own, which is counted.
@@ -676,6 +735,9 @@ PyMethodDef methods[] = {
     {"messages", &messages, METH_VARARGS, nullptr},
     {"capsule", &capsule, METH_VARARGS, nullptr},
     {"take_capsule", with_keywords(&take<true>), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"take_packed", &take_packed, METH_O, nullptr},
+    {"give_packed", &give_packed, METH_VARARGS, nullptr},
+    {"unpack", &unpack_numbers, METH_VARARGS, nullptr},
     {"make", with_keywords(&make), METH_VARARGS | METH_KEYWORDS, nullptr},
     {"shm_create", &make_shm, METH_VARARGS, nullptr},
     {"shm_attach", &attach_shm, METH_VARARGS, nullptr},

@@ -91,6 +91,18 @@ class JaxTest(Case):
             self.assertRaisesRegex(BufferError, "no element type", m.take, array)
         self.assertRaises(Exception, m.take, jnp.ones(2, jnp.int4))
 
+    def test_packed_numbers_are_taken_as_their_bytes(self):
+        # JAX's structs of them count numbers, and rows need not end at a byte.
+        for shape, bytes_shape in (((2, 4), (2, 2)), ((2, 3), (3,)), ((5,), (3,))):
+            numbers = np.resize([0.5, -6, 3, 1, 0, 2], shape)
+            array = jnp.asarray(numbers, jnp.float4_e2m1fn)
+            taken, name, sizes = m.take_packed(array.__dlpack__())
+            self.assertEqual((name, sizes, taken.shape), ("Float4_e2m1fn", shape, bytes_shape))
+            found = np.asarray(m.unpack(taken, name)).ravel()[:numbers.size]
+            self.assertEqual(found.tolist(), numbers.ravel().tolist())
+        taken, name, sizes = m.take_packed(jnp.asarray([1.0, 4.0], jnp.float8_e8m0fnu).__dlpack__())
+        self.assertEqual((name, sizes, taken.tolist()), ("Float8_e8m0fnu", (2,), [127, 129]))
+
     def test_shapes_of_0_and_of_no_elements(self):
         for shape in ((), (0,), (3, 0, 2), (1, 1)):
             array = jnp.ones(shape)

@@ -55,6 +55,22 @@ class MlDtypesTest(Case):
             self.assertEqual((back.dtype, back.ctypes.data), (array.dtype, array.ctypes.data))
             self.assertEqual(back.tobytes(), array.tobytes())
 
+    def test_packed_numbers_are_those_that_ml_dtypes_reads(self):
+        # Its arrays have a byte for each number.
+        for name, bits in (("float4_e2m1fn", 4), ("float6_e2m3fn", 6), ("float6_e3m2fn", 6),
+                           ("float8_e8m0fnu", 8), ("int4", 4), ("uint4", 4), ("int2", 2),
+                           ("uint2", 2), ("int1", 1), ("uint1", 1)):
+            codes = np.arange(1 << bits).astype(np.uint8)
+            codes = np.concatenate([codes, codes[::-1], np.zeros(8, np.uint8)])
+            numbers = codes.view(getattr(ml_dtypes, name)).astype(np.float32)
+            flags = np.unpackbits(codes[:, None], axis=1, count=bits, bitorder="little")
+            packed = np.packbits(flags, bitorder="little")
+            own = name.replace("uint", "UInt") if "uint" in name else name.capitalize()
+            found = np.asarray(m.unpack(packed, own))
+            self.assertEqual(found.shape, numbers.shape)
+            np.testing.assert_array_equal(found, numbers)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(numbers))
+
     def test_types_that_tenon_lacks_are_refused(self):
         for name in ("float8_e8m0fnu", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "int4",
                      "uint4", "float4_e2m1fn"):

@@ -117,8 +117,48 @@ class TorchTest(Case):
                               RuntimeError)):
             self.assertRaises(kind, m.take, tensor)
         scales = torch.ones(2, dtype=torch.float8_e8m0fnu)
-        self.refuses("no element type.*float8_e8m0fnu", scales)
+        self.refuses("no element type.*Float8_e8m0fnu.*view as uint8", scales)
         self.assertEqual(m.take(scales.view(torch.uint8)).tolist(), [127, 127])
+
+    def test_packed_types_are_exchanged_as_their_bytes(self):
+        codes = torch.arange(256, dtype=torch.uint8).reshape(16, 16)
+        for dtype, name, sizes in ((torch.float4_e2m1fn_x2, "Float4_e2m1fn", (16, 32)),
+                                   (torch.float8_e8m0fnu, "Float8_e8m0fnu", (16, 16))):
+            for tensor in (codes.view(dtype), codes.view(dtype)[::2].T):
+                for version in (None, (1, 3)):
+                    taken, found, shape = m.take_packed(tensor.__dlpack__(max_version=version))
+                    self.assertEqual(found, name)
+                    self.assertEqual((shape[-1] // taken.shape[-1]) * tensor.shape[-1], shape[-1])
+                    self.assertEqual(m.data_pointer(taken), tensor.data_ptr())
+                    self.assertEqual(taken.tolist(), tensor.view(torch.uint8).tolist())
+                given = dlpack.from_dlpack(m.give_packed(tensor.view(torch.uint8), name))
+                self.assertEqual((given.dtype, given.data_ptr()), (dtype, tensor.data_ptr()))
+                self.assertEqual((given.shape, given.stride()), (tensor.shape, tensor.stride()))
+            self.assertEqual(m.take_packed(codes.view(dtype).__dlpack__())[2], sizes)
+
+    def test_integers_of_fewer_bits_are_bytes_in_pytorchs_structs(self):
+        for name, expected in (("int4", "int8"), ("uint4", "uint8"), ("uint1", "uint8")):
+            tensor = torch.tensor([0x21], dtype=torch.uint8).view(getattr(torch, name))
+            self.assertEqual(m.take(tensor).dtype, expected)
+
+    def test_scales_are_the_numbers_that_pytorch_reads(self):
+        codes = torch.arange(256, dtype=torch.uint8)
+        found = torch.from_dlpack(m.unpack(codes, "Float8_e8m0fnu"))
+        expected = codes.view(torch.float8_e8m0fnu).float()
+        self.assertTrue(torch.equal(found[:255], expected[:255]))
+        self.assertTrue(found[255].isnan() and expected[255].isnan())
+
+    def test_blocks_with_scales_are_what_a_table_gives(self):
+        table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+        generator = torch.Generator().manual_seed(1)
+        codes = torch.randint(0, 256, (8, 64), dtype=torch.uint8, generator=generator)
+        scales = torch.randint(100, 150, (8, 4), dtype=torch.uint8, generator=generator)
+        pairs = torch.stack((table[(codes & 15).long()], table[(codes >> 4).long()]), -1)
+        found = torch.from_dlpack(m.unpack(codes, "Float4_e2m1fn"))
+        self.assertTrue(torch.equal(found, pairs.reshape(8, 128)))
+        factors = torch.from_dlpack(m.unpack(scales, "Float8_e8m0fnu"))
+        expected = pairs.reshape(8, 4, 32) * scales.view(torch.float8_e8m0fnu).float()[..., None]
+        self.assertTrue(torch.equal(found.reshape(8, 4, 32) * factors[..., None], expected))
 
     def test_memory_of_tenon_lives_as_long_as_pytorch_looks_at_it(self):
         before = m.deleted()
