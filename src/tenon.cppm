@@ -33,9 +33,8 @@ using tenon::dlpack::DLPackVersion, tenon::dlpack::kDLPackVersion, tenon::dlpack
     tenon::dlpack::kDLFloat6_e2m3fn, tenon::dlpack::kDLFloat6_e3m2fn,
     tenon::dlpack::kDLFloat4_e2m1fn, tenon::dlpack::DLTensor, tenon::dlpack::DLManagedTensor,
     tenon::dlpack::kDLPackReadOnly, tenon::dlpack::kDLPackIsCopied,
-    tenon::dlpack::kDLPackIsSubbyteTypePadded,
-    tenon::dlpack::DLManagedTensorVersioned, tenon::dlpack::DLPackExchangeAPIHeader,
-    tenon::dlpack::DLPackExchangeAPI;
+    tenon::dlpack::kDLPackIsSubbyteTypePadded, tenon::dlpack::DLManagedTensorVersioned,
+    tenon::dlpack::DLPackExchangeAPIHeader, tenon::dlpack::DLPackExchangeAPI;
 
 }  // namespace tenon::dlpack
 

@@ -61,7 +61,7 @@ class MlDtypesTest(Case):
                            ("float8_e8m0fnu", 8), ("int4", 4), ("uint4", 4), ("int2", 2),
                            ("uint2", 2), ("int1", 1), ("uint1", 1)):
             codes = np.arange(1 << bits).astype(np.uint8)
-            codes = np.concatenate([codes, codes[::-1], np.zeros(8, np.uint8)])
+            codes = np.concatenate([codes, codes[::-1], np.zeros(12, np.uint8)])
             numbers = codes.view(getattr(ml_dtypes, name)).astype(np.float32)
             flags = np.unpackbits(codes[:, None], axis=1, count=bits, bitorder="little")
             packed = np.packbits(flags, bitorder="little")
