@@ -65,6 +65,7 @@ void check_creators(Where&... where) {
 /// What is made of a tensor, on the heap or in a backend's memory.
 void check_sources(const TensorPtr& t, Backend& other) {
   const Tensor turned = transpose(t, 0, 1);
+  const Tensor bytes = view_as_type(t, ScalarType::Byte);
   Generator g(1);
   const Unchanged given(t, turned, g);
   const auto kept = [&](auto result) {
@@ -118,7 +119,7 @@ void check_sources(const TensorPtr& t, Backend& other) {
   FAIL_EACH(try_stack({t, t}));
   FAIL_EACH(try_index_select(t, 0, {1, 0}));
   FAIL_EACH(try_nonzero(t));
-  FAIL_EACH(try_unpack(view_as_type(t, ScalarType::Byte), PackedType::Int4));
+  FAIL_EACH(try_unpack(bytes, PackedType::Int4));
   FAIL_EACH(try_to_blob(t));
   FAIL_EACH(try_to_owned_blob(turned));
   FAIL_EACH(try_to_dlpack(t));
@@ -128,7 +129,6 @@ void check_sources(const TensorPtr& t, Backend& other) {
     if (!own.ok()) return own.error();  // whose text is there
     return try_from_dlpack(*own);
   }());
-  const Tensor bytes = view_as_type(t, ScalarType::Byte);
   FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
   FAIL_EACH([&]() -> Result<PackedTensor> {
     const Result<dlpack::DLManagedTensorVersioned*> own =

@@ -57,9 +57,11 @@ TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it
     FAIL_EACH(to_dlpack(t));
     FAIL_EACH(to_dlpack_legacy(t));
     FAIL_EACH(to_dlpack(t, true));
-    const Tensor bytes = view_as_type(t, ScalarType::Byte);
-    FAIL_EACH(to_dlpack_packed(bytes, PackedType::Int4));
-    FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
+    {
+      const Tensor bytes = view_as_type(t, ScalarType::Byte);
+      FAIL_EACH(to_dlpack_packed(bytes, PackedType::Int4));
+      FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
+    }
     CHECK(t->use_count() == 1);
     CHECK_FALSE(detail::fields(t).borrows.any());
   }
