@@ -82,10 +82,10 @@ TEST_CASE("unpack: every type, as its definition says, in any number of bytes") 
   Rng random{1};
   for (const PackedType type : kTypes) {
     CAPTURE(toString(type));
-    for (const size_t count : {0, 1, 2, 5, 85, 170, 171, 1000}) {
+    for (const size_t count : {0u, 1u, 2u, 5u, 85u, 170u, 171u, 1000u}) {
       Bytes bytes(packed_bits(type) == 6 ? 3 * count : count);
       for (size_t i = 0; i < bytes.size(); ++i) {
-        bytes[i] = static_cast<uint8_t>(i < 256 ? i : random.between(0, 255));
+        bytes[i] = i < 256 ? static_cast<uint8_t>(i) : static_cast<uint8_t>(random.between(0, 255));
       }
       check_numbers(
           unpack(from_binary(bytes, {static_cast<int64_t>(bytes.size())}, ScalarType::Byte), type),
