@@ -110,6 +110,7 @@ TEST_CASE("torch_file: two of one name are both listed, and refused by name alon
   CHECK(from.get("c").error() == Error::NotFound);
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("torch_file: what reaches beyond a storage is refused, with the tensor") {
   const std::string of = storage("0", 6, "FloatStorage");
   CHECK(has(message(dict({text("w"), tensor(of, 0, {7}, {1})})),
@@ -128,6 +129,7 @@ TEST_CASE("torch_file: what reaches beyond a storage is refused, with the tensor
   CHECK(opened(tensor(of, 100, {0, 2}, {2, 1})).get(0).ok());
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("torch_file: any other class or function is refused by its name, at its byte") {
   const std::string made = message(global("posix", "system") + tuple({text("true")}) + "R");
   CHECK(has(made, "the file makes a `posix.system` (byte 66)"));
@@ -153,6 +155,7 @@ TEST_CASE("torch_file: a file of another kind is named for what it is") {
   CHECK(has(named(""), "not a file of torch.save"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("torch_file: containers in themselves, or in many others, are refused") {
   // A list that is in itself; a level of two each of the one below.
   CHECK(has(message("]q\x01h\x01"
@@ -171,6 +174,7 @@ TEST_CASE("torch_file: containers in themselves, or in many others, are refused"
   CHECK(has(message(deep), "more than 100 containers in each other"));
 }
 
+// A promise of docs/guarantees.md.
 TEST_CASE("torch_file: a mutated file gives tensors or errors") {
   const std::string whole =
       file(dict({text("model"), dict({text("w"), floats(), text("p"), integer(3)}), text("l"),

@@ -18,7 +18,13 @@ class TorchUnpickler {
   /// It begins at `begin` of the file, and ends before `end`.
   TorchUnpickler(const unsigned char* file, uint64_t begin, uint64_t end,
                  PickleGraph& graph) noexcept
-      : file_(file), at_(begin), begin_(begin), end_(end), graph_(graph), maker_(graph) {
+      : file_(file),
+        at_(begin),
+        begin_(begin),
+        start_(begin),
+        end_(end),
+        graph_(graph),
+        maker_(graph) {
     if (end - begin > kMaxPickle) end_ = begin + kMaxPickle;
   }
 
@@ -29,7 +35,7 @@ class TorchUnpickler {
     bool is_done = false;
     while (!is_done) {
       start_ = at_;
-      if (at_ == end_) return refuse("the pickle ends without its STOP");
+      if (at_ == end_) return refuse("it ends without its STOP");
       TENON_TRY(step(file_[at_++], is_done));
     }
     if (stack_.size() != 1 || !marks_.empty()) return refuse("STOP expects one value");
@@ -332,7 +338,7 @@ class TorchUnpickler {
   const unsigned char* file_;
   uint64_t at_;
   uint64_t begin_;
-  uint64_t start_ = 0;  // of the opcode
+  uint64_t start_;  // of the opcode
   uint64_t end_;
   PickleGraph& graph_;
   TorchMaker maker_;
