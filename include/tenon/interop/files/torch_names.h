@@ -62,7 +62,8 @@ class TorchLister {
     if (bytes > left_) {
       return fail(Error::InvalidArgument, "\"", ShownText(name_).text,
                   "\": the names take more than ", kRoom + kRoomPerByte * file_.pickle_bytes,
-                  " bytes, since containers are in themselves, or in many others");
+                  " bytes: containers are in themselves or in many others, or have very many "
+                  "elements of different kinds");
     }
     left_ -= bytes;
     return Error::Ok;

@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The longest pickle: its values take 40 times its bytes at most.
+/// The longest pickle: its values and names take up to 80 times its bytes.
 inline constexpr uint64_t kMaxPickle = uint64_t{1} << 28;
 
 /// Reads one pickle.
