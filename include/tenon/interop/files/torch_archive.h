@@ -10,6 +10,7 @@
 #include "tenon/interop/files/file_content.h"
 #include "tenon/interop/files/npz_reader.h"
 #include "tenon/interop/files/torch_pickle.h"
+#include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -89,7 +90,9 @@ class TorchArchive {
   PickleGraph graph;
   uint32_t root = 0;          // value
   uint64_t pickle_bytes = 0;  // how long it is
-  bool is_swapped = false;    // numbers are in the byte order that is not the host's
+  /// Whether numbers are in the byte order that is not the host's. Files without a word of it are
+  /// little-endian, and so is the old form.
+  bool is_swapped = host_is_big_endian();
 
   /// `from`: a path or a FileContent.
   template <class From>
@@ -221,7 +224,6 @@ class TorchArchive {
     TENON_TRY(read_pickle(at, root));
     pickle_bytes = at - before;
     TENON_TRY(read_pickle(at, keys));
-    is_swapped = host_is_big_endian();
     if (graph.kind(keys) != PickleKind::List) {
       return fail(Error::InvalidArgument, "the list of storages is another value (byte ", at, ")");
     }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenon/kernels/byte_order.h"
 #include "tenon/tenon.h"
 
 namespace tests {
@@ -85,7 +86,9 @@ inline std::string file(const std::string& object) {
   for (const float value : {1.f, 2.f, 3.f, 4.f, 5.f, 6.f}) {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  return archive({{"a/data.pkl", pickle(object)}, {"a/byteorder", "little"}, {"a/data/0", bytes}});
+  return archive({{"a/data.pkl", pickle(object)},
+                  {"a/byteorder", tenon::detail::host_is_big_endian() ? "big" : "little"},
+                  {"a/data/0", bytes}});
 }
 
 /// The bytes, at an address that fits every number.
