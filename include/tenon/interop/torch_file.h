@@ -125,7 +125,7 @@ class TorchFile {
     for (const detail::TorchValue& value : contents_->values) names.push_back(value.name);
     return names;
   }
-  /// A number, a flag, None, a text, or a list of numbers or flags; bytes, a dtype and a device as
+  /// A number, a flag, None, a text, or a list of numbers, flags or texts; bytes, a dtype and a device as
   /// a text, "torch.float32", "cuda:0".
   /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
   /// integer beyond 64 bits); OutOfMemory.

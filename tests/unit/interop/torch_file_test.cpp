@@ -86,15 +86,19 @@ TEST_CASE("torch_file: numbers at an odd address are copied, with their strides"
 TEST_CASE("torch_file: names are joined by dots, and under() takes a part") {
   const TorchFile from = opened(dict(
       {text("model"), dict({text("fc.weight"), floats(), integer(3), list({floats(), floats()})}),
-       text("epoch"), integer(7), text("m"), dict({text("lr"), text("x")})}));
+       text("epoch"), integer(7), text("m"),
+       dict({text("lr"), text("x"), text("names"), list({text("a"), text("b")})})}));
   CHECK(from.find("model.fc.weight") != nullptr);
   CHECK(from.find("model.3.1") != nullptr);
-  CHECK(from.value_names() == std::vector<std::string>{"epoch", "m.lr"});
+  CHECK(from.value_names() == std::vector<std::string>{"epoch", "m.lr", "m.names"});
   const TorchFile model = from.under("model").value();
   CHECK(model.size() == 3);
   CHECK(model.infos()[0].name == "fc.weight");
   CHECK(model.get("3.0").ok());
   CHECK(from.under("m").value().value("lr").value().toString() == "x");
+  const EValue names = from.value("m.names").value();
+  REQUIRE(names.isStringList());
+  CHECK(names.toStringList()[1] == "b");
   CHECK(from.under("mod").error() == Error::NotFound);
   CHECK(TorchFile().under("a").error() == Error::NotFound);
 }

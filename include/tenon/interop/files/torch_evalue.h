@@ -27,21 +27,24 @@ inline bool decode_latin1(std::string_view text, std::string& bytes) {
   return true;
 }
 
-/// The numbers of a list, of which `first` is the kind that decides.
-inline EValue make_number_list(const PickleGraph& graph, const PickleValue& list) {
+/// A list of numbers, flags or texts. Numbers with a float among them are floats.
+inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
   std::vector<int64_t> integers;
   std::vector<double> reals;
   std::vector<bool> flags;
+  std::vector<std::string_view> texts;
   bool is_real = false;
-  bool is_flags = false;
+  PickleKind kind = PickleKind::Int;
   for (uint32_t cell = list.first; cell != 0; cell = graph.cells[cell].next) {
     const PickleValue& value = graph.values[graph.cells[cell].value];
     is_real = is_real || value.kind == PickleKind::Float;
-    is_flags = value.kind == PickleKind::Bool;
+    kind = value.kind;
   }
   for (uint32_t cell = list.first; cell != 0; cell = graph.cells[cell].next) {
     const PickleValue& value = graph.values[graph.cells[cell].value];
-    if (is_flags) {
+    if (kind == PickleKind::Text) {
+      texts.push_back(value.view());
+    } else if (kind == PickleKind::Bool) {
       flags.push_back(value.integer != 0);
     } else if (is_real) {
       reals.push_back(value.kind == PickleKind::Float ? value.real
@@ -50,7 +53,8 @@ inline EValue make_number_list(const PickleGraph& graph, const PickleValue& list
       integers.push_back(value.integer);
     }
   }
-  if (is_flags) return EValue(flags);
+  if (kind == PickleKind::Text) return EValue(texts);
+  if (kind == PickleKind::Bool) return EValue(flags);
   return is_real ? EValue(reals) : EValue(integers);
 }
 
@@ -70,7 +74,7 @@ inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& mad
       made = EValue(bytes);
       return Error::Ok;
     }
-    case PickleKind::List: made = make_number_list(graph, value); return Error::Ok;
+    case PickleKind::List: made = make_list(graph, value); return Error::Ok;
     case PickleKind::Device: {
       const uint32_t type = graph.cells[value.first].value;
       const uint32_t index = graph.cells[graph.cells[value.first].next].value;

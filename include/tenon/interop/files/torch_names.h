@@ -31,7 +31,7 @@ struct TorchTensorInfo {
 
 namespace detail {
 
-/// A value that is not a tensor, or a list of numbers or flags.
+/// A value that is not a tensor, or a list of numbers, flags or texts.
 struct TorchValue {
   std::string name;
   uint32_t value;
@@ -88,20 +88,19 @@ class TorchLister {
     values_.push_back({name_, value});
     return Error::Ok;
   }
-  /// Whether a list has numbers alone, or flags alone.
+  /// Whether a list has numbers alone, flags alone or texts alone.
   bool is_plain(const PickleValue& list) noexcept {
-    bool has_flags = false;
-    bool has_numbers = false;
+    PickleKind all = PickleKind::None;
     for (uint32_t cell = list.first; cell != 0; cell = graph_.cells[cell].next) {
-      const PickleKind kind = graph_.kind(graph_.cells[cell].value);
-      has_flags = has_flags || kind == PickleKind::Bool;
-      has_numbers = has_numbers || kind == PickleKind::Int || kind == PickleKind::Float;
-      if (kind != PickleKind::Bool && kind != PickleKind::Int && kind != PickleKind::Float) {
-        return false;
-      }
+      PickleKind kind = graph_.kind(graph_.cells[cell].value);
+      if (kind == PickleKind::Float) kind = PickleKind::Int;
+      const bool is_known =
+          kind == PickleKind::Int || kind == PickleKind::Bool || kind == PickleKind::Text;
+      if (!is_known || (all != PickleKind::None && kind != all)) return false;
+      all = kind;
       if (spend(1) != Error::Ok) return true;
     }
-    return !(has_flags && has_numbers);
+    return true;
   }
   Error walk_list(const PickleValue& list, int depth) {
     uint64_t i = 0;

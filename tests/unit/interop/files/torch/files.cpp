@@ -58,6 +58,10 @@ void values(const TorchFile& file) {
       for (const char c : got->toString()) std::printf("%02x", static_cast<unsigned char>(c));
     } else if (got->isIntList()) {
       std::printf("[%s]", join(got->toIntList()).c_str());
+    } else if (got->isStringList()) {
+      for (const auto& text : got->toStringList()) {
+        std::printf("%.*s,", static_cast<int>(text.size()), text.data());
+      }
     } else if (got->isDoubleList()) {
       for (const double number : got->toDoubleList()) std::printf("%.17g,", number);
     } else {
