@@ -125,8 +125,8 @@ class TorchFile {
     for (const detail::TorchValue& value : contents_->values) names.push_back(value.name);
     return names;
   }
-  /// A number, a flag, None, a text, or a list of numbers, flags or texts; bytes, a dtype and a device as
-  /// a text, "torch.float32", "cuda:0".
+  /// A number, a flag, None, a text, or a list of numbers, flags or texts; bytes, a dtype and a
+  /// device as a text, "torch.float32", "cuda:0".
   /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
   /// integer beyond 64 bits); OutOfMemory.
   Result<EValue> value(std::string_view name) const noexcept {

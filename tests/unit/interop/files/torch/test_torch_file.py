@@ -89,8 +89,8 @@ class TorchFileTest(unittest.TestCase):
                   "args": argparse.Namespace(lr=0.5, layers=[1, 2]), "default": collections.defaultdict(list, k=[1])}
         wanted = ["epoch|7", "name|c3a9", "none|None", "flags|10", f"least|{-2**63}", f"most|{2**63 - 1}",
                   "bytes|00ff8061", "array|3132fe", "dtype|" + b"torch.float16".hex(), "device|" + b"cuda:1".hex(),
-                  "size|[3,4]", "mixed.0|1", "mixed.1|61", "mixed.2|None", "reals|1,2.5,", "names|a,é,", "set|[3]", "counter.a|2",
-                  "counter.b|1", "args.lr|0.5", "args.layers|[1,2]", "default.k|[1]"]
+                  "size|[3,4]", "mixed.0|1", "mixed.1|61", "mixed.2|None", "reals|1,2.5,", "names|a,é,", "set|[3]",
+                  "counter.a|2", "counter.b|1", "args.lr|0.5", "args.layers|[1,2]", "default.k|[1]"]
         tensors = {"model." + name: tensor for name, tensor in model.state_dict().items()}
         for i, state in optimizer.state_dict()["state"].items():
             for name, tensor in state.items():
