@@ -6,6 +6,7 @@
 
 #include "tenon/interop/files/torch_evalue.h"
 #include "tenon/interop/files/torch_names.h"
+#include "tenon/interop/files/torch_writer.h"
 #include "tenon/tensor/make.h"
 
 TENON_BEGIN_NAMESPACE

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// write_torch_file: a state_dict in the form of torch.save. Needs minizip.
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "tenon/interop/files/named_tensor.h"
+#include "tenon/interop/files/npz_writer.h"
+#include "tenon/interop/files/torch_types.h"
+#include "tenon/kernels/byte_order.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// A tensor to write.
+struct TorchEntry {
+  const NamedTensor* tensor;
+  const TorchDtype* dtype;
+  uint64_t nbytes;
+  size_t storage;  // its number in the file
+  bool is_dense;   // its memory is written as it lies, with its strides; else row-major
+};
+
+/// Checks a tensor.
+inline Error describe_for_torch(const NamedTensor& tensor, TorchEntry& entry) noexcept {
+  const ConstTensorArg arg(tensor.tensor);
+  TENON_TRY(check_defined(arg, "it"));
+  const TensorFields& from = fields(arg);
+  MemoryLocation there;
+  TENON_TRY(find_location(from, "it", there));
+  entry = {&tensor, nullptr, from.nbytes(), 0, from.layout.is_dense()};
+  for (const TorchDtype& dtype : kTorchDtypes) {
+    if (dtype.type != from.type || &dtype == kTorchDtypes) continue;  // the first is of no dtype
+    entry.dtype = &dtype;
+    break;  // others are given as it, such as bits8 as Byte
+  }
+  if (entry.dtype != nullptr) return Error::Ok;
+  return fail(Error::NotSupported, "PyTorch has no dtype ", from.type);
+}
+
+/// Checks the tensors, and numbers their storages: tensors over the same bytes have one.
+inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
+                                   std::vector<TorchEntry>& entries,
+                                   std::vector<const TorchEntry*>& storages) {
+  TENON_TRY(check_names(tensors));
+  entries.reserve(tensors.size());  // storages point to them
+  std::map<std::tuple<const void*, uint64_t, ScalarType>, size_t> known;
+  for (const NamedTensor& tensor : tensors) {
+    TorchEntry& entry = entries.emplace_back();
+    if (const Error error = describe_for_torch(tensor, entry); error != Error::Ok) {
+      return fail(error, "tensor \"", ShownText(tensor.name).text, "\": ", last_error_message());
+    }
+    const ConstTensorArg arg(tensor.tensor);
+    const TensorFields& from = fields(arg);
+    entry.storage = storages.size();
+    // Of memory that only a backend reads, addresses say nothing.
+    if (entry.is_dense && entry.nbytes != 0 && from.is_host_accessible()) {
+      entry.storage =
+          known.try_emplace({from.data, entry.nbytes, from.type}, storages.size()).first->second;
+    }
+    if (entry.storage == storages.size()) storages.push_back(&entry);
+  }
+  constexpr size_t kMost = UINT16_MAX - 1 - 3;  // of what minizip writes, and three other files
+  if (storages.size() <= kMost) return Error::Ok;
+  return fail(Error::NotSupported, storages.size(), " tensors, expected at most ", kMost);
+}
+
+/// Writes a pickle, of protocol 2.
+class TorchPickle {
+ public:
+  std::string bytes = "\x80\x02";
+
+  /// A class or function, by its module and name.
+  void add_global(const char* module, const std::string& name) {
+    add_once(std::string("c").append(module).append("\n").append(name).append("\n"));
+  }
+  /// A text that occurs often.
+  void add_word(const char* word) { add_once(text(word)); }
+  void add_text(std::string_view word) { bytes += text(word); }
+  void add_integer(int64_t value) {
+    const bool is_byte = value >= 0 && value < 256;
+    const bool is_int = value >= INT32_MIN && value <= INT32_MAX;
+    bytes += is_byte ? "K" : is_int ? "J" : "\x8a\x08";
+    append_number(bytes, static_cast<uint64_t>(value), is_byte ? 1 : is_int ? 4 : 8);
+  }
+  /// An OrderedDict without entries.
+  void add_ordered_dict() {
+    add_global("collections", "OrderedDict");
+    bytes += ")R";  // called without arguments
+  }
+
+ private:
+  static void append_number(std::string& out, uint64_t value, int count) {
+    for (int i = 0; i < count; ++i) out += static_cast<char>(value >> (8 * i));
+  }
+  static std::string text(std::string_view word) {
+    std::string code = "X";
+    append_number(code, word.size(), 4);
+    return code.append(word);
+  }
+  /// The second time by its number in the pickle's memo.
+  void add_once(const std::string& code) {
+    const auto [at, is_new] = memo_.try_emplace(code, static_cast<char>(memo_.size()));
+    bytes += is_new ? code + 'q' : "h";
+    bytes += at->second;
+  }
+
+  std::map<std::string, char> memo_;  // fewer than 256
+};
+
+/// Appends a tensor to a pickle: a call of the function that makes it.
+inline void pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
+  const ConstTensorArg tensor(entry.tensor->tensor);
+  const Layout& layout = fields(tensor).layout;
+  const auto sizes = layout.sizes();
+  const bool has_storage = *entry.dtype->storage != '\0';  // a class of storage
+  pickle.add_global("torch._utils", has_storage ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
+  pickle.bytes += "((";
+  pickle.add_word("storage");
+  pickle.add_global(has_storage ? "torch" : "torch.storage",
+                    std::string(has_storage ? entry.dtype->storage : "Untyped") + "Storage");
+  pickle.add_text(std::to_string(entry.storage));
+  pickle.add_word("cpu");
+  pickle.add_integer(static_cast<int64_t>(
+      has_storage ? entry.nbytes / elementSize(fields(tensor).type) : entry.nbytes));
+  pickle.bytes += "tQ";
+  pickle.add_integer(0);  // the offset
+  pickle.bytes += '(';
+  for (const int64_t size : sizes) pickle.add_integer(size);
+  pickle.bytes += "t(";
+  if (entry.is_dense && !layout.is_contiguous()) {
+    // PyTorch refuses negative strides, which dimensions of size 1 may have.
+    for (const int64_t stride : layout.strides()) pickle.add_integer(std::max<int64_t>(stride, 1));
+  } else {
+    std::vector<int64_t> strides(sizes.size());
+    int64_t stride = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      strides[d] = stride;
+      stride *= std::max<int64_t>(sizes[d], 1);
+    }
+    for (const int64_t of_dimension : strides) pickle.add_integer(of_dimension);
+  }
+  pickle.bytes += "t\x89";    // it needs no gradient
+  pickle.add_ordered_dict();  // and has no hooks
+  if (!has_storage) pickle.add_global("torch", entry.dtype->name);
+  pickle.bytes += "tR";
+}
+
+/// Finds a tensor's bytes, as they lie in memory if it is dense.
+inline Error find_torch_bytes(const TorchEntry& entry, HostBytes& out) noexcept {
+  const ConstTensorArg tensor(entry.tensor->tensor);
+  TENON_TRY(check_defined(tensor, "it"));
+  const TensorFields& from = fields(tensor);
+  if (from.nbytes() != entry.nbytes || from.layout.is_dense() != entry.is_dense) {
+    // By a backend's code or on_progress.
+    return fail(Error::InvalidState, "it was resized while it was written");
+  }
+  const size_t width = number_size(from.type);
+  const bool is_swapped = host_is_big_endian() && width > 1;
+  if (!entry.is_dense) {
+    TENON_TRY(find_host_bytes(tensor, out, is_swapped));
+  } else {
+    const int64_t count = from.layout.numel;
+    const int64_t one = 1;
+    MemoryLocation there;
+    TENON_TRY(find_location(from, "it", there));
+    TENON_TRY(out.hold.hold(tensor));
+    out.data = from.data;
+    out.nbytes = static_cast<size_t>(entry.nbytes);
+    if (is_swapped || there.backend != nullptr) {
+      there.view.sizes = ArrayRef<int64_t>(&count, 1);
+      there.view.strides = ArrayRef<int64_t>(&one, 1);
+      TENON_TRY(copy_to_host(from, there, out));
+    }
+  }
+  if (is_swapped) swap_byte_order(fields(out.copy).data, out.nbytes, width);
+  return Error::Ok;
+}
+
+/// Writes one file of the archive.
+inline Error write_torch_record(ZipWriter& zip, const std::string& name, const void* data,
+                                size_t nbytes, Progress* progress) {
+  TENON_TRY(zip.begin("archive/" + name, nbytes, false));
+  TENON_TRY(zip.write(data, nbytes, progress));
+  return zip.end();
+}
+
+/// `tensors` is a copy: on_progress may change the caller's.
+inline Error write_torch_file(const FileTarget& to, std::vector<NamedTensor> tensors,
+                              const ProgressFunction& on_progress, FileWrite how) {
+  std::vector<TorchEntry> entries;
+  std::vector<const TorchEntry*> storages;
+  TENON_TRY(number_torch_storages(tensors, entries, storages));
+  TorchPickle pickle;
+  pickle.add_ordered_dict();
+  for (const TorchEntry& entry : entries) {
+    pickle.add_text(entry.tensor->name);
+    pickle_torch_tensor(entry, pickle);
+    pickle.bytes += 's';
+  }
+  pickle.bytes += '.';
+  uint64_t total = 0;
+  for (const TorchEntry* entry : storages) total += entry->nbytes;
+
+  OutputFile file;
+  ZipWriter zip;  // destroyed first
+  Progress progress(on_progress, total);
+  TENON_TRY(file.open(to, how));
+  TENON_TRY(zip.open(file));
+  TENON_TRY(write_torch_record(zip, "data.pkl", pickle.bytes.data(), pickle.bytes.size(), nullptr));
+  TENON_TRY(write_torch_record(zip, "byteorder", "little", 6, nullptr));
+  for (const TorchEntry* entry : storages) {
+    HostBytes elements;
+    Error error = find_torch_bytes(*entry, elements);
+    if (error == Error::Ok) {
+      error = write_torch_record(zip, "data/" + std::to_string(entry->storage), elements.data,
+                                 elements.nbytes, &progress);
+    }
+    if (error != Error::Ok) {
+      return fail(error, "tensor \"", ShownText(entry->tensor->name).text,
+                  "\": ", last_error_message());
+    }
+  }
+  TENON_TRY(write_torch_record(zip, "version", "3\n", 2, nullptr));
+  TENON_TRY(zip.finish());
+  return file.commit(true);
+}
+
+}  // namespace detail
+
+/// Writes a state_dict, an OrderedDict of tensors, as torch.save() does, which replaces an existing
+/// file once the new one is complete and on the disk, and otherwise leaves it as it is, unless
+/// FileWrite says otherwise. torch.load() reads it, also with weights_only and mmap. It has no
+/// code: torch.jit.load() does not read it.
+///
+/// Each tensor's elements begin at a multiple of 64 bytes. One that is dense, so a transposed one
+/// too, keeps its strides; others are copied to row-major order, and so are those that are not in
+/// the host's memory, one at a time. Tensors of one dtype over the same bytes, such as tied
+/// weights, share a storage in the file and after torch.load(); tensors that overlap otherwise are
+/// written apart.
+///
+/// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
+/// Errors: InvalidArgument (a name that is there twice, or is not UTF-8); NotSupported (more than
+/// 65531 tensors; memory that the host cannot read); InvalidState (undefined; a placeholder);
+/// AccessFailed, with the system's text, and for a pipe; OutOfMemory; what on_progress threw.
+/// Source: torch.save.
+[[nodiscard]] inline Error write_torch_file(const detail::FileTarget& to,
+                                            const std::vector<NamedTensor>& tensors,
+                                            const ProgressFunction& on_progress = {},
+                                            FileWrite how = FileWrite::Replace) noexcept {
+  Error error = to.check();
+  if (error == Error::Ok) {
+    error = detail::call_safely(
+        [&] { return detail::write_torch_file(to, tensors, on_progress, how); });
+    if (error == Error::Ok) return error;
+    error = to.add_context(error);
+  }
+  return detail::add_context("write_torch_file", error);
+}
+
+TENON_END_NAMESPACE
