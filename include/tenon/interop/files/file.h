@@ -204,7 +204,7 @@ struct FileKind {
   const char* name;
   const char* hint = "";
 };
-inline constexpr char kSaveAsSafetensors[] = "; save its weights as safetensors";
+inline constexpr char kTorchFileOpensIt[] = "; interop/torch_file.h opens it";
 inline constexpr char kUnpackFirst[] = "; unpack it first";
 /// The first that fits counts.
 inline constexpr FileKind kFileKinds[] = {
@@ -221,8 +221,8 @@ inline constexpr FileKind kFileKinds[] = {
     {0,
      {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14},
      "a PyTorch file, of torch.save",
-     kSaveAsSafetensors},
-    {4, {"ET12", 4}, "an ExecuTorch program"},
+     kTorchFileOpensIt},
+    {4, {"ET12", 4}, "an ExecuTorch program", "; ExecuTorchModule runs it"},
     {4, {"TFL3", 4}, "a TensorFlow Lite model"},
     {0,
      {"\x7f"
@@ -264,7 +264,7 @@ inline FileKind zip_kind(std::string_view text) noexcept {
                                       "version", ".format_version"}) {
     is_torch = is_torch || name == part;
   }
-  if (is_torch) return {0, {}, "a PyTorch file (a zip archive)", kSaveAsSafetensors};
+  if (is_torch) return {0, {}, "a PyTorch file (a zip archive)", kTorchFileOpensIt};
   return {0, {}, "a zip archive, as .npz files are"};
 }
 
@@ -286,11 +286,11 @@ inline FileKind file_kind(const void* bytes, size_t count) noexcept {
   if (text.size() < 3) return {0, {}, nullptr};
   // A protocol and an opcode, which is never 0.
   if (text[0] == '\x80' && text[1] >= 2 && text[1] <= 5 && text[2] != 0) {
-    return {0, {}, "a Python pickle"};
+    return {0, {}, "a Python pickle", "; nothing of a file is run"};
   }
   // The format's version, then the producer's name or the graph.
   if (text[0] == 8 && text[1] >= 3 && text[1] < 32 && (text[2] == 0x12 || text[2] == 0x3a)) {
-    return {0, {}, "an ONNX model"};
+    return {0, {}, "an ONNX model", "; OnnxModule runs it"};
   }
   return {0, {}, nullptr};
 }

@@ -15,36 +15,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file of another kind, and what opens it.
-struct TorchOpener {
-  std::string_view name;  // file_kind()'s
-  const char* opener;
-};
-inline constexpr TorchOpener kTorchOpeners[] = {
-    {"a safetensors file", "; SafeTensors::open reads it"},
-    {"a GGUF file", "; Gguf::open reads it"},
-    {"a .npy file", "; read_npy reads it"},
-    {"a zip archive, as .npz files are", "; NpzFile::open reads .npz files"},
-    {"an ExecuTorch program", "; ExecuTorchModule runs it"},
-    {"an ONNX model", "; OnnxModule runs it"},
-    {"a tar archive", "; of the first PyTorch: in Python torch.load and torch.save make it anew"},
-    {"a Python pickle", "; nothing of a file is run: save it with torch.save"},
-};
-
 /// Fails with the kind of a file that torch.save did not write.
 inline Error fail_no_torch_file(const FileBytes& file) noexcept {
-  const FileKind kind = file_kind(file.data, file.size);
-  if (kind.name == nullptr) {
-    return fail(Error::InvalidArgument,
-                "not a file of torch.save: neither a zip archive nor the "
-                "old form, of ",
-                file.size, " bytes");
-  }
-  const char* hint = kind.hint;
-  for (const TorchOpener& known : kTorchOpeners) {
-    if (known.name == kind.name) hint = known.opener;
-  }
-  return fail(Error::InvalidArgument, kind.name, "; expected a file of torch.save", hint);
+  TENON_TRY(fail_for_kind(file.data, file.size, "a file of torch.save"));
+  return fail(Error::InvalidArgument,
+              "not a file of torch.save: neither a zip archive nor the old form, of ", file.size,
+              " bytes");
 }
 
 /// The numbers from 0, in the order of what they name. One function sorts and finds for all: each
