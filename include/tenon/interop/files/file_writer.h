@@ -190,7 +190,8 @@ class OutputFile {
     if (count == 0) return Error::Ok;
     const uint64_t end = at_ + count > end_ ? at_ + count : end_;
     if (to_.kind_ == Kind::Function) {
-      if (!has_memory_for([&] { pending_.resize(static_cast<size_t>(end - flushed_)); })) {
+      const auto held = static_cast<int64_t>(end - flushed_);
+      if (!has_memory_for([&] { pending_.resize(static_cast<size_t>(held)); })) {
         return file_error("cannot write", ENOMEM);
       }
       std::memcpy(pending_.data() + (at_ - flushed_), bytes, count);

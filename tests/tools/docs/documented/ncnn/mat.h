@@ -10,7 +10,9 @@ namespace ncnn {
 class Mat {
  public:
   Mat() = default;
-  Mat(int width, int height, int channels, size_t element = 4) { create(width, height, channels, element); }
+  Mat(int width, int height, int channels, size_t element = 4) {
+    create(width, height, channels, element);
+  }
   // Memory of somebody else's: no count.
   Mat(int width, int height, int channels, void* memory, size_t element = 4) {
     shape(width, height, channels, element);

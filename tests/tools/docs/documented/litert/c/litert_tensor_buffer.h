@@ -31,13 +31,16 @@ struct LiteRtTensorBufferT {
 using LiteRtTensorBuffer = LiteRtTensorBufferT*;
 using LiteRtHostMemoryDeallocator = void (*)(void*);
 
-inline LiteRtStatus LiteRtCreateTensorBufferFromHostMemory(const LiteRtRankedTensorType* type, void* data, size_t,
-                                                           LiteRtHostMemoryDeallocator, LiteRtTensorBuffer* buffer) {
+inline LiteRtStatus LiteRtCreateTensorBufferFromHostMemory(const LiteRtRankedTensorType* type,
+                                                           void* data, size_t,
+                                                           LiteRtHostMemoryDeallocator,
+                                                           LiteRtTensorBuffer* buffer) {
   if (reinterpret_cast<uintptr_t>(data) % 64 != 0) return kLiteRtStatusErrorInvalidArgument;
   *buffer = new LiteRtTensorBufferT{*type, data, 1, false};
   return kLiteRtStatusOk;
 }
-inline LiteRtStatus LiteRtGetTensorBufferTensorType(LiteRtTensorBuffer buffer, LiteRtRankedTensorType* type) {
+inline LiteRtStatus LiteRtGetTensorBufferTensorType(LiteRtTensorBuffer buffer,
+                                                    LiteRtRankedTensorType* type) {
   *type = buffer->type;
   return kLiteRtStatusOk;
 }
@@ -45,7 +48,8 @@ inline LiteRtStatus LiteRtDuplicateTensorBuffer(LiteRtTensorBuffer buffer) {
   ++buffer->references;
   return kLiteRtStatusOk;
 }
-inline LiteRtStatus LiteRtLockTensorBuffer(LiteRtTensorBuffer buffer, void** data, LiteRtTensorBufferLockMode) {
+inline LiteRtStatus LiteRtLockTensorBuffer(LiteRtTensorBuffer buffer, void** data,
+                                           LiteRtTensorBufferLockMode) {
   if (buffer->locked) return kLiteRtStatusErrorInvalidArgument;
   buffer->locked = true;
   *data = buffer->data;

@@ -41,7 +41,8 @@ struct TfLiteInterpreter {
 
 inline TfLiteModel* TfLiteModelCreateFromFile(const char*) { return new TfLiteModel(); }
 inline void TfLiteModelDelete(TfLiteModel* model) { delete model; }
-inline TfLiteInterpreter* TfLiteInterpreterCreate(const TfLiteModel*, const TfLiteInterpreterOptions*) {
+inline TfLiteInterpreter* TfLiteInterpreterCreate(const TfLiteModel*,
+                                                  const TfLiteInterpreterOptions*) {
   return new TfLiteInterpreter();
 }
 inline void TfLiteInterpreterDelete(TfLiteInterpreter* interpreter) { delete interpreter; }
@@ -54,14 +55,18 @@ inline TfLiteStatus TfLiteInterpreterInvoke(TfLiteInterpreter* interpreter) {
   interpreter->out[0] = static_cast<int8_t>(interpreter->in[0] * 10 - 2 + 0.5f);
   return kTfLiteOk;
 }
-inline TfLiteTensor* TfLiteInterpreterGetInputTensor(const TfLiteInterpreter* interpreter, int32_t) {
+inline TfLiteTensor* TfLiteInterpreterGetInputTensor(const TfLiteInterpreter* interpreter,
+                                                     int32_t) {
   return const_cast<TfLiteTensor*>(&interpreter->input);
 }
-inline const TfLiteTensor* TfLiteInterpreterGetOutputTensor(const TfLiteInterpreter* interpreter, int32_t) {
+inline const TfLiteTensor* TfLiteInterpreterGetOutputTensor(const TfLiteInterpreter* interpreter,
+                                                            int32_t) {
   return &interpreter->output;
 }
 inline TfLiteType TfLiteTensorType(const TfLiteTensor* tensor) { return tensor->type; }
 inline int32_t TfLiteTensorNumDims(const TfLiteTensor* tensor) { return tensor->dims; }
 inline int32_t TfLiteTensorDim(const TfLiteTensor* tensor, int32_t i) { return tensor->sizes[i]; }
 inline void* TfLiteTensorData(const TfLiteTensor* tensor) { return tensor->data; }
-inline TfLiteQuantizationParams TfLiteTensorQuantizationParams(const TfLiteTensor*) { return {0.1f, -2}; }
+inline TfLiteQuantizationParams TfLiteTensorQuantizationParams(const TfLiteTensor*) {
+  return {0.1f, -2};
+}
