@@ -20,8 +20,9 @@ NAVIGATION = {
     "Getting started": "docs/tutorial docs/errors docs/building docs/packages docs/equivalents examples/README docs/names "
                        "docs/debugging",
     "Ownership": "docs/ownership docs/backends docs/threads",
-    "Exchange": "docs/recipes docs/recipes_libraries docs/executorch docs/aten docs/numpy docs/python docs/dlpack docs/files "
+    "Exchange": "docs/recipes docs/recipes_libraries docs/executorch docs/aten docs/numpy docs/python docs/dlpack "
                 "docs/distributed docs/elixir",
+    "Files": "docs/files docs/torch_file docs/gguf docs/packed docs/inspect",
     "Models": "docs/module docs/after_model docs/aoti docs/aoti_details docs/extensions",
     "Embedded": "docs/embedded",
     "Performance": "docs/performance docs/comparison docs/reports/benchmarks docs/reports/layouts",
