@@ -14,7 +14,8 @@ using namespace tenon;
 
 namespace {
 
-constexpr int64_t kPiece = int64_t{1} << 16;  // elements at a time: two pieces fit the cache
+constexpr int64_t kComparedPiece = int64_t{1}
+                                   << 16;  // elements at a time: two pieces fit the cache
 
 bool is_negative(int64_t value) { return value < 0; }
 bool is_negative(uint64_t) { return false; }
@@ -179,8 +180,8 @@ Json compare(const Entry& a, const Entry& b, double rtol, double atol) {
   const Tensor x = reshape(contiguous(a.load(on_progress)), {-1});
   const Tensor y = reshape(contiguous(b.load(on_progress)), {-1});
   Comparison c{rtol, atol};
-  for (int64_t i = 0; i < x.numel(); i += kPiece) {
-    const int64_t n = std::min(kPiece, x.numel() - i);
+  for (int64_t i = 0; i < x.numel(); i += kComparedPiece) {
+    const int64_t n = std::min(kComparedPiece, x.numel() - i);
     c.compare(narrow(x, 0, i, n), narrow(y, 0, i, n), i);
     const uint64_t size = x.nbytes() / static_cast<uint64_t>(x.numel());
     if (on_progress) on_progress(static_cast<uint64_t>(i + n) * size, x.nbytes());

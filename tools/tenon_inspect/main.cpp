@@ -23,11 +23,13 @@ constexpr char kHelp[] =
     R"(Usage: tenon-inspect [options] FILE
        tenon-inspect [options] --diff FILE FILE
 
-Shows shapes, statistics and pictures of the arrays in a file, and a model's inputs and outputs; or
-what differs between two files. A folder is shown as one file.
+Shows shapes, statistics and pictures of the arrays in a file, and a model's
+inputs and outputs; or what differs between two files. A folder is shown as one
+file.
 
   -l, --list             without statistics, for which all is read
-  -n, --name PATTERN     only what has this name: * is any text, ? a character; may be repeated
+  -n, --name PATTERN     only what has this name: * is any text, ? a character;
+                         may be repeated
   -s, --sort KEY         by name, size (the largest first) or dtype
       --head N           the first N values of each array
   -b, --bins N           of the histogram, 10 if not given; 0 leaves it out
@@ -57,6 +59,12 @@ struct Options {
   double rtol = -1;
   double atol = -1;
 };
+
+void print_help() {
+  std::string formats = "Reads " + supported_formats() + ", and folders of these.";
+  for (size_t at = 78; at < formats.size(); at += 78) formats[at = formats.rfind(' ', at)] = '\n';
+  std::printf("%s\n%s\n", kHelp, formats.c_str());
+}
 
 void complain(const std::string& text) {
   std::fprintf(stderr, "tenon-inspect: %s\n", printable(text).c_str());
@@ -104,7 +112,7 @@ Options parse(int argc, char** argv, bool& is_done) {
       case kAtol: out.atol = parse_number("atol", optarg, kInfinity, false); break;
       case 'j': out.json = true; break;
       case 'h':
-        std::printf("%s\nReads %s.\n", kHelp, supported_formats().c_str());
+        print_help();
         is_done = true;
         return out;
       case kVersion:

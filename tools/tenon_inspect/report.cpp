@@ -221,7 +221,7 @@ std::string reason(const std::exception& error) {
     if (text.rfind(what, 0) == 0 && name != text.npos) text.erase(0, name + 3);
   }
   for (size_t hint; (hint = text.rfind("; ")) != text.npos;) {
-    if (text.find("::", hint) == text.npos) break;
+    if (text.find("::", hint) == text.npos && text.find(".h ", hint) == text.npos) break;
     text.resize(hint);
   }
   return text;

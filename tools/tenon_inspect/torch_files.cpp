@@ -19,6 +19,15 @@ Json value_of(const TorchFile& file, const std::string& name) {
   if (value.isInt()) return value.toInt();
   if (value.isDouble()) return value.toDouble();
   if (value.isString()) return std::string(value.toString());
+  Json items = Json::array();
+  if (value.isIntList()) {
+    for (const int64_t item : value.toIntList()) items.push_back(item);
+    return items;
+  }
+  if (value.isDoubleList()) {
+    for (const double item : value.toDoubleList()) items.push_back(item);
+    return items;
+  }
   return value.isNone() ? "None" : toString(value.kind());
 }
 

@@ -510,10 +510,15 @@ class InspectTest(unittest.TestCase):
 
     def test_torch_files(self):
         a = np.arange(12, dtype="f4").reshape(3, 4)
-        values = {"model": {"fc.weight": a, "fc.bias": np.ones(4, "f4")}, "epoch": 7, "note": "\x1b[31m"}
+        values = {"model": {"fc.weight": a, "fc.bias": np.ones(4, "f4")}, "epoch": 7, "note": "\x1b[31m",
+                  "betas": (0.5, 0.75), "ids": [1, 2], "none": None}
         path = self.write("a.pt", torch_file(values))
         about = parse(path)
-        self.assertEqual(about["metadata"], {"epoch": 7, "note": "\x1b[31m"})
+        self.assertEqual(about["metadata"], {"epoch": 7, "note": "\x1b[31m", "betas": [0.5, 0.75], "ids": [1, 2],
+                                             "none": "None"})
+        script = run(os.path.join(MODELS, "add.pt"), code=2)
+        self.assertIn("TorchScript", script)
+        self.assertNotIn(".h", script)
         self.assertEqual([e["name"] for e in about["entries"]], ["model.fc.weight", "model.fc.bias"])
         self.check_statistics(about["entries"][0]["statistics"], a)
         self.assertEqual(about["entries"][0]["in file"], "float32")
@@ -652,6 +657,7 @@ class InspectTest(unittest.TestCase):
     def test_the_manual_and_the_completions_have_every_option(self):
         options = set(re.findall(r"--[a-z]+", run("--help")))
         self.assertIn("--head", options)
+        self.assertLess(max(map(len, run("--help").splitlines())), 80)
 
         def read(name):
             with open(os.path.join(SOURCE, name)) as file:
