@@ -24,10 +24,10 @@ bool is_nan(const std::complex<double>& z) { return is_nan(z.real()) || is_nan(z
 bool is_finite(double value) { return std::isfinite(value); }
 bool is_finite(const std::complex<double>& z) { return is_finite(z.real()) && is_finite(z.imag()); }
 
-Json number(double value) { return value; }
-Json number(int64_t value) { return value; }
-Json number(uint64_t value) { return value; }
-Json number(const std::complex<double>& z) {
+Json json_of(double value) { return value; }
+Json json_of(int64_t value) { return value; }
+Json json_of(uint64_t value) { return value; }
+Json json_of(const std::complex<double>& z) {
   return z.imag() == 0 ? Json(z.real()) : Json({z.real(), z.imag()});
 }
 
@@ -52,8 +52,8 @@ struct Comparison {
   void note(int64_t i, const A& x, const B& y) {
     if (count++ != 0) return;
     first = i;
-    a = number(x);
-    b = number(y);
+    a = json_of(x);
+    b = json_of(y);
   }
 
   /// Of integers of 64 bits with or without sign, exactly.
