@@ -65,7 +65,9 @@ File open_one(const std::string& path) {
   std::string kind;
   if (bytes.open(path.c_str()) == Error::Ok) {
     const detail::FileKind found = detail::file_kind(bytes.data, bytes.size);
-    if (found.name != nullptr) kind = found.name + std::string(found.hint) + "; ";
+    const std::string hint = found.hint;
+    const bool is_for_programs = hint.find(".h ") != hint.npos;
+    if (found.name != nullptr) kind = found.name + (is_for_programs ? "" : hint) + "; ";
   }
   throw std::runtime_error(
       path + ": " + kind +

@@ -890,11 +890,13 @@ class InspectTest(unittest.TestCase):
         self.assertIn("elements of dtype |O cannot be compared", run("-d", objects, objects, code=2))
 
     def test_files_of_other_kinds_are_named(self):
-        for name in ("a.npy", "a.npz", "a.safetensors", "a.bin"):
+        for name in ("a.npy", "a.npz", "a.safetensors", "a.bin", "a.onnx", "a.unknown"):
             path = os.path.join(self.folder, name)
             with open(path, "wb") as file:
                 file.write(b"GGUF\3\0\0\0" + bytes(100))
-            self.assertIn(f"{path}: a GGUF file; ", run(path, code=2))
+            text = run(path, code=2)
+            self.assertIn(f"{path}: a GGUF file; ", text)
+            self.assertNotIn(".h ", text)  # for programs
 
     def test_trouble_is_2_and_help_0(self):
         self.assertIn("--diff", run("--help"))
