@@ -92,10 +92,10 @@ inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& mad
       return Error::Ok;
     default: break;
   }
-  const char* const what = value.kind == PickleKind::LongInt   ? "an integer of more than 64 bits"
-                           : value.kind == PickleKind::Complex ? "a complex number"
-                           : value.kind == PickleKind::Storage ? "a storage without a tensor"
-                           : value.kind == PickleKind::Global  ? "a class"
+  const char* const what = value.kind == PickleKind::LongInt ? "an integer of more than 64 bits"
+                           : value.kind == PickleKind::ComplexNumber ? "a complex number"
+                           : value.kind == PickleKind::Storage       ? "a storage without a tensor"
+                           : value.kind == PickleKind::Global        ? "a class"
                                                               : "bytes or a device that are broken";
   return fail(Error::NotSupported, "it is ", what, ", which EValue does not have");
 }

@@ -68,7 +68,7 @@ enum class TorchGlobal : uint8_t {
   Namespace,    // has its entries as attributes
   List,         // gives its argument, a list, a tuple or a set
   Bytes,        // of bytes, or of a text and an encoding
-  Complex,
+  ComplexNumber,
   Device,
   Layout,
   Tensor,  // the kinds of _rebuild_…
@@ -95,7 +95,7 @@ inline constexpr TorchGlobalName kTorchGlobals[] = {
     {"argparse", "Namespace", TorchGlobal::Namespace},
     {"_codecs", "encode", TorchGlobal::Bytes},
     {"builtins", "bytearray", TorchGlobal::Bytes},
-    {"builtins", "complex", TorchGlobal::Complex},
+    {"builtins", "complex", TorchGlobal::ComplexNumber},
     {"builtins", "set", TorchGlobal::List},
     {"builtins", "frozenset", TorchGlobal::List},
     {"builtins", "list", TorchGlobal::List},

@@ -25,7 +25,7 @@ enum class PickleKind : uint8_t {
   List,    // or tuple, set, torch.Size
   Dict,
   Pairs,  // a dict, as a list of lists of a key and a value
-  Complex,
+  ComplexNumber,
   Device,
   Global,
   Storage,
@@ -154,7 +154,9 @@ class TorchMaker {
         made = first;
         if (kind == PickleKind::Text) return Error::Ok;
         break;
-      case TorchGlobal::Complex: made = add_as(PickleKind::Complex, args); return Error::Ok;
+      case TorchGlobal::ComplexNumber:
+        made = add_as(PickleKind::ComplexNumber, args);
+        return Error::Ok;
       case TorchGlobal::Device: made = add_as(PickleKind::Device, args); return Error::Ok;
       case TorchGlobal::Class:
       case TorchGlobal::Dtype:
