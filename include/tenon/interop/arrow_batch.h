@@ -65,8 +65,8 @@ class ArrowBatch {
   /// The first column of that name; null if there is none.
   const ArrowColumnInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return nullptr;
-    const ArrayRef<size_t> found = columns_->find(name);
-    return found.empty() ? nullptr : &columns_->infos()[found[0]];
+    const auto found = columns_->names().find(name);
+    return found.empty() ? nullptr : &columns_->infos()[found[0].second];
   }
 
   /// The column of that name, of sizes {rows()} and, behind it, those of a row.
@@ -74,15 +74,11 @@ class ArrowBatch {
   /// Errors: NotFound; those of from_arrow(), which name the column; InvalidArgument, besides, for
   /// a name of several columns.
   Result<TensorPtr> get(std::string_view name) const noexcept {
-    const ArrayRef<size_t> found = columns_ == nullptr ? ArrayRef<size_t>() : columns_->find(name);
-    if (found.size() == 1) return make(found[0]);
-    if (found.empty()) {
-      return detail::fail(Error::NotFound, "ArrowBatch::get: there is no column \"",
-                          detail::ShownText(name).text, "\" among the ", size());
-    }
-    return detail::fail(Error::InvalidArgument, "ArrowBatch::get: columns ", found[0], " and ",
-                        found[1], " are both named \"", detail::ShownText(name).text,
-                        "\"; get(i) gives each");
+    size_t i = 0;
+    const Error error =
+        (columns_ != nullptr ? columns_->names() : detail::NameIndex()).find("column", name, i);
+    if (error == Error::Ok) return make(i);
+    return detail::add_context("ArrowBatch::get", error);
   }
   /// The column of infos()[i].
   /// Errors: also OutOfBounds.

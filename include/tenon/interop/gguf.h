@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tenon/interop/files/file_content.h"
+#include "tenon/interop/files/file_tensor.h"
 #include "tenon/interop/files/gguf_header.h"
 #include "tenon/module/evalue.h"
 #include "tenon/tensor/make.h"
@@ -114,8 +115,9 @@ class Gguf {
   }
   /// Null if there is none of that name.
   const GgufInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
-    const size_t i = contents_ == nullptr ? SIZE_MAX : contents_->names.find(name);
-    return i == SIZE_MAX ? nullptr : &contents_->header.infos[i];
+    if (contents_ == nullptr) return nullptr;
+    const auto found = contents_->names.find(name);
+    return found.empty() ? nullptr : &contents_->header.infos[found[0].second];
   }
 
   /// The tensor of that name.
@@ -142,8 +144,9 @@ class Gguf {
   }
   /// Null if there is none of that name.
   const GgufEntry* find_metadata(std::string_view key) const noexcept TENON_LIFETIMEBOUND {
-    const size_t i = contents_ == nullptr ? SIZE_MAX : contents_->header.keys.find(key);
-    return i == SIZE_MAX ? nullptr : &contents_->header.metadata[i];
+    if (contents_ == nullptr) return nullptr;
+    const auto found = contents_->header.keys.find(key);
+    return found.empty() ? nullptr : &contents_->header.metadata[found[0].second];
   }
   /// The value of a key: an Int, a Double, a Bool, a String, or a Tensor for an array of numbers,
   /// get_metadata("llama.context_length").value().toInt().
@@ -235,9 +238,9 @@ class Gguf {
     }
     /// An integer of the metadata, 0 where there is none.
     uint64_t number(const char* key) const noexcept {
-      const size_t i = header.keys.find(key);
-      if (i == SIZE_MAX) return 0;
-      const GgufEntry& entry = header.metadata[i];
+      const auto found = header.keys.find(key);
+      if (found.empty()) return 0;
+      const GgufEntry& entry = header.metadata[found[0].second];
       const auto type = detail::own_type(entry.type);
       uint64_t bits = 0;
       if (entry.is_array || !isIntegralType(type, false)) return 0;
@@ -252,7 +255,8 @@ class Gguf {
       auto contents = std::make_shared<Contents>();
       TENON_TRY(read(*contents));
       for (const GgufInfo& info : contents->header.infos) contents->names.add(info.name);
-      TENON_TRY(contents->names.sort("tensor"));
+      contents->names.sort();
+      TENON_TRY(contents->names.check_unique("tensor"));
       contents_ = std::move(contents);
       return Error::Ok;
     });
@@ -319,8 +323,7 @@ class Gguf {
 
   Result<TensorPtr> make(const GgufInfo& info) const noexcept {
     const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
-    const unsigned char* const bytes = file->data + info.offset;
-    detail::CreateOptions opts(detail::own_type(info.type));
+    auto type = detail::own_type(info.type);
     detail::NewTensor new_tensor;
     Dims sizes = info.sizes;
     Error error = Error::Ok;
@@ -328,26 +331,15 @@ class Gguf {
       error = detail::fail(Error::NotSupported, "ggml's ", info.dtype.c_str(),
                            " is not one that tenon knows");
     } else if (info.type == ScalarType::Undefined) {
-      opts.type = own::ScalarType::Byte;
+      type = own::ScalarType::Byte;
       error = detail::make_ggml_byte_sizes(info, sizes);
     }
-    if (error == Error::Ok && !info.is_copied) {
-      Deleter release(nullptr, [file](void*) noexcept {});
-      const detail::DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
-      error = detail::borrow(data, sizes, {}, opts, &release, new_tensor);
-    } else if (error == Error::Ok) {
-      error = detail::make_owned_row_major(sizes, opts, false, new_tensor);
-      if (error == Error::Ok) {
-        detail::TensorFields& made = detail::fields(new_tensor);
-        std::memcpy(made.data, bytes, made.nbytes());
-        detail::exchange_little_endian(opts.type, made.data, made.nbytes());
-        made.readonly = detail::kHasReadOnly;
-      }
+    if (error == Error::Ok) {
+      error = detail::make_file_tensor(file, file->data + info.offset,
+                                       static_cast<size_t>(info.nbytes), type, sizes, {},
+                                       info.is_copied, detail::host_is_big_endian(), new_tensor);
     }
-    if (error != Error::Ok) {
-      error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
-                           "\": ", last_error_message());
-    }
+    error = detail::add_name(error, "tensor", info.name);
     return detail::return_to_user<Result<TensorPtr>>("Gguf::get", error, new_tensor);
   }
 

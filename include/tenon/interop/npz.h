@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tenon/interop/files/file_content.h"
+#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/files/npz_reader.h"
 #include "tenon/interop/files/npz_writer.h"
 #include "tenon/interop/npy.h"
@@ -130,7 +131,7 @@ class NpzFile {
   struct Contents {
     detail::FileBytes bytes;
     std::vector<detail::ZipEntry> entries;
-    std::vector<size_t> by_name;  // indices
+    detail::NameIndex names;
     // Headers, read on demand.
     mutable std::mutex mutex;
     mutable std::vector<NpzInfo> infos;
@@ -163,16 +164,10 @@ class NpzFile {
         info.nbytes = entry.size;
         info.packed = entry.packed;
         info.is_deflated = entry.method != 0;
-        by_name.push_back(i);
       }
-      const auto name = [this](size_t i) -> const std::string& { return infos[i].name; };
-      std::sort(by_name.begin(), by_name.end(),
-                [&](size_t a, size_t b) { return name(a) < name(b); });
-      const auto twice = std::adjacent_find(by_name.begin(), by_name.end(),
-                                            [&](size_t a, size_t b) { return name(a) == name(b); });
-      if (twice == by_name.end()) return Error::Ok;
-      return detail::fail(Error::InvalidArgument, "two arrays are named \"",
-                          detail::ShownText(name(*twice)).text, "\"");
+      for (const NpzInfo& info : infos) names.add(info.name);
+      names.sort();
+      return names.check_unique("array");
     }
     /// Reads the headers of these entries.
     void describe(size_t begin, size_t end) const noexcept {
@@ -213,12 +208,8 @@ class NpzFile {
   /// The index of a name, or size().
   size_t index_of(std::string_view name) const noexcept {
     if (contents_ == nullptr) return 0;
-    const std::vector<size_t>& by_name = contents_->by_name;
-    const std::vector<NpzInfo>& infos = contents_->infos;
-    const auto at =
-        std::lower_bound(by_name.begin(), by_name.end(), name,
-                         [&](size_t i, std::string_view n) { return infos[i].name < n; });
-    return at != by_name.end() && infos[*at].name == name ? *at : size();
+    const auto found = contents_->names.find(name);
+    return found.empty() ? size() : found[0].second;
   }
 
   Error out_of_bounds(size_t i) const noexcept {

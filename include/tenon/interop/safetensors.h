@@ -7,7 +7,9 @@
 #include <set>
 
 #include "tenon/interop/files/file_content.h"
+#include "tenon/interop/files/file_tensor.h"
 #include "tenon/interop/files/file_writer.h"
+#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/files/named_tensor.h"
 #include "tenon/interop/files/safetensors_header.h"
 #include "tenon/interop/files/safetensors_shards.h"
@@ -87,11 +89,8 @@ class SafeTensors {
   /// Null if there is none of that name.
   const SafeTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
-    const auto& by_name = contents_->by_name;
-    const auto at =
-        std::lower_bound(by_name.begin(), by_name.end(), name,
-                         [](const SafeTensorInfo* a, std::string_view n) { return a->name < n; });
-    return at != by_name.end() && (*at)->name == name ? *at : nullptr;
+    const auto found = contents_->names.find(name);
+    return found.empty() ? nullptr : &contents_->header.infos[found[0].second];
   }
 
   /// The tensor of that name.
@@ -113,7 +112,7 @@ class SafeTensors {
  private:
   struct Contents {
     detail::SafeTensorsHeader header;
-    std::vector<const SafeTensorInfo*> by_name;
+    detail::NameIndex names;
     std::vector<std::shared_ptr<const detail::FileBytes>> files;
 
     /// `from`: a path or a FileContent.
@@ -126,15 +125,9 @@ class SafeTensors {
       return Error::Ok;
     }
     Error sort() {
-      for (const SafeTensorInfo& info : header.infos) by_name.push_back(&info);
-      std::sort(by_name.begin(), by_name.end(),
-                [](const SafeTensorInfo* a, const SafeTensorInfo* b) { return a->name < b->name; });
-      for (size_t i = 1; i < by_name.size(); ++i) {
-        if (by_name[i - 1]->name != by_name[i]->name) continue;
-        return detail::fail(Error::InvalidArgument, "tensor \"",
-                            detail::ShownText(by_name[i]->name).text, "\" is there twice");
-      }
-      return Error::Ok;
+      for (const SafeTensorInfo& info : header.infos) names.add(info.name);
+      names.sort();
+      return names.check_unique("tensor");
     }
   };
 
@@ -183,36 +176,18 @@ class SafeTensors {
 
   Result<TensorPtr> make(const SafeTensorInfo& info) const noexcept {
     const std::shared_ptr<const detail::FileBytes>& file = contents_->files[info.file];
-    const unsigned char* const bytes = file->data + info.offset;
     const bool is_packed = info.packed != PackedType::Undefined;
-    detail::CreateOptions opts(is_packed ? own::ScalarType::Byte : detail::own_type(info.type));
-    Dims in_bytes;
-    if (is_packed) {
-      in_bytes =
-          detail::packed_byte_sizes(info.sizes, static_cast<int64_t>(info.nbytes), info.packed);
-    }
-    const Dims& sizes = is_packed ? in_bytes : info.sizes;
+    const auto nbytes = static_cast<size_t>(info.nbytes);
+    const Dims sizes =
+        is_packed ? detail::packed_byte_sizes(info.sizes, static_cast<int64_t>(nbytes), info.packed)
+                  : info.sizes;
     detail::NewTensor new_tensor;
-    Error error = Error::Ok;
-    if (!info.is_copied) {
-      Deleter release(nullptr, [file](void*) noexcept {});
-      const detail::DataPtr data(const_cast<unsigned char*>(bytes), detail::kHasReadOnly);
-      error = detail::borrow_checked(data, sizes, {}, {}, opts, &release, new_tensor);
-    } else {
-      error = detail::make_owned_row_major(sizes, opts, false, new_tensor);
-      if (error == Error::Ok) {
-        detail::TensorFields& made = detail::fields(new_tensor);
-        std::memcpy(made.data, bytes, made.nbytes());
-        if (detail::host_is_big_endian()) {
-          detail::swap_byte_order(made.data, made.nbytes(), detail::number_size(made.type));
-        }
-        made.readonly = detail::kHasReadOnly;
-      }
-    }
-    if (error != Error::Ok) {
-      error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
-                           "\": ", last_error_message());
-    }
+    const Error error =
+        detail::add_name(detail::make_file_tensor(
+                             file, file->data + info.offset, nbytes,
+                             is_packed ? own::ScalarType::Byte : detail::own_type(info.type), sizes,
+                             {}, info.is_copied, detail::host_is_big_endian(), new_tensor),
+                         "tensor", info.name);
     return detail::return_to_user<Result<TensorPtr>>("SafeTensors::get", error, new_tensor);
   }
 

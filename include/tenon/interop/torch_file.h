@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "tenon/interop/files/file_tensor.h"
 #include "tenon/interop/files/torch_evalue.h"
 #include "tenon/interop/files/torch_names.h"
 #include "tenon/interop/files/torch_writer.h"
@@ -13,26 +14,16 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// A tensor over the file's bytes, or over a copy of what of its storage it needs.
+/// A tensor over the file's bytes, or over a copy of those from its first element to its last.
 inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
                                const TorchTensorInfo& info, NewTensor& tensor) noexcept {
-  const unsigned char* bytes = file->bytes.data + info.offset;
-  Deleter release(nullptr, [file](void*) noexcept {});
-  if (info.is_copied) {
-    const ScalarType type = own_type(info.type);
-    uint64_t span = 0;
-    TorchLister::compute_span(info, span);
-    const size_t nbytes = static_cast<size_t>(span) * elementSize(type);
-    void* const copy = std::malloc(nbytes);
-    if (copy == nullptr) return fail_no_memory(nbytes);
-    release = Deleter(copy, &std::free);
-    std::memcpy(copy, bytes, nbytes);
-    if (file->is_swapped) swap_byte_order(copy, nbytes, number_size(type));
-    bytes = static_cast<const unsigned char*>(copy);
-  }
-  const DataPtr data(const_cast<unsigned char*>(bytes), kHasReadOnly);
-  return borrow_checked(data, info.sizes, {}, info.strides, CreateOptions(own_type(info.type)),
-                        &release, tensor);
+  if (info.refused != nullptr) return fail(Error::NotSupported, info.refused);
+  const ScalarType type = own_type(info.type);
+  uint64_t span = 0;
+  TorchLister::compute_span(info, span);
+  return make_file_tensor(file, file->bytes.data + info.offset,
+                          static_cast<size_t>(span) * elementSize(type), type, info.sizes,
+                          info.strides, info.is_copied, file->is_swapped, tensor);
 }
 
 }  // namespace detail
@@ -97,9 +88,8 @@ class TorchFile {
   /// Null if there is none of that name; the first of several.
   const TorchTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
-    size_t i = 0;
-    size_t second = 0;
-    return count(true, name, i, second) == 0 ? nullptr : &contents_->infos[i];
+    const auto found = contents_->tensor_names.find(name);
+    return found.empty() ? nullptr : &contents_->infos[found[0].second];
   }
 
   /// The tensor of that name.
@@ -108,7 +98,7 @@ class TorchFile {
   /// OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
-    const Error error = find("tensor", name, i);
+    const Error error = find("tensor", &Contents::tensor_names, name, i);
     if (error == Error::Ok) return make(i);
     return detail::add_context("TorchFile::get", error);
   }
@@ -134,12 +124,10 @@ class TorchFile {
     EValue made;
     const Error error = detail::call_safely([&] {
       size_t i = 0;
-      TENON_TRY(find("value", name, i));
-      const Error failed =
-          detail::make_torch_value(contents_->file->graph, contents_->values[i].value, made);
-      if (failed == Error::Ok) return failed;
-      return detail::fail(failed, "value \"", detail::ShownText(name).text,
-                          "\": ", last_error_message());
+      TENON_TRY(find("value", &Contents::value_names, name, i));
+      return detail::add_name(
+          detail::make_torch_value(contents_->file->graph, contents_->values[i].value, made),
+          "value", name);
     });
     if (error != Error::Ok) return detail::add_context("TorchFile::value", error);
     return made;
@@ -174,18 +162,14 @@ class TorchFile {
     std::shared_ptr<const detail::TorchArchive> file;
     std::vector<TorchTensorInfo> infos;
     std::vector<detail::TorchValue> values;
-    detail::NameOrder tensor_order;
-    detail::NameOrder value_order;
+    detail::NameIndex tensor_names;
+    detail::NameIndex value_names;
 
-    auto tensor_names() const noexcept {
-      return [this](size_t i) -> std::string_view { return infos[i].name; };
-    }
-    auto value_names() const noexcept {
-      return [this](size_t i) -> std::string_view { return values[i].name; };
-    }
     void sort() {
-      tensor_order.sort(infos.size(), tensor_names());
-      value_order.sort(values.size(), value_names());
+      for (const TorchTensorInfo& info : infos) tensor_names.add(info.name);
+      for (const detail::TorchValue& value : values) value_names.add(value.name);
+      tensor_names.sort();
+      value_names.sort();
     }
     void copy_under(std::string_view prefix, Contents& out) const {
       const auto is_under = [&](std::string_view name) {
@@ -220,37 +204,17 @@ class TorchFile {
     });
   }
 
-  /// How many tensors or values have a name, at most 2, and the first two.
-  size_t count(bool is_tensor, std::string_view name, size_t& i, size_t& second) const noexcept {
-    const Contents& all = *contents_;
-    return is_tensor ? all.tensor_order.find(name, all.tensor_names(), i, second)
-                     : all.value_order.find(name, all.value_names(), i, second);
-  }
   /// `what`: "tensor" or "value".
-  Error find(const char* what, std::string_view name, size_t& i) const noexcept {
-    if (contents_ == nullptr) return detail::fail(Error::NotFound, "there is no file");
-    const bool is_tensor = *what == 't';
-    size_t second = 0;
-    const size_t found = count(is_tensor, name, i, second);
-    if (found == 1) return Error::Ok;
-    const detail::ShownText shown(name);
-    if (found == 0) {
-      return detail::fail(Error::NotFound, "there is no ", what, " \"", shown.text, "\" among the ",
-                          is_tensor ? size() : contents_->values.size());
-    }
-    return detail::fail(Error::InvalidArgument, "two ", what, "s are named \"", shown.text,
-                        "\", numbers ", i, " and ", second, "; keys have dots");
+  Error find(const char* what, detail::NameIndex Contents::*names, std::string_view name,
+             size_t& i) const noexcept {
+    static const detail::NameIndex kNone;
+    return (contents_ != nullptr ? (*contents_).*names : kNone).find(what, name, i);
   }
   Result<TensorPtr> make(size_t i) const noexcept {
     const TorchTensorInfo& info = contents_->infos[i];
     detail::NewTensor new_tensor;
-    Error error = info.refused == nullptr
-                      ? detail::make_torch_tensor(contents_->file, info, new_tensor)
-                      : detail::fail(Error::NotSupported, info.refused);
-    if (error != Error::Ok) {
-      error = detail::fail(error, "tensor \"", detail::ShownText(info.name).text,
-                           "\": ", last_error_message());
-    }
+    const Error error = detail::add_name(
+        detail::make_torch_tensor(contents_->file, info, new_tensor), "tensor", info.name);
     return detail::return_to_user<Result<TensorPtr>>("TorchFile::get", error, new_tensor);
   }
 

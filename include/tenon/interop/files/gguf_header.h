@@ -16,6 +16,7 @@
 
 #include "tenon/backend/calls.h"
 #include "tenon/interop/files/file.h"
+#include "tenon/interop/files/name_index.h"
 #include "tenon/kernels/byte_order.h"
 
 TENON_BEGIN_NAMESPACE
@@ -136,32 +137,6 @@ inline Error make_ggml_byte_sizes(const GgufInfo& info, Dims& sizes) noexcept {
   sizes[sizes.size() - 1] = blocks * info.block_nbytes;
   return check_dims("the sizes", sizes);
 }
-
-/// Indices of named things, sorted by name. Keeps views of the names.
-class NameIndex {
- public:
-  void add(std::string_view name) { names_.emplace_back(name, names_.size()); }
-  /// Fails where a name is there twice. `what`: "tensor".
-  Error sort(const char* what) {
-    std::sort(names_.begin(), names_.end());
-    for (size_t i = 1; i < names_.size(); ++i) {
-      if (names_[i - 1].first != names_[i].first) continue;
-      return fail(Error::InvalidArgument, what, " \"", ShownText(names_[i].first).text,
-                  "\" is there twice");
-    }
-    return Error::Ok;
-  }
-  /// The number in the order of add(), or SIZE_MAX.
-  size_t find(std::string_view name) const noexcept {
-    const auto at = std::lower_bound(names_.begin(), names_.end(), name,
-                                     [](const Name& a, std::string_view n) { return a.first < n; });
-    return at != names_.end() && at->first == name ? at->second : SIZE_MAX;
-  }
-
- private:
-  using Name = std::pair<std::string_view, size_t>;
-  std::vector<Name> names_;
-};
 
 /// A file's header.
 struct GgufHeader {
@@ -346,9 +321,9 @@ inline Error read_gguf_alignment(const unsigned char* bytes, size_t size, const 
                                  uint64_t& alignment) noexcept {
   constexpr const char* kKey = "general.alignment";
   alignment = 32;
-  const size_t i = header.keys.find(kKey);
-  if (i == SIZE_MAX) return Error::Ok;
-  const GgufEntry& entry = header.metadata[i];
+  const auto found = header.keys.find(kKey);
+  if (found.empty()) return Error::Ok;
+  const GgufEntry& entry = header.metadata[found[0].second];
   if (own_type(entry.type) != own::ScalarType::UInt32 || entry.is_array) {
     return fail(Error::InvalidArgument, kKey, " (byte ", entry.offset, ") is ",
                 entry.is_array ? "an array of " : "", entry.dtype, ", expected UINT32");
@@ -409,7 +384,8 @@ inline Error read_gguf_header(const unsigned char* bytes, size_t size, GgufHeade
     header.keys.add(key);
     TENON_TRY(add_gguf_context(read_gguf_value(reader, entry), "key", key, begin));
   }
-  TENON_TRY(header.keys.sort("key"));
+  header.keys.sort();
+  TENON_TRY(header.keys.check_unique("key"));
   std::vector<uint64_t> begins;
   for (uint64_t i = 0; i < tensors; ++i) {
     begins.push_back(reader.at());

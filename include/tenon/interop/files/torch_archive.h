@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "tenon/core/function_ref.h"
 #include "tenon/interop/files/file_content.h"
+#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/files/npz_reader.h"
 #include "tenon/interop/files/torch_pickle.h"
 #include "tenon/kernels/byte_order.h"
@@ -22,35 +22,6 @@ inline Error fail_no_torch_file(const FileBytes& file) noexcept {
               "not a file of torch.save: neither a zip archive nor the old form, of ", file.size,
               " bytes");
 }
-
-/// The numbers from 0, in the order of what they name. One function sorts and finds for all: each
-/// sort is 2 KB of code.
-class NameOrder {
- public:
-  using NameOf = FunctionRef<std::string_view(size_t)>;
-
-  void sort(size_t count, const NameOf& name_of) {
-    for (size_t i = 0; i < count; ++i) order_.push_back(i);
-    std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
-      const int compared = name_of(a).compare(name_of(b));
-      return compared != 0 ? compared < 0 : a < b;
-    });
-  }
-  /// How many have the name, at most 2, and the first two.
-  size_t find(std::string_view name, const NameOf& name_of, size_t& first,
-              size_t& second) const noexcept {
-    auto at = std::lower_bound(order_.begin(), order_.end(), name,
-                               [&](size_t i, std::string_view n) { return name_of(i) < n; });
-    if (at == order_.end() || name_of(*at) != name) return 0;
-    first = *at;
-    if (++at == order_.end() || name_of(*at) != name) return 1;
-    second = *at;
-    return 2;
-  }
-
- private:
-  std::vector<size_t> order_;
-};
 
 /// Where the bytes of a storage are in the file.
 struct TorchRegion {
@@ -80,14 +51,12 @@ class TorchArchive {
 
   /// Errors: InvalidArgument (there is none, or it is broken); NotSupported (it is deflated).
   Error find(const TorchStorage& storage, TorchRegion& region) {
-    const auto key_of_region = [this](size_t k) { return regions_[k].key; };
-    size_t i = 0;
-    size_t other = 0;
-    if (by_key_.find(storage.key, key_of_region, i, other) == 0) {
+    const auto found = by_key_.find(storage.key);
+    if (found.empty()) {
       return fail(Error::InvalidArgument, "the file has no storage \"", ShownText(storage.key).text,
                   "\"");
     }
-    TorchRegion* const at = &regions_[i];
+    TorchRegion* const at = &regions_[found[0].second];
     if (!entries_.empty() && at->begin == 0) {
       ZipEntry& entry = entries_[at->size];
       const Error error = locate(entry);
@@ -138,9 +107,8 @@ class TorchArchive {
                   "a package of AOTInductor, .pt2; expected a file of torch.save; interop/aoti.h "
                   "runs it");
     }
-    if (pickle == nullptr && (find_end("archive_format") != nullptr ||
-                              find_end("serialized_exported_program.json") != nullptr ||
-                              has_part("serialized_exported_program.json"))) {
+    if (pickle == nullptr &&
+        (find_end("archive_format") != nullptr || has_part("serialized_exported_program.json"))) {
       return fail(Error::InvalidArgument,
                   "a program of torch.export, .pt2; expected a file of torch.save; in Python "
                   "torch.export.load(path).state_dict has its weights");
@@ -212,15 +180,14 @@ class TorchArchive {
     return Error::Ok;
   }
   Error read_regions(uint64_t at, uint32_t keys) {
-    NameOrder by_key;
-    const auto key_of = [this](size_t i) { return graph.storages[i].key; };
-    by_key.sort(graph.storages.size(), key_of);
+    NameIndex by_key;
+    for (const TorchStorage& storage : graph.storages) by_key.add(storage.key);
+    by_key.sort();
     for (uint32_t cell = graph.values[keys].first; cell != 0; cell = graph.cells[cell].next) {
       const PickleValue& key = graph.values[graph.cells[cell].value];
       const std::string_view name = key.kind == PickleKind::Text ? key.view() : "";
-      size_t known = 0;
-      size_t other = 0;
-      if (by_key.find(name, key_of, known, other) == 0) {
+      const auto known = by_key.find(name);
+      if (known.empty()) {
         return fail(Error::InvalidArgument, "no tensor is in the storage \"", ShownText(name).text,
                     "\", so its elements' size is not known (byte ", at, ")");
       }
@@ -230,7 +197,7 @@ class TorchArchive {
       }
       const uint64_t numel = read_zip_number(bytes.data + at, 8);
       at += 8;
-      const uint64_t element = kTorchDtypes[graph.storages[known].dtype].size;
+      const uint64_t element = kTorchDtypes[graph.storages[known[0].second].dtype].size;
       if (numel > (bytes.size - at) / element) {
         return fail(Error::InvalidArgument, "storage \"", ShownText(name).text, "\" of ", numel,
                     " elements of ", element, " bytes reaches beyond the file (byte ", at, ")");
@@ -242,12 +209,13 @@ class TorchArchive {
     return Error::Ok;
   }
   void sort() {
-    by_key_.sort(regions_.size(), [this](size_t i) { return regions_[i].key; });
+    for (const TorchRegion& region : regions_) by_key_.add(region.key);
+    by_key_.sort();
   }
 
   std::vector<ZipEntry> entries_;     // of the zip form
   std::vector<TorchRegion> regions_;  // an entry's index is its size until it is located
-  NameOrder by_key_;
+  NameIndex by_key_;
 };
 
 }  // namespace detail

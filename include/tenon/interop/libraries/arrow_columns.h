@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/libraries/arrow_import.h"
 
 TENON_BEGIN_NAMESPACE
@@ -80,25 +81,14 @@ class ArrowColumns {
         TENON_TRY(add(field, name + "." + (field.name == nullptr ? "" : field.name), {i, k}));
       }
     }
-    for (size_t i = 0; i < infos_.size(); ++i) by_name_.push_back(i);
-    std::sort(by_name_.begin(), by_name_.end(), [this](size_t a, size_t b) {
-      const int order = infos_[a].name.compare(infos_[b].name);
-      return order < 0 || (order == 0 && a < b);
-    });
+    for (const ArrowColumnInfo& info : infos_) names_.add(info.name);
+    names_.sort();
     return Error::Ok;
   }
 
   const std::vector<ArrowColumnInfo>& infos() const noexcept { return infos_; }
 
-  /// The columns of a name, by number: the first, and how many there are.
-  ArrayRef<size_t> find(std::string_view name) const noexcept {
-    const auto first =
-        std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                         [this](size_t i, std::string_view n) { return infos_[i].name < n; });
-    auto last = first;
-    while (last != by_name_.end() && infos_[*last].name == name) ++last;
-    return {by_name_.data() + (first - by_name_.begin()), static_cast<size_t>(last - first)};
-  }
+  const NameIndex& names() const noexcept { return names_; }
 
   /// Checks a batch for this schema; not yet its columns.
   Error check_batch(const ArrowArray& batch) const noexcept {
@@ -154,7 +144,7 @@ class ArrowColumns {
   ArrowPermutation meaning_;
   std::vector<ArrowColumnInfo> infos_;
   std::vector<Place> places_;
-  std::vector<size_t> by_name_;
+  NameIndex names_;
 };
 
 }  // namespace detail

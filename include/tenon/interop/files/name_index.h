@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// NameIndex: the tensors, keys and columns of a file, by name.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenon/core/array_ref.h"
+#include "tenon/interop/files/file.h"
+
+TENON_BEGIN_NAMESPACE
+namespace detail {
+
+/// Numbers of named things, sorted by name, of one name in their order. Keeps views of the names.
+class NameIndex {
+ public:
+  using Name = std::pair<std::string_view, size_t>;
+
+  /// Numbers them from 0.
+  void add(std::string_view name) { names_.emplace_back(name, names_.size()); }
+  void sort() { std::sort(names_.begin(), names_.end()); }
+  /// Fails if two have one name. `what`: "tensor".
+  Error check_unique(const char* what) const noexcept {
+    for (size_t i = 1; i < names_.size(); ++i) {
+      if (names_[i - 1].first == names_[i].first) return fail_several(what, &names_[i - 1]);
+    }
+    return Error::Ok;
+  }
+  /// All of that name.
+  ArrayRef<Name> find(std::string_view name) const noexcept {
+    const auto at = std::lower_bound(names_.begin(), names_.end(), Name(name, 0));
+    size_t count = 0;
+    while (at + static_cast<ptrdiff_t>(count) != names_.end() &&
+           at[static_cast<ptrdiff_t>(count)].first == name)
+      ++count;
+    return {names_.data() + (at - names_.begin()), count};
+  }
+  /// The only one of that name.
+  /// Errors: NotFound; InvalidArgument (several).
+  Error find(const char* what, std::string_view name, size_t& i) const noexcept {
+    const ArrayRef<Name> found = find(name);
+    if (found.size() > 1) return fail_several(what, found.data());
+    if (found.empty()) {
+      return fail(Error::NotFound, "there is no ", what, " \"", ShownText(name).text,
+                  "\" among the ", names_.size());
+    }
+    i = found[0].second;
+    return Error::Ok;
+  }
+
+ private:
+  static Error fail_several(const char* what, const Name* two) noexcept {
+    return fail(Error::InvalidArgument, what, "s ", two[0].second, " and ", two[1].second,
+                " are both named \"", ShownText(two[0].first).text, "\"");
+  }
+
+  std::vector<Name> names_;
+};
+
+}  // namespace detail
+TENON_END_NAMESPACE
