@@ -121,16 +121,24 @@ class TorchFile {
   /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
   /// integer beyond 64 bits); OutOfMemory.
   Result<EValue> value(std::string_view name) const noexcept {
+    size_t i = 0;
+    const Error error = find("value", &Contents::value_names, name, i);
+    if (error == Error::Ok) return value(i);
+    return detail::add_context("TorchFile::value", error);
+  }
+  /// The value of value_names()[i].
+  /// Errors: also OutOfBounds.
+  Result<EValue> value(size_t i) const noexcept {
+    if (contents_ == nullptr || i >= contents_->values.size()) {
+      return detail::fail(Error::OutOfBounds, "TorchFile::value: value ", i, " of ",
+                          contents_ == nullptr ? size_t{0} : contents_->values.size());
+    }
+    const detail::TorchValue& found = contents_->values[i];
     EValue made;
-    const Error error = detail::call_safely([&] {
-      size_t i = 0;
-      TENON_TRY(find("value", &Contents::value_names, name, i));
-      return detail::add_name(
-          detail::make_torch_value(contents_->file->graph, contents_->values[i].value, made),
-          "value", name);
-    });
-    if (error != Error::Ok) return detail::add_context("TorchFile::value", error);
-    return made;
+    const Error error = detail::call_safely(
+        [&] { return detail::make_torch_value(contents_->file->graph, found.value, made); });
+    if (error == Error::Ok) return made;
+    return detail::add_context("TorchFile::value", detail::add_name(error, "value", found.name));
   }
 
   /// What is in one dict or list, without its name: of "model.fc.weight" under("model") has
@@ -207,8 +215,8 @@ class TorchFile {
   /// `what`: "tensor" or "value".
   Error find(const char* what, detail::NameIndex Contents::*names, std::string_view name,
              size_t& i) const noexcept {
-    static const detail::NameIndex kNone;
-    return (contents_ != nullptr ? (*contents_).*names : kNone).find(what, name, i);
+    const detail::NameIndex none;
+    return (contents_ != nullptr ? (*contents_).*names : none).find(what, name, i);
   }
   Result<TensorPtr> make(size_t i) const noexcept {
     const TorchTensorInfo& info = contents_->infos[i];

@@ -223,7 +223,7 @@ TEST_CASE("gguf: what is not there is an error") {
   CHECK(file.find("b") == nullptr);
   saved.put(
       GgufContent{{}, {gguf_tensor("a", {1}, 24, 0), gguf_tensor("a", {1}, 24, 1)}, 2}.bytes());
-  RETURNS(InvalidArgument, "tensor \"a\" is there twice", Error(Gguf::open(saved.path)));
+  RETURNS(InvalidArgument, "tensors 0 and 1 are both named \"a\"", Error(Gguf::open(saved.path)));
   const Gguf none;
   CHECK(none.size() == 0);
   CHECK(none.find("a") == nullptr);
@@ -269,7 +269,7 @@ TEST_CASE("gguf: a model in several files is opened by any of them") {
   put(2, part_of(1, 3, "c", 3));
   RETURNS(InvalidArgument, "part 3 of 3: it says that it is part 2 of 3", Error(Gguf::open(first)));
   put(2, part_of(2, 3, "a", 3));
-  RETURNS(InvalidArgument, "tensor \"a\" is there twice", Error(Gguf::open(first)));
+  RETURNS(InvalidArgument, "tensors 0 and 2 are both named \"a\"", Error(Gguf::open(first)));
   put(2, part_of(2, 3, "c", 4));
   put(0, part_of(0, 3, "a", 4));
   RETURNS(InvalidArgument, "the parts have 3 tensors, split.tensors.count is 4",

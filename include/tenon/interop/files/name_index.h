@@ -41,7 +41,9 @@ class NameIndex {
   /// Errors: NotFound; InvalidArgument (several).
   Error find(const char* what, std::string_view name, size_t& i) const noexcept {
     const ArrayRef<Name> found = find(name);
-    if (found.size() > 1) return fail_several(what, found.data());
+    if (found.size() > 1) {
+      return fail(fail_several(what, found.data()), last_error_message(), "; ask by number");
+    }
     if (found.empty()) {
       return fail(Error::NotFound, "there is no ", what, " \"", ShownText(name).text,
                   "\" among the ", names_.size());

@@ -3,6 +3,10 @@
 // its bytes as read_npy() asks for them, and its checksum.
 #pragma once
 
+#if !__has_include(<minizip/unzip.h>)
+#error "tenon: interop/npz.h and torch_file.h need <minizip/unzip.h> (Debian: libminizip-dev)"
+#endif
+
 #include <minizip/unzip.h>
 #include <zlib.h>
 #include <algorithm>
@@ -13,10 +17,6 @@
 #include "tenon/interop/files/file.h"
 #include "tenon/interop/files/file_writer.h"
 #include "tenon/interop/files/npy_reader.h"
-
-#if !__has_include(<minizip/unzip.h>)
-#error "tenon: interop/npz.h needs <minizip/unzip.h> (Debian: libminizip-dev)"
-#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

@@ -3,7 +3,7 @@
 #pragma once
 
 #if !__has_include(<minizip/zip.h>)
-#error "tenon: interop/npz.h needs <minizip/zip.h> (Debian: libminizip-dev)"
+#error "tenon: interop/npz.h and torch_file.h need <minizip/zip.h> (Debian: libminizip-dev)"
 #endif
 #include <minizip/zip.h>
 

@@ -10,6 +10,10 @@
 // make deep and large. The parser does not call itself.
 #pragma once
 
+#if !__has_include(<nlohmann/json.hpp>)
+#error "tenon: interop/safetensors.h needs <nlohmann/json.hpp> (Debian: nlohmann-json3-dev)"
+#endif
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,10 +25,6 @@
 #include "tenon/exchange/packed_type.h"
 #include "tenon/interop/files/file.h"
 #include "tenon/kernels/byte_order.h"
-
-#if !__has_include(<nlohmann/json.hpp>)
-#error "tenon: interop/safetensors.h needs <nlohmann/json.hpp> (Debian: nlohmann-json3-dev)"
-#endif
 
 TENON_BEGIN_NAMESPACE
 namespace detail {

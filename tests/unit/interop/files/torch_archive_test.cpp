@@ -9,21 +9,6 @@ namespace torch_archive_test {
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("torch_archive: names are found in their order, of equal ones the first two") {
-  const std::string_view names[] = {"b", "a", "c", "a", "a"};
-  const auto name_of = [&](size_t i) { return names[i]; };
-  detail::NameOrder order;
-  order.sort(5, name_of);
-  size_t first = 9;
-  size_t second = 9;
-  CHECK(order.find("c", name_of, first, second) == 1);
-  CHECK(first == 2);
-  CHECK(order.find("a", name_of, first, second) == 2);
-  CHECK(first == 1);
-  CHECK(second == 3);
-  CHECK(order.find("d", name_of, first, second) == 0);
-}
-
 TEST_CASE("torch_archive: a byte order that is neither is refused") {
   detail::TorchArchive made;
   const auto bytes = memory(archive({{"a/data.pkl", pickle("N")}, {"a/byteorder", "middle"}}));

@@ -74,12 +74,12 @@ TEST_CASE("arrow columns: names are found, in the order of the schema where they
   REQUIRE(made.read() == Error::Ok);
   REQUIRE(made.infos().size() == 3);
   CHECK(made.infos()[1].type == tenon::ScalarType::Undefined);
-  REQUIRE(made.find("b").size() == 2);
-  CHECK(made.find("b")[0] == 0);
-  CHECK(made.find("b")[1] == 2);
-  CHECK(made.find("a").size() == 1);
-  CHECK(made.find("c").empty());
-  CHECK(made.find("").empty());
+  REQUIRE(made.names().find("b").size() == 2);
+  CHECK(made.names().find("b")[0].second == 0);
+  CHECK(made.names().find("b")[1].second == 2);
+  CHECK(made.names().find("a").size() == 1);
+  CHECK(made.names().find("c").empty());
+  CHECK(made.names().find("").empty());
 }
 
 }  // namespace arrow_columns_test
