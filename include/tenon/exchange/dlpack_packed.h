@@ -58,8 +58,7 @@ TENON_TEMPLATE_INLINE Error describe_bytes(const DLTensor& t, PackedTensor& out,
   return check_dims("sizes", sizes);
 }
 
-/// Makes the struct's contents those of the bytes. What a struct must not have, import_dlpack()
-/// says.
+/// Turns `from` into a uint8 tensor over the same bytes; import_dlpack() checks the rest.
 TENON_TEMPLATE_INLINE Error take_as_bytes(DLPackContents& from, PackedTensor& out, Dims& sizes,
                                           Dims& strides) noexcept {
   DLTensor& t = from.tensor;

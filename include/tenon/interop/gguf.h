@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The name's end of a part of a model in several files: "-00001-of-00003.gguf".
+/// How the name of a part of a model in several files ends: "-00001-of-00003.gguf".
 struct GgufPartName {
   char text[64];
   GgufPartName(uint64_t part, uint64_t count) noexcept {
@@ -62,7 +62,7 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
 /// the file's order.
 ///
 /// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
-/// header is read. Each keeps the mapping, so this object may go before them. They are read-only:
+/// header is read. Each keeps the mapping, so they may outlive this object. They are read-only:
 /// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. While
 /// one of them lives, do not let anybody change or shorten the file in place: reading past its end
 /// ends the process with SIGBUS.
@@ -80,8 +80,8 @@ class Gguf {
   Gguf() noexcept = default;
 
   /// Opens a file of version 2 or 3. Of a model in several files, "x-00001-of-00003.gguf", any one
-  /// may be named: all are opened as one, with the metadata of the first. A part whose name is
-  /// another is opened alone.
+  /// may be named: all are opened as one, with the metadata of the first. A renamed
+  /// part is opened alone.
   /// Errors: NotFound (also for a part that is missing); AccessFailed; InvalidArgument, which names
   /// the key or the tensor and the byte (numbers and texts that the file cannot hold, names that
   /// are there twice, tensors that overlap or lie beyond the file, rows that are not whole blocks,
@@ -98,6 +98,8 @@ class Gguf {
   }
   /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
   /// their owner. A part of a model in several files is opened alone.
+  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// tensors are gone.
   /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
   /// contiguous memory of the host); InvalidState (an undefined tensor).
   static Result<Gguf> open(const detail::FileContent& bytes) noexcept {
@@ -148,11 +150,10 @@ class Gguf {
     const auto found = contents_->header.keys.find(key);
     return found.empty() ? nullptr : &contents_->header.metadata[found[0].second];
   }
-  /// The value of a key: an Int, a Double, a Bool, a String, or a Tensor for an array of numbers,
-  /// get_metadata("llama.context_length").value().toInt().
-  /// Ownership: a copy.
-  /// Errors: NotFound; InvalidType (an array of texts, for which get_texts() is); NotSupported (an
-  /// UINT64 that an Int cannot hold); OutOfMemory.
+  /// The value of a key: an Int, a Double, a Bool, a String, or for an array a Tensor or a
+  /// StringList, get_metadata("llama.context_length").value().toInt().
+  /// Ownership: a copy; get_texts() makes none.
+  /// Errors: NotFound; NotSupported (a UINT64 that an Int cannot hold); OutOfMemory.
   Result<EValue> get_metadata(std::string_view key) const noexcept {
     EValue value;
     const GgufEntry* const entry = find_metadata(key);
@@ -270,7 +271,8 @@ class Gguf {
                         detail::GgufPartName(contents_->part, contents_->parts).text);
   }
   Error fail_no_key() const noexcept {
-    return add_part(detail::fail(Error::NotFound, "there is none among the ", metadata().size()));
+    return add_part(
+        detail::fail(Error::NotFound, "there is no such key among the ", metadata().size()));
   }
   static Error fail_for_key(const char* function, std::string_view key, Error error) noexcept {
     return detail::fail(error, function, ": key \"", detail::ShownText(key).text,
@@ -293,19 +295,15 @@ class Gguf {
   }
   Error read_value(const GgufEntry& entry, EValue& value) const {
     const auto type = detail::own_type(entry.type);
-    detail::GgufReader reader = value_reader(entry);
     if (type == own::ScalarType::Undefined) {
-      if (entry.is_array) {
-        return detail::fail(Error::InvalidType, "it is an array of ", entry.count,
-                            " texts: get_texts() gives them");
-      }
-      std::string_view text;
-      TENON_TRY(reader.read_text(text));
-      value = EValue(text);
+      std::vector<std::string_view> texts;
+      TENON_TRY(read_texts(entry, texts));
+      value = entry.is_array ? EValue(texts) : EValue(texts[0]);
       return Error::Ok;
     }
     if (!entry.is_array) {
       uint64_t bits = 0;
+      detail::GgufReader reader = value_reader(entry);
       TENON_TRY(reader.read(elementSize(type), bits));
       return detail::read_gguf_scalar(type, bits, value);
     }

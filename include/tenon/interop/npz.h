@@ -24,9 +24,9 @@ struct NpzInfo {
   std::string dtype;  ///< the file's own name for it, as NpyInfo's; empty if it is not an array
   /// Undefined if get() needs a type (dtypes that tenon lacks) or the file is not an array.
   ScalarType type = ScalarType::Undefined;
-  Dims sizes;           ///< in elements of the file's dtype
-  uint64_t nbytes = 0;  ///< of the .npy file
-  uint64_t packed = 0;  ///< the same in the archive
+  Dims sizes;                  ///< in elements of the file's dtype
+  uint64_t nbytes = 0;         ///< of the .npy file
+  uint64_t packed_nbytes = 0;  ///< the same in the archive
   bool is_deflated = false;
   /// Whether get() copies even with NpyMemory::Map: a deflated array, one that does not lie at a
   /// multiple of its numbers' size, or one in the other byte order.
@@ -67,6 +67,8 @@ class NpzFile {
   }
   /// Opens an archive that is in memory, without a copy: with NpyMemory::Map get() gives tensors
   /// over the bytes, which keep their owner.
+  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// tensors are gone.
   /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
   /// contiguous memory of the host); InvalidState (an undefined tensor).
   static Result<NpzFile> open(const detail::FileContent& bytes) noexcept {
@@ -162,7 +164,7 @@ class NpzFile {
         const size_t stem = info.name.size() - std::min<size_t>(info.name.size(), 4);
         if (info.name.compare(stem, 4, ".npy") == 0) info.name.resize(stem);
         info.nbytes = entry.size;
-        info.packed = entry.packed;
+        info.packed_nbytes = entry.packed;
         info.is_deflated = entry.method != 0;
       }
       for (const NpzInfo& info : infos) names.add(info.name);
@@ -316,7 +318,7 @@ enum class NpzPacking : uint8_t {
 /// unless it is deflated. Arrays of more than 4 GiB are fine.
 ///
 /// `to` may also be a tensor or a function, as in write_npy(). A function gets each array when that
-/// is complete, for which its packed bytes are in memory: the format says the checksum first.
+/// is complete: until then its packed bytes are in memory, since its checksum precedes them.
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
 /// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than

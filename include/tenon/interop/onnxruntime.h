@@ -113,12 +113,11 @@ struct OnnxPorts {
 /// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
 /// of tensors. Those that have an initializer as default come after the others, and may be None or
 /// left out, as may optional ones.
-/// Texts: a text tensor is a StringList, its elements in row-major order; one of one element is a
-/// String, as an input either. An input has the model's sizes; the number of texts gives an open
-/// one, and where several are open, describe_inputs() says the others. If the model says none (rank
-/// 0, or an unknown one), a String is a tensor of rank 0, a StringList one of rank 1. text_sizes()
-/// tells an output's sizes. The library gets and gives copies, of any bytes; its operators may ask
-/// for UTF-8.
+/// Texts: a text tensor is a StringList in row-major order, or a String if it has one element; an
+/// input may be either. One open size of an input follows from the number of texts; if several are
+/// open, describe_inputs() gives all but one. If the model has no sizes (rank 0 or unknown), a
+/// String is of rank 0 and a StringList of rank 1. text_sizes() has an output's sizes. ONNX Runtime
+/// copies texts; they may be any bytes, but some operators require UTF-8.
 /// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
 /// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
 /// an earlier output; all others are copied there, and so is an output that is an input, is

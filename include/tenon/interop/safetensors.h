@@ -22,7 +22,7 @@ TENON_BEGIN_NAMESPACE
 /// of their bytes.
 ///
 /// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
-/// header is read. Each keeps the mapping, so this object may go before them. They are read-only:
+/// header is read. Each keeps the mapping, so they may outlive this object. They are read-only:
 /// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. While
 /// one of them lives, do not let anybody change or shorten the file in place: reading past its end
 /// ends the process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file
@@ -66,6 +66,8 @@ class SafeTensors {
   }
   /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
   /// their owner.
+  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// tensors are gone.
   /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
   /// contiguous memory of the host); InvalidState (an undefined tensor).
   static Result<SafeTensors> open(const detail::FileContent& bytes) noexcept {

@@ -132,13 +132,11 @@ TEST_CASE("gguf: metadata has its values by key") {
   RETURNS(NotSupported,
           "Gguf::get_metadata: key \"huge\": 18446744073709551615 does not fit an Int",
           Error(file.get_metadata("huge")));
-  RETURNS(InvalidType,
-          "Gguf::get_metadata: key \"texts\": it is an array of 3 texts: get_texts() gives them",
-          Error(file.get_metadata("texts")));
+  CHECK(file.get_metadata("texts").value().toStringList().size() == 3);
   RETURNS(InvalidType, "Gguf::get_texts: key \"numbers\": it is an array of INT32, expected texts",
           Error(file.get_texts("numbers")));
   RETURNS(InvalidType, "key \"u8\": it is UINT8, expected texts", Error(file.get_texts("u8")));
-  RETURNS(NotFound, "Gguf::get_metadata: key \"no\": there is none among the 18",
+  RETURNS(NotFound, "Gguf::get_metadata: key \"no\": there is no such key among the 18",
           Error(file.get_metadata("no")));
   RETURNS(NotFound, "Gguf::get_texts: key \"no\"", Error(file.get_texts("no")));
 }

@@ -162,8 +162,8 @@ class OutputFile {
 
   // For formats that go back, zip archives. Offsets are from the file's begin.
 
-  /// Whether seek() works: not in a pipe. A function gets bytes when flush() is called, and until
-  /// then they are in memory; seek() reaches these.
+  /// Whether seek() works: not in a pipe. For a function put() keeps the bytes until flush(), and
+  /// seek() reaches those.
   bool can_seek() noexcept { return to_.kind_ != Kind::Path || ::fseeko(file_, 0, SEEK_CUR) == 0; }
   uint64_t tell() noexcept {
     return to_.kind_ == Kind::Path ? static_cast<uint64_t>(::ftello(file_)) : at_;

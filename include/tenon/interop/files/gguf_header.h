@@ -56,7 +56,7 @@ struct GgufEntry {
 
 namespace detail {
 
-/// Of ggml's table. Numbers that are not here were given up, or are newer.
+/// Of ggml's table. Numbers that are not here were removed from ggml, or are newer than this table.
 struct GgmlType {
   uint8_t number;
   const char* name;
@@ -125,8 +125,8 @@ inline Error make_ggml_byte_sizes(const GgufInfo& info, Dims& sizes) noexcept {
   TENON_TRY(check_dims("the sizes", sizes));
   const int64_t row = sizes.empty() ? 1 : sizes.back();
   if (row % info.block_size != 0) {
-    return fail(Error::InvalidArgument, "a row of ", row, " elements is not whole blocks of ",
-                info.block_size, " of ", info.dtype.c_str());
+    return fail(Error::InvalidArgument, "a row of ", row, " elements is not a multiple of ",
+                info.dtype.c_str(), "'s block of ", info.block_size);
   }
   const int64_t blocks = row / info.block_size;
   if (blocks > INT64_MAX / info.block_nbytes) {

@@ -156,9 +156,9 @@ TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and 
       {GgufContent{{}, {gguf_tensor("t", {1u << 31, 1u << 31, 2}, 24, 0)}, 32}.bytes(),
        "tensor \"t\" (byte 24): "},
       {GgufContent{{}, {gguf_tensor("t", {33}, 2, 0)}, 64}.bytes(),
-       "a row of 33 elements is not whole blocks of 32 of Q4_0"},
+       "a row of 33 elements is not a multiple of Q4_0's block of 32"},
       {GgufContent{{}, {gguf_tensor("t", {}, 12, 0)}, 256}.bytes(),
-       "a row of 1 elements is not whole blocks of 256 of Q4_K"},
+       "a row of 1 elements is not a multiple of Q4_K's block of 256"},
       {GgufContent{{}, {gguf_text("t") + little(65u) + std::string(65 * 8 + 12, '\0')}}.bytes(),
        "tensor \"t\" (byte 24): 65 dimensions, expected at most 64"},
   };
