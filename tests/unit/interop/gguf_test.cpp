@@ -182,6 +182,20 @@ TEST_CASE("gguf: a tensor that is not aligned is copied, and it says so") {
   CHECK((ownership(b) == Ownership::Owned && is_readonly(b)));
 }
 
+TEST_CASE("gguf: names of any length and up to 64 dimensions are read") {
+  const Saved saved;
+  const std::string name(300, 'n');
+  std::vector<uint64_t> ones(64, 1);
+  ones[0] = 3;
+  const Gguf file =
+      saved.open({{}, {gguf_tensor(name, {1}, 24, 0), gguf_tensor("deep", ones, 24, 32)}, 35});
+  CHECK(values<int8_t>(**file.get(name)) == std::vector<int8_t>{0});
+  const TensorPtr deep = file.get("deep").value();
+  CHECK(deep->dim() == 64);
+  CHECK(deep->size(63) == 3);
+  CHECK(values<int8_t>(*deep) == std::vector<int8_t>{32, 33, 34});
+}
+
 TEST_CASE("gguf: a file in memory is opened without a copy, and kept") {
   const std::string bytes = GgufContent{{}, {gguf_tensor("a", {2}, 26, 0)}, 8}.bytes();
   int owners = 1;

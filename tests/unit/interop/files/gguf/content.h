@@ -48,7 +48,7 @@ inline std::string gguf_array(uint32_t type, uint64_t count, const std::string& 
   return little(type) + little(count) + elements;
 }
 /// A tensor's entry, `sizes` with the fastest first.
-inline std::string gguf_tensor(const std::string& name, std::initializer_list<uint64_t> sizes,
+inline std::string gguf_tensor(const std::string& name, const std::vector<uint64_t>& sizes,
                                uint32_t type, uint64_t offset) {
   std::string bytes = gguf_text(name) + little(static_cast<uint32_t>(sizes.size()));
   for (const uint64_t size : sizes) bytes += little(size);
