@@ -34,6 +34,28 @@ class ErrorTextGuard {
   char first_;
 };
 
+/// For its lifetime the thread's last error is not changed by what is called: in destructors, which
+/// run before the caller takes it.
+class KeepLastError {
+ public:
+  KeepLastError() noexcept : error_(last_error().error), is_taken_(last_error().is_taken) {
+    std::memcpy(text_, last_error().text, sizeof text_);
+  }
+  KeepLastError(const KeepLastError&) = delete;
+  KeepLastError& operator=(const KeepLastError&) = delete;
+  ~KeepLastError() {
+    LastError& last = last_error();
+    std::memcpy(last.text, text_, sizeof text_);
+    last.error = error_;
+    last.is_taken = is_taken_;
+  }
+
+ private:
+  char text_[kMessageCapacity];
+  Error error_;
+  bool is_taken_;
+};
+
 /// Prefixes the backend's error text with the names of the backend and the operation.
 inline Error name_backend(Backend& backend, const char* operation, Error error) noexcept {
   const char* const text = text_of(error);

@@ -188,11 +188,17 @@ class ArrowStream {
     if (has_failed_) {
       return detail::fail(Error::InvalidState, "ArrowStream::next: the stream failed before");
     }
+    if (is_reading_) {
+      return detail::fail(Error::InvalidState,
+                          "ArrowStream::next: the stream's get_next called it again");
+    }
     if (stream_ == nullptr) return std::optional<ArrowBatch>();
     std::unique_ptr<Hold> ended;
     detail::ArrowHold<ArrowArray> array(nullptr);
+    is_reading_ = true;
     Error error = check_call("get_next", stream_->value.get_next(&stream_->value, &array.value),
                              stream_->value);
+    is_reading_ = false;
     if (error != Error::Ok) {
       array.value.release = nullptr;  // nothing that we own
       has_failed_ = true;
@@ -226,6 +232,7 @@ class ArrowStream {
   ArrowBatch::Columns columns_;
   std::unique_ptr<Hold> stream_;
   bool has_failed_ = false;
+  bool is_reading_ = false;
 };
 
 namespace detail {

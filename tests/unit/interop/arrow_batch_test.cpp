@@ -105,6 +105,7 @@ struct Producer {
   size_t fails_at = SIZE_MAX;
   int code = EIO;
   const char* text = "disk on fire";
+  ArrowStream* calls_again = nullptr;  // in get_next
 
   explicit Producer(size_t count) {
     for (size_t i = 0; i < count; ++i) batches.emplace_back(4, columns());
@@ -117,6 +118,9 @@ struct Producer {
     };
     stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) {
       auto& p = *static_cast<Producer*>(self->private_data);
+      if (p.calls_again != nullptr) {
+        FAILS(InvalidState, "the stream's get_next called it again", p.calls_again->next());
+      }
       if (p.at == p.fails_at) {
         out->release = reinterpret_cast<void (*)(ArrowArray*)>(1);  // not to be called
         return p.code;
@@ -139,6 +143,16 @@ struct Producer {
 };
 
 }  // namespace
+
+TEST_CASE("ArrowStream: get_next may not ask for the next batch itself") {
+  Producer producer(1);
+  ArrowStream stream = ArrowStream::open(&producer.stream).value();
+  producer.calls_again = &stream;
+  CHECK(stream.next().value().has_value());
+  producer.fails_at = 1;
+  FAILS(AccessFailed, "disk on fire", stream.next());
+  CHECK(releases[2] == 1);
+}
 
 TEST_CASE("ArrowBatch: columns by name and number, over the batch's memory") {
   Batch made(4, {{"id", "i", kInts}, {"when", "tsn:UTC", kInts, 2}, {"word", "u", kInts}});

@@ -200,6 +200,14 @@ TEST_CASE(
         NpzFile::open(Blob::of(reinterpret_cast<const uint8_t*>("\x93NUMPY...."), {10})));
   FAILS(InvalidState, "NpzFile::open: the source tensor is undefined", NpzFile::open(TensorPtr()));
   const auto bytes = empty({3}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+#if TENON_HAS_EXCEPTIONS
+  RETURNS(Internal, "write_npz: array \"a\": on_progress: mine",
+          write_npz(bytes, {{"a", ones({3})}}, NpzPacking::Store, [&](uint64_t, uint64_t) {
+            check(resize_tensor(bytes, {3}));
+            throw std::runtime_error("mine");
+          }));
+  CHECK(bytes->numel() == 3);
+#endif
   RETURNS(AccessFailed, "write_npz: array \"a\": the function that takes the bytes: ",
           write_npz([](const void*, size_t) { return Error::AccessFailed; }, {{"a", ones({3})}}));
   RETURNS(InvalidState, "the tensor was resized while it was written",

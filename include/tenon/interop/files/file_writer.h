@@ -129,9 +129,9 @@ class OutputFile {
     if (is_aside_) std::remove(aside_);
     std::free(aside_);
     std::free(real_);
-    if (to_.kind_ == Kind::Bytes && end_ != 0 && holds_what_was_written()) {
-      const ErrorTextGuard text;
-      static_cast<void>(resize(start_));
+    if (to_.kind_ == Kind::Bytes && end_ != 0) {
+      const KeepLastError keep_error;
+      if (holds_what_was_written()) static_cast<void>(resize(start_));
     }
   }
 
@@ -194,14 +194,18 @@ class OutputFile {
       if (!has_memory_for([&] { pending_.resize(static_cast<size_t>(held)); })) {
         return file_error("cannot write", ENOMEM);
       }
+      end_ = end;
       std::memcpy(pending_.data() + (at_ - flushed_), bytes, count);
     } else {
       TENON_TRY(check_tensor());
       if (end > end_) TENON_TRY(resize(start_ + static_cast<int64_t>(end)));
+      end_ = end;
+      if (fields(TensorArg(to_.tensor_)).data == nullptr) {
+        return fail(Error::InvalidState, "the tensor to write to has no memory");
+      }
       std::memcpy(static_cast<char*>(fields(TensorArg(to_.tensor_)).data) + start_ + at_, bytes,
                   count);
     }
-    end_ = end;
     at_ += count;
     return Error::Ok;
   }
@@ -279,9 +283,10 @@ class OutputFile {
     TENON_TRY(check_defined(tensor, "the tensor to write to"));
     const TensorFields& bytes = fields(tensor);
     if (bytes.type != ScalarType::Byte || bytes.layout.sizes().size() != 1 ||
-        !bytes.layout.is_contiguous() || !bytes.device.is_cpu()) {
+        !bytes.layout.is_contiguous() || !bytes.device.is_cpu() || bytes.opaque) {
       return fail(Error::InvalidArgument, "the tensor to write to is ", bytes.type, " of sizes ",
                   bytes.layout.sizes(), " on ", bytes.device,
+                  bytes.opaque ? ", which only its backend reaches" : "",
                   "; expected a row of Byte on cpu, such as empty({0}, ScalarType::Byte, "
                   "TensorShapeDynamism::DYNAMIC_UNBOUND)");
     }

@@ -20,6 +20,7 @@ class ZipWriter {
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
   ~ZipWriter() {
+    if (error_ == Error::Ok) error_ = Error::Internal;  // writes nothing more
     if (zip_ != nullptr) ::zipClose(zip_, nullptr);
   }
 

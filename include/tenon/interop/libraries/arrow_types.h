@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenon/backend/calls.h"
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/strides.h"
 
@@ -160,7 +161,9 @@ struct ArrowHold {
   }
   ArrowHold(ArrowHold&& other) noexcept : ArrowHold(&other.value) {}
   ~ArrowHold() {
-    if (value.release != nullptr) value.release(&value);
+    if (value.release == nullptr) return;
+    const KeepLastError keep_error;
+    value.release(&value);
   }
   void operator()(void*) const noexcept {}
 
@@ -226,7 +229,8 @@ struct ArrowTensorShape {
 };
 
 /// Reads the type's JSON, an object of lists: {"shape":[2,3],"permutation":[1,0]}. Lists of texts
-/// and nulls, as "dim_names" are, are passed over. Strict: anything else is an error.
+/// and nulls, as "dim_names" are, are passed over, and so is what is null. arrow-rs writes
+/// "permutations". Strict: anything else is an error.
 class ArrowTensorReader {
  public:
   explicit ArrowTensorReader(std::string_view text) noexcept : text_(text) {}
@@ -239,10 +243,11 @@ class ArrowTensorReader {
     do {
       std::string_view key;
       valid = valid && read_text(key) && take(':');
+      if (take_null()) continue;
       if (key == "shape") {
         valid = valid && !has_shape && read_integers(made.shape);
         has_shape = true;
-      } else if (key == "permutation") {
+      } else if (key == "permutation" || key == "permutations") {
         valid = valid && !has_permutation && read_integers(made.permutation);
         has_permutation = true;
       } else {
@@ -276,16 +281,17 @@ class ArrowTensorReader {
     text = text_.substr(begin, at_++ - begin);
     return true;
   }
+  bool take_null() noexcept {
+    const bool is_there = next() == 'n' && text_.substr(at_, 4) == "null";
+    if (is_there) at_ += 4;
+    return is_there;
+  }
   bool pass_texts() noexcept {
     if (!take('[')) return false;
     if (take(']')) return true;
     do {
       std::string_view passed;
-      if (next() == 'n' && text_.substr(at_, 4) == "null") {
-        at_ += 4;
-      } else if (!read_text(passed)) {
-        return false;
-      }
+      if (!take_null() && !read_text(passed)) return false;
     } while (take(','));
     return take(']');
   }

@@ -412,6 +412,37 @@ TEST_CASE("file writer: a tensor that is resized or lent meanwhile ends the writ
   CHECK(bytes->numel() == 1);
 }
 
+TEST_CASE("file writer: memory that the host cannot write, or that went, is an error") {
+  const FileBlock blocks[] = {{"abc", 3}};
+  const auto placeholder = from_blob(nullptr, {100}, ScalarType::Byte);
+  REQUIRE(resize_tensor(placeholder, {0}) == Error::Ok);
+  RETURNS(InvalidState, "the tensor to write to has no memory",
+          detail::write_file(placeholder, blocks));
+  CHECK(placeholder->numel() == 0);
+  uint8_t room[8] = {};
+  const auto lent = from_blob(room, {8});
+  REQUIRE(resize_tensor(lent, {0}) == Error::Ok);
+  Progress silent;
+  OutputFile file;
+  REQUIRE(file.open(lent) == Error::Ok);
+  REQUIRE(file.write("abc", 3, silent) == Error::Ok);
+  lent->unsafeGetTensorImpl()->set_data(nullptr);
+  RETURNS(InvalidState, "the tensor to write to has no memory", file.write("d", 1, silent));
+}
+
+TEST_CASE("file writer: the text of an error outlives what is undone") {
+  const auto bytes = empty({0}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
+  const auto fail_late = [&] {
+    OutputFile file;
+    Progress silent;
+    REQUIRE(file.open(bytes) == Error::Ok);
+    REQUIRE(file.write("abc", 3, silent) == Error::Ok);
+    return detail::fail(Error::AccessFailed, "the first error");
+  };
+  RETURNS(AccessFailed, "the first error", fail_late());
+  CHECK(bytes->numel() == 0);
+}
+
 TEST_CASE("file writer: a function gets the bytes in order, and its error ends the writing") {
   std::string text;
   const auto append = [&](const void* bytes, size_t count) {

@@ -61,6 +61,8 @@ TEST_CASE("arrow tensors: the shape and the permutation of the JSON") {
       {R"( { "shape" : [ 100 , 200,500 ] , "permutation":[2,0,1] } )", {100, 200, 500}, {2, 0, 1}},
       {R"({"dim_names":["C","H\"}"],"shape":[0,1]})", {0, 1}, {}},
       {R"({"dim_names":[null,"a"],"other":[],"shape":[]})", {}, {}},
+      {R"({"shape":[2,3],"dim_names":null,"permutations":null})", {2, 3}, {}},
+      {R"({"shape":[2,3],"permutations":[1,0],"other":null})", {2, 3}, {1, 0}},
       {"{\n\t\"permutation\": [0],\r\n\"shape\": [9]}", {9}, {0}},
       {R"({"shape":[9223372036854775807]})", {INT64_MAX}, {}}};
   for (const auto& row : rows) {
