@@ -20,7 +20,7 @@ inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
   if (info.refused != nullptr) return fail(Error::NotSupported, info.refused);
   const ScalarType type = own_type(info.type);
   uint64_t span = 0;
-  TorchLister::compute_span(info, span);
+  compute_torch_span(info, span);
   return make_file_tensor(file, file->bytes.data + info.offset,
                           static_cast<size_t>(span) * elementSize(type), type, info.sizes,
                           info.strides, info.is_copied, file->is_swapped, tensor);
@@ -35,10 +35,10 @@ inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
 /// themselves, two tensors may have one name: both are listed, and get() by that name fails.
 ///
 /// The file is mapped, its pickle is read, and the tensors that get() gives are over the mapping,
-/// read-only, with their strides: two of one storage share memory. Each keeps the mapping, so this
-/// object may go before them. While one of them lives, do not let anybody change or shorten the
-/// file in place: reading past its end ends the process with SIGBUS. Storages of other devices are
-/// in the file as the host's, and are read so.
+/// read-only, with their strides: two of one storage share memory. Each keeps the mapping, so they
+/// may outlive this object. While one of them lives, do not let anybody change or shorten the
+/// file in place: reading past its end ends the process with SIGBUS. A CUDA tensor is stored as a
+/// CPU one, and read as one.
 ///
 /// Nothing of a file is ever run. It holds dicts, lists, tuples, sets, numbers, texts, bytes,
 /// dtypes, devices, tensors and parameters, as torch.load(weights_only=True) takes them, and
@@ -141,8 +141,7 @@ class TorchFile {
     return detail::add_context("TorchFile::value", detail::add_name(error, "value", found.name));
   }
 
-  /// What is in one dict or list, without its name: of "model.fc.weight" under("model") has
-  /// "fc.weight".
+  /// The entries of one dict or list; of "model.fc.weight", under("model") has "fc.weight".
   /// Ownership: shares the mapping.
   /// Errors: NotFound; OutOfMemory.
   Result<TorchFile> under(std::string_view prefix) const noexcept {
@@ -215,8 +214,14 @@ class TorchFile {
   /// `what`: "tensor" or "value".
   Error find(const char* what, detail::NameIndex Contents::*names, std::string_view name,
              size_t& i) const noexcept {
-    const detail::NameIndex none;
-    return (contents_ != nullptr ? (*contents_).*names : none).find(what, name, i);
+    if (contents_ == nullptr) return detail::NameIndex().find(what, name, i);
+    const Error error = ((*contents_).*names).find(what, name, i);
+    const bool asks_value = names == &Contents::value_names;
+    const auto& others = asks_value ? contents_->tensor_names : contents_->value_names;
+    if (error != Error::NotFound || others.find(name).empty()) return error;
+    return detail::fail(
+        error, last_error_message(),
+        asks_value ? "; it is a tensor, get() gives it" : "; it is a value, value() gives it");
   }
   Result<TensorPtr> make(size_t i) const noexcept {
     const TorchTensorInfo& info = contents_->infos[i];

@@ -2,12 +2,14 @@
 // Built by files/torch/CMakeLists.txt; PyTorch's own files are in files/torch/test_torch_file.py.
 #include "tenon/interop/torch_file.h"
 
+#include <fstream>
 #include <random>
 #include <thread>
 
 #include "allocation/failures.h"
 #include "interop/files.h"
 #include "interop/files/torch/pickles.h"
+#include "tenon/exchange/packed.h"
 
 #if !defined(TENON_MUTANTS)
 #define TENON_MUTANTS 5000
@@ -114,11 +116,120 @@ TEST_CASE("torch_file: two of one name are both listed, and refused by name alon
   CHECK(from.get("c").error() == Error::NotFound);
 }
 
+TEST_CASE("torch_file: a tensor asked for as a value is said to be one, and the reverse") {
+  const TorchFile from = opened(dict({text("t"), floats(), text("n"), integer(3)}));
+  CHECK(from.value("t").error() == Error::NotFound);
+  CHECK(has(from.value("t").message(),
+            "there is no value \"t\" among the 1; it is a tensor, "
+            "get() gives it"));
+  CHECK(from.get("n").error() == Error::NotFound);
+  CHECK(has(from.get("n").message(),
+            "there is no tensor \"n\" among the 1; it is a value, "
+            "value() gives it"));
+  CHECK_FALSE(has(from.get("x").message(), "; it is"));
+}
+
+TEST_CASE("torch_file: packed numbers are bytes, with PyTorch's sizes, and unpack") {
+  const TorchFile from = opened(dict({text("w"), bytes_as("float4_e2m1fn_x2", {2, 4}, {4, 1}),
+                                      text("s"), bytes_as("float8_e8m0fnu", {3}, {1}), text("b"),
+                                      bytes_as("bits8", {3}, {1}), text("f"), floats()}));
+  const TorchTensorInfo& pairs = *from.find("w");
+  CHECK(pairs.packed == PackedType::Float4_e2m1fn);
+  CHECK(pairs.type == ScalarType::Byte);
+  CHECK(pairs.sizes == Dims({2, 4}));
+  CHECK(from.find("s")->packed == PackedType::Float8_e8m0fnu);
+  CHECK(from.find("b")->packed == PackedType::Undefined);
+  CHECK(from.find("f")->packed == PackedType::Undefined);
+#if !defined(USE_ATEN_LIB)
+  const TensorPtr numbers = unpack(from.get("w").value(), pairs.packed);
+  CHECK(numbers->sizes() == ArrayRef<int64_t>({2, 8}));
+  if (!detail::host_is_big_endian()) CHECK(numbers->const_data_ptr<float>()[5] == -0.0f);
+  CHECK(unpack(from.get("s").value(), from.find("s")->packed)->sizes() == ArrayRef<int64_t>({3}));
+#endif
+}
+
+TEST_CASE(
+    "torch_file: dtypes and classes that tensors here lack are values, and refused as tensors") {
+  const TorchFile from =
+      opened(dict({text("dt"), global("torch", "int4"), text("w"), floats(), text("i"),
+                   bytes_as("int4", {3}, {1}), text("k"), global("torch.sparse", "FloatTensor")}));
+  CHECK(from.value("dt").value().toString() == "torch.int4");
+  CHECK(from.get("w").ok());
+  CHECK(has(from.get("i").message(), "tenon has no such dtype; save x.view(torch.uint8)"));
+  CHECK(from.value("k").error() == Error::NotSupported);
+}
+
+TEST_CASE("torch_file: a CUDA storage is read as the host's") {
+  for (const char* const module : {"torch", "torch.cuda"}) {
+    const TorchFile from =
+        opened(tensor(storage("0", 6, "FloatStorage", module, "cuda:0"), 1, {2}, {2}));
+    CHECK(from.infos()[0].storage == "0");
+    CHECK(from.get(0).value()->const_data_ptr<float>()[2] == 4);
+  }
+}
+
+TEST_CASE("torch_file: an empty storage, which may begin at any byte") {
+  const std::string bytes =
+      archive({{"a/data.pkl", pickle(tensor(storage("0", 0, "FloatStorage"), 0, {0}, {1}))},
+               {"a/data/0", ""}});
+  CHECK(open(bytes).value().get(0).value()->numel() == 0);
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("torch_file: a pickle of more than 256 MiB is refused") {
+  constexpr uint64_t kSize = (uint64_t{1} << 28) + 1;
+  const TempFolder folder;
+  // An archive of an entry of one byte, at 64, of which a hole makes many.
+  std::string bytes = archive({{"a/data.pkl", "N"}});
+  const auto patch = [&](size_t at, uint64_t value) { bytes.replace(at, 4, number(value, 4)); };
+  patch(65 + 20, kSize);
+  patch(65 + 24, kSize);
+  patch(bytes.size() - 6, 64 + kSize);
+  std::ofstream out(folder / "large.pt", std::ios::binary);
+  out.write(bytes.data(), 64);
+  out.seekp(static_cast<std::streamoff>(64 + kSize));
+  out.write(bytes.data() + 65, static_cast<std::streamsize>(bytes.size() - 65));
+  out.close();
+  const Result<TorchFile> made = TorchFile::open(folder / "large.pt");
+  CHECK(made.error() == Error::NotSupported);
+  CHECK(has(made.message(), "data.pkl: it has 268435457 bytes, expected at most 268435456"));
+}
+
+// A promise of docs/guarantees.md.
+TEST_CASE("torch_file: a file's sizes take no memory before they are checked") {
+  if (!heap_is_counted()) return;
+  const std::string hostile[] = {
+      file(tensor(storage("0", INT64_MAX, "FloatStorage"), 0, {INT64_MAX}, {1})),
+      file("X\xff\xff\xff\xff"), file("\x8d" + number(INT64_MAX, 8)), file("\x8b" + number(~0u, 4)),
+      file("Nr\xff\xff\xff\x7f")};
+  for (const std::string& bytes : hostile) {
+    const TensorPtr content = memory(bytes);
+    start_counting();
+    const Error error = TorchFile::open(content).error();
+    stop_counting();
+    CHECK(error == Error::InvalidArgument);
+    CHECK(allocations() < 100);
+  }
+  // Values in few blocks: their count costs no allocation each.
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += integer(i);
+  const TensorPtr content = memory(file(dict({text("n"), "](" + many + "e", text("w"), floats()})));
+  start_counting();
+  const Error error = TorchFile::open(content).error();
+  stop_counting();
+  CHECK(error == Error::Ok);
+  CHECK(allocations() < 150);
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("torch_file: what reaches beyond a storage is refused, with the tensor") {
   const std::string of = storage("0", 6, "FloatStorage");
-  CHECK(has(message(dict({text("w"), tensor(of, 0, {7}, {1})})),
-            "tensor \"w\": sizes {7}, strides {1} at offset 0 reach beyond the 24 bytes"));
+  CHECK(
+      has(message(dict({text("w"), tensor(of, 0, {7}, {1})})),
+          "tensor \"w\": sizes {7}, strides {1} from element 0 reach beyond its storage, 24 bytes "
+          "from byte "));
+  CHECK(has(message(dict({text("w"), tensor(storage("0", 7, "FloatStorage"), 0, {1}, {1})})),
+            "tensor \"w\": elements 0 to 6 reach beyond its storage, 24 bytes from byte "));
   for (const std::string& object :
        {tensor(of, 1, {6}, {1}), tensor(of, -1, {2}, {1}), tensor(of, 0, {2}, {-1}),
         tensor(of, INT64_MAX, {1}, {1}), tensor(of, 0, {INT64_MAX}, {1}),
@@ -155,7 +266,14 @@ TEST_CASE("torch_file: a file of another kind is named for what it is") {
   CHECK(has(named("GGUF" + number(3, 20)), "interop/gguf.h opens it"));
   CHECK(has(named(number(2, 8) + "{}"), "interop/safetensors.h opens it"));
   CHECK(has(named(number(0, 4) + "ET12" + number(0, 20)), "ExecuTorchModule"));
-  CHECK(has(named("hello"), "not a file of torch.save"));
+  std::string tar(512, '\0');
+  tar.replace(0, 8, "sys_info").replace(257, 5, "ustar");
+  CHECK(has(named(tar),
+            "a tar archive, as the first PyTorch wrote; in Python "
+            "torch.save(torch.load(path, weights_only=False), path)"));
+  CHECK(has(named("hello"),
+            "not a file of torch.save (5 bytes): neither a zip archive nor the "
+            "form before PyTorch 1.6"));
   CHECK(has(named(""), "not a file of torch.save"));
 }
 

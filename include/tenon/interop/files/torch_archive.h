@@ -17,10 +17,14 @@ namespace detail {
 
 /// Fails with the kind of a file that torch.save did not write.
 inline Error fail_no_torch_file(const FileBytes& file) noexcept {
+  if (file.size > 262 && std::memcmp(file.data + 257, "ustar", 5) == 0) {
+    return fail(Error::InvalidArgument,
+                "a tar archive, as the first PyTorch wrote; in Python "
+                "torch.save(torch.load(path, weights_only=False), path), if you trust the file");
+  }
   TENON_TRY(fail_for_kind(file.data, file.size, "a file of torch.save"));
-  return fail(Error::InvalidArgument,
-              "not a file of torch.save: neither a zip archive nor the old form, of ", file.size,
-              " bytes");
+  return fail(Error::InvalidArgument, "not a file of torch.save (", file.size,
+              " bytes): neither a zip archive nor the form before PyTorch 1.6");
 }
 
 /// Where the bytes of a storage are in the file.
@@ -28,6 +32,7 @@ struct TorchRegion {
   std::string_view key;
   uint64_t begin = 0;
   uint64_t size = 0;
+  size_t entry = SIZE_MAX;  // of the zip archive, until it is located
 };
 
 /// A file of torch.save, open.
@@ -37,8 +42,8 @@ class TorchArchive {
   PickleGraph graph;
   uint32_t root = 0;          // value
   uint64_t pickle_bytes = 0;  // how long it is
-  /// Whether numbers are in the byte order that is not the host's. Files without a word of it are
-  /// little-endian, and so is the old form.
+  /// Whether the byte order differs from the host's. Archives without a `byteorder` entry, and the
+  /// old form, are little-endian.
   bool is_swapped = host_is_big_endian();
 
   /// `from`: a path or a FileContent.
@@ -56,17 +61,16 @@ class TorchArchive {
       return fail(Error::InvalidArgument, "the file has no storage \"", ShownText(storage.key).text,
                   "\"");
     }
-    TorchRegion* const at = &regions_[found[0].second];
-    if (!entries_.empty() && at->begin == 0) {
-      ZipEntry& entry = entries_[at->size];
+    TorchRegion& at = regions_[found[0].second];
+    if (at.entry != SIZE_MAX) {
+      ZipEntry& entry = entries_[at.entry];
       const Error error = locate(entry);
       if (error != Error::Ok) {
         return fail(error, "storage \"", ShownText(storage.key).text, "\": ", last_error_message());
       }
-      at->begin = entry.data;
-      at->size = entry.size;
+      at = {at.key, entry.data, entry.size};
     }
-    region = *at;
+    region = at;
     return Error::Ok;
   }
 
@@ -83,11 +87,11 @@ class TorchArchive {
     ZipReader zip;
     TENON_TRY(zip.open(bytes.data, bytes.size));
     TENON_TRY(zip.list(entries_));
-    const auto find_end = [&](std::string_view end) -> ZipEntry* {
+    const auto find_file = [&](std::string_view file) -> ZipEntry* {
       for (ZipEntry& entry : entries_) {
         const std::string_view name = entry.name;
         const size_t folder = name.find('/') + 1;  // npos + 1 is 0
-        if (name.substr(folder) == end) return &entry;
+        if (name.substr(folder) == file) return &entry;
       }
       return nullptr;
     };
@@ -96,8 +100,8 @@ class TorchArchive {
         return entry.name.find(part) != std::string::npos;
       });
     };
-    ZipEntry* const pickle = find_end("data.pkl");
-    if (find_end("constants.pkl") != nullptr || (pickle != nullptr && has_part("/code/"))) {
+    ZipEntry* const pickle = find_file("data.pkl");
+    if (find_file("constants.pkl") != nullptr || (pickle != nullptr && has_part("/code/"))) {
       return fail(Error::InvalidArgument,
                   "a TorchScript archive, of torch.jit.save; expected a file of torch.save; "
                   "interop/torchscript.h runs it");
@@ -108,7 +112,7 @@ class TorchArchive {
                   "runs it");
     }
     if (pickle == nullptr &&
-        (find_end("archive_format") != nullptr || has_part("serialized_exported_program.json"))) {
+        (find_file("archive_format") != nullptr || has_part("serialized_exported_program.json"))) {
       return fail(Error::InvalidArgument,
                   "a program of torch.export, .pt2; expected a file of torch.save; in Python "
                   "torch.export.load(path).state_dict has its weights");
@@ -127,7 +131,9 @@ class TorchArchive {
     const std::string data = prefix + "data/";
     for (size_t i = 0; i < entries_.size(); ++i) {
       const std::string_view name = entries_[i].name;
-      if (name.substr(0, data.size()) == data) regions_.push_back({name.substr(data.size()), 0, i});
+      if (name.substr(0, data.size()) == data) {
+        regions_.push_back({name.substr(data.size()), 0, 0, i});
+      }
       if (name == prefix + "byteorder") TENON_TRY(read_byte_order(entries_[i]));
     }
     sort();
@@ -213,8 +219,8 @@ class TorchArchive {
     by_key_.sort();
   }
 
-  std::vector<ZipEntry> entries_;     // of the zip form
-  std::vector<TorchRegion> regions_;  // an entry's index is its size until it is located
+  std::vector<ZipEntry> entries_;  // of the zip form
+  std::vector<TorchRegion> regions_;
   NameIndex by_key_;
 };
 

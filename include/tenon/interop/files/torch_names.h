@@ -2,6 +2,7 @@
 // The tensors and values of a torch.save file by name: "model.layer1.weight".
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "tenon/core/strides.h"
@@ -16,7 +17,7 @@ struct TorchTensorInfo {
   std::string name;        ///< "model.layer1.weight"; empty if the file is a tensor
   const char* dtype = "";  ///< PyTorch's name for it, "float32"
   ScalarType type = ScalarType::Undefined;  ///< Undefined where get() refuses it
-  Dims sizes;                               ///< in elements
+  Dims sizes;                               ///< in elements; PyTorch's, of packed numbers too
   Dims strides;                             ///< in elements; empty where get() refuses it
   std::string storage;                      ///< its storage's key; tensors of one share memory
   uint64_t offset = 0;                      ///< of its first element in the file
@@ -27,15 +28,32 @@ struct TorchTensorInfo {
   bool is_copied = false;
   /// What it is, and a way out, where get() refuses it: "a sparse tensor; save x.to_dense(), …".
   const char* refused = nullptr;
+  /// float4_e2m1fn_x2 and float8_e8m0fnu, of which get() gives the bytes, so `type` is Byte. An
+  /// element of the first is a byte, two numbers: unpack() doubles the last size.
+  PackedType packed = PackedType::Undefined;
 };
 
 namespace detail {
 
-/// A value that is not a tensor, or a list of numbers, flags or texts.
+/// A scalar, a text, or a list of numbers, flags or texts.
 struct TorchValue {
   std::string name;
   uint32_t value;
 };
+
+/// Elements from a tensor's first to its last; false beyond 64 bits, and for negative strides.
+inline bool compute_torch_span(const TorchTensorInfo& info, uint64_t& span) noexcept {
+  int64_t last = 0;
+  for (size_t i = 0; i < info.sizes.size(); ++i) {
+    int64_t steps = 0;
+    if (info.strides[i] < 0 || !multiply(info.sizes[i] - 1, info.strides[i], steps) ||
+        !add(last, steps, last)) {
+      return false;
+    }
+  }
+  span = static_cast<uint64_t>(last) + 1;
+  return true;
+}
 
 /// Names tensors and values, and checks the tensors.
 class TorchLister {
@@ -52,8 +70,8 @@ class TorchLister {
   Error list() { return walk(file_.root, 0); }
 
  private:
-  /// What the names may take: pickles that are small, but of which containers are in many others,
-  /// would take any memory.
+  /// Bounds the names' memory: a small pickle whose containers are in many others would expand
+  /// without limit.
   static constexpr uint64_t kRoom = uint64_t{1} << 20;
   static constexpr uint64_t kRoomPerByte = 64;
   static constexpr int kMaxDepth = 100;
@@ -173,6 +191,7 @@ class TorchLister {
     }
     if (info.refused != nullptr) return Error::Ok;
     info.type = public_type(dtype.type);
+    info.packed = dtype.packed;
     copy_numbers(tensor.strides, info.strides);
     const TorchStorage& storage = graph_.storages[tensor.storage];
     info.storage = storage.key;
@@ -187,21 +206,21 @@ class TorchLister {
     const uint64_t element = kTorchDtypes[storage.dtype].size;
     const uint64_t room = region.size / element;
     if (storage.begin > room || storage.numel > room - storage.begin) {
-      return fail(Error::InvalidArgument, "elements ", storage.begin, " and ", storage.numel,
-                  " more reach beyond the ", region.size, " bytes of its storage, of byte ",
-                  region.begin);
+      const uint64_t last = storage.begin + std::max<uint64_t>(storage.numel, 1) - 1;
+      return fail(Error::InvalidArgument, "elements ", storage.begin, " to ", last,
+                  " reach beyond its storage, ", region.size, " bytes from byte ", region.begin);
     }
     const uint64_t size = storage.numel * element;
     info.offset = region.begin + storage.begin * element;
     if (numel != 0) {
       uint64_t span = 0;
-      const bool is_inside = compute_span(info, span) && tensor.offset >= 0 &&
+      const bool is_inside = compute_torch_span(info, span) && tensor.offset >= 0 &&
                              static_cast<uint64_t>(tensor.offset) <= size / dtype.size &&
                              span <= size / dtype.size - static_cast<uint64_t>(tensor.offset);
       if (!is_inside) {
         return fail(Error::InvalidArgument, "sizes ", info.sizes, ", strides ", info.strides,
-                    " at offset ", tensor.offset, " reach beyond the ", size,
-                    " bytes of its storage, of byte ", info.offset);
+                    " from element ", tensor.offset, " reach beyond its storage, ", size,
+                    " bytes from byte ", info.offset);
       }
       info.offset += static_cast<uint64_t>(tensor.offset) * dtype.size;
     }
@@ -212,22 +231,6 @@ class TorchLister {
     return Error::Ok;
   }
 
- public:
-  /// Elements from a tensor's first to its last; false beyond 64 bits, and for negative strides.
-  static bool compute_span(const TorchTensorInfo& info, uint64_t& span) noexcept {
-    int64_t last = 0;
-    for (size_t i = 0; i < info.sizes.size(); ++i) {
-      int64_t steps = 0;
-      if (info.strides[i] < 0 || !multiply(info.sizes[i] - 1, info.strides[i], steps) ||
-          !add(last, steps, last)) {
-        return false;
-      }
-    }
-    span = static_cast<uint64_t>(last) + 1;
-    return true;
-  }
-
- private:
   TorchArchive& file_;
   const PickleGraph& graph_;
   std::vector<TorchTensorInfo>& infos_;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tenon/core/scalar_type.h"
+#include "tenon/exchange/packed_type.h"
 
 TENON_BEGIN_NAMESPACE
 namespace detail {
@@ -18,6 +19,7 @@ struct TorchDtype {
   const char* storage;   // the class of a storage of it, without "Storage"; empty if it has none
   own::ScalarType type;  // Undefined where tenon has no such type
   uint8_t size;          // of an element, in bytes
+  PackedType packed = PackedType::Undefined;
 };
 /// The first is UntypedStorage's. Of the last ones, which tenon lacks, get() gives the bytes.
 inline constexpr TorchDtype kTorchDtypes[] = {
@@ -48,13 +50,27 @@ inline constexpr TorchDtype kTorchDtypes[] = {
     {"float8_e4m3fn", "", own::ScalarType::Float8_e4m3fn, 1},
     {"float8_e5m2fnuz", "", own::ScalarType::Float8_e5m2fnuz, 1},
     {"float8_e4m3fnuz", "", own::ScalarType::Float8_e4m3fnuz, 1},
+    {"int1", "", own::ScalarType::Undefined, 1},
+    {"int2", "", own::ScalarType::Undefined, 1},
+    {"int3", "", own::ScalarType::Undefined, 1},
+    {"int4", "", own::ScalarType::Undefined, 1},
+    {"int5", "", own::ScalarType::Undefined, 1},
+    {"int6", "", own::ScalarType::Undefined, 1},
+    {"int7", "", own::ScalarType::Undefined, 1},
+    {"uint1", "", own::ScalarType::Undefined, 1},
+    {"uint2", "", own::ScalarType::Undefined, 1},
+    {"uint3", "", own::ScalarType::Undefined, 1},
+    {"uint4", "", own::ScalarType::Undefined, 1},
+    {"uint5", "", own::ScalarType::Undefined, 1},
+    {"uint6", "", own::ScalarType::Undefined, 1},
+    {"uint7", "", own::ScalarType::Undefined, 1},
     {"bits16", "", own::ScalarType::Undefined, 2},
     {"bits1x8", "", own::ScalarType::Undefined, 1},
     {"bits2x4", "", own::ScalarType::Undefined, 1},
     {"bits4x2", "", own::ScalarType::Undefined, 1},
     {"bits8", "", own::ScalarType::Byte, 1},
-    {"float8_e8m0fnu", "", own::ScalarType::Byte, 1},
-    {"float4_e2m1fn_x2", "", own::ScalarType::Byte, 1},
+    {"float8_e8m0fnu", "", own::ScalarType::Byte, 1, PackedType::Float8_e8m0fnu},
+    {"float4_e2m1fn_x2", "", own::ScalarType::Byte, 1, PackedType::Float4_e2m1fn},
 };
 
 /// What a global is for the reader.
@@ -113,6 +129,7 @@ inline constexpr TorchGlobalName kTorchGlobals[] = {
     {"torch", "per_channel_affine", TorchGlobal::Class},
     {"torch", "per_channel_symmetric", TorchGlobal::Class},
     {"torch", "per_channel_affine_float_qparams", TorchGlobal::Class},
+    {"torch.storage", "TypedStorage", TorchGlobal::Class},
     {"torch.nn.parameter", "Parameter", TorchGlobal::Class},
     {"torch.nn.parameter", "Buffer", TorchGlobal::Class},
     {"torch.serialization", "_get_layout", TorchGlobal::Layout},
@@ -134,21 +151,28 @@ struct TorchFound {
   TorchGlobal global = TorchGlobal::Unknown;
   uint8_t index = 0;
 };
-/// What a module's name is; Python 2 calls `builtins` otherwise, and so does protocol 2.
+/// Finds a global. Protocol 2 calls `builtins` `__builtin__`.
 inline TorchFound find_torch_global(std::string_view module, std::string_view name) noexcept {
   if (module == "__builtin__") module = "builtins";
   for (const TorchGlobalName& known : kTorchGlobals) {
     if (name == known.name && module == known.module) return {known.global, 0};
   }
-  constexpr std::string_view kStorage = "Storage";
-  const bool is_storage =
-      name.size() > kStorage.size() && name.substr(name.size() - kStorage.size()) == kStorage &&
-      (module == "torch" || module == "torch.storage" || module == "torch.cuda");
-  if (!is_storage && module != "torch") return {};
-  if (is_storage) name.remove_suffix(kStorage.size());
+  const auto take_end = [&](std::string_view end) {
+    const bool has_end = name.size() > end.size() && name.substr(name.size() - end.size()) == end;
+    if (has_end) name.remove_suffix(end.size());
+    return has_end;
+  };
+  const bool is_cpu = module == "torch";
+  const bool is_cuda = module == "torch.cuda";
+  const bool is_sparse = module == "torch.sparse" || module == "torch.cuda.sparse";
+  const bool is_storage = (is_cpu || is_cuda || module == "torch.storage") && take_end("Storage");
+  // torch.FloatTensor, torch.cuda.sparse.FloatTensor
+  const bool is_class = (is_cpu || is_cuda || is_sparse) && take_end("Tensor");
+  if (!is_storage && !is_class && !is_cpu) return {};
   for (const TorchDtype& dtype : kTorchDtypes) {
     const auto index = static_cast<uint8_t>(&dtype - kTorchDtypes);
-    if (name.empty() || name != (is_storage ? dtype.storage : dtype.name)) continue;
+    if (name.empty() || name != (is_storage || is_class ? dtype.storage : dtype.name)) continue;
+    if (is_class) return {TorchGlobal::Class, 0};
     return {is_storage ? TorchGlobal::Storage : TorchGlobal::Dtype, index};
   }
   return {};

@@ -221,7 +221,8 @@ class TorchMaker {
   Error set_size(uint32_t value, uint64_t& size) const noexcept {
     const PickleValue& number = graph_.values[value];
     if (number.kind != PickleKind::Int || number.integer < 0) {
-      return fail(Error::InvalidArgument, "a storage's size or offset is not a number from 0");
+      return fail(Error::InvalidArgument,
+                  "a storage's size, or where a view of it begins, is not a number from 0");
     }
     size = static_cast<uint64_t>(number.integer);
     return Error::Ok;
@@ -300,7 +301,7 @@ class TorchMaker {
     const PickleValue& storage = graph_.values[graph_.element(args, 0)];
     const PickleValue& offset = graph_.values[graph_.element(args, 1)];
     if (storage.kind != PickleKind::Storage || offset.kind != PickleKind::Int) {
-      return fail(Error::InvalidArgument, "a tensor without a storage and an offset");
+      return fail(Error::InvalidArgument, "a tensor without a storage and its first element there");
     }
     made.storage = storage.index;
     made.dtype = graph_.storages[storage.index].dtype;

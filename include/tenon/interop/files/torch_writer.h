@@ -63,7 +63,7 @@ inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
   }
   constexpr size_t kMost = UINT16_MAX - 1 - 3;  // of what minizip writes, and three other files
   if (storages.size() <= kMost) return Error::Ok;
-  return fail(Error::NotSupported, storages.size(), " tensors, expected at most ", kMost);
+  return fail(Error::NotSupported, storages.size(), " storages, expected at most ", kMost);
 }
 
 /// Writes a pickle, of protocol 2.
@@ -110,7 +110,7 @@ class TorchPickle {
 };
 
 /// Appends a tensor to a pickle: a call of the function that makes it.
-inline void pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
+inline Error pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
   const ConstTensorArg tensor(entry.tensor->tensor);
   const Layout& layout = fields(tensor).layout;
   const auto sizes = layout.sizes();
@@ -133,18 +133,15 @@ inline void pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
     // PyTorch refuses negative strides, which dimensions of size 1 may have.
     for (const int64_t stride : layout.strides()) pickle.add_integer(std::max<int64_t>(stride, 1));
   } else {
-    std::vector<int64_t> strides(sizes.size());
-    int64_t stride = 1;
-    for (size_t d = sizes.size(); d-- > 0;) {
-      strides[d] = stride;
-      stride *= std::max<int64_t>(sizes[d], 1);
-    }
-    for (const int64_t of_dimension : strides) pickle.add_integer(of_dimension);
+    Layout rows;
+    TENON_TRY(rows.make_row_major(sizes, 1));
+    for (const int64_t stride : rows.strides()) pickle.add_integer(stride);
   }
   pickle.bytes += "t\x89";    // it needs no gradient
   pickle.add_ordered_dict();  // and has no hooks
   if (!has_storage) pickle.add_global("torch", entry.dtype->name);
   pickle.bytes += "tR";
+  return Error::Ok;
 }
 
 /// Finds a tensor's bytes, as they lie in memory if it is dense.
@@ -196,7 +193,7 @@ inline Error write_torch_file(const FileTarget& to, std::vector<NamedTensor> ten
   pickle.add_ordered_dict();
   for (const TorchEntry& entry : entries) {
     pickle.add_text(entry.tensor->name);
-    pickle_torch_tensor(entry, pickle);
+    TENON_TRY(pickle_torch_tensor(entry, pickle));
     pickle.bytes += 's';
   }
   pickle.bytes += '.';
@@ -242,7 +239,7 @@ inline Error write_torch_file(const FileTarget& to, std::vector<NamedTensor> ten
 ///
 /// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
 /// Errors: InvalidArgument (a name that is there twice, or is not UTF-8); NotSupported (more than
-/// 65531 tensors; memory that the host cannot read); InvalidState (undefined; a placeholder);
+/// 65531 storages; memory that the host cannot read); InvalidState (undefined; a placeholder);
 /// AccessFailed, with the system's text, and for a pipe; OutOfMemory; what on_progress threw.
 /// Source: torch.save.
 [[nodiscard]] inline Error write_torch_file(const detail::FileTarget& to,

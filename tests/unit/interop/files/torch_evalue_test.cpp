@@ -18,7 +18,7 @@ TEST_CASE("torch_evalue: bytes that protocol 2 has as a text") {
 TEST_CASE("torch_evalue: what EValue does not have is refused by what it is") {
   detail::PickleGraph graph;
   EValue made;
-  CHECK(detail::make_torch_value(graph, graph.add(detail::PickleKind::Complex), made) ==
+  CHECK(detail::make_torch_value(graph, graph.add(detail::PickleKind::ComplexNumber), made) ==
         Error::NotSupported);
   CHECK(std::string(last_error_message()).find("a complex number") != std::string::npos);
   CHECK(detail::make_torch_value(graph, graph.add(detail::PickleKind::Device), made) ==

@@ -12,6 +12,7 @@ using namespace tenon;
 using namespace tests;
 using detail::PickleGraph;
 using detail::PickleKind;
+using namespace std::string_literals;
 
 namespace {
 
@@ -56,6 +57,21 @@ TEST_CASE("torch_pickle: the memo, frames, and what follows the pickle") {
   CHECK(read.made().size == 3);
   CHECK(read.graph.element(read.value, 1) == read.value);
   CHECK(read.bytes.substr(read.end) == "more");
+}
+
+TEST_CASE("torch_pickle: values take at most 80 times the pickle's bytes") {
+  constexpr size_t kCount = 100'000;
+  for (const std::string& part : {"]"s, ")"s, "}"s, "K\1"s, "X\0\0\0\0"s, "N\x85"s, "2"s, "N"s}) {
+    std::string many = "N";
+    for (size_t i = 0; i < kCount; ++i) many += part;
+    const std::string whole = pickle("(" + many + "t");
+    const Read read(whole);
+    REQUIRE(read.error == Error::Ok);
+    const PickleGraph& graph = read.graph;
+    CHECK(graph.values.size() * sizeof(detail::PickleValue) +
+              graph.cells.size() * sizeof(detail::PickleCell) + kCount * sizeof(uint32_t) <=
+          80 * whole.size());
+  }
 }
 
 TEST_CASE("torch_pickle: what is broken is an error with its byte") {

@@ -26,6 +26,21 @@ TEST_CASE("torch_types: dtypes and storages are found by PyTorch's names") {
   CHECK(kTorchDtypes[untyped.index].size == 1);
 }
 
+TEST_CASE("torch_types: classes of tensors are known by name, and integers of few bits") {
+  for (const char* const module : {"torch", "torch.cuda", "torch.sparse", "torch.cuda.sparse"}) {
+    CHECK(find_torch_global(module, "FloatTensor").global == TorchGlobal::Class);
+    CHECK(find_torch_global(module, "EvilTensor").global == TorchGlobal::Unknown);
+  }
+  CHECK(find_torch_global("torch.sparse", "FloatStorage").global == TorchGlobal::Unknown);
+  CHECK(find_torch_global("torch.storage", "FloatTensor").global == TorchGlobal::Unknown);
+  CHECK(find_torch_global("torch.storage", "TypedStorage").global == TorchGlobal::Class);
+  for (const char* const name : {"int1", "int7", "uint1", "uint4"}) {
+    const auto found = find_torch_global("torch", name);
+    CHECK(found.global == TorchGlobal::Dtype);
+    CHECK(kTorchDtypes[found.index].type == own::ScalarType::Undefined);
+  }
+}
+
 TEST_CASE("torch_types: what is not known is not found") {
   for (const auto& [module, name] :
        {std::pair("os", "system"), std::pair("torch", "load"), std::pair("torch", "Storage"),

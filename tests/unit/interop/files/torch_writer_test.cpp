@@ -222,7 +222,8 @@ TEST_CASE("torch writer: as many tensors as minizip writes files") {
   CHECK(write(tensors).entries.size() == 65534);
   tensors.emplace_back("more", t);
   const WriteFunction ignore = [](const void*, size_t) { return Error::Ok; };
-  RETURNS(NotSupported, "65532 tensors, expected at most 65531", write_torch_file(ignore, tensors));
+  RETURNS(NotSupported, "65532 storages, expected at most 65531",
+          write_torch_file(ignore, tensors));
 }
 
 TEST_CASE("torch writer: on_progress may drop the tensors, and resizes none while it is written") {

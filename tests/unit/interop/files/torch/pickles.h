@@ -46,8 +46,9 @@ inline std::string integers(std::initializer_list<int64_t> of) {
   for (const int64_t i : of) out += integer(i);
   return "(" + out + "t";
 }
-inline std::string storage(const std::string& key, int64_t numel, const std::string& kind) {
-  return tuple({text("storage"), global("torch", kind), text(key), text("cpu"), integer(numel)}) +
+inline std::string storage(const std::string& key, int64_t numel, const std::string& kind,
+                           const std::string& module = "torch", const std::string& device = "cpu") {
+  return tuple({text("storage"), global(module, kind), text(key), text(device), integer(numel)}) +
          "Q";
 }
 inline std::string tensor(const std::string& of_storage, int64_t offset,
@@ -60,6 +61,15 @@ inline std::string tensor(const std::string& of_storage, int64_t offset,
 }
 /// A row of floats: all of the storage "0" of 24 bytes.
 inline std::string floats() { return tensor(storage("0", 6, "FloatStorage"), 0, {6}, {1}); }
+/// The same, of a dtype that has no class of storage.
+inline std::string bytes_as(const std::string& dtype, std::initializer_list<int64_t> sizes,
+                            std::initializer_list<int64_t> strides) {
+  return global("torch._utils", "_rebuild_tensor_v3") +
+         tuple({storage("0", 24, "UntypedStorage", "torch.storage"), integer(0), integers(sizes),
+                integers(strides), "\x89", global("collections", "OrderedDict") + ")R",
+                global("torch", dtype)}) +
+         "R";
+}
 inline std::string pickle(const std::string& of) { return "\x80\x02" + of + "."; }
 
 /// A zip archive of stored files, each at a multiple of 64 bytes, as PyTorch's.

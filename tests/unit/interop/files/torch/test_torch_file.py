@@ -12,6 +12,7 @@ import unittest
 import zipfile
 
 import torch
+from torch._weights_only_unpickler import _get_allowed_globals
 
 PROGRAM = sys.argv.pop(1)
 DTYPES = ("uint8 int8 int16 int32 int64 float16 float32 float64 bfloat16 complex32 complex64 complex128 bool uint16 "
@@ -146,6 +147,23 @@ class TorchFileTest(unittest.TestCase):
         exported = self.path.with_suffix(".pt2")
         torch.export.save(program, exported)
         self.assertIn("a program of torch.export", run("list", exported)[0])
+
+    def test_what_weights_only_allows_is_known(self):
+        refused = {"torch._utils._rebuild_device_tensor_from_numpy"}  # of a NumPy array, which weights_only refuses
+        wrong = set()
+        for name in _get_allowed_globals():
+            module, _, attribute = name.rpartition(".")
+            with zipfile.ZipFile(self.path, "w", zipfile.ZIP_STORED) as file:
+                file.writestr("a/data.pkl", f"\x80\x02c{module}\n{attribute}\n.".encode("latin1"))
+            if f"makes a `{name}`" in "".join(run("list", self.path)):
+                wrong.add(name)
+        self.assertEqual(wrong, refused)
+
+    def test_dtypes_without_tensors_beside_weights(self):
+        for form in FORMS:
+            torch.save({"w": torch.ones(2), "dt": torch.int4, "kind": torch.sparse.FloatTensor}, self.path, **form)
+            self.check({"w": torch.ones(2)})
+            self.assertIn("dt|" + b"torch.int4".hex(), run("values", self.path))
 
     def test_big_endian_file(self):
         made = {"short": torch.tensor([1, 258], dtype=torch.int16), "byte": torch.tensor([7], dtype=torch.uint8)}
