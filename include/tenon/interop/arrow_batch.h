@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tenon/interop/arrow.h"
+#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/files/named_tensor.h"
 #include "tenon/interop/libraries/arrow_columns.h"
 
@@ -65,7 +66,7 @@ class ArrowBatch {
   /// The first column of that name; null if there is none.
   const ArrowColumnInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return nullptr;
-    const auto found = columns_->names().find(name);
+    const auto found = columns_->names.find(name);
     return found.empty() ? nullptr : &columns_->infos()[found[0].second];
   }
 
@@ -76,7 +77,7 @@ class ArrowBatch {
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
     const detail::NameIndex none;
-    const Error error = (columns_ != nullptr ? columns_->names() : none).find("column", name, i);
+    const Error error = (columns_ != nullptr ? columns_->names : none).find("column", name, i);
     if (error == Error::Ok) return make(i);
     return detail::add_context("ArrowBatch::get", error);
   }
@@ -89,14 +90,21 @@ class ArrowBatch {
 
  private:
   friend class ArrowStream;
-  using Columns = std::shared_ptr<const detail::ArrowColumns>;
+  struct NamedColumns : detail::ArrowColumns {
+    using ArrowColumns::ArrowColumns;
+    detail::NameIndex names;
+  };
+  using Columns = std::shared_ptr<const NamedColumns>;
 
   static Error read_columns(detail::ArrowHold<ArrowSchema>& schema, ArrowPermutation meaning,
                             Columns& out) noexcept {
     return detail::call_safely([&] {
-      auto shared = std::make_shared<detail::ArrowColumns>(std::move(schema), meaning);
+      auto shared = std::make_shared<NamedColumns>(std::move(schema), meaning);
       out = shared;
-      return shared->read();
+      TENON_TRY(shared->read());
+      for (const ArrowColumnInfo& info : shared->infos()) shared->names.add(info.name);
+      shared->names.sort();
+      return Error::Ok;
     });
   }
   /// Takes an array that is of these columns.

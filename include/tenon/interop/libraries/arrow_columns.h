@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tenon/interop/files/name_index.h"
 #include "tenon/interop/libraries/arrow_import.h"
 
 TENON_BEGIN_NAMESPACE
@@ -81,14 +80,10 @@ class ArrowColumns {
         TENON_TRY(add(field, name + "." + (field.name == nullptr ? "" : field.name), {i, k}));
       }
     }
-    for (const ArrowColumnInfo& info : infos_) names_.add(info.name);
-    names_.sort();
     return Error::Ok;
   }
 
   const std::vector<ArrowColumnInfo>& infos() const noexcept { return infos_; }
-
-  const NameIndex& names() const noexcept { return names_; }
 
   /// Checks a batch for this schema; not yet its columns.
   Error check_batch(const ArrowArray& batch) const noexcept {
@@ -144,7 +139,6 @@ class ArrowColumns {
   ArrowPermutation meaning_;
   std::vector<ArrowColumnInfo> infos_;
   std::vector<Place> places_;
-  NameIndex names_;
 };
 
 }  // namespace detail
