@@ -76,8 +76,8 @@ class ArrowBatch {
   /// a name of several columns.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
-    const detail::NameIndex none;
-    const Error error = (columns_ != nullptr ? columns_->names : none).find("column", name, i);
+    const detail::NameIndex nothing;
+    const Error error = (columns_ != nullptr ? columns_->names : nothing).find("column", name, i);
     if (error == Error::Ok) return make(i);
     return detail::add_context("ArrowBatch::get", error);
   }
