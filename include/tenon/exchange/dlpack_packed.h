@@ -38,7 +38,7 @@ TENON_TEMPLATE_INLINE Error describe_bytes(const DLTensor& t, PackedTensor& out,
   }
   if (lanes * bits == 8) {  // each of the struct's elements is a byte
     if (lanes == 1) return Error::Ok;
-    if (rank == 0) out.sizes = {1};
+    if (rank == 0) out.sizes = sizes = {1};
     out.sizes[out.sizes.size() - 1] *= lanes;
     return Error::Ok;
   }

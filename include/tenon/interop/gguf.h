@@ -203,7 +203,8 @@ class Gguf {
       TENON_TRY(add(path));
       if (parts < 2) return Error::Ok;
       std::string_view folder = path;
-      const std::string_view end = detail::GgufPartName(part, parts).text;
+      const detail::GgufPartName own(part, parts);
+      const std::string_view end = own.text;
       if (folder.size() < end.size() || folder.substr(folder.size() - end.size()) != end) {
         return Error::Ok;
       }

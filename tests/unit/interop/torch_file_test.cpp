@@ -246,6 +246,26 @@ TEST_CASE("torch_file: what reaches beyond a storage is refused, with the tensor
 }
 
 // A promise of docs/guarantees.md.
+TEST_CASE("torch_file: lists that grow after a tensor was made of them change nothing of it") {
+  const std::string made = global("torch._utils", "_rebuild_tensor_v2") +
+                           tuple({storage("0", 6, "FloatStorage"), integer(0), "h\x05", "h\x06",
+                                  "\x89", global("collections", "OrderedDict") + ")R"}) +
+                           "R";
+  const std::string more = "h\x05(" + integer(1000000) + integer(1000000) + "e";
+  const TorchFile grown =
+      opened("(" + list({integer(4)}) + "q\x05" + list({integer(1)}) + "q\x06" + made + more + "t");
+  REQUIRE(grown.size() == 1);
+  CHECK(grown.infos()[0].sizes == Dims{4});
+  CHECK(grown.infos()[0].strides == Dims{1});
+  CHECK(grown.get(0).value()->numel() == 4);
+}
+
+TEST_CASE("torch_file: a long key of a storage is refused, since each tensor would copy it") {
+  CHECK(has(message(tensor(storage(std::string(256, 'k'), 6, "FloatStorage"), 0, {1}, {1})),
+            "a storage's key of 256 bytes, expected at most 255"));
+}
+
+// A promise of docs/guarantees.md.
 TEST_CASE("torch_file: any other class or function is refused by its name, at its byte") {
   const std::string made = message(global("posix", "system") + tuple({text("true")}) + "R");
   CHECK(has(made, "the file makes a `posix.system` (byte 66)"));
@@ -263,6 +283,8 @@ TEST_CASE("torch_file: a file of another kind is named for what it is") {
             "a package of AOTInductor"));
   CHECK(has(named(archive({{"m/models/model.json", ""}, {"m/archive_format", "pt2"}})),
             "a program of torch.export"));
+  CHECK(has(named(archive({{"m/version", "3"}, {"m/byteorder", "little"}})),
+            "the archive has no data.pkl: torch.save did not finish"));
   CHECK(has(named(archive({{"a.npy", ""}})), "; expected a file of torch.save"));
   CHECK(has(named("GGUF" + number(3, 20)), "interop/gguf.h opens it"));
   CHECK(has(named(number(2, 8) + "{}"), "interop/safetensors.h opens it"));

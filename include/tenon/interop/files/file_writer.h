@@ -24,8 +24,8 @@ TENON_BEGIN_NAMESPACE
 /// 8 MiB, and at the end unless there are none. What it throws ends the call with its error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Takes the next bytes of a file that is written: to a socket, a compressor. An Error that it
-/// returns ends the call, and so does what it throws.
+/// Takes the next bytes of a file that is written, at most a MiB: to a socket, a compressor. An
+/// Error that it returns ends the call, and so does what it throws.
 using WriteFunction = std::function<Error(const void* bytes, size_t count)>;
 
 /// What a writer does with a file that exists. In both cases a symbolic link stays one, and the
@@ -215,8 +215,15 @@ class OutputFile {
     const std::vector<char> bytes = std::move(pending_);
     pending_.clear();
     flushed_ = end_;
-    return add_context_if("the function that takes the bytes",
-                          call_safely([&] { return to_.function_(bytes.data(), bytes.size()); }));
+    const Error error = call_safely([&] {
+      size_t count = 0;
+      for (size_t i = 0; i < bytes.size(); i += count) {
+        count = bytes.size() - i < kPart ? bytes.size() - i : kPart;
+        TENON_TRY(to_.function_(bytes.data() + i, count));
+      }
+      return Error::Ok;
+    });
+    return add_context_if("the function that takes the bytes", error);
   }
 
   /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.

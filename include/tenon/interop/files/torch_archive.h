@@ -117,6 +117,10 @@ class TorchArchive {
                   "a program of torch.export, .pt2; expected a file of torch.save; in Python "
                   "torch.export.load(path).state_dict has its weights");
     }
+    if (pickle == nullptr && (find_file("version") != nullptr || has_part("data/"))) {
+      return fail(Error::InvalidArgument,
+                  "the archive has no data.pkl: torch.save did not finish; save it again");
+    }
     if (pickle == nullptr) return fail_no_torch_file(bytes);
     Error error = locate(*pickle);
     if (error == Error::Ok && pickle->size > kMaxPickle) {

@@ -73,7 +73,7 @@ class TorchLister {
   /// Bounds the names' memory: a small pickle whose containers are in many others would expand
   /// without limit.
   static constexpr uint64_t kRoom = uint64_t{1} << 20;
-  static constexpr uint64_t kRoomPerByte = 64;
+  static constexpr uint64_t kRoomPerByte = 128;
   static constexpr int kMaxDepth = 100;
 
   Error spend(uint64_t bytes) noexcept {
@@ -168,15 +168,18 @@ class TorchLister {
   }
 
   Error add_tensor(const TorchTensor& tensor) {
-    TENON_TRY(spend(sizeof(TorchTensorInfo) + sizeof(size_t) + name_.size()));
+    const size_t key = tensor.refused == nullptr ? graph_.storages[tensor.storage].key.size() : 0;
+    TENON_TRY(spend(sizeof(TorchTensorInfo) + sizeof(size_t) + name_.size() + key +
+                    2 * sizeof(int64_t) * tensor.rank));
     TorchTensorInfo& info = infos_.emplace_back();
     info.name = name_;
     const Error error = describe(tensor, info);
     if (error == Error::Ok) return error;
     return fail(error, "tensor \"", ShownText(name_).text, "\": ", last_error_message());
   }
-  void copy_numbers(uint32_t list, Dims& out) const {
-    for (uint32_t cell = graph_.values[list].first; cell != 0; cell = graph_.cells[cell].next) {
+  void copy_numbers(uint32_t list, size_t rank, Dims& out) const {
+    uint32_t cell = graph_.values[list].first;
+    for (; rank > 0; --rank, cell = graph_.cells[cell].next) {
       out.push_back(graph_.values[graph_.cells[cell].value].integer);
     }
   }
@@ -184,7 +187,7 @@ class TorchLister {
     const TorchDtype& dtype = kTorchDtypes[tensor.dtype];
     info.dtype = dtype.name;
     info.requires_grad = tensor.requires_grad;
-    copy_numbers(tensor.sizes, info.sizes);
+    copy_numbers(tensor.sizes, tensor.rank, info.sizes);
     info.refused = tensor.refused;
     if (info.refused == nullptr && dtype.type == own::ScalarType::Undefined) {
       info.refused = "tenon has no such dtype; save x.view(torch.uint8), or another dtype";
@@ -192,7 +195,7 @@ class TorchLister {
     if (info.refused != nullptr) return Error::Ok;
     info.type = public_type(dtype.type);
     info.packed = dtype.packed;
-    copy_numbers(tensor.strides, info.strides);
+    copy_numbers(tensor.strides, tensor.rank, info.strides);
     const TorchStorage& storage = graph_.storages[tensor.storage];
     info.storage = storage.key;
     ptrdiff_t numel = 0;

@@ -67,6 +67,7 @@ struct TorchTensor {
   uint32_t strides = 0;
   uint8_t dtype = 0;
   bool requires_grad = false;
+  uint8_t rank = 0;    // the lists may grow after they were checked
   int64_t offset = 0;  // in elements
 };
 
@@ -200,6 +201,10 @@ class TorchMaker {
     }
     TorchStorage storage;
     storage.key = part(2).view();
+    if (storage.key.size() > 255) {
+      return fail(Error::InvalidArgument, "a storage's key of ", storage.key.size(),
+                  " bytes, expected at most 255");
+    }
     storage.dtype = part(1).global.index;
     TENON_TRY(set_size(graph_.element(id, 4), storage.numel));
     if (const uint32_t view = graph_.element(id, 5); graph_.kind(view) == PickleKind::List) {
@@ -324,6 +329,7 @@ class TorchMaker {
       return fail(Error::InvalidArgument, "a tensor with ", graph_.values[sizes].size,
                   " sizes, but ", graph_.values[strides].size, " strides");
     }
+    made.rank = static_cast<uint8_t>(graph_.values[sizes].size);
     made.sizes = sizes;
     made.strides = strides;
     return Error::Ok;

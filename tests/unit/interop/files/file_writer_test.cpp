@@ -489,4 +489,18 @@ TEST_CASE("file writer: a function gets what was put when it is flushed, and no 
   CHECK(text == "Xbcd");
 }
 
+TEST_CASE("file writer: a function gets a MiB at most") {
+  std::vector<size_t> counts;
+  const detail::FileTarget to([&](const void*, size_t count) {
+    counts.push_back(count);
+    return Error::Ok;
+  });
+  const std::string text((size_t{5} << 19) + 1, 'x');
+  OutputFile file;
+  REQUIRE(file.open(to) == Error::Ok);
+  REQUIRE(file.put(text.data(), text.size()) == Error::Ok);
+  REQUIRE(file.commit(false) == Error::Ok);
+  CHECK(counts == std::vector<size_t>{size_t{1} << 20, size_t{1} << 20, (size_t{1} << 19) + 1});
+}
+
 }  // namespace file_writer_test
