@@ -59,7 +59,7 @@ TEST_CASE(
   check(kPairs, {2, 3}, {3, 1}, PackedType::Float4_e2m1fn, {2, 6}, {2, 3}, {3, 1});
   check(kPairs, {2, 3}, {1, 4}, PackedType::Float4_e2m1fn, {2, 6}, {2, 3}, {1, 4});
   check(kPairs, {2, 3}, {}, PackedType::Float4_e2m1fn, {2, 6}, {2, 3}, {3, 1});
-  check(kPairs, {}, {}, PackedType::Float4_e2m1fn, {2}, {}, {});
+  check(kPairs, {}, {}, PackedType::Float4_e2m1fn, {2}, {1}, {1});
   check(kScales, {2, 3}, {3, 1}, PackedType::Float8_e8m0fnu, {2, 3}, {2, 3}, {3, 1});
   check(kScales, {}, {}, PackedType::Float8_e8m0fnu, {}, {}, {});
   check({0, 4, 2}, {4}, {2}, PackedType::Int4, {8}, {4}, {2});
