@@ -26,34 +26,26 @@ struct GgufPartName {
 /// A metadata number as an Int, a Double or a Bool. `bits` are its bytes in the file.
 inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value) noexcept {
   const unsigned unused = 64 - 8 * static_cast<unsigned>(elementSize(type));
-  switch (type) {
-    case own::ScalarType::Float: {
-      const auto word = static_cast<uint32_t>(bits);
-      float number = 0;
-      std::memcpy(&number, &word, sizeof number);
-      value = number;
-      return Error::Ok;
-    }
-    case own::ScalarType::Double: {
-      double number = 0;
-      std::memcpy(&number, &bits, sizeof number);
-      value = number;
-      return Error::Ok;
-    }
-    case own::ScalarType::Bool: value = bits != 0; return Error::Ok;
-    case own::ScalarType::Char:
-    case own::ScalarType::Short:
-    case own::ScalarType::Int:
-      value = static_cast<int64_t>(bits << unused) >> unused;  // with its sign
-      return Error::Ok;
-    case own::ScalarType::UInt64:
-      if (bits > uint64_t{INT64_MAX}) {
-        return fail(Error::NotSupported, bits,
-                    " does not fit an Int, which has 64 bits with a sign");
-      }
-      [[fallthrough]];
-    default: value = static_cast<int64_t>(bits); return Error::Ok;
+  if (type == own::ScalarType::Float) {
+    const auto word = static_cast<uint32_t>(bits);
+    float number = 0;
+    std::memcpy(&number, &word, sizeof number);
+    value = number;
+  } else if (type == own::ScalarType::Double) {
+    double number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    value = number;
+  } else if (type == own::ScalarType::Bool) {
+    value = bits != 0;
+  } else if (type == own::ScalarType::UInt64 && bits > uint64_t{INT64_MAX}) {
+    return fail(Error::NotSupported, bits, " does not fit an Int, which has 64 bits with a sign");
+  } else if (type == own::ScalarType::Char || type == own::ScalarType::Short ||
+             type == own::ScalarType::Int) {
+    value = static_cast<int64_t>(bits << unused) >> unused;  // with its sign
+  } else {
+    value = static_cast<int64_t>(bits);
   }
+  return Error::Ok;
 }
 
 }  // namespace detail
@@ -224,7 +216,7 @@ class Gguf {
           continue;
         }
         for (GgufInfo& info : one.header.infos) {
-          info.file = static_cast<size_t>(i);
+          info.file = all.files.size();
           all.header.infos.push_back(std::move(info));
         }
         all.files.push_back(std::move(one.files[0]));

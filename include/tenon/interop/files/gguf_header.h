@@ -249,7 +249,8 @@ inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
   if (rank > kMaxDims) {
     return fail(Error::InvalidArgument, rank, " dimensions, expected at most ", kMaxDims);
   }
-  if (!info.sizes.resize_for_overwrite(static_cast<size_t>(rank))) {
+  const auto dims = static_cast<int64_t>(rank);
+  if (!info.sizes.resize_for_overwrite(static_cast<size_t>(dims))) {
     return check_dims("the sizes", info.sizes);
   }
   for (size_t d = info.sizes.size(); d-- > 0;) {
