@@ -168,10 +168,10 @@ TEST_CASE("npy_info: a header of any dtype is told, without elements") {
     const Result<NpyInfo> info = npy_info(data_path(row.name));
     REQUIRE(info.ok());
     CHECK(info->dtype == row.dtype);
-    CHECK(info->type == detail::public_type(row.type));
+    CHECK(info->type == tenon::detail::public_type(row.type));
     CHECK(info->sizes == row.sizes);
     // In the other byte order.
-    const char other = detail::host_is_big_endian() ? '<' : '>';
+    const char other = tenon::detail::host_is_big_endian() ? '<' : '>';
     CHECK(info->is_copied == (info->sizes.size() == 2 && row.dtype[0] == other));
   }
   const NpyFile two;
