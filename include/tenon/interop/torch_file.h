@@ -21,8 +21,9 @@ inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
   const ScalarType type = own_type(info.type);
   uint64_t span = 0;
   compute_torch_span(info, span);
+  const uint64_t numel = span;
   return make_file_tensor(file, file->bytes.data + info.offset,
-                          static_cast<size_t>(span) * elementSize(type), type, info.sizes,
+                          static_cast<size_t>(numel) * elementSize(type), type, info.sizes,
                           info.strides, info.is_copied, file->is_swapped, tensor);
 }
 

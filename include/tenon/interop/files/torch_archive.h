@@ -146,8 +146,9 @@ class TorchArchive {
   Error read_byte_order(ZipEntry& entry) noexcept {
     const Error error = locate(entry);
     if (error != Error::Ok) return fail(error, "byteorder: ", last_error_message());
+    const uint64_t length = entry.size;
     const std::string_view order(reinterpret_cast<const char*>(bytes.data + entry.data),
-                                 static_cast<size_t>(entry.size));
+                                 static_cast<size_t>(length));
     if (order != "little" && order != "big") {
       return fail(Error::InvalidArgument, "byteorder is \"", ShownText(order).text,
                   "\", expected little or big (byte ", entry.data, ")");

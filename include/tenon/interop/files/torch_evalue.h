@@ -61,21 +61,21 @@ inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
 /// Errors: NotSupported (a value that EValue does not have); OutOfMemory.
 inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& made) {
   const PickleValue& value = graph.values[id];
-  switch (value.kind) {
-    case PickleKind::None: return Error::Ok;
-    case PickleKind::Bool: made = value.integer != 0; return Error::Ok;
-    case PickleKind::Int: made = value.integer; return Error::Ok;
-    case PickleKind::Float: made = value.real; return Error::Ok;
-    case PickleKind::Text:
-    case PickleKind::Bytes: made = EValue(value.view()); return Error::Ok;
-    case PickleKind::Latin1: {
+  switch (number_of(value.kind)) {
+    case number_of(PickleKind::None): return Error::Ok;
+    case number_of(PickleKind::Bool): made = value.integer != 0; return Error::Ok;
+    case number_of(PickleKind::Int): made = value.integer; return Error::Ok;
+    case number_of(PickleKind::Float): made = value.real; return Error::Ok;
+    case number_of(PickleKind::Text):
+    case number_of(PickleKind::Bytes): made = EValue(value.view()); return Error::Ok;
+    case number_of(PickleKind::Latin1): {
       std::string bytes;
       if (!decode_latin1(value.view(), bytes)) break;
       made = EValue(bytes);
       return Error::Ok;
     }
-    case PickleKind::List: made = make_list(graph, value); return Error::Ok;
-    case PickleKind::Device: {
+    case number_of(PickleKind::List): made = make_list(graph, value); return Error::Ok;
+    case number_of(PickleKind::Device): {
       const uint32_t type = graph.cells[value.first].value;
       const uint32_t index = graph.cells[graph.cells[value.first].next].value;
       if (graph.kind(type) != PickleKind::Text) break;
@@ -86,7 +86,7 @@ inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& mad
       made = EValue(name);
       return Error::Ok;
     }
-    case PickleKind::Global:
+    case number_of(PickleKind::Global):
       if (value.global.global != TorchGlobal::Dtype) break;
       made = EValue(std::string("torch.") + kTorchDtypes[value.global.index].name);
       return Error::Ok;

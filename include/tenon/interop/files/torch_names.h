@@ -93,11 +93,12 @@ class TorchLister {
                   " containers in each other");
     }
     TENON_TRY(spend(8));
-    switch (graph_.kind(value)) {
-      case PickleKind::Tensor: return add_tensor(graph_.tensors[graph_.values[value].index]);
-      case PickleKind::Dict: return walk_dict(graph_.values[value], depth);
-      case PickleKind::Pairs: return walk_pairs(graph_.values[value], depth);
-      case PickleKind::List:
+    switch (number_of(graph_.kind(value))) {
+      case number_of(PickleKind::Tensor):
+        return add_tensor(graph_.tensors[graph_.values[value].index]);
+      case number_of(PickleKind::Dict): return walk_dict(graph_.values[value], depth);
+      case number_of(PickleKind::Pairs): return walk_pairs(graph_.values[value], depth);
+      case number_of(PickleKind::List):
         if (!is_plain(graph_.values[value])) return walk_list(graph_.values[value], depth);
         break;
       default: break;
@@ -148,12 +149,13 @@ class TorchLister {
   /// The entry `i` of a dict. A key that is neither a text nor a number names itself by its place.
   Error walk_entry(uint32_t key, uint64_t i, uint32_t value, int depth) {
     const PickleValue& from = graph_.values[key];
-    switch (from.kind) {
-      case PickleKind::Text:
-      case PickleKind::Bytes: return walk_in(from.view(), value, depth);
-      case PickleKind::Int: return walk_in(std::to_string(from.integer), value, depth);
-      case PickleKind::Bool: return walk_in(from.integer != 0 ? "True" : "False", value, depth);
-      case PickleKind::None: return walk_in("None", value, depth);
+    switch (number_of(from.kind)) {
+      case number_of(PickleKind::Text):
+      case number_of(PickleKind::Bytes): return walk_in(from.view(), value, depth);
+      case number_of(PickleKind::Int): return walk_in(std::to_string(from.integer), value, depth);
+      case number_of(PickleKind::Bool):
+        return walk_in(from.integer != 0 ? "True" : "False", value, depth);
+      case number_of(PickleKind::None): return walk_in("None", value, depth);
       default: return walk_in("#" + std::to_string(i), value, depth);
     }
   }

@@ -144,7 +144,8 @@ class TorchUnpickler {
   /// A line, without its end.
   Error take_line(std::string_view& line) noexcept {
     const auto* const begin = reinterpret_cast<const char*>(file_ + at_);
-    const auto left = static_cast<size_t>(end_ - at_);
+    const uint64_t room = end_ - at_;
+    const auto left = static_cast<size_t>(room);
     const void* const newline = left == 0 ? nullptr : std::memchr(begin, '\n', left);
     if (newline == nullptr) return refuse("a global's name does not end");
     line = {begin, static_cast<size_t>(static_cast<const char*>(newline) - begin)};
@@ -260,9 +261,10 @@ class TorchUnpickler {
   }
 
   Error put(size_t bytes) {
-    uint64_t i = memo_.size();
-    if (bytes != 0) TENON_TRY(take(bytes, i));
+    uint64_t place = memo_.size();
+    if (bytes != 0) TENON_TRY(take(bytes, place));
     TENON_TRY(expect(1));
+    const uint64_t i = place;
     // Pickles number from 0, and each number takes a byte.
     if (i >= end_ - begin_) return refuse("its memo has no place ", i);
     if (i >= memo_.size()) memo_.resize(static_cast<size_t>(i) + 1, kUnset);
@@ -270,8 +272,9 @@ class TorchUnpickler {
     return Error::Ok;
   }
   Error get(size_t bytes) {
-    uint64_t i = 0;
-    TENON_TRY(take(bytes, i));
+    uint64_t place = 0;
+    TENON_TRY(take(bytes, place));
+    const uint64_t i = place;
     if (i >= memo_.size() || memo_[static_cast<size_t>(i)] == kUnset) {
       return refuse("its memo has nothing at ", i);
     }

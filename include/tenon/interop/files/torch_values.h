@@ -126,23 +126,25 @@ class TorchMaker {
     const uint32_t first = graph_.element(args, 0);
     const bool has_none = graph_.values[args].size == 0;
     const PickleKind kind = graph_.kind(first);
-    switch (called.global.global) {
-      case TorchGlobal::Namespace:
+    switch (number_of(called.global.global)) {
+      case number_of(TorchGlobal::Namespace):
         made = graph_.add(PickleKind::Dict);
         graph_.values[made].is_namespace = true;
         return Error::Ok;
-      case TorchGlobal::DefaultDict: made = graph_.add(PickleKind::Dict); return Error::Ok;
-      case TorchGlobal::Dict:
+      case number_of(TorchGlobal::DefaultDict):
+        made = graph_.add(PickleKind::Dict);
+        return Error::Ok;
+      case number_of(TorchGlobal::Dict):
         made = has_none                   ? graph_.add(PickleKind::Dict)
                : kind == PickleKind::List ? add_as(PickleKind::Pairs, first)
                                           : first;
         if (has_none || kind == PickleKind::List || kind == PickleKind::Dict) return Error::Ok;
         break;
-      case TorchGlobal::List:
+      case number_of(TorchGlobal::List):
         made = has_none ? graph_.add(PickleKind::List) : first;
         if (has_none || kind == PickleKind::List) return Error::Ok;
         break;
-      case TorchGlobal::Bytes:  // also of bytes that are a text and an encoding
+      case number_of(TorchGlobal::Bytes):  // also of bytes that are a text and an encoding
         made = has_none                   ? graph_.add(PickleKind::Bytes)
                : kind == PickleKind::Text ? add_as(PickleKind::Latin1, first)
                                           : first;
@@ -151,19 +153,21 @@ class TorchMaker {
           return Error::Ok;
         }
         break;
-      case TorchGlobal::Layout:
+      case number_of(TorchGlobal::Layout):
         made = first;
         if (kind == PickleKind::Text) return Error::Ok;
         break;
-      case TorchGlobal::ComplexNumber:
+      case number_of(TorchGlobal::ComplexNumber):
         made = add_as(PickleKind::ComplexNumber, args);
         return Error::Ok;
-      case TorchGlobal::Device: made = add_as(PickleKind::Device, args); return Error::Ok;
-      case TorchGlobal::Class:
-      case TorchGlobal::Dtype:
-      case TorchGlobal::Storage:
-      case TorchGlobal::Subclass:
-      case TorchGlobal::Unknown: break;
+      case number_of(TorchGlobal::Device):
+        made = add_as(PickleKind::Device, args);
+        return Error::Ok;
+      case number_of(TorchGlobal::Class):
+      case number_of(TorchGlobal::Dtype):
+      case number_of(TorchGlobal::Storage):
+      case number_of(TorchGlobal::Subclass):
+      case number_of(TorchGlobal::Unknown): break;
       default: {
         TorchTensor tensor;
         TENON_TRY(make_tensor(called.global.global, args, tensor));
@@ -236,25 +240,25 @@ class TorchMaker {
   Error make_tensor(TorchGlobal function, uint32_t args, TorchTensor& made) const noexcept {
     const auto arg = [&](size_t i) { return graph_.element(args, i); };
     const auto is_true = [&](size_t i) { return arg(i) == PickleGraph::kTrue; };
-    switch (function) {
-      case TorchGlobal::Tensor:
+    switch (number_of(function)) {
+      case number_of(TorchGlobal::Tensor):
         TENON_TRY(set_storage(args, made));
         made.requires_grad = is_true(4);
         return set_flags(arg(6), made);
-      case TorchGlobal::TensorV3:
+      case number_of(TorchGlobal::TensorV3):
         TENON_TRY(set_storage(args, made));
         made.requires_grad = is_true(4);
         TENON_TRY(set_dtype(arg(6), made));
         return set_flags(arg(7), made);
-      case TorchGlobal::Quantized:
+      case number_of(TorchGlobal::Quantized):
         made.refused = "a quantized tensor; save x.dequantize(), or x.int_repr() and its scales";
         made.requires_grad = is_true(5);
         return set_storage(args, made);
-      case TorchGlobal::Parameter:
+      case number_of(TorchGlobal::Parameter):
         TENON_TRY(copy_tensor(arg(0), made));
         made.requires_grad = is_true(1);
         return Error::Ok;
-      case TorchGlobal::CpuTensor: {
+      case number_of(TorchGlobal::CpuTensor): {
         TENON_TRY(copy_tensor(arg(0), made));
         const uint8_t old = made.dtype;
         TENON_TRY(set_dtype(arg(1), made));
@@ -262,17 +266,17 @@ class TorchMaker {
         if (made.dtype != old) made.refused = "a device's tensor of another dtype; save x.cpu()";
         return Error::Ok;
       }
-      case TorchGlobal::Meta:
+      case number_of(TorchGlobal::Meta):
         made.refused = "a meta tensor, which has no elements";
         made.requires_grad = is_true(3);
         TENON_TRY(set_dtype(arg(0), made));
         return set_shape(arg(1), arg(2), made);
-      case TorchGlobal::Wrapper:
+      case number_of(TorchGlobal::Wrapper):
         made.refused = "a tensor of a class that keeps its elements elsewhere; save its parts";
         made.requires_grad = is_true(7);
         TENON_TRY(set_dtype(arg(1), made));
         return set_shape(arg(2), arg(3), made);
-      case TorchGlobal::Nested:
+      case number_of(TorchGlobal::Nested):
         TENON_TRY(copy_tensor(arg(0), made));
         made.refused = "a nested tensor; save its unbind(), or to_padded_tensor()";
         return Error::Ok;
