@@ -28,6 +28,14 @@ Json value_of(const TorchFile& file, const std::string& name) {
     for (const double item : value.toDoubleList()) items.push_back(item);
     return items;
   }
+  if (value.isBoolList()) {
+    for (const bool item : value.toBoolList()) items.push_back(item);
+    return items;
+  }
+  if (value.isStringList()) {
+    for (const std::string_view item : value.toStringList()) items.push_back(std::string(item));
+    return items;
+  }
   return value.isNone() ? "None" : toString(value.kind());
 }
 

@@ -511,11 +511,11 @@ class InspectTest(unittest.TestCase):
     def test_torch_files(self):
         a = np.arange(12, dtype="f4").reshape(3, 4)
         values = {"model": {"fc.weight": a, "fc.bias": np.ones(4, "f4")}, "epoch": 7, "note": "\x1b[31m",
-                  "betas": (0.5, 0.75), "ids": [1, 2], "none": None}
+                  "betas": (0.5, 0.75), "ids": [1, 2], "none": None, "names": ["a", "\x1bb"], "flags": [True, False]}
         path = self.write("a.pt", torch_file(values))
         about = parse(path)
         self.assertEqual(about["metadata"], {"epoch": 7, "note": "\x1b[31m", "betas": [0.5, 0.75], "ids": [1, 2],
-                                             "none": "None"})
+                                             "none": "None", "names": ["a", "\x1bb"], "flags": [True, False]})
         script = run(os.path.join(MODELS, "add.pt"), code=2)
         self.assertIn("TorchScript", script)
         self.assertNotIn(".h", script)
