@@ -164,15 +164,25 @@ class OutputFile {
 
   /// Whether seek() works: not in a pipe. For a function put() keeps the bytes until flush(), and
   /// seek() reaches those.
-  bool can_seek() noexcept { return to_.kind_ != Kind::Path || ::fseeko(file_, 0, SEEK_CUR) == 0; }
+  bool can_seek() noexcept {
+    return to_.kind_ != Kind::Path || std::fseek(file_, 0, SEEK_CUR) == 0;
+  }
   uint64_t tell() noexcept {
-    return to_.kind_ == Kind::Path ? static_cast<uint64_t>(::ftello(file_)) : at_;
+    if (to_.kind_ != Kind::Path) return at_;
+#if TENON_HAS_POSIX_FILES
+    return static_cast<uint64_t>(::ftello(file_));
+#else
+    return static_cast<uint64_t>(std::ftell(file_));
+#endif
   }
   Error seek(uint64_t offset) noexcept {
     if (to_.kind_ == Kind::Path) {
-      return ::fseeko(file_, static_cast<off_t>(offset), SEEK_SET) == 0
-                 ? Error::Ok
-                 : file_error("cannot write", errno);
+#if TENON_HAS_POSIX_FILES
+      const int code = ::fseeko(file_, static_cast<off_t>(offset), SEEK_SET);
+#else
+      const int code = std::fseek(file_, static_cast<long>(offset), SEEK_SET);
+#endif
+      return code == 0 ? Error::Ok : file_error("cannot write", errno);
     }
     if (offset < flushed_ || offset > end_) {
       return fail(Error::Internal, "byte ", offset, " of a file is given away already");

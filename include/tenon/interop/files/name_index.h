@@ -28,14 +28,11 @@ class NameIndex {
     }
     return Error::Ok;
   }
-  /// All of that name.
+  /// All of that name. O(log n), also where a hostile file has very many of one name.
   ArrayRef<Name> find(std::string_view name) const noexcept {
-    const auto at = std::lower_bound(names_.begin(), names_.end(), Name(name, 0));
-    size_t count = 0;
-    while (at + static_cast<ptrdiff_t>(count) != names_.end() &&
-           at[static_cast<ptrdiff_t>(count)].first == name)
-      ++count;
-    return {names_.data() + (at - names_.begin()), count};
+    const auto first = std::lower_bound(names_.begin(), names_.end(), Name(name, 0));
+    const auto last = std::upper_bound(first, names_.end(), Name(name, SIZE_MAX));
+    return {names_.data() + (first - names_.begin()), static_cast<size_t>(last - first)};
   }
   /// The only one of that name.
   /// Errors: NotFound; InvalidArgument (several).

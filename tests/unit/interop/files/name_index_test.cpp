@@ -28,4 +28,14 @@ TEST_CASE("name index: names are found with their numbers, which are in the orde
   CHECK(NameIndex().check_unique("tensor") == Error::Ok);
 }
 
+TEST_CASE("name index: very many of one name cost no more than few") {
+  NameIndex index;
+  constexpr size_t kMany = 200'000;
+  for (size_t i = 0; i < kMany; ++i) index.add("a");
+  index.sort();
+  uint64_t found = 0;
+  for (size_t i = 0; i < kMany; ++i) found += index.find("a").size();
+  CHECK(found == uint64_t{kMany} * kMany);
+}
+
 }  // namespace name_index_test

@@ -154,15 +154,20 @@ bool read_packed_type(const char* name, PackedType& type) {
   return false;
 }
 
-// give_packed(object, type): a capsule of the bytes in the object, as that packed type.
-PyObject* give_packed(PyObject*, PyObject* args) {
+// The arguments of the two below: an object and the packed type of its bytes.
+TensorPtr packed_arguments(PyObject* args, PackedType& type) {
   PyObject* object = nullptr;
   const char* name = nullptr;
-  PackedType type{};
   if (PyArg_ParseTuple(args, "Os", &object, &name) == 0 || !read_packed_type(name, type)) {
     return nullptr;
   }
-  const TensorPtr tensor = from_python_or_set_error(object);
+  return from_python_or_set_error(object);
+}
+
+// give_packed(object, type): a capsule of the bytes in the object, as that packed type.
+PyObject* give_packed(PyObject*, PyObject* args) {
+  PackedType type{};
+  const TensorPtr tensor = packed_arguments(args, type);
   if (tensor == nullptr) return nullptr;
   return guarded(
       [&] { return PyCapsule_New(to_dlpack_packed(tensor, type), "dltensor_versioned", nullptr); });
@@ -170,13 +175,8 @@ PyObject* give_packed(PyObject*, PyObject* args) {
 
 // unpack(object, type): the numbers in the bytes of the object.
 PyObject* unpack_numbers(PyObject*, PyObject* args) {
-  PyObject* object = nullptr;
-  const char* name = nullptr;
   PackedType type{};
-  if (PyArg_ParseTuple(args, "Os", &object, &name) == 0 || !read_packed_type(name, type)) {
-    return nullptr;
-  }
-  const TensorPtr tensor = from_python_or_set_error(object);
+  const TensorPtr tensor = packed_arguments(args, type);
   if (tensor == nullptr) return nullptr;
   return guarded([&] { return to_python(unpack(tensor, type)); });
 }
