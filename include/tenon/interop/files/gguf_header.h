@@ -141,7 +141,7 @@ inline Error make_ggml_byte_sizes(const GgufInfo& info, Dims& sizes) noexcept {
 /// A file's header.
 struct GgufHeader {
   std::vector<GgufInfo> infos;      // in the file's order
-  std::vector<GgufEntry> metadata;  // too
+  std::vector<GgufEntry> metadata;  // also in the file's order
   NameIndex keys;                   // of the metadata
 };
 
@@ -363,7 +363,7 @@ inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, si
   }
   TENON_TRY(reader.read(8, tensors));
   TENON_TRY(reader.read(8, keys));
-  // The fewest bytes of each: names, and texts of which a length is all, may be empty.
+  // The fewest bytes of each: an empty name or text is its length alone, 8 bytes.
   TENON_TRY(reader.check_count(keys, 8 + 4 + 1, " keys (byte 16)"));
   return reader.check_count(tensors, 8 + 4 + 4 + 8, " tensors (byte 8)");
 }
