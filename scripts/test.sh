@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Installs what is missing (Debian, Ubuntu), builds the tests and runs them.
+# Installs what is missing (Debian, Ubuntu), builds tests and runs them.
 #
-#   scripts/test.sh             the tests, built with the default compiler
-#   scripts/test.sh --all       what CI runs, on Debian 12: with g++, ThreadSanitizer included, all that the command above
-#                               runs, with every partner hidden, and what has partners, with each; with TENON_PORTABLE,
-#                               the unit tests; with clang++, AddressSanitizer, UBSan and the other major version of
-#                               Catch2, all that is about neither compiling nor -ffast-math nor MPICH; tests on Cortex-M
-#                               machines in QEMU; for s390x, under qemu-user, what differs between processors;
-#                               clang-tidy, formatting. Warnings are errors, and a missing partner is one too
+#   scripts/test.sh             the library's own tests: unit tests of core, kernels, tensor, backend, exchange and
+#                               module, and the code of README, docs/start.md and the tutorial
+#   scripts/test.sh --more      every test that needs no other library, and the examples
+#   scripts/test.sh --all       what CI runs, on Debian 12: all of these with every partner, ThreadSanitizer included;
+#                               configured with every partner hidden; TENON_PORTABLE; with clang++, AddressSanitizer,
+#                               UBSan and the other major version of Catch2; Cortex-M machines in QEMU; s390x under
+#                               qemu-user; clang-tidy, formatting. Warnings are errors, and so is a missing partner
 #   scripts/test.sh --nightly   all of that, the tests for which TENON_NIGHTLY asks (such as Debian's libtorch, C++20, Clang
 #                               behind nvcc, four ranks of MPICH, more Cortex-M cores), the sanitizers with every test
 #                               and a minute for each fuzzer, the benchmark programs, README's two commands on new
@@ -20,20 +20,24 @@
 set -eu
 . "$(dirname -- "$0")/common.sh"
 
+more=
 all=
 nightly=
+# expect SECONDS: says how long it will take; SECONDS is the processor time on a slow machine of 2026.
+expect() { step "this takes about $((($1 / $(nproc) + 59) / 60)) minutes on this machine's $(nproc) processors, and the time to install what is missing"; }
 case ${1:-} in
-  '') ;;
-  --all) all=1 ;;
+  '') expect 200 ;;
+  --more) more=1 && expect 1000 ;;
+  --all) all=1 && expect 2000 ;;
   --nightly) all=1 nightly=1 ;;
-  *) fail "usage: scripts/test.sh [--all | --nightly]" ;;
+  *) fail "usage: scripts/test.sh [--more | --all | --nightly]" ;;
 esac
 
 need "${CXX:-g++}" g++
 need cmake cmake
 need ninja ninja-build
 need python3 python3
-need pkg-config pkg-config
+[ -z "$more$all" ] || need pkg-config pkg-config
 install_missing
 # Either major version will do.
 if ! echo '#include <catch2/catch_test_macros.hpp>' | "${CXX:-g++}" -std=c++17 -E -x c++ - >/dev/null 2>&1; then
@@ -132,14 +136,20 @@ took() {
   started=$SECONDS spent=$now
 }
 
-# build NAME CMAKE_OPTION...: configures and builds in build/NAME.
-build() {
-  local build=$root/build/$1 what=build/$1
+# configure NAME CMAKE_OPTION...: configures in build/NAME.
+configure() {
+  local build=$root/build/$1
   shift
-  step "building in $what"
   mkdir -p "$build"
   : >"$build/build.log"
   logged "$build/build.log" cmake -S "$root" -B "$build" -G Ninja "$@"
+}
+
+# build NAME CMAKE_OPTION...: configures and builds in build/NAME.
+build() {
+  local build=$root/build/$1 what=build/$1
+  step "building in $what"
+  configure "$@"
   logged "$build/build.log" cmake --build "$build" --parallel "$(nproc)"
   took "built $what"
 }
@@ -147,8 +157,14 @@ build() {
 # run NAME CMAKE_OPTION...: builds, tests, and adds up the results.
 run() {
   build "$@"
+  run_tests "$1"
+}
+
+# run_tests NAME CTEST_OPTION...: tests what was built, and adds up the results.
+run_tests() {
   local build=$root/build/$1 what=build/$1 rc=0
-  local output=$build/test.log ctest=(ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error)
+  shift
+  local output=$build/test.log ctest=(ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error "$@")
   [ -n "$nightly" ] || ctest+=(--timeout 300) # the longest takes one minute
   step "testing in $what"
   : >"$output"
@@ -214,6 +230,14 @@ folders_but_for() {
   git ls-files tests | sed -n 's:^tests/[a-z]*/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($1)(/|$)" | paste -sd ';'
 }
 
+# changed PATH...: whether these differ from the main branch, or on it from the commit before. Without history they do.
+changed() {
+  local base
+  base=$(git merge-base HEAD origin/main 2>/dev/null) || return 0
+  [ "$base" != "$(git rev-parse HEAD)" ] || base=$(git rev-parse --verify --quiet HEAD^1) || return 0
+  ! git diff --quiet "$base" -- "$@"
+}
+
 # hide_partners: makes what -DCMAKE_... below needs so that CMake finds nothing but what the README's second command
 # installs, whatever this machine has: a folder of programs for PATH, and an empty one for the rest.
 hide_partners() {
@@ -227,8 +251,11 @@ hide_partners() {
   } | sort -u | xargs ln -sf -t "$programs"
 }
 
-if [ -z "$all" ]; then
-  run test -DTENON_BUILD_TESTS=ON -DTENON_BUILD_EXAMPLES=ON
+if [ -n "$more" ]; then
+  run more -DTENON_BUILD_TESTS=ON -DTENON_BUILD_EXAMPLES=ON
+elif [ -z "$all" ]; then
+  run test -DTENON_BUILD_TESTS=ON -DTENON_TESTS=".;core;kernels;tensor;backend;exchange;module;docs" \
+    -DTENON_DOCS="README;docs/start;docs/tutorial;docs/tutorial_exchange"
 else
   cd "$root"
   partners=${TENON_PARTNERS:-$root/build/partners}
@@ -244,14 +271,14 @@ else
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=$root \
     CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
   options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  more=(-DTENON_NIGHTLY=OFF)
+  extent=(-DTENON_NIGHTLY=OFF)
   if [ -n "$nightly" ]; then
-    more=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600
+    extent=(-DTENON_NIGHTLY=ON -DTENON_FUZZ_SECONDS=60 -DTENON_FUZZ_SEED=0 -DTENON_SOAK_SECONDS=600
       -DTENON_BUILD_EXAMPLES=ON)
   fi
   # No registry has ExecuTorch's sources, with its own tests: a checkout of it may be named.
   if [ -n "${TENON_EXECUTORCH_SOURCE:-}" ]; then
-    more+=("-DTENON_EXECUTORCH_SOURCE=$TENON_EXECUTORCH_SOURCE")
+    extent+=("-DTENON_EXECUTORCH_SOURCE=$TENON_EXECUTORCH_SOURCE")
   else
     step "skipping ExecuTorch's own tests: TENON_EXECUTORCH_SOURCE names no checkout of it"
   fi
@@ -264,12 +291,20 @@ else
   for processor in s390x ${nightly:+armhf aarch64 riscv64}; do
     run "$processor" --preset "$processor" "${options[@]}"
   done
+  tests='core;kernels;tensor;backend;exchange;module;testing'
+  strict='-pedantic-errors -DTENON_PORTABLE=1'
+  # Without it GCC fuses operations where the processor can, and TENON_PORTABLE has no way to forbid that. Its code is
+  # in core and kernels; each night all tests run with it.
+  other portable-gcc g++ "$strict -ffp-contract=off" "${nightly:+$tests;}core;kernels"
+  # With every partner hidden: each folder configures and says what it lacks, and a consumer builds. The
+  # tests themselves are built with partners, below.
   hide_partners
-  PATH=$programs PKG_CONFIG_LIBDIR=$nothing run alone --preset gcc "${options[@]}" -DTENON_PARTNERS_DIR= \
+  PATH=$programs PKG_CONFIG_LIBDIR=$nothing configure alone --preset gcc "${options[@]}" -DTENON_PARTNERS_DIR= \
     -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF \
     -DCMAKE_FIND_ROOT_PATH="$nothing" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
     -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
     -DCatch2_DIR="$(dirname "$(dpkg -L catch2 | grep Catch2Config.cmake)")"
+  PATH=$programs run_tests alone -R '^consumer\.(find_package|add_subdirectory|vendored)$'
   wait "$fetching" || {
     tail -n 20 "$fetched" >&2
     fail "the partners could not be fetched; all of it is in $fetched"
@@ -279,23 +314,25 @@ else
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
   # It takes a quarter of the time of GNU ld, which the builds above have, and no cache spares linking.
   for kind in EXE SHARED MODULE; do options+=("-DCMAKE_${kind}_LINKER_FLAGS=-fuse-ld=lld"); done
-  no_partner='allocation|backend|compile|core|environment|fast_math|free_memory|kernels|module|no_error_text'
-  no_partner+='|no_exceptions|no_heap|odr|openmp|registers|soak|structure|tensor|testing|weight'
-  if grep -E "Test +#[0-9]+: ($no_partner)[./].*Skipped" build/alone/test.log; then
-    fail "these have partners, so their folders do not belong in no_partner"
+  # Each night, and when their files changed.
+  rarely=()
+  if [ -z "$nightly" ]; then
+    left_out=
+    changed packaging arduino library.json pyproject.toml scripts/release.sh cmake CMakeLists.txt tests/builds/packages ||
+      left_out+='|packages\.'
+    changed docs README.md scripts/site.sh tests/tools/docs || left_out+='|docs\.site$'
+    changed src tests/builds/cxx_module || left_out+='|cxx_module\.import$'
+    [ -z "$left_out" ] || rarely=(-E "^(${left_out#|})")
   fi
-  run gcc --preset gcc "${options[@]}" "${more[@]}" -DTENON_TESTS="$(folders_but_for "$no_partner|cross")"
-  tests='core;kernels;tensor;backend;exchange;module;testing'
-  strict='-pedantic-errors -DTENON_PORTABLE=1'
-  # Without it GCC fuses operations where the processor can, and TENON_PORTABLE has no way to forbid that.
-  other portable-gcc g++ "$strict -ffp-contract=off" "$tests"
+  build gcc --preset gcc "${options[@]}" "${extent[@]}"
+  run_tests gcc "${rarely[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
     # What is not about the compiler's work, packages, weight and the documentation's code.
     sanitized=".;$(folders_but_for 'accessor|budgets|clang|compile|consumer|cross|cxx_module|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
-    -DTENON_TESTS="$sanitized" "${more[@]}"
+    -DTENON_TESTS="$sanitized" "${extent[@]}"
 fi
 
 if [ -n "$nightly" ]; then
@@ -349,5 +386,11 @@ if [ -n "$all" ] && [ -z "$nightly" ]; then
   python3 -B tests/tools/budgets/budgets.py check stages --stages "$stages" | grep '^warning: ' >&2 || true
 fi
 
+if [ -n "$more" ]; then
+  step "not run: tests with other libraries, sanitizers, other processors and compilers: scripts/test.sh --all"
+elif [ -z "$all" ]; then
+  step "not run: files, Python, other libraries, builds, stress, the examples: scripts/test.sh --more"
+  step "         and with other libraries, sanitizers, other processors: scripts/test.sh --all"
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
