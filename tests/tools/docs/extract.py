@@ -5,7 +5,9 @@
 usage: extract.py OUTPUT_FOLDER REPOSITORY FILE...
 Writes for each FILE (relative to REPOSITORY) a <name>_blocks.cpp with one function for each block
 and a main() that calls them in order, and a <name>_program_<line>.cpp for each block that has a
-main() itself; a ```cuda block becomes a <name>_cuda_<line>.cu as it is. Prints the sources' paths, one a line. #line makes errors point to the Markdown.
+main() itself; a ```cuda block becomes a <name>_cuda_<line>.cu as it is. An ```output block is what the
+program above it prints: <name>_program_<line>.txt beside the source. Prints the sources' paths, one a
+line. #line makes errors point to the Markdown.
 
 An HTML comment on the line before a block (blank lines between are fine) says otherwise:
   <!-- not compiled: reason -->          the block is left out
@@ -60,7 +62,7 @@ class Fault(Exception):
 
 
 def blocks(text, name):
-    """Yields (line number of the first line of code, code lines, directive, whether it is CUDA)."""
+    """Yields (line number of the first line of code, code lines, directive, language)."""
     directive, fence, start, indent, code = "", None, 0, 0, []
     language = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -76,8 +78,8 @@ def blocks(text, name):
             elif line.strip():
                 directive = ""
         elif match and match.group(2).startswith(fence) and not match.group(3):
-            if language in ("cpp", "c++", "C++", "cuda"):
-                yield start, code, directive, language == "cuda"
+            if language in ("cpp", "c++", "C++", "cuda", "output"):
+                yield start, code, directive, language
             fence, directive = None, ""
         else:
             code.append(line[min(indent, len(line) - len(line.lstrip(" "))):])
@@ -90,24 +92,33 @@ def line_directive(number, path):
 
 
 def translate(text, name, path):
-    """Returns {suffix of the source's name: its text} for the Markdown `text`."""
+    """Returns {suffix of the file's name: its text} for the Markdown `text`."""
     sources, hoisted, scope, functions = {}, [], [], []
-    for start, code, directive, is_cuda in blocks(text, name):
+    program = None
+    for start, code, directive, language in blocks(text, name):
+        if language == "output":
+            if program is None:
+                raise Fault(f"{name}:{start}: there is no program above this output")
+            sources[f"{program}.txt"] = "\n".join([*code, ""])
+            program = None
+            continue
+        program = None
         if directive.startswith("not compiled"):
             if not re.match(r"not compiled: \S", directive):
                 raise Fault(f"{name}:{start}: say why it is not compiled")
             continue
-        if is_cuda:
-            sources[f"cuda_{start}"] = "\n".join([LICENCE, line_directive(start, path), *code, ""])
+        if language == "cuda":
+            sources[f"cuda_{start}.cu"] = "\n".join([LICENCE, line_directive(start, path), *code, ""])
             continue
         module = re.fullmatch(r"Python module: (\w+)", directive)
         if module:
-            sources[f"module_{module.group(1)}"] = "\n".join(
+            sources[f"module_{module.group(1)}.cpp"] = "\n".join(
                 [LICENCE, line_directive(start, path), *code, ""])
             continue
         kind = KINDS.get(directive)
         if MAIN.search("\n".join(code)):
-            sources[f"{kind or 'program'}_{start}"] = "\n".join(
+            program = f"{kind or 'program'}_{start}"
+            sources[f"{program}.cpp"] = "\n".join(
                 [LICENCE, "#undef NDEBUG", line_directive(start, path), *code, ""])
             continue
         if kind:
@@ -147,7 +158,7 @@ def translate(text, name, path):
     text_lines += ["  } catch (const std::exception& e) {",
                    '    std::printf("%s: threw: %s\\n", where, e.what());', "    return 1;", "  }",
                    "}", ""]
-    sources["blocks"] = "\n".join(text_lines)
+    sources["blocks.cpp"] = "\n".join(text_lines)
     return sources
 
 
@@ -167,8 +178,7 @@ def main(arguments):
             print(fault, file=sys.stderr)
             return 1
         for suffix, text in sources.items():
-            extension = "cu" if suffix.startswith("cuda_") else "cpp"
-            source = folder / f"{stem}_{suffix}.{extension}"
+            source = folder / f"{stem}_{suffix}"
             if source in written:
                 print(f"{name}: another document is called {path.stem} too", file=sys.stderr)
                 return 1
@@ -176,8 +186,9 @@ def main(arguments):
             if not source.exists() or source.read_text(encoding="utf-8") != text:
                 source.write_text(text, encoding="utf-8")
             written.add(source)
-            print(source.as_posix())
-    for old in set(folder.glob("*.cpp")) - written:
+            if source.suffix != ".txt":
+                print(source.as_posix())
+    for old in {*folder.glob("*.cpp"), *folder.glob("*.txt")} - written:
         old.unlink()
     return 0
 
