@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Builds three programs for each platform of the table below, and runs them where this machine can: the README's, the
-# code blocks of docs/tutorial.md, and tests/platforms/values.cpp, whose text must be x86-64 Linux's to the byte.
+# Builds four programs for each platform of the table below, and runs them where this machine can: the README's, the
+# code blocks of docs/tutorial.md and docs/tutorial_exchange.md, and tests/platforms/values.cpp, whose text must be
+# x86-64 Linux's to the byte.
 #
 #   scripts/platforms.sh [NAME...]   those of the platforms whose names contain one of these; without names, all
 #
@@ -53,9 +54,10 @@ except wasmtime.ExitTrap as ended:
 END
 }
 
-python3 -B "$root/tests/tools/docs/extract.py" "$work/sources" "$root" README.md docs/tutorial.md >"$work/extracted"
+python3 -B "$root/tests/tools/docs/extract.py" "$work/sources" "$root" README.md docs/tutorial{,_exchange}.md >"$work/extracted"
 readme=$(grep '/README_program_' "$work/extracted")
 tutorial=$(grep '/tutorial_blocks' "$work/extracted")
+exchange=$(grep '/tutorial_exchange_blocks' "$work/extracted")
 values=$root/tests/platforms/values.cpp
 
 passed=0
@@ -80,7 +82,7 @@ is_wanted() {
 
 # platform NAME RUN COMPILER...: RUN is a command that runs a program, `here` for none, or `no` where none can.
 platform() {
-  local name=$1 run=$2 program source suffix=out programs="readme tutorial values" notes=
+  local name=$1 run=$2 program source suffix=out programs="readme tutorial exchange values" notes=
   shift 2
   is_wanted "$name" || return 0
   case $run in
