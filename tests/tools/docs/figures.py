@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Compares docs/performance.md with docs/reports/layouts.md, which benchmark/grid.py writes: each slow
-kind of the report is on the page, with the largest figure, and so is the count of slow cases."""
+kind of the report is on the page, with the largest figure, and so is the count of slow cases. Compares the
+README's figures with docs/reports/benchmarks.md."""
 
 import pathlib
 import re
@@ -44,12 +45,33 @@ def faults(page, report):
         yield f"the page does not say: {summary[0]}"
 
 
+def readme_faults(page, report):
+    """page is README.md, whose table has a case, tenon's figure, and a library's: "6.45 ms, OpenCV"."""
+    measured, columns = {}, []
+    for line in report.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "case":
+            columns = cells
+        elif line.startswith("|"):
+            measured.setdefault(cells[0], dict(zip(columns, cells)))
+    rows = table(page, "case")
+    if not rows:
+        yield "there is no table of cases"
+    for case, tenon, other in rows:
+        figure, _, library = other.replace("**", "").partition(", ")
+        in_report = [measured.get(case, {}).get(name) for name in ("tenon", library)]
+        if in_report != [tenon, figure]:
+            yield f"{case}: {tenon} and {other}, in the report {in_report[0]} and {in_report[1]}"
+
+
 def main():
-    docs = pathlib.Path(sys.argv[1]) / "docs"
-    found = list(faults((docs / "performance.md").read_text(encoding="utf-8"),
-                        (docs / "reports" / "layouts.md").read_text(encoding="utf-8")))
-    for fault in found:
-        print(f"docs/performance.md: {fault}")
+    root = pathlib.Path(sys.argv[1])
+    found = []
+    for page, report, check in (("docs/performance.md", "layouts.md", faults),
+                                ("README.md", "benchmarks.md", readme_faults)):
+        texts = [(root / path).read_text(encoding="utf-8") for path in (page, f"docs/reports/{report}")]
+        found += [f"{page}: {fault}" for fault in check(*texts)]
+    print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 
 

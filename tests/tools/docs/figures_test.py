@@ -21,6 +21,18 @@ take more than 1.2 of the best other's time.
 |---|---:|---|
 | rows, copies; rows, casts | 2.3 | they are |
 """
+BENCHMARKS = """
+| case | tenon | allocs | ATen | allocs | ratio |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| clone 2x3 | 50 ns | 2 | 600 ns | 3 | 0.08 |
+| share | 20 ns | 1 | 14 ns | 1 | 1.43 |
+"""
+README = """
+| case | tenon | other |
+|---|---:|---:|
+| clone 2x3 | 50 ns | 600 ns, ATen |
+| share | 20 ns | **14 ns**, ATen |
+"""
 
 
 class Figures(unittest.TestCase):
@@ -48,6 +60,17 @@ class Figures(unittest.TestCase):
     def test_another_count_is_named(self):
         self.assertEqual(self.faults(report=REPORT.replace("250 ns 3 take", "250 ns 4 take")),
                          ["the page does not say: Of 20 cases of more than 250 ns 4 take more than 1.2"])
+
+    def test_the_readme_may_have_some_of_the_report(self):
+        self.assertEqual(list(figures.readme_faults(README, BENCHMARKS)), [])
+
+    def test_the_readme_has_no_other_figures(self):
+        for old, new, fault in (("| 50 ns", "| 51 ns", "clone 2x3: 51 ns and 600 ns, ATen, in the report 50 ns and 600 ns"),
+                                ("**14 ns**", "13 ns", "share: 20 ns and 13 ns, ATen, in the report 20 ns and 14 ns"),
+                                ("14 ns**, ATen", "14 ns**, Eigen", "share: 20 ns and **14 ns**, Eigen, in the report 20 ns and None"),
+                                ("| share", "| view", "view: 20 ns and **14 ns**, ATen, in the report None and None"),
+                                ("| case", "| row", "there is no table of cases")):
+            self.assertEqual(list(figures.readme_faults(README.replace(old, new), BENCHMARKS)), [fault])
 
 
 if __name__ == "__main__":
