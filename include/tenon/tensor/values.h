@@ -211,7 +211,7 @@ struct MeanStd {
 /// A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one. Zeros
 /// have no sign. A sum, or a sum of squared distances, beyond a double's range makes the deviation,
 /// and the mean if it is the sum, infinite or NaN.
-/// Ownership: keeps no tensor. Threads: one summary, one thread.
+/// Ownership: keeps no tensor. Threads: as a plain value.
 class Summary {
  public:
   /// Adds a tensor's values. Strided ones are read where they are; memory that the host cannot

@@ -21,7 +21,7 @@ struct RandomPlan;
 /// to device memory. Without elements no kernel is started.
 /// Errors: cudaErrorNotSupported, with nothing started, for elements that are not aligned as their
 /// type is (only `copy` between equal types takes those); what cudaLaunchKernel returns.
-/// Threads: any.
+/// Threads: as a plain value.
 struct CudaKernels {
   /// Copies between memories that do not overlap; if the types differ, copy.nbytes is the size of
   /// an element of `to`, and elements are converted as on the host.
