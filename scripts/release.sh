@@ -20,9 +20,13 @@ names (default: all; all want a checkout without changes):
   platformio  the library as PlatformIO packs it
   arduino     the library for Arduino's tools
   notes       what CHANGELOG.md says of this version
-Nothing is uploaded. DEBFULLNAME and DEBEMAIL are the maintainer of the Debian package.
+Nothing is uploaded. DEBFULLNAME and DEBEMAIL are the maintainer of the Debian package. TENON_HOMEPAGE is the address of
+the project's page, from which git clones it too; without it the packages name none.
 END
 }
+
+# There is no address yet, so nothing sets this.
+homepage=${TENON_HOMEPAGE-}
 
 all="source cpack debian python conan platformio arduino notes"
 out=$root/build/release
@@ -46,6 +50,13 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+
+case $homepage in
+  "") ;;
+  *[!A-Za-z0-9.:/_~-]*) fail "TENON_HOMEPAGE is \"$homepage\", which is no address" ;;
+  https://?*) ;;
+  *) fail "TENON_HOMEPAGE is \"$homepage\": it begins with https://" ;;
+esac
 
 # In the order of `all`, each once.
 asked=" ${names:-$all} " names=
@@ -121,18 +132,43 @@ archive=$work/tenon-$version-source.tar.gz
   git ls-files -z --cached --others --exclude-standard |
     xargs -0 sh -c 'for file; do if [ -e "$file" ] || [ -L "$file" ]; then printf "%s\0" "$file"; fi; done' sh >"$work/files"
   [ -s "$work/files" ] || fail "git lists no files of $root"
-  tar --null -T "$work/files" --transform "s:^:tenon-$version/:" --sort=name --owner=0 --group=0 --numeric-owner \
-    --mode=go=rX,u+rw --mtime="@$SOURCE_DATE_EPOCH" -cf "$work/files.tar"
 )
 unset GIT_DIR GIT_WORK_TREE
-gzip -n <"$work/files.tar" >"$archive"
 
+# pack FOLDER: makes the archive of its files.
+pack() {
+  tar -C "$1" --null -T "$work/files" --transform "s:^:tenon-$version/:" --sort=name --owner=0 --group=0 --numeric-owner \
+    --mode=go=rX,u+rw --mtime="@$SOURCE_DATE_EPOCH" -cf "$work/files.tar"
+  gzip -n <"$work/files.tar" >"$archive"
+}
 # unpacked NAME: sets `source` to a new copy of the files.
 unpacked() {
   mkdir "$work/$1"
   tar -xzf "$archive" -C "$work/$1"
   source=$work/$1/tenon-$version
 }
+# add_homepage FOLDER: names the page in each package's metadata, unless it is there.
+add_homepage() {
+  (
+    cd "$1"
+    ! grep -q "^url: " CITATION.cff || return 0
+    sed -i "s|^project(tenon .*|& HOMEPAGE_URL \"$homepage\"|" CMakeLists.txt
+    sed -i "s|^\[tool.scikit-build\]\$|[project.urls]\nHomepage = \"$homepage\"\nRepository = \"$homepage\"\n\n&|" pyproject.toml
+    sed -i "s|^license: MIT\$|&\nurl: $homepage\nrepository-code: $homepage|" CITATION.cff
+    sed -i "s|^  \"license\": .*|&\n  \"homepage\": \"$homepage\",\n  \"repository\": {\"type\": \"git\", \"url\": \"$homepage\"},|" library.json
+    sed -i "s|^  \"license\": .*|&\n  \"homepage\": \"$homepage\",|" packaging/vcpkg/tenon/vcpkg.json
+    sed -i "s|^    license = .*|&\n    homepage = url = \"$homepage\"|" packaging/conan/conanfile.py
+    sed -i "s|^Rules-Requires-Root: no\$|&\nHomepage: $homepage\nVcs-Browser: $homepage\nVcs-Git: $homepage|" packaging/debian/control
+    sed -i "s|^url=.*|url=$homepage|" arduino/library.properties
+  )
+}
+pack "$root"
+if [ -n "$homepage" ]; then
+  unpacked homepage
+  add_homepage "$source"
+  pack "$source"
+fi
+
 # partner NAME: sets `partner` to its folder, fetched unless it is there.
 partner() {
   partner=$partners/$1
@@ -155,7 +191,7 @@ make_debian() {
   maintainer=$(sed -n 's/^Maintainer: //p' "$source/debian/control")
   maintainer="${DEBFULLNAME:-${maintainer% <*}} <${DEBEMAIL:-$(expr "$maintainer" : '.*<\(.*\)>')}>"
   maintainer="$maintainer" awk '/^Maintainer: / { $0 = "Maintainer: " ENVIRON["maintainer"] } 1' \
-    "$root/packaging/debian/control" >"$source/debian/control"
+    "$source/packaging/debian/control" >"$source/debian/control"
   cat >"$source/debian/changelog" <<END
 tenon ($version-1) unstable; urgency=medium
 

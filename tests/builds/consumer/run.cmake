@@ -242,11 +242,12 @@ function(mode_components)
   set(options "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_DISABLE_FIND_PACKAGE_Torch=ON
               -DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
               "-DCMAKE_FIND_ROOT_PATH=${SCRATCH}" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
-  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,compiled,aten,executorch,executorch_runtime,cuda,aoti)
+  set(all -DCONSUMER_COMPONENTS=COMPONENTS,nonsense,compiled,module,aten,executorch,executorch_runtime,cuda,aoti)
   set(wrong "-DTENON_LIBTORCH_DIR=${SCRATCH}" "-DTENON_EXECUTORCH_DIR=${SCRATCH}" "-DTENON_CUDA_DIR=${SCRATCH}"
             "-DTENON_MINIZIP_DIR=${SCRATCH}")
-  set(absent "nonsense: tenon has no such component, only aten, executorch, executorch_runtime, executorch_compat, cuda, aoti, testing, module and compiled."
-             "compiled: this tenon was made without it, which is TENON_COMPILED."
+  set(absent "nonsense: tenon has no such component. It has aten, aoti, compiled, cuda, executorch, executorch_compat, executorch_runtime, module and testing."
+             "compiled: tenon was installed without it. Install tenon with -DTENON_COMPILED=ON."
+             "module: tenon was installed without it. Install tenon with -DTENON_MODULE=ON."
              "aten: libtorch was not found, and TENON_LIBTORCH_DIR is not set."
              "executorch: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."
              "executorch_runtime: ExecuTorch was not found, and TENON_EXECUTORCH_DIR is not set."

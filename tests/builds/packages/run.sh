@@ -43,6 +43,27 @@ if [ "$package" = metadata ]; then
   }
   refuses "has files that this script did not make" "$copy/scripts/release.sh" --out "$copy" arduino
   [ -e "$copy/arduino/library.properties" ] || fail "a foreign folder was removed"
+  # An address is in the metadata of all packages, or in none.
+  page=https://example.org/tenon
+  refuses "which is no address" env TENON_HOMEPAGE="$page|" "$copy/scripts/release.sh" --out "$made/named" source
+  refuses "it begins with https://" env TENON_HOMEPAGE=example.org "$copy/scripts/release.sh" --out "$made/named" source
+  TENON_HOMEPAGE=$page "$release" --out "$made/named" source
+  tar -xzf "$made"/named/source/*.tar.gz -C "$made/named"
+  named=$made/named/tenon-$version
+  for file in CMakeLists.txt pyproject.toml library.json CITATION.cff arduino/library.properties packaging/conan/conanfile.py \
+    packaging/debian/control packaging/vcpkg/tenon/vcpkg.json; do
+    grep -q "$page" "$named/$file" || fail "$file does not name the page"
+    ! grep -Eiq '(homepage|url|repository).*http' "$copy/$file" || fail "$file names a page"
+  done
+  python3 -c 'import json, sys; [json.load(open(path)) for path in sys.argv[1:]]' "$named/library.json" \
+    "$named/packaging/vcpkg/tenon/vcpkg.json"
+  python3 -c 'import sys, tomllib; print(tomllib.load(open(sys.argv[1], "rb"))["project"]["urls"]["Homepage"])' \
+    "$named/pyproject.toml" | grep -qx "$page" || fail "pyproject.toml does not name the page"
+  TENON_HOMEPAGE=$page "$named/scripts/release.sh" source  # a second time adds nothing
+  cmp "$made"/named/source/*.tar.gz "$named"/build/release/source/*.tar.gz || fail "the page is named twice"
+  env PYTHONPATH="$TENON_PARTNERS/twine" python3 -B -W ignore "$TENON_PARTNERS/twine/bin/cffconvert" --validate \
+    -i "$named/CITATION.cff"
+
   sed -i 's/VERSION_PATCH [0-9]*/VERSION_PATCH 99/' "$copy/include/tenon/config.h"
   refuses "library.json does not have the version" "$copy/scripts/release.sh" source
   next=${version%.*}.99
