@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of docs/aoti_details.md that say which of torch's C functions the headers have, and why they lack the others.
+"""The lists of docs/aoti_details.md that say which of torch's C functions the headers have, and why they lack the others.
 
 usage: aoti_operators.py check|update REPOSITORY TORCH_INCLUDE
 
 Reads torch's declarations, aoti_torch/generated/c_shim_cpu.h and aoti_torch/c/shim*.h, and the headers' definitions. A function
-that is neither defined nor in the list of reasons below is a fault, as is a page with other tables. Prints one line for each
+that is neither defined nor in the list of reasons below is a fault, as is a page with other lists. Prints one line for each
 fault and exits with 1 if there is one.
 """
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 PAGE = "docs/aoti_details.md"
@@ -61,7 +62,12 @@ def defined(root):
     return found
 
 
-def tables(declared_names, defined_names):
+def entry(name, functions):
+    """The lines of a list's entry."""
+    return textwrap.wrap(f"- {name}: {', '.join(functions)}.", 100, subsequent_indent="  ", break_long_words=False)
+
+
+def lists(declared_names, defined_names):
     """The text between the page's marks, and the names that have neither a definition nor a reason."""
     lines, unknown = [], []
     for kind, names in declared_names.items():
@@ -79,19 +85,20 @@ def tables(declared_names, defined_names):
             else:
                 by_reason.setdefault(reason, []).append(short)
         total, there = len(names), sum(map(len, by_header.values()))
-        lines += [f"Of the {total} functions of `{kind}` tenon has {there}:", "", "| header | functions |", "|---|---|"]
+        lines += [f"Of the {total} functions of `{kind}` tenon has {there}:", ""]
         for header, functions in sorted(by_header.items()):
             one = kind.startswith("c/") and header == "aoti_shim.h"
-            lines.append(f"| `{header}` | {f'{len(functions)}: all that models call without a kernel' if one else ', '.join(functions)} |")
-        lines += ["", "| not provided, being for | functions |", "|---|---|"]
-        lines += [f"| {reason} | {', '.join(functions)} |" for reason, functions in sorted(by_reason.items())]
+            lines += entry(f"`{header}`", [f"{len(functions)}, all that models call without a kernel"] if one else functions)
+        lines += ["", "Those for these are not provided:", ""]
+        for reason, functions in sorted(by_reason.items()):
+            lines += entry(reason, functions)
         lines.append("")
     return "\n".join(lines), unknown
 
 
 def main():
     command, root, include = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    made, unknown = tables(declared(include), defined(root))
+    made, unknown = lists(declared(include), defined(root))
     for name in unknown:
         print(f"{PAGE}: nothing defines {name}, and aoti_operators.py has no reason for that")
     page = (root / PAGE).read_text(encoding="utf-8")
@@ -100,7 +107,7 @@ def main():
     if command == "update":
         (root / PAGE).write_text(before + BEGIN + made + END + after, encoding="utf-8")
     elif old != made:
-        print(f"{PAGE}: the tables of functions are out of date: aoti_operators.py update")
+        print(f"{PAGE}: the lists of functions are out of date: aoti_operators.py update")
     sys.exit(bool(unknown) or (command == "check" and old != made))
 
 

@@ -6,9 +6,10 @@ usage: check_tries.py REPOSITORY
 
 Read from the headers are the public functions of namespace tenon and of its classes, by name, that are neither noexcept
 nor constexpr and return no Error or Result. Left out are constructors, which cannot return a Result, and OMITTED.
-docs/errors.md has a table under HEADING, whose rows name functions, or a class for all its members, in backticks.
-  - each function has a try_ form or is in the table
-  - each name in the table is that of such a function, or of a class that has some
+docs/errors.md has a list under HEADING, whose entries begin with names of functions, or of a class for all its members,
+in backticks before a colon.
+  - each function has a try_ form or is in the list
+  - each name in the list is that of such a function, or of a class that has some
 A try_ form is one of the same name: try_accessor counts for each accessor(). EValue has ExecuTorch's, tryToInt.
 Prints one line for each fault and exits with 1 if there is one.
 """
@@ -20,7 +21,7 @@ import sys
 import check_headers
 from parse_headers import declarations, declarator, function_name, tokens_of, without_brackets
 
-HEADING = "| no `try_` form | why |"
+HEADING = "## What has no try_ form"
 
 # Headers whose functions are not looked at: ATen mode's have the names of tensor/'s, ExecuTorch's names follow
 # ExecuTorch, and the conformance suite reports failures.
@@ -54,11 +55,12 @@ def raising_functions(headers):
 
 
 def named_in(document):
-    """The names in the table, None if there is no table."""
-    if HEADING not in document:
+    """The names in the list, None if there is no list."""
+    if f"{HEADING}\n" not in document:
         return None
-    table = document[document.index(HEADING):].split("\n\n")[0]
-    return [name for line in table.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line.split("|")[1])]
+    section = document[document.index(HEADING):].split("\n## ")[0]
+    entries = re.findall(r"^- (.*?): ", section, re.MULTILINE | re.DOTALL)
+    return [name for names in entries for name in re.findall(r"`([^`]+)`", names)]
 
 
 def try_names(name):
@@ -76,11 +78,11 @@ def check(headers, document):
     raising, names = raising_functions(headers)
     listed = named_in(document)
     if listed is None:
-        yield f'docs/errors.md has no table "{HEADING}"'
+        yield f'docs/errors.md has no list under "{HEADING}"'
         return
     for name, header in sorted(without_try(raising, names).items(), key=lambda item: item[::-1]):
         if not any(name == known or name.startswith(known + "::") for known in listed):
-            yield f"{header}: {name} can raise, and has neither a try_ form nor a row in docs/errors.md"
+            yield f"{header}: {name} can raise, and has neither a try_ form nor an entry in docs/errors.md"
     for known in listed:
         if not any(name == known or name.startswith(known + "::") for name in raising):
             yield f"docs/errors.md: {known} is not the name of what can raise"
