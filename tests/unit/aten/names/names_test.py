@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tenon's names mean beside libtorch's in ATen mode, compared with the table of docs/aten.md.
+"""What tenon's names mean beside libtorch's in ATen mode, compared with the list of docs/aten.md.
 
 usage: names_test.py REPOSITORY COMPILER [FLAG]...   (the flags find tenon's and libtorch's headers)
 Each name of src/tenon.cppm that namespace at has too is used without its namespace, after `using namespace tenon`
@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 # A call of each function that both have; T is a tensor.
 CALLS = """
@@ -119,9 +120,10 @@ def main(arguments):
             continue  # kFloat and its like are ATen's
         rows.setdefault(tuple(WORDS[tuple(meaning)] for meaning in by_scope.values()), []).append(name)
     page = (repository / "docs/aten.md").read_text(encoding="utf-8")
-    table = [f"| `{'`, `'.join(sorted(names))}` | {' | '.join(words)} |" for words, names in sorted(rows.items())]
-    if "\n" + "\n".join(table) + "\n" not in page:
-        faults.append("docs/aten.md has another table than:\n" + "\n".join(table))
+    entries = ["\n".join(textwrap.wrap(f"- {', then '.join(dict.fromkeys(words))}: `{'`, `'.join(sorted(names))}`.", 100, subsequent_indent="  ",
+                                       break_long_words=False)) for words, names in sorted(rows.items())]
+    if "\n" + "\n".join(entries) + "\n" not in page:
+        faults.append("docs/aten.md has another list than:\n" + "\n".join(entries))
     print("\n".join(faults))
     print(f"{len(found)} names that both have, {len(faults)} faults")
     return 1 if faults or len(found) < 60 else 0
