@@ -255,8 +255,8 @@
 // constant and static variable here. Therefore:
 // - Objects that must be unique are static variables of TENON_EXPORT functions: the registry, the
 //   host's backend, the default backend and generator, error texts, the failure handler. (A library
-//   opened by dlopen() has its own unless the program exports its symbols; with Clang one that is
-//   opened with RTLD_LOCAL always has, see docs/threads.md.)
+//   opened by dlopen() has its own unless the program exports its symbols. With Clang, one opened
+//   with RTLD_LOCAL always has its own, see docs/threads.md.)
 // - Types are compared by value or name, never by the address of a constant or a function.
 // - Everything else may exist several times: the static variables that
 //   tests/tools/structure/check_headers.py lists.

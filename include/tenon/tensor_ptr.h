@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tensors over memory and values of yours, their views, resizes, clones and copies: what many
-// programs need of tenon, in a header that compiles faster than tenon.h, which has it too.
+// Tensors over the caller's memory and values, with views, resizing, clones and copies: enough for
+// many programs, and faster to compile than tenon.h, which includes it.
 //
-// Without creators such as zeros() by promise, random numbers, cat(), lists of tensors, printing,
-// Blob and DLPack; and with TENON_COMPILED too a file compiles the large functions that it uses.
+// Does not promise creators such as zeros(), random numbers, cat(), lists of tensors, printing,
+// Blob and DLPack. Even with TENON_COMPILED each file compiles the large functions that it uses.
 #pragma once
 
 #include "tenon/config.h"

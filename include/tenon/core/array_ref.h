@@ -37,14 +37,14 @@ struct ContiguousElement<
   using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
 };
 
-/// Whether C owns its elements, so that a const C gives const elements. Spans do not.
+/// Whether C owns its elements, as a std::vector does and a span does not: then a const C has const
+/// elements.
 template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>>
 inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const Container>::type> &&
     !std::is_const_v<typename ContiguousElement<Container>::type>;
 
-/// Enabled if C owns its elements exactly if `owned`, and Span<T> can refer to a const C's
-/// elements.
+/// Enabled if owns_elements_v<C> == owned and Span<T> can refer to the elements of a const C.
 template <class C, class T, bool owned>
 using IfElements = std::enable_if_t<
     std::is_convertible_v<typename ContiguousElement<const C>::type (*)[], T (*)[]> &&

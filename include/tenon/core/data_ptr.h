@@ -22,14 +22,15 @@ constexpr own::ScalarType value_type_of() noexcept {
 template <class T>
 inline constexpr bool is_raw_v =
     std::is_void_v<T> || std::is_same_v<T, unsigned char> || is_char_or_byte_v<T>;
-/// What a pointer, or a pointer to arrays, is to.
+/// The type that P points to, without cv; for a pointer to arrays, the arrays' element type.
 template <class P>
 using PointeeOf = std::remove_cv_t<std::remove_all_extents_t<std::remove_pointer_t<P>>>;
 /// Whether a T* is a pointer to elements or raw bytes.
 template <class T>
 inline constexpr bool is_data_v = is_element_v<PointeeOf<T*>> || is_raw_v<PointeeOf<T*>>;
 
-/// Whether a P is a pointer to elements; to raw bytes, or nullptr. A uint8_t* is both.
+/// Whether P is a pointer to elements (is_typed_v); whether it is a pointer to raw bytes or
+/// nullptr_t (is_untyped_v). uint8_t* is both.
 template <class P>
 inline constexpr bool is_typed_v = (std::is_pointer_v<P> && is_element_v<PointeeOf<P>>);
 template <class P>
@@ -85,7 +86,7 @@ class DataPtr {
   bool placeholder_ = false;
 };
 
-/// Checks that a pointer's type allows elements of `type`, which is that of `whose`.
+/// Checks that a pointer's type allows elements of `type`, the dtype of what `whose` names.
 TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, own::ScalarType type,
                                                const char* whose) noexcept {
   if (data.is_raw() || type == data.type()) return Error::Ok;

@@ -107,7 +107,7 @@ class InlineArray {
   /// hold) or OutOfMemory.
   Error error() const noexcept { return error_; }
 
-  /// Replaces the values by others, which must not be its own. False when there is no room: see
+  /// Replaces the values; `values` must not refer to this list. False when there is no room: see
   /// error().
   bool assign(ArrayRef<T> values) noexcept {
     if (!resize_for_overwrite(values.size())) return false;
@@ -229,7 +229,7 @@ template <class C>
 struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
     : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
 
-/// kMost for lists of any length.
+/// The kMost of a list without a limit.
 inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
 /// A local array with an entry for each dimension: on the stack; on bare metal, whose stacks are
@@ -300,8 +300,8 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
   }
 };
 
-/// Strides as an option: `from_blob(data, {2, 3}, Strides{1, 2})`. Made as Dims are, and not
-/// convertible to Dims, so that they are not taken for sizes.
+/// Strides as an option: `from_blob(data, {2, 3}, Strides{1, 2})`. Constructed like a Dims. Does
+/// not convert to Dims, so strides cannot pass for sizes.
 class Strides {
  public:
   Strides(std::initializer_list<detail::DimArg> values) noexcept : dims_(values) {}
@@ -312,9 +312,9 @@ class Strides {
   Dims dims_;
 };
 
-/// A permutation of dimension numbers, outermost in memory first: what dim_order() returns, and an
-/// option: `make_tensor_ptr({2, 3}, data, DimOrder{1, 0})`. Made as Dims are, and not convertible
-/// to Dims.
+/// A permutation of dimension numbers, outermost in memory first: the result of dim_order(), and an
+/// option: `make_tensor_ptr({2, 3}, data, DimOrder{1, 0})`. Constructed like a Dims. Does not
+/// convert to Dims.
 class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
  public:
   DimOrder() noexcept = default;
@@ -338,13 +338,13 @@ class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
 
 namespace detail_values {
 
-/// Ranges of integers, but Dims: these are moved.
+/// Enabled for ranges of integers that are copied to a Dims. A Dims itself is moved.
 template <class C>
 using IfDims = std::enable_if_t<detail::IsIntegerRange<C>::value && !std::is_same_v<C, DimOrder> &&
                                     !std::is_base_of_v<Dims, C>,
                                 int>;
 
-/// A parameter or field of strides: made as Dims are, and of Strides.
+/// A parameter or field that takes strides: a Strides, or anything that converts to Dims.
 class StridesArg : public Dims {
  public:
   StridesArg() noexcept = default;
@@ -362,7 +362,8 @@ class StridesArg : public Dims {
       TENON_MISTAKE("a DimOrder is neither sizes nor strides: zeros({2, 3}, DimOrder{1, 0})");
 };
 
-/// A parameter or field of dimension numbers: made as Dims are, and of a DimOrder.
+/// A parameter or field that takes dimension numbers: a DimOrder, or anything that converts to
+/// Dims.
 class DimOrderArg : public Dims {
  public:
   DimOrderArg() noexcept = default;
@@ -406,7 +407,7 @@ TENON_COLD inline Error fail_dims(const char* what, Error error) noexcept {
 inline Error check_dims(const char* what, const Dims& dims) noexcept {
   return dims.error() != Error::Ok ? fail_dims(what, dims.error()) : Error::Ok;
 }
-/// Of the error() of a DimOrder, or of a list that is used as one.
+/// Reports the error() of a DimOrder, or of a list used as one.
 inline Error check_dim_order(Error error) noexcept {
   if (error == Error::OutOfBounds) {
     return fail(Error::InvalidArgument,

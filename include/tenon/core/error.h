@@ -301,7 +301,8 @@ TENON_END_NAMESPACE
 #define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
 #endif
 
-// A lambda in TENON_TRY's expression may use it too: hence no -Wshadow there.
+// TENON_TRY's expression may contain a lambda that uses TENON_TRY: its variable shadows the outer
+// one.
 #if defined(__GNUC__)
 #define TENON_DETAIL_MAY_SHADOW \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")

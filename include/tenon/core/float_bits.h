@@ -5,9 +5,9 @@
 //
 // With -ffast-math compilers drop comparisons that would find infinities and NaNs.
 //
-// Each operation is rounded once, to nearest, whatever the compiler's flags; products in PTX,
-// because Clang contracts __fmul_rn. On the host a function that uses them for a formula is a
-// TENON_VECTORIZE_EXACT one, or has TENON_NO_CONTRACTION.
+// Each operation rounds once, to nearest, whatever the compiler's flags. On CUDA, products are PTX
+// instructions, because Clang contracts __fmul_rn. A host function that computes a formula with
+// these must be TENON_VECTORIZE_EXACT or use TENON_NO_CONTRACTION.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "tenon/config.h"
 
 #if TENON_PORTABLE
-#include <cmath>  // only there: a sixth of the time to include tenon.h
+#include <cmath>  // only here: <cmath> would take a sixth of tenon.h's compile time
 #include <cstring>
 #endif
 #if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L

@@ -103,8 +103,8 @@ class Layout {
   }
   /// Checks sizes and makes their row-major layout.
   /// Errors: those of make_layout().
-  // Inlined: of a shape that the compiler knows, no checks and texts stay. A program with a
-  // TensorImpl is 3.1 KB smaller, -Os.
+  // Inlined: for a shape known at compile time the checks and their texts are dropped. A program
+  // with a TensorImpl gets 3.1 KB smaller at -Os.
   TENON_ALWAYS_INLINE Error make_row_major(ArrayRef<int64_t> sizes, size_t element_size) noexcept {
     TENON_TRY(set_rank(sizes.size()));
     ShapeProduct pass = write(sizes.data());
@@ -320,7 +320,7 @@ TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_siz
              ? layout.make_row_major(args.sizes, element_size)
              : layout.make_strided(args, element_size);
 }
-/// make_layout() of lists that may be in error.
+/// make_layout() for Dims, whose error() is checked first.
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
   TENON_TRY(check_dims("sizes", sizes));

@@ -226,7 +226,7 @@ class [[nodiscard]] Result {
   char* message_ = nullptr;
   union {
     T value_;
-    unsigned char no_value_;  // set for GCC, which says else that value_or() reads value_
+    unsigned char no_value_;  // initialised, or GCC warns that value_or() reads value_
   };
 };
 

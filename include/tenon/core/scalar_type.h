@@ -20,8 +20,8 @@ TENON_BEGIN_OWN
 #endif
 
 /// The type of a tensor's elements. Names and numbers are c10's, so that a cast converts a value
-/// for ExecuTorch, ATen and their files. Its quantised and bit types are named for code that asks
-/// for them; like Undefined they are not valid, and no tensor has them.
+/// for ExecuTorch, ATen and their files. c10's quantised and bit types are declared for code that
+/// compares with them; like Undefined they are not valid, and no tensor has them.
 enum class ScalarType : int8_t {
   Byte = 0,
   Char = 1,

@@ -233,9 +233,9 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
   for (const int64_t size : sizes) {
     if (size == 0) return false;  // first: strides may then be anything
   }
-  size_t reach = 0;  // of the dimensions inside the current one, in both directions
-  size_t count = 0;  // of those
-  size_t inner = 0;  // the last of them
+  size_t reach = 0;  // the largest distance between elements of the inner dimensions
+  size_t count = 0;  // how many inner dimensions there are, not counting those of size 1
+  size_t inner = 0;  // the dimension just inside the current one
   bool overlap = false;
   for (size_t i = order.size(); i-- > 0;) {
     const size_t d = order[i];
@@ -244,8 +244,8 @@ inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     if (stride <= reach && !overlap) {
       overlap = true;
       if (count == 1) {
-        // Elements coincide where i steps of one dimension are j of the other: first at i = other /
-        // gcd.
+        // With one inner dimension: i steps of the current dimension equal j steps of the inner one
+        // first at i = other / gcd.
         const size_t other = reach / static_cast<size_t>(sizes[inner] - 1);
         size_t gcd = other;
         for (size_t rest = stride; rest != 0;) gcd = std::exchange(rest, gcd % rest);
