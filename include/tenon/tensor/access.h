@@ -2,9 +2,9 @@
 // Tensor's accessors as functions: for at::Tensor, which lacks them or checks less, and for code in
 // both modes.
 //
-// All raise InvalidState for an undefined tensor, and in ATen mode the errors of at::Tensors
-// without strided memory, see docs/aten.md. What reads elements has a try_ form, which returns a
-// Result with the same errors.
+// All raise InvalidState for an undefined tensor, and in ATen mode the errors that docs/aten.md
+// lists for at::Tensors without strided memory. Each function that reads elements has a try_ form,
+// which returns a Result with the same errors.
 #pragma once
 
 #include "tenon/core/result.h"
@@ -18,7 +18,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The argument type of functions that return elements as T; const T reads.
+/// The argument type of functions that return elements as T: a const T only reads.
 template <class T>
 using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
 
@@ -59,11 +59,11 @@ inline DimOrder dim_order(const ConstTensorArg& t) {
   return order;
 }
 inline Device device(const ConstTensorArg& t) { return detail::defined_fields("device", t).device; }
-/// A view of the memory and the lists, valid while the tensor lives and keeps its shape.
+/// A view of the memory, sizes and strides, valid while the tensor lives and keeps its shape.
 /// Errors: InvalidState when the backend is gone.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
   TensorView view = detail::view_of("as_view", detail::defined_fields("as_view", t));
-  // Refers to the tensor's lists: in ATen mode the argument has copies.
+  // The tensor's own lists: in ATen mode the argument holds copies of them.
   view.sizes = t.tensor().sizes();
   view.strides = t.tensor().strides();
   return view;
@@ -85,7 +85,7 @@ inline bool is_aligned(const ConstTensorArg& t, size_t n) {
 
 /// Element 0; nullptr for a placeholder. The host may not be able to read it.
 /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-/// meta tensor; so for all pointers.
+/// meta tensor. All functions that return pointers have these errors.
 inline const void* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
@@ -93,8 +93,8 @@ inline Result<const void*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOU
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_raw_data));
   return static_cast<const void*>(detail::fields(t).data);
 }
-/// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
-/// types; or std::byte or char, for the bytes of any.
+/// T is the dtype's C++ type; or an integer for its bits, uint16_t for Half and BFloat16 and
+/// uint8_t for the Float8 types; or std::byte or char, for the bytes of any dtype.
 /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
 /// NotSupported for memory that the host cannot read.
 template <class T>
@@ -106,7 +106,7 @@ Result<const T*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) noexce
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_pointer_to<const T>));
   return static_cast<const T*>(detail::fields(t).data);
 }
-/// For writing.
+/// Element 0, for writing.
 /// Errors: InvalidState for a read-only tensor.
 inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
@@ -115,7 +115,7 @@ inline Result<void*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexc
   TENON_TRY(detail::check_tensor("try_mutable_data_ptr", t, detail::check_writable_data));
   return detail::fields(t).data;
 }
-/// Errors: as those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
+/// Errors: those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>
 T* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::pointer_to<T>("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
@@ -172,16 +172,16 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
 }
 
 /// Gives a placeholder its memory, or any tensor other memory, as memory planners do. nullptr makes
-/// a placeholder. A pointer to const makes the tensor read-only, another one writable. The memory
-/// must be on the tensor's device. Views made before keep the memory they were made over.
+/// a placeholder. A pointer to const makes the tensor read-only, any other pointer writable. The
+/// memory must be on the tensor's device. Views made before keep the old memory.
 /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
-/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow then. The old
-/// memory is released once, with the tensor, by its deleter and with that deleter's own pointer; in
-/// ATen mode at once, if no view or export uses it.
+/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow afterwards. The old
+/// memory is kept until the tensor is destroyed; then its deleter runs, with the pointer it was
+/// made for. In ATen mode the old memory is released at once, if no view or export uses it.
 /// Errors: InvalidType for a pointer to elements of another type; InvalidState for a deallocated
 /// tensor, and in ATen mode for one that tenon did not make; NotSupported for a pointer to const
 /// where ATen mode has no read-only tensors; OutOfMemory (ATen mode).
-/// Source: executorch::aten::Tensor::set_data, which is void and the member's form.
+/// Source: executorch::aten::Tensor::set_data, a member that returns void.
 [[nodiscard]] inline Error set_data(const TensorArg& t, const detail::DataPtr& data) noexcept {
   Error error = detail::check_defined(t, "the tensor");
   if (error == Error::Ok) error = detail::bind_memory(t, data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Typed access to elements: TensorAccessor, by index, a[i][j] or a(i, j); and what the members of
-// Tensor and the functions of access.h share, which raise their errors under the name of the
+// Typed access to elements. TensorAccessor indexes them, a[i][j] or a(i, j). The functions below it
+// implement Tensor's members and access.h; they raise errors under the name of the public
 // `function` that was called.
 #pragma once
 
@@ -32,7 +32,7 @@ class TensorAccessor {
   T* data() const noexcept { return data_; }
   static constexpr size_t rank() noexcept { return N; }
   int64_t size(size_t d) const { return sizes_[check_dim(d)]; }
-  /// As size(): mdspan's name.
+  /// mdspan's name for size().
   int64_t extent(size_t d) const { return size(d); }
   int64_t stride(size_t d) const { return strides_[check_dim(d)]; }
   ArrayRef<int64_t> sizes() const noexcept TENON_LIFETIMEBOUND { return sizes_; }
@@ -92,8 +92,8 @@ class TensorAccessor {
   int64_t strides_[N];
 };
 
-/// Goes over the first dimension: a forward iterator over elements, an input iterator over rows,
-/// which are made by `*`.
+/// Iterates over the first dimension: a forward iterator over elements, or an input iterator over
+/// rows, since `*` makes each row.
 template <class T, size_t N>
 class TensorAccessor<T, N>::Iterator {
  public:
@@ -114,7 +114,7 @@ class TensorAccessor<T, N>::Iterator {
   }
   Iterator& operator++() noexcept { return ++i_, *this; }
   Iterator operator++(int) noexcept { return {over_, i_++}; }
-  /// Of iterators over one accessor.
+  /// Compares iterators of one accessor.
   bool operator==(const Iterator& other) const noexcept { return i_ == other.i_; }
   bool operator!=(const Iterator& other) const noexcept { return i_ != other.i_; }
 
@@ -218,9 +218,9 @@ TENON_TEMPLATE_INLINE Error check_writable(const TensorFields& tensor) noexcept 
   return Error::Ok;
 }
 
-/// Checks that there is a pointer to element 0, on any device, which is null for a placeholder. An
-/// error if the backend is gone, and for a meta tensor made by a creator; a meta tensor over a null
-/// pointer is a placeholder.
+/// Checks that there is a pointer to element 0, on any device; a placeholder's is null. Fails if
+/// the backend is gone, and for a meta tensor made by a creator; a meta tensor over a null pointer
+/// counts as a placeholder.
 inline Error check_raw_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   TENON_TRY(check_data_backend(tensor, "the tensor"));
@@ -232,14 +232,14 @@ inline Error check_writable_data(const TensorFields& tensor) noexcept {
   return check_raw_data(tensor);
 }
 
-/// `type`, if it is Half, BFloat16 or a Float8 type and `asked` the integer type of its bits; else
-/// `asked`.
+/// Returns `type` if it is Half, BFloat16 or a Float8 type and `asked` is an integer type of that
+/// size; else `asked`.
 TENON_COLD inline ScalarType type_of_bits(ScalarType asked, ScalarType type) noexcept {
   return isFloatingType(type) && elementSize(type) == elementSize(asked) ? type : asked;
 }
 
-/// Checks that the host may access elements as T, const T for reading: the dtype's C++ type,
-/// uint16_t and uint8_t also as bits.
+/// Checks that the host may access elements as T (const T: read them). T is the dtype's C++ type,
+/// or uint16_t or uint8_t for the bits of a small floating type.
 template <class T>
 Error check_elements(const TensorFields& tensor) noexcept {
   constexpr ScalarType type = own_type(CppTypeToScalarType<T>::value);
@@ -251,7 +251,7 @@ Error check_elements(const TensorFields& tensor) noexcept {
   if (tensor.layout.numel != 0) TENON_TRY(check_aligned(tensor.data, type));
   return std::is_const_v<T> ? Error::Ok : check_writable(tensor);
 }
-/// check_elements(); for std::byte and char, the bytes of any type.
+/// As check_elements(), but std::byte and char stand for the bytes of any dtype.
 template <class T>
 Error check_pointer_to(const TensorFields& tensor) noexcept {
   if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {

@@ -12,11 +12,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The argument for a null TensorPtr, without a temporary, about which Clang warns.
+/// An undefined ConstTensorArg. The default argument avoids a local temporary, about which Clang
+/// warns.
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
-/// A tensor in a brace list: holds a handle, since a backend's code may drop the caller's. ATen
-/// mode describes the tensor at each use.
+/// A tensor in a brace list. Holds a handle, since a backend's code may drop the caller's. In ATen
+/// mode each use describes the tensor anew.
 struct ListedTensor {
   ListedTensor(const Tensor& t) noexcept : tensor(t) {}
   ListedTensor(const TensorPtr& t) noexcept : tensor(t != nullptr ? *t : Tensor()) {}
@@ -46,8 +47,8 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
 /// Ownership: refers to the list or range during the call, so a named TensorArgs cannot be passed.
-/// A brace list keeps its tensors. A backend's code may drop a range's tensors, and change its
-/// length if it has random access. Allocates nothing.
+/// A brace list keeps its tensors alive. A range need not: while a backend's code runs, it may drop
+/// tensors of a range, and change the length of a random-access range. Allocates nothing.
 class TensorArgs {
  public:
   using Function = detail::FunctionRef<Error(size_t i, const ConstTensorArg& tensor)>;
@@ -132,7 +133,7 @@ TENON_TEMPLATE_INLINE Dims inserted(ArrayRef<int64_t> list, size_t at, int64_t v
   return out;
 }
 
-/// find_source() of tensor i.
+/// find_source() for tensor i, which the error's text names.
 TENON_TEMPLATE_INLINE Error find_piece(const TensorArg& tensor, size_t i,
                                        MemoryLocation& location) noexcept {
   const Error error = find_source(tensor, "", location);
@@ -272,8 +273,9 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
   return Error::Ok;
 }
 
-/// Copies the tensors to `out`, which has the batch's sizes and does not overlap them. Split among
-/// threads by indices of the dimension, unless one index has enough bytes for all threads.
+/// Copies the tensors to `out`, which has the batch's sizes and does not overlap them. Threads
+/// share the indices of the joined dimension, unless one index has enough bytes to be shared
+/// itself.
 TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation& out) noexcept {
   const int64_t count = batch.sizes[batch.dim];
   size_t nbytes = elementSize(batch.type);
@@ -281,7 +283,7 @@ TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation&
     if (size == 0) return Error::Ok;
     nbytes *= static_cast<size_t>(size);
   }
-  // In threads nothing fails: no backend's code runs, and lists do not allocate.
+  // Threads only copy where nothing can fail: no backend's code runs, and no list allocates.
   const bool is_shared = batch.on_host && out.backend == nullptr &&
                          batch.sizes.size() <= Dims::kInlineSize &&
                          !is_parallel(nbytes / static_cast<size_t>(count));
@@ -331,15 +333,16 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
 
 }  // namespace detail
 
-/// Concatenates tensors along an existing dimension: a row-major tensor that owns its memory, of
-/// their dtype, DYNAMIC_BOUND, in the first tensor's backend. The try_ form returns a Result.
+/// Concatenates tensors along an existing dimension. The result is row-major, owns its memory, has
+/// the tensors' dtype, is DYNAMIC_BOUND, and is allocated by the first tensor's backend. The try_
+/// form returns a Result.
 ///
 /// Shapes: all other sizes must be equal. As in ATen, tensors of sizes {0} are ignored.
 /// Errors: InvalidArgument (no tensors; other sizes; sizes or bytes that overflow; different
 /// devices), InvalidType (different dtypes: none is converted), OutOfBounds (a dimension that the
-/// result does not have), InvalidState (an undefined tensor, a placeholder), NotSupported (a
-/// meta tensor; memory that nobody can reach), OutOfMemory.
-/// Cost: one pass over the elements, as copy_()'s.
+/// result does not have), InvalidState (an undefined tensor, a placeholder), NotSupported (a meta
+/// tensor; memory that neither the host nor a registered backend can reach), OutOfMemory.
+/// Cost: one pass over the elements, like copy_().
 /// Source: at::cat, which promotes dtypes and keeps a memory format.
 TENON_TEMPLATE_INLINE TensorPtr cat(TensorArgs tensors, int64_t dim = 0) {
   return detail::join<TensorPtr>("cat", tensors, false, dim);
@@ -348,7 +351,8 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_cat(TensorArgs tensors, int64_t dim 
   return detail::join<Result<TensorPtr>>("try_cat", tensors, false, dim);
 }
 
-/// Joins tensors of equal sizes along a new dimension, the result's dimension `dim`. Else as cat().
+/// Joins tensors of equal sizes along a new dimension, the result's dimension `dim`. Otherwise like
+/// cat().
 ///
 /// Source: at::stack.
 TENON_TEMPLATE_INLINE TensorPtr stack(TensorArgs tensors, int64_t dim = 0) {
@@ -358,11 +362,11 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_stack(TensorArgs tensors, int64_t di
   return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
 }
 
-/// cat() to an existing tensor, of any strides, on any device.
+/// cat() into an existing tensor, of any strides, on any device.
 ///
-/// The result is as if all tensors were read before the output is written. If a tensor may overlap
-/// the output, or there are more dimensions than TENON_INLINE_DIMS, uses a temporary of the
-/// result's size. Else allocates nothing.
+/// The result is as if all tensors were read before the output is written. A temporary of the
+/// result's size is allocated if a tensor may overlap the output, or if there are more than
+/// TENON_INLINE_DIMS dimensions; otherwise nothing is allocated.
 /// Errors: as cat(); for the output: InvalidArgument (other sizes than the result's; elements that
 /// may share memory), InvalidType (another dtype), InvalidState (undefined, read-only or a
 /// placeholder). Nothing is changed then. If a backend fails, or is out of memory, the output may
@@ -374,7 +378,7 @@ template <class = void>
   detail::Batch batch{tensors, false};
   return detail::add_context_if("cat_out", detail::join_to(out, batch, dim));
 }
-/// stack() to an existing tensor, such as a batch of camera images; else as cat_out().
+/// stack() into an existing tensor, such as a batch of camera images; otherwise like cat_out().
 ///
 /// Source: at::stack_out.
 template <class = void>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies that own their memory: clone, clone_tensor_ptr, and from one backend to another; moving to
-// a backend, and letting memory go.
+// Copies that own their memory: clone, clone_tensor_ptr, and backend_copy to another backend;
+// backend_transfer, which moves a tensor; backend_deallocate, which releases its memory.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"
@@ -64,7 +64,8 @@ inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
 }
 
-/// The functions for clones to another type. Null in other clones, which do not link them.
+/// The functions that convert elements. Null in clones that keep the type, so that those do not
+/// link them.
 struct Casting {
   CastFunction cast = nullptr;
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
@@ -78,7 +79,7 @@ TENON_TEMPLATE_INLINE Error complete_clone(const TensorArg& source, CastMode mod
   const TensorFields& from = fields(source);
   if (!opts.has_type) opts.type = from.type;
   opts.dynamism = from.dynamism;
-  opts.backend = nullptr;  // not the BackendScope's
+  opts.backend = nullptr;  // ignores the BackendScope
   if (casting.check != nullptr) TENON_TRY(casting.check(from.type, opts.type, mode));
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (opts.requested != nullptr || from.data_backend != nullptr ||
@@ -113,7 +114,7 @@ TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& o
   clear_after_baseline();  // GCC omits it at -Og after copying the layout
   return error;
 }
-/// make_clone() and return_to_user().
+/// make_clone() for the public `function`.
 template <class Out>
 Out clone(const char* function, const TensorArg& source,
           CreateOptions opts = CreateOptions(ScalarType::Undefined),
@@ -138,8 +139,8 @@ constexpr Casting casting_for() noexcept {
 
 }  // namespace detail
 
-// A clone and its try_ form, which returns a Result. Functions, which are found by their argument:
-// Linux has a clone() too, ExecuTorch a clone_tensor_ptr().
+// A clone and its try_ form, which returns a Result. Functions, not function objects, so that
+// overloads are chosen by the arguments: Linux has a clone() too, ExecuTorch a clone_tensor_ptr().
 #define TENON_CLONE_FORM(Out, name)                                                        \
   template <class... Options, detail::IfOptions<Options...> = 0>                           \
   inline Out name(ConstTensorArg source, Options&&... options) {                           \
@@ -157,10 +158,10 @@ constexpr Casting casting_for() noexcept {
   TENON_CLONE_FORM(TensorPtr, name) \
   TENON_CLONE_FORM(Result<TensorPtr>, try_##name)
 
-/// A copy with the source's dtype or another, and its dynamism and dim order. Dense strides are
-/// kept, others become dense in the same dim order. It is made by the given backend, else the
-/// source's backend, else the backend registered for the source's device. The clone of a
-/// placeholder is a placeholder.
+/// A copy with the source's dynamism and dim order, and with its dtype or the one given. Dense
+/// strides are kept, others become dense in the same dim order. The copy is made by the given
+/// backend, else the source's backend, else the backend registered for the source's device. The
+/// clone of a placeholder is a placeholder.
 ///
 /// Options: a type, a backend.
 /// Ownership: owns its memory, and is never read-only.
@@ -299,7 +300,7 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_backend_copy(ConstTensorArg t, Backe
 /// ExecuTorch's name for backend_copy() to the backend that is registered for a device, for the
 /// CPU to the host's heap. On the source's own device it is a plain copy.
 /// Errors: NotFound when none is registered for the device, and backend_copy()'s.
-/// Source: executorch::extension::clone_tensor_ptr_to, which goes from the CPU or to it alone.
+/// Source: executorch::extension::clone_tensor_ptr_to, which only copies from or to the CPU.
 TENON_TEMPLATE_INLINE TensorPtr clone_tensor_ptr_to(ConstTensorArg source, Device target) {
   return detail::clone_to<TensorPtr>("clone_tensor_ptr_to", source, target);
 }
@@ -308,10 +309,11 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_clone_tensor_ptr_to(ConstTensorArg s
   return detail::clone_to<Result<TensorPtr>>("try_clone_tensor_ptr_to", source, target);
 }
 
-/// Moves a tensor to a backend's memory: deallocates the source, in all its handles. If it is
-/// already there, returns another handle and moves nothing.
-/// Errors: as backend_copy()'s, and InUse while views, Blobs or exports of the source are alive:
-/// they cannot move along. Nothing is changed then.
+/// Moves a tensor to a backend's memory: copies it there and deallocates the source, for all its
+/// handles. If the tensor is already there, nothing is copied, and another handle to it is
+/// returned.
+/// Errors: those of backend_copy(), and InUse while views, Blobs or exports of the source are
+/// alive: they cannot move along. Nothing is changed then.
 /// Source: Nx.backend_transfer.
 TENON_TEMPLATE_INLINE TensorPtr backend_transfer(TensorArg t, Backend& backend) {
   return detail::transfer<TensorPtr>("backend_transfer", t, backend);
@@ -335,13 +337,13 @@ TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) n
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
 /// its elements is an error that names it. The try_ form returns a Result.
 ///
-/// An outcome, not an Error, as in Nx: look at it. InUse, with nothing changed, while others use
-/// the memory: views, Blobs and exports; of a view
-/// also its source. Runs the deleter; forgets memory borrowed by a raw pointer. Data up to 1 KiB on
-/// the host's heap, or in a backend that keeps metadata, is in one block with the metadata, and
-/// freed with it.
+/// Returns an outcome, as in Nx, and not an Error. It is InUse, and nothing has changed, while
+/// views, Blobs or exports use the memory; for a view, also while its source does. Runs the
+/// deleter. Memory borrowed by a raw pointer is only forgotten. Data of up to 1 KiB on the host's
+/// heap, or in a backend that keeps metadata, shares a block with the metadata and is freed with
+/// it.
 /// Errors: InvalidState for an undefined tensor.
-/// Threads: the caller locks out all who use the tensor.
+/// Threads: the caller locks out all other users of the tensor.
 /// Source: Nx.backend_deallocate.
 template <class = void>
 [[nodiscard]] Deallocation backend_deallocate(TensorArg t) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Functions that copy only where they have to: contiguous, to, reshape, flatten.
 //
-// Elsewhere contiguous() and to() return another handle to the tensor, reshape() and flatten() a
-// view. A copy owns its memory, is never read-only, and has the source's dynamism, and its dtype
-// unless another is asked for. Each has a try_ form, which returns a Result.
+// If no copy is needed, contiguous() and to() return another handle to the tensor, reshape() and
+// flatten() a view. A copy owns its memory, is never read-only, and has the source's dynamism, and
+// its dtype unless another is given. Each function has a try_ form, which returns a Result.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"
@@ -28,7 +28,7 @@ TENON_TEMPLATE_INLINE Error copy_row_major(const TensorArg& source, const Create
   return copy(locate_new(fields(new_tensor)), from);
 }
 
-/// Makes a row-major copy, with other sizes of as many elements unless null.
+/// Makes a row-major copy, with `sizes` (of the same element count) unless null.
 TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const DimArray<int64_t>* sizes,
                                             CreateOptions& opts, NewTensor& new_tensor) noexcept {
   bool is_placeholder = false;
@@ -47,7 +47,7 @@ TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const DimAr
 template <class Out>
 Out return_contiguous(const char* function, const TensorArg& source,
                       const DimArray<int64_t>* sizes) {
-  // The caller's handle may go.
+  // A backend's code may drop the caller's handle.
   const Tensor handle = source.defined() ? source.tensor() : Tensor();
   CreateOptions opts(ScalarType::Undefined);
   NewTensor new_tensor;
@@ -73,7 +73,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
                     {&cast_elements<>, &check_cast<>});
 }
 
-/// The tensor itself if it is on the device and of the type, where that is given; else a copy.
+/// The tensor itself if it is on the device and has the type, where one is given; else a copy.
 template <class Out>
 Out to_device(const char* function, const TensorArg& tensor, Device device,
               TypeArg type = TypeArg::deduced(), CastMode mode = CastMode::Checked,
@@ -91,7 +91,7 @@ Out to_device(const char* function, const TensorArg& tensor, Device device,
   return clone<Out>(function, tensor, opts, mode, casting, true);
 }
 
-/// The view of a shape, or the copy that it needs.
+/// The view of the shape, or a copy if the elements do not allow one.
 template <class Out>
 Out view_or_copy(const char* function, const TensorArg& source, const ViewShape& shape,
                  bool needs_copy) {
@@ -116,8 +116,8 @@ Out flatten(const char* function, const TensorArg& source, int64_t start_dim, in
 
 }  // namespace detail
 
-/// The tensor itself if it is contiguous, else a row-major copy in the same backend; on cpu for
-/// pinned and managed memory without a backend.
+/// The tensor itself if it is contiguous, else a row-major copy in the same backend, or on the CPU
+/// for pinned and managed memory without a backend.
 ///
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
 /// reach), OutOfMemory.
@@ -134,8 +134,8 @@ Result<Tensor> try_contiguous(ConstTensorArg tensor) {
 /// The tensor itself if it has the type, else a converted copy, with strides as
 /// clone_tensor_ptr()'s.
 ///
-/// Errors: as clone_tensor_ptr(), but the copy of pinned or managed memory without a backend is on
-/// cpu.
+/// Errors: those of clone_tensor_ptr(), but pinned or managed memory without a backend is copied to
+/// the CPU.
 /// Source: at::Tensor::to; CastMode is tenon's.
 template <class = void>
 Tensor to(ConstTensorArg tensor, ScalarType type, CastMode mode = CastMode::Checked) {
@@ -146,10 +146,10 @@ Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = Ca
   return detail::to_type<Result<Tensor>>("try_to", tensor, type, mode);
 }
 
-/// The tensor itself if it is on the device, else a copy by the backend that is registered for the
-/// device, for the CPU on the host's heap; with a type, as to(tensor, type) besides.
+/// The tensor itself if it is on the device, else a copy, made by the backend registered for the
+/// device; for the CPU, on the host's heap. With a type, also converts as to(tensor, type) does.
 ///
-/// Errors: as clone_tensor_ptr_to(), and with a type as to(tensor, type).
+/// Errors: those of clone_tensor_ptr_to(), and with a type those of to(tensor, type).
 /// Source: at::Tensor::to(device), at::Tensor::to(device, dtype).
 template <class = void>
 Tensor to(ConstTensorArg tensor, Device device) {
@@ -172,10 +172,10 @@ Result<Tensor> try_to(ConstTensorArg tensor, Device device, ScalarType type,
                                            {&detail::cast_elements<>, &detail::check_cast<>});
 }
 
-/// view() where the elements lie evenly enough for the sizes, else a row-major copy with these
-/// sizes: view() itself never copies. ownership() tells: View is one.
+/// A view if the strides allow one with these sizes, else a row-major copy. (view() never copies.)
+/// If it is a view, its ownership() is View.
 ///
-/// Errors: view()'s, but for NotSupported; for a copy contiguous()'s.
+/// Errors: those of view() except NotSupported; when it copies, those of contiguous().
 /// Source: at::reshape, numpy.reshape.
 template <class = void>
 Tensor reshape(ConstTensorArg t, const Dims& sizes) {
@@ -186,12 +186,12 @@ Result<Tensor> try_reshape(ConstTensorArg t, const Dims& sizes) {
   return detail::reshape<Result<Tensor>>("try_reshape", t, sizes);
 }
 
-/// The dimensions from start_dim to end_dim, both included, as one; a view or a copy, as reshape().
-/// Rank 0 becomes 1.
+/// The dimensions from start_dim to end_dim, both included, as one; a view or a copy, like
+/// reshape(). Rank 0 becomes 1.
 ///
 /// Errors: OutOfBounds for a dimension that the tensor does not have, InvalidArgument when
 /// start_dim comes after end_dim; reshape()'s.
-/// Source: at::flatten. numpy.ndarray.flatten copies always, numpy.ravel is this.
+/// Source: at::flatten, numpy.ravel. numpy.ndarray.flatten always copies.
 template <class = void>
 Tensor flatten(ConstTensorArg t, int64_t start_dim = 0, int64_t end_dim = -1) {
   return detail::flatten<Tensor>("flatten", t, start_dim, end_dim);

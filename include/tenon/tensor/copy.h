@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// copy_, fill_ and zero_; with contiguous and to.
+// copy_, fill_ and zero_. Includes contiguous and to.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"
@@ -49,7 +49,7 @@ TENON_TEMPLATE_INLINE Error check_broadcast(ArrayRef<int64_t> from, ArrayRef<int
               to, " of the destination");
 }
 
-/// Plans a copy between locations, which may overlap. The checks are done.
+/// Plans a copy between locations, which may overlap. The caller has done the checks.
 TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const MemoryLocation& from,
                                           CastMode mode, ElementPlan& plan) noexcept {
   plan_elements(plan, to.view, from.view, mode);
@@ -97,13 +97,14 @@ TENON_TEMPLATE_INLINE Error check_copy(const MemoryLocation& to, const MemoryLoc
 
 /// copy() with all checks, between locations that may overlap:
 ///
-///     the same elements, or none        nothing
-///     of the host, one block each       move_dense(), whether they overlap or not
-///     of the host, apart                run_plan()
-///     of the host, all moved alike      shift_elements(), row by row
-///     of the host, overlapping else     through a temporary, which the policy has to allow
-///     a backend's, overlapping          copy_by_backend(), if the policy allows a temporary
-///     a backend's, apart                copy_by_backend()
+///     no elements, or the same ones        nothing
+///     on the host, one dense block each    move_dense(), which allows overlap
+///     on the host, not overlapping         run_plan()
+///     on the host, overlapping:
+///       all elements move equally far      shift_elements(), row by row
+///       otherwise                          a temporary, if the policy allows it
+///     in a backend, overlapping            copy_by_backend(), if the policy allows a temporary
+///     in a backend, not overlapping        copy_by_backend()
 TENON_COMPILED_ONCE Error copy_checked(const MemoryLocation& to, const MemoryLocation& from,
                                        CastMode mode, CopyPolicy policy,
                                        CastFunction cast) noexcept {
@@ -133,7 +134,7 @@ TENON_TEMPLATE_INLINE Error find_both(const TensorArg& dst, const TensorArg& src
   return find_source(src, "the source", from);
 }
 
-/// copy_checked() of two tensors, held while a backend's code runs.
+/// copy_checked() of two tensors; holds both while a backend's code runs.
 TENON_TEMPLATE_INLINE TENON_COLD Error copy_held(const TensorArg& dst, const TensorArg& src,
                                                  const MemoryLocation& to,
                                                  const MemoryLocation& from, CastMode mode,
@@ -330,7 +331,7 @@ template <class = void>
 }
 
 /// Writes zero to all elements.
-/// Errors: as copy_()'s of the destination.
+/// Errors: those of copy_() for the destination.
 /// Source: at::Tensor::zero_.
 template <class = void>
 [[nodiscard]] Error zero_(TensorArg tensor) noexcept {

@@ -12,21 +12,21 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a CopyPlan keeps to run: what it was made for, and what was prepared.
+/// What run() needs: the layouts and types that the plan was made for, and the prepared plan.
 struct KeptCopy {
   Layout dst;
   Layout src;
-  // From a side's element 0 to the plan's first element, in bytes.
+  // Bytes from a tensor's element 0 to the plan's first element.
   ptrdiff_t dst_begin = 0;
   ptrdiff_t src_begin = 0;
   CopyPolicy policy = CopyPolicy::AllowTemporary;
   Conversion conversion{};  // if the types differ
   bool normalizes = false;
   Normalize normalize;
-  NormalizePlan plan;  // without a Normalize its `copy` alone
+  NormalizePlan plan;  // without a Normalize only its `copy` is used
 };
 
-/// What run() and to_string() say of a plan without types.
+/// The error and text of an empty plan.
 inline constexpr const char* kEmptyPlan =
     "the plan is empty: it was moved from, or not made by plan_copy()";
 
@@ -34,24 +34,25 @@ struct PlanAccess;
 
 }  // namespace detail
 
-/// How copy_() would copy between two tensors, made by plan_copy(). `kind`, `rank`, `dims`, `unit`,
-/// `nbytes`, `temporary_nbytes` and the types tell what it will do; to_string() prints them. run()
-/// does it, for these tensors and for others of the same shapes, without planning again: for a loop
-/// over frames or tokens. These fields are a description, which run() does not read.
+/// How copy_() would copy between two tensors, made by plan_copy(). run() makes that copy, for
+/// these tensors or others of the same shapes, without planning again: for a loop over frames or
+/// tokens. `kind`, `rank`, `dims`, `unit`, `nbytes`, `temporary_nbytes` and the types describe the
+/// copy, and to_string() prints them; run() does not read them.
 ///
 ///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
 ///
-/// Ownership: its lists; none of the tensors, which may be gone when it runs.
-/// Threads: as an int; several may run one plan at once, on memory that they do not share.
+/// Ownership: its lists, not the tensors, which may be destroyed before it runs.
+/// Threads: like an int. Several threads may run one plan at once, on memory that they do not
+/// share.
 class CopyPlan : public detail::ElementPlan {
  public:
   CopyPlan() noexcept = default;
-  /// If memory runs out for the lists (of more than TENON_INLINE_DIMS dimensions or more than four
-  /// channels), the copy is made all the same, and its run() returns OutOfMemory.
+  /// Out of memory for the lists (of more than TENON_INLINE_DIMS dimensions or more than four
+  /// channels), the copy is constructed all the same, and its run() returns OutOfMemory.
   CopyPlan(const CopyPlan&) noexcept = default;
   CopyPlan& operator=(const CopyPlan&) noexcept = default;
-  /// run() of `other` returns InvalidArgument afterwards.
+  /// Afterwards run() of `other` returns InvalidArgument.
   CopyPlan(CopyPlan&& other) noexcept : ElementPlan(other), kept_(std::move(other.kept_)) {
     other.kept_.plan.copy.dst_type = ScalarType::Undefined;
   }
@@ -63,9 +64,9 @@ class CopyPlan : public detail::ElementPlan {
     return *this;
   }
 
-  /// Copies `from` to `to` as copy_() does with plan_copy()'s further arguments. Each has the
-  /// planned tensor's dtype, sizes and strides, except the strides of dimensions of size 1. The
-  /// memory may differ, and may overlap.
+  /// Copies `from` to `to` as copy_() does, with the other arguments given to plan_copy(). Each
+  /// tensor has the dtype, sizes and strides of the planned one, except strides of dimensions of
+  /// size 1. The memory may differ, and may overlap.
   ///
   /// Where memory overlaps, or needed a temporary when the plan was made, and where a backend
   /// copies, run() calls copy_(), which plans again.
@@ -83,7 +84,7 @@ class CopyPlan : public detail::ElementPlan {
 
 namespace detail {
 
-/// For the functions below.
+/// Gives the functions below access to a plan's private state.
 struct PlanAccess {
   static KeptCopy& kept(CopyPlan& plan) noexcept { return plan.kept_; }
   static const KeptCopy& kept(const CopyPlan& plan) noexcept { return plan.kept_; }
@@ -120,7 +121,7 @@ TENON_TEMPLATE_INLINE Error keep_normalized(const MemoryLocation& to, const Memo
   return Error::Ok;
 }
 
-/// Sets `piece` to a plan, for other memory. Copies the dimensions in use alone.
+/// Sets `piece` to a copy of `plan` over other memory. Copies only the dimensions in use.
 inline void move_plan(ElementPlan& piece, const ElementPlan& plan, void* dst,
                       const void* src) noexcept {
   std::memcpy(static_cast<void*>(&piece), &plan, offsetof(ElementPlan, dims));
@@ -159,8 +160,7 @@ TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg
   return kept.src.check();
 }
 
-/// Whether the dimensions are at the same strides; those of size 1 have none that matter, nor has
-/// any if there are no elements.
+/// Whether strides are equal, except those of dimensions of size 1. True without elements.
 inline bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
   if (a.numel == 0) return true;
   for (size_t d = 0; d < a.rank(); ++d) {
@@ -169,14 +169,14 @@ inline bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
   return true;
 }
 
-/// Whether one side is as planned.
+/// Whether a tensor has the planned type and layout.
 inline bool is_planned(const TensorFields& tensor, ScalarType type,
                        const Layout& planned) noexcept {
   const Layout& layout = tensor.layout;
   return tensor.type == type && planned.check() == Error::Ok && layout.sizes() == planned.sizes() &&
          ((layout.row_major && planned.row_major) || are_strides_alike(layout, planned));
 }
-/// The error of a side that is not as planned.
+/// The error of a tensor that differs from the planned one.
 TENON_TEMPLATE_INLINE Error fail_planned(const TensorFields& tensor, const char* role,
                                          ScalarType type, const Layout& planned) noexcept {
   constexpr const char* kFor = ", the plan is for ";
@@ -201,7 +201,7 @@ inline ByteRange byte_range(const TensorFields& tensor) noexcept {
           data + static_cast<uintptr_t>((offsets.max + 1) * size)};
 }
 
-/// A list in the order of the plan's dimension.
+/// A list in the order in which the plan visits the channels: from the end for a negative step.
 inline ChannelValues channel_values(const FloatList& list, int64_t step) noexcept {
   return {list.data() + (step < 0 ? list.size() - 1 : 0), step};
 }

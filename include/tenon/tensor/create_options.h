@@ -12,12 +12,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The options after a creator's arguments, in any order, each kind once. All creators take the
-/// first four (a backend as an lvalue), creators of random numbers also a generator, and those of a
-/// shape with given data also strides and a dim order.
+/// Kinds of the options after a creator's arguments: in any order, each kind at most once. All
+/// creators take the first four (a backend as an lvalue); creators of random numbers also a
+/// generator; creators that take a shape and data also strides and a dim order.
 enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, Strides, DimOrder, None };
 
-/// The lists of ExecuTorch's and ATen's positional forms, which are read as options.
+/// The positional lists of ExecuTorch's and ATen's signatures, passed on as options.
 struct StridesList {
   const Dims& list;
 };
@@ -59,8 +59,8 @@ inline constexpr bool is_layout_option_v = option_of<T>() == Option::Strides
 template <class... Options>
 inline constexpr bool has_layout_v = (... || is_layout_option_v<Options>);
 
-/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue, since it is
-/// kept.
+/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue, since the
+/// tensor refers to it.
 template <class T, Option kLast>
 inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
                                              !(option_of<T>() == Option::Backend &&
@@ -86,7 +86,7 @@ using IfLayout =
 
 // Restrictions for deleted overloads, which only a mistake selects.
 
-/// Whether T is text: a device's name, which is to be a Device.
+/// Whether T is text, such as a device's name, which must be given as a Device.
 template <class T>
 inline constexpr bool is_text_v =
     !std::is_null_pointer_v<std::decay_t<T>> &&
@@ -100,9 +100,9 @@ using IfNotOptions =
                      int>;
 template <class Characters>
 using IfCharacters = std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
-/// Whether the arguments have a deleter that does not follow an option of kind `kBefore`, or has
-/// others before it than up to that kind, with strides or a dim order in front unless a list gave
-/// them.
+/// Whether a deleter is at a wrong place. It has to follow an option of kind `kBefore`, and no
+/// option of a later kind may be before it, except strides or a dim order as the first argument,
+/// unless a list was given.
 template <Option kBefore, bool kHasList, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
   bool misplaced = false;
@@ -112,7 +112,7 @@ constexpr bool has_misplaced_deleter() noexcept {
   ((misplaced |=
     is_deleter_v<std::remove_reference_t<Arguments>> && (last != kBefore || has_others),
     last = option_of<Arguments>(),
-    has_others |= last > kBefore && last != Option::None &&  // a list is none
+    has_others |= last > kBefore && last != Option::None &&  // a list is not an option here
                   !(is_first && is_layout_option_v<Arguments>),
     is_first = false),
    ...);
@@ -133,7 +133,7 @@ inline constexpr bool is_pointee_v =
     is_container_v<T> || std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>;
 template <class T>
 using IfPointee = std::enable_if_t<is_pointee_v<std::remove_cv_t<T>>, int>;
-/// Types that are neither elements nor such.
+/// Types that are neither elements, containers nor tensors.
 template <class T>
 using IfStruct =
     std::enable_if_t<!std::is_constructible_v<DataPtr, T*> && !is_pointee_v<std::remove_cv_t<T>>,
@@ -156,8 +156,8 @@ using IfTensor = std::enable_if_t<std::is_same_v<T, Tensor> || std::is_same_v<T,
 template <class C>
 using IfContainer = std::enable_if_t<is_container_v<C>, int>;
 
-/// A creator's strides and dim order; null if not given. Calls with only sizes link nothing that
-/// reads strides.
+/// A creator's strides and dim order; null if not given. Calls that pass only sizes do not link the
+/// code that reads strides.
 struct OrderAndStrides {
   const Dims* dim_order = nullptr;
   const Dims* strides = nullptr;
@@ -210,11 +210,12 @@ struct CreateOptions {
   void take(Generator& option) noexcept { generator = &option; }
   void take(Backend& option) noexcept { requested = &option; }
   template <class T, std::enable_if_t<is_layout_option_v<T>, int> = 0>
-  void take(const T&) noexcept {}  // OrderAndStrides takes it
-  /// New memory on a device is made by the backend registered for it; on the CPU it is the heap's.
+  void take(const T&) noexcept {}  // for OrderAndStrides
+  /// New memory on a device comes from the backend registered for it; on the CPU, from the heap.
   TENON_TEMPLATE_INLINE void choose_device_backend() noexcept {
     if (error == Error::Ok) error = find_registered(device, requested);
-    // Not null, the heap, after an error: allocate_in_backend() returns it.
+    // After an error not null, which would mean the heap: allocate_in_backend() then returns the
+    // error.
     backend = error == Error::Ok ? null_if_heap(requested) : &host_backend();
   }
   void choose_backend() noexcept {
@@ -223,8 +224,8 @@ struct CreateOptions {
 };
 
 /// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
-/// that of the thread's innermost BackendScope, else the host's heap. A device asks for the backend
-/// registered for it, or (kIsNew = false) says where memory is that exists.
+/// that of the thread's innermost BackendScope, else the host's heap. A device option selects the
+/// backend registered for the device; with kIsNew = false it says where existing memory is.
 template <bool kIsNew = true, class... Options>
 CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),

@@ -33,7 +33,7 @@ TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend*
   return Error::Ok;
 }
 
-/// A tensor without data like `from`, on its device.
+/// Makes a tensor without data with the layout of `from`, on its device.
 TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from,
                                                         const CreateOptions& opts,
                                                         NewTensor& tensor) noexcept {
@@ -64,7 +64,8 @@ TENON_TEMPLATE_INLINE Error complete_like(const TensorArg& source, CreateOptions
   return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
 }
 
-/// Begins a tensor like `source`: finds its layout, or makes `placeholder` and that is all.
+/// The first step of a _like creator: finds the layout, or makes the whole result, `placeholder`,
+/// if the source is a meta tensor without a backend.
 TENON_TEMPLATE_INLINE Error begin_like(const TensorArg& source, CreateOptions& opts, Layout& layout,
                                        NewTensor& placeholder) noexcept {
   bool is_placeholder = false;

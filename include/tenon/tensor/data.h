@@ -38,7 +38,7 @@ class TypeArg {
 namespace range_access {
 using std::begin;
 using std::end;
-// Both are called with 0, an int: so members are preferred.
+// Both overloads are called with 0. The one with an int parameter matches better: members first.
 template <class C>
 constexpr auto find_first(C& range, int) -> decltype(range.begin()) {
   return range.begin();
@@ -81,7 +81,7 @@ struct RangeElement<C, std::void_t<decltype(*range_access::first(std::declval<C&
                              std::declval<C&>()))>>>;
 };
 
-/// Whether C is contiguous by its type.
+/// Whether C's type guarantees that elements are contiguous.
 template <class C>
 inline constexpr bool is_contiguous_v =
 #if defined(__cpp_lib_ranges)
@@ -108,7 +108,7 @@ template <class C>
 inline constexpr bool is_container_v =
     !std::is_array_v<C> && (is_element_v<typename RangeElement<C>::type> ||
                             is_char_or_byte_v<typename RangeElement<C>::type>);
-/// Whether sizes and a dtype reinterpret the elements.
+/// Whether C is a container of bytes, which sizes and a dtype reinterpret.
 template <class C>
 inline constexpr bool is_byte_container_v =
     is_container_v<C> && (std::is_same_v<typename RangeElement<C>::type, uint8_t> ||
@@ -146,7 +146,7 @@ class Values {
                              int> = 0>
   Values(std::initializer_list<CharactersNeedStdString>)
       TENON_MISTAKE("characters are elements in a std::string, as numbers in {int8_t{97}}");
-  Values(std::initializer_list<ValuesNeedOneType>)  // NAN and INFINITY are float
+  Values(std::initializer_list<ValuesNeedOneType>)  // for example {1.0, NAN}: NAN is a float
       TENON_MISTAKE("all values of a list need one type, as in {1.0, 2.0}; NAN is a float");
 
   template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>,
@@ -208,7 +208,8 @@ class Values {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
           }
           if (moved.data() == data_ && !is_view) {
-            // Constructed rather than assigned: it is empty, and the container is moved once less.
+            // Constructed in place: deleter_ is empty, and assignment would move the container once
+            // more.
             ::new (static_cast<void*>(&deleter_))
                 Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
@@ -220,7 +221,8 @@ class Values {
     }
   }
 
-  /// Containers with inline storage for small contents: moving them would move the elements.
+  /// Whether the elements are inside the container object (inline storage, such as a short
+  /// string's): moving it would move them.
   bool is_inside(const void* object, size_t size) const noexcept {
     const auto begin = reinterpret_cast<uintptr_t>(object);
     const auto at = reinterpret_cast<uintptr_t>(data_);

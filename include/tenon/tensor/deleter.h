@@ -152,8 +152,9 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
-  // tenon's memory, released by the code of whoever drops the Deleter: a library that grew the
-  // program's tensor leaves no pointer to its code, and may be closed.
+  // Blocks that tenon allocated. Whoever drops the Deleter releases them by its own copy of tenon's
+  // code: after a library grew the program's tensor, the tensor has no pointer into the library,
+  // which may be closed.
 
   /// Runs the callable, then owns a heap block.
   void own_block(void* base) noexcept {
@@ -175,7 +176,7 @@ class Deleter {
     return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }
 
-  /// The callable if it is an F, a type with a name; else null.
+  /// The callable if it is an F, which has a deleter_name_v; else null.
   /// Source: std::get_deleter.
   template <class F>
   F* target() noexcept {
@@ -183,7 +184,7 @@ class Deleter {
     if (!has_code() || ops_->name == nullptr) return nullptr;
     return std::strcmp(ops_->name, detail::deleter_name_v<F>) == 0 ? stored<F>() : nullptr;
   }
-  /// The callable, which is an F.
+  /// The callable. It must be an F.
   template <class F>
   F* stored() noexcept {
     void* const place = storage_;
@@ -254,7 +255,7 @@ class Deleter {
     return block;
   }
 
-  // Mark the release of a heap block, or of a backend's. Numbers, not pointers into a library.
+  // Mark a heap block, or a backend's block. Numbers, not pointers into a library.
   // NOLINTBEGIN(performance-no-int-to-ptr)
   static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
   static const Ops* backend_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{2}); }

@@ -166,9 +166,9 @@ TENON_TEMPLATE_INLINE std::string dot_of(const std::string& body) {
 /// the call elsewhere, to_dot(t) draws it.
 ///
 /// Each read computes the elements read, on the host, equal to those of the CPU's creators. Writing
-/// to a part of a tensor first computes all of it: it is Data from then on. Addresses are not
-/// backed by memory and used once, so that an unwritten tensor costs the same at any size.
-/// Errors: OutOfMemory. Creators with strides, and conversions, give Data.
+/// to a part of a tensor first computes all of it; from then on it is Data. Addresses are not
+/// backed by memory, and each is used once, so an unwritten tensor costs the same at any size.
+/// Errors: OutOfMemory. Creators with strides, and conversions, are recorded as Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.
 class TENON_EXPORT ExprBackend : public Backend {
@@ -436,7 +436,7 @@ TENON_TEMPLATE_INLINE Error find_expression(const TensorArg& tensor,
   });
 }
 
-/// find_expression(), which copies the bytes of Data.
+/// find_expression(), and copies the bytes of a Data.
 TENON_TEMPLATE_INLINE Error get_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
   TENON_TRY(find_expression(tensor, found));
   if (found->kind != ExpressionKind::Data || found->data != nullptr) return Error::Ok;
@@ -501,8 +501,8 @@ TENON_TEMPLATE_INLINE Result<ExpressionPtr> try_expression(const TensorArg& tens
   return found;
 }
 
-/// A tensor of an ExprBackend, made in another backend's memory: calls the recorded creator there,
-/// copies Data. Memory never written is zeros.
+/// Makes a tensor of an ExprBackend again in another backend's memory: calls the recorded creator
+/// there, or copies Data. Elements never written become zeros.
 ///
 /// Ownership: owns its memory. Type, sizes and dynamism are the source's.
 /// Errors: as expression()'s, and the creator's.
@@ -521,7 +521,7 @@ TENON_TEMPLATE_INLINE std::string to_dot(const Expression& expression) {
   return detail::dot_of(body);
 }
 
-/// The expressions of tensors, which are ellipses; a shared expression is drawn once.
+/// Draws tensors as ellipses, with their expressions; a shared expression is drawn once.
 /// Errors: as expression()'s.
 TENON_TEMPLATE_INLINE std::string to_dot(std::initializer_list<TensorArg> tensors) {
   std::string body;

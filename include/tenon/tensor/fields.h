@@ -36,7 +36,7 @@ constexpr const char* toString(TensorShapeDynamism dynamism) noexcept {
 struct TensorFields {
   Layout layout;
   void* data = nullptr;
-  ptrdiff_t capacity = 0;  // elements of room from data upward
+  ptrdiff_t capacity = 0;  // elements that fit, from data upward
   Device device;
   ScalarType type = ScalarType::Float;
   TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC;

@@ -241,9 +241,9 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 ///     Float {2, 2}, strides {1, 2}, read-only
 ///
 /// A floating number has the fewest digits after the point that identify it in its dtype, at most
-/// options.precision. All have exponents, and equally many digits, if one is 1e8 or larger (1e6 in
-/// Float, 1e3 in Half), one is below 1e-4, or the largest is over 1000 times the smallest; signs,
-/// zeros, nan and inf aside. The parts of complex numbers are two columns in this.
+/// options.precision. All numbers have exponents, and equally many digits, if one is 1e8 or larger
+/// (1e6 in Float, 1e3 in Half), if one is below 1e-4, or if the largest is over 1000 times the
+/// smallest. Signs, zeros, nan and inf do not count. Real and imaginary parts are separate columns.
 ///
 /// Never raises an error. An undefined tensor gives "undefined tensor"; placeholders, deallocated
 /// tensors and unreadable memory give only the last line, which says so. Elements in a backend's

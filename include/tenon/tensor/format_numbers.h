@@ -77,7 +77,7 @@ TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
   double& most = column.largest;
   if (least == 0 || magnitude < least) least = magnitude;
   if (magnitude > most) most = magnitude;
-  // As NumPy does: where the type's digits end, and the quotient in the type itself.
+  // As NumPy: the cutoff is about the type's precision, and the quotient is rounded to the type.
   const bool is_half = column.type == ScalarType::Half;
   const double cutoff = is_half ? 1e3 : column.type == ScalarType::Float ? 1e6 : 1e8;
   double ratio = most / least;
@@ -167,7 +167,7 @@ TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, 
   const bool is_closer_below = step != lowest && steps == uint64_t{1} << (bits - 1);
 
   LongFraction rest(steps, step);
-  // Not above the first digit's place: 2^10 is little over 10^3.
+  // At or below the place of the first digit, since 2^10 is slightly over 10^3.
   int place = (is_normal ? top : -1074) * 301 / 1000 - 3;
   if (steps == 0 || (place < 0 && !column.scientific)) place = 0;
   rest.scale(rest.unit, 10, place > 0 ? place + 1 : 1);
@@ -187,7 +187,7 @@ TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, 
     for (; rest.compare(nullptr, rest.unit) >= 0; ++*end) rest.subtract_unit();
     if (!is_below_enough || !is_above_enough) {
       rest.scale(rest.half_step, 10, 1);
-      // The ends of the interval are the number's if it is even.
+      // The interval includes its ends if the number is even.
       is_below_enough =
           rest.compare(is_closer_below ? rest.value : nullptr, rest.half_step) < is_even;
       is_above_enough = rest.compare(rest.half_step, rest.unit) > -is_even;

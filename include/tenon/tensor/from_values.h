@@ -104,13 +104,13 @@ void copy_rows(const Rows& rows, T*& out, const T* end) {
   }
 }
 
-/// A copy of nested containers.
+/// Nested containers, copied to one block.
 template <class T>
 struct NestedValues {
   Dims sizes;
   Span<const T> values;
 
-  /// Copies the values to the memory of a new tensor without a shape.
+  /// Copies the values to the memory of a new tensor, whose shape is not set yet.
   template <class Rows>
   Error gather(const Rows& rows, NewTensor& tensor) {
     TENON_TRY(add_row_sizes(rows, Dims(), sizes));
@@ -127,7 +127,8 @@ struct NestedValues {
   }
 };
 
-/// Checks the number of values: the options' elements, or their bytes if it `reinterprets` bytes.
+/// Checks that there are as many values as the options' elements or, if `reinterprets`, as their
+/// bytes.
 TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t> sizes,
                                          const CreateOptions& opts, bool reinterprets) noexcept {
   if (values.error() != Error::Ok) {
@@ -186,9 +187,9 @@ inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& 
   return Error::Ok;
 }
 
-/// Makes memory of values, as many as the options say, by `convert` unless null; the caller sets
-/// the shape. Values that are in the memory of `tensor`, unless that is null, and a moved container
-/// that is aligned for its elements stay where they are, if they are not converted.
+/// Puts as many values as the options say into a tensor's memory, converted by `convert` unless
+/// null; the caller sets the shape. Without conversion nothing is copied if the values are in the
+/// memory of `tensor` already, or in a moved container that is aligned for them.
 TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
                                                      const CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
@@ -211,9 +212,9 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
     return Error::Ok;
   });
 }
-/// A tensor of values, which may be in its memory already, of a shape as count_elements() takes it.
-/// `is_flat`: 1-d, of the values' size. Otherwise, with a type, a container of bytes is
-/// reinterpreted as that type.
+/// Makes a tensor of values, which may be in its memory already. `shape` is any that
+/// count_elements() takes. `is_flat`: the tensor is 1-d, of the values' size. Otherwise, with a
+/// type, a container of bytes is reinterpreted as that type.
 template <class Shape>
 Error make_of_values(Values& values, const Shape& shape, bool is_flat, const ValueCast& cast,
                      CreateOptions& opts, NewTensor& tensor) noexcept {

@@ -110,7 +110,7 @@ inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
-/// Sets other sizes, of `numel` elements, which fit the tensor's memory or will.
+/// Sets other sizes, of `numel` elements, which fit the tensor's memory or its coming replacement.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   TENON_TRY(tensor.layout.resize(sizes, numel));
@@ -118,8 +118,8 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
   return Error::Ok;
 }
 
-/// Replaces the memory and, unless `sizes` is null, the sizes, of `numel` elements. Releases the
-/// old memory last: its deleter may use or destroy the tensor.
+/// Replaces the memory and, unless `sizes` is null, the sizes, which have `numel` elements.
+/// Releases the old memory last: its deleter may use or destroy the tensor.
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {

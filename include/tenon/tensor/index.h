@@ -79,8 +79,8 @@ namespace detail {
 struct IndexedMove {
   HeldLocation to;
   HeldLocation from;
-  HeldLocation places;  // of the indices
-  HostElements copied;  // of them, where a backend or the move itself could change them
+  HeldLocation places;  // where the indices are
+  HostElements copied;  // a copy of the indices, if a backend or the move could change them
   size_t dim = 0;
   RowMove rows;
 };
@@ -146,7 +146,7 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
   return Error::Ok;
 }
 
-/// Moves the rows, once all is checked. By the host, or run by run of indices by a backend.
+/// Moves the rows, after all checks. A backend moves each run of consecutive indices by one call.
 TENON_TEMPLATE_INLINE Error move_indexed(IndexedMove& move, const MemoryLocation& to,
                                          const MemoryLocation& from, CastMode mode,
                                          CastFunction cast) noexcept {
@@ -184,7 +184,7 @@ TENON_TEMPLATE_INLINE Error move_indexed(IndexedMove& move, const MemoryLocation
   return Error::Ok;
 }
 
-/// Makes the conversion of all rows.
+/// Prepares the conversion, which is the same for all rows.
 TENON_TEMPLATE_INLINE void set_conversion(IndexedMove& move, const MemoryLocation& to,
                                           const MemoryLocation& from, CastMode mode,
                                           Conversion& conversion) noexcept {
@@ -203,7 +203,7 @@ inline bool may_share(const MemoryLocation& a, const MemoryLocation& b) noexcept
   return a.backend == b.backend && overlap(byte_range(a.view), byte_range(b.view));
 }
 
-/// Keeps all sides if a backend's code may run meanwhile, or with `asks_other`.
+/// Holds all tensors if a backend's code may run meanwhile. `asks_other`: another backend's may.
 TENON_TEMPLATE_INLINE Error keep_sides(IndexedMove& move, const TensorArg* to,
                                        const TensorArg& from, const IndicesArg& indices,
                                        bool asks_other) noexcept {
@@ -216,7 +216,7 @@ TENON_TEMPLATE_INLINE Error keep_sides(IndexedMove& move, const TensorArg* to,
   return indices.is_list() ? Error::Ok : move.places.keep(indices.tensor());
 }
 
-/// The sizes of a tensor with as many rows as there are indices.
+/// The sizes of a tensor with one row for each index.
 TENON_TEMPLATE_INLINE Error list_sizes(const IndexedMove& move, ArrayRef<int64_t> from,
                                        Dims& sizes) noexcept {
   const int64_t count = move.rows.indices.count;
@@ -342,15 +342,16 @@ TENON_TEMPLATE_INLINE Error copy_to_rows(const TensorArg& t, int64_t dim, const 
 
 }  // namespace detail
 
-/// The rows of `t` along a dimension, at the indices given, in their order: a row-major tensor that
-/// owns its memory, of t's dtype, DYNAMIC_BOUND, in t's backend. An index may occur several times.
-/// The try_ form returns a Result.
+/// The rows of `t` at the given indices along a dimension, in the order of the indices. An index
+/// may occur several times. The result is row-major, owns its memory, has t's dtype, is
+/// DYNAMIC_BOUND and in t's backend. The try_ form returns a Result.
 ///
-/// Shapes: t's, with as many indices in `dim` as are given. A tensor of rank 0 has one row, 0.
+/// Shapes: t's, but `dim` has one row for each index. A tensor of rank 0 has one row, 0.
 /// Errors: OutOfBounds (a dimension that t does not have; an index that is negative or too large),
 /// InvalidType (indices that are neither Long nor Int), InvalidArgument (indices of rank 2 or more;
-/// other than one of a tensor of rank 0; sizes or bytes that overflow), InvalidState (an undefined
-/// tensor, a placeholder), NotSupported (a meta tensor; memory that nobody can reach), OutOfMemory.
+/// not exactly one index for a tensor of rank 0; sizes or bytes that overflow), InvalidState (an
+/// undefined tensor, a placeholder), NotSupported (a meta tensor; memory that neither the host nor
+/// a registered backend can reach), OutOfMemory.
 /// Cost: one memcpy a row where rows are dense. Indices that count up are one copy of a backend.
 /// Source: at::index_select; numpy.take with mode="raise", which allows negative indices.
 TENON_TEMPLATE_INLINE TensorPtr index_select(ConstTensorArg t, int64_t dim,
@@ -362,14 +363,14 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_index_select(ConstTensorArg t, int64
   return detail::select_rows<Result<TensorPtr>>("try_index_select", t, dim, indices);
 }
 
-/// index_select() to an existing tensor, of any strides, on any device. Converts as copy_().
+/// index_select() into an existing tensor, of any strides, on any device. Converts like copy_().
 ///
 /// The result is as if all rows and indices were read before the output is written. If the tensor
 /// or the indices may overlap the output, or are in a backend's memory that the host cannot reach,
 /// uses a temporary. Else allocates nothing for shapes of up to TENON_INLINE_DIMS dimensions.
-/// Errors: as index_select(); as copy_() for the output and the dtypes; InvalidArgument for an
-/// output of other sizes than the result's. Nothing is changed then. If a backend fails, the output
-/// may be partly written.
+/// Errors: those of index_select(); those of copy_() for the output and the dtypes; InvalidArgument
+/// for an output of other sizes than the result's. Nothing is changed then. If a backend fails, the
+/// output may be partly written.
 /// Threads: the caller locks out other users of the output, and writers of the others.
 /// Source: at::index_select_out, which resizes the output and refuses overlap and other dtypes.
 template <class = void>
@@ -383,9 +384,9 @@ template <class = void>
 /// Copies row k of `source` to row indices[k] of `t` along a dimension, for all k in order: where
 /// an index occurs twice, the last row stays. Converts as copy_(). The inverse of index_select().
 ///
-/// Shapes: source's are t's, with as many in `dim` as there are indices. A `t` of rank 0 is
-/// one row, and takes any number of indices.
-/// Errors, overlap, temporaries and threads: as index_select_out(), of which `t` is the output.
+/// Shapes: source has t's sizes, but in `dim` one row for each index. A `t` of rank 0 is one row,
+/// and takes any number of indices.
+/// Errors, overlap, temporaries and threads: those of index_select_out() with `t` as the output.
 /// Source: at::Tensor::index_copy_, which refuses Int indices, overlap and other dtypes.
 template <class = void>
 [[nodiscard]] Error index_copy_(TensorArg t, int64_t dim, const IndicesArg& indices,

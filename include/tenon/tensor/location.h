@@ -72,7 +72,7 @@ TENON_TEMPLATE_INLINE Error find_source(const TensorArg& tensor, const char* rol
   return find_location(fields(tensor), role, location);
 }
 
-/// Refuses a shape at which elements may share memory.
+/// Refuses a layout whose elements may share memory.
 TENON_TEMPLATE_INLINE Error check_distinct(const Layout& layout, const char* role) noexcept {
   if (layout.row_major || !layout.may_overlap()) return Error::Ok;
   return fail(Error::InvalidArgument, role, " has strides ", layout.strides(), " for sizes ",

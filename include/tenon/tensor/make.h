@@ -40,17 +40,18 @@ TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, OrderAndStrides given
               layout.offsets.min < 0 ? " are negative" : " may overlap",
               "; a tensor that owns its memory needs distinct elements at positive strides");
 }
-/// The layout of a tensor like another: a copy if that is dense, else dense in its dim order.
+/// The layout for a copy of a tensor: the source's if it is dense, else dense in the source's dim
+/// order.
 TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) noexcept {
   ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
   TENON_TRY(layout.check());
   return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
 }
 
-/// Checks a shape for new memory, and sets the options' element count. The shape is sizes,
-/// row-major, or a layout: calls with only sizes link nothing that copies layouts.
+/// Checks a shape for new memory, and sets the options' element count. The shape is sizes, for
+/// row-major, or a Layout: calls with only sizes do not link the copying of layouts.
 ///
-/// Not inlined: zeros() takes 80 bytes less of a Cortex-M4's stack, a list 48.
+/// Not inlined: on a Cortex-M4 zeros() then needs 80 bytes less stack, a list 48.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error count_elements(const Dims& sizes,
                                                           CreateOptions& opts) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
@@ -78,14 +79,14 @@ inline Error set_shape(const Layout& layout, const CreateOptions& opts, ImplFiel
 
 // --- Memory -------------------------------------------------------------------------------------
 
-/// Records a backend as the memory's.
+/// Records the memory's backend.
 inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
   made.data_backend = &state;
   made.device = state.device;
   made.opaque = state.opaque;
 }
 
-/// Makes the impl, and allocates the options' elements, by a backend.
+/// Makes the impl, and has a backend allocate the options' elements.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions& opts,
                                                              NewTensor& tensor) noexcept {
   TENON_TRY(opts.error);
@@ -132,14 +133,14 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_owned(const CreateOptions& opt
   fields(tensor).type = opts.type;
   return Error::Ok;
 }
-/// A tensor that owns its memory, of a shape as count_elements() takes it.
+/// Makes a tensor that owns its memory. `shape` is any that count_elements() takes.
 template <class Shape>
 Error make_owned(const Shape& shape, CreateOptions& opts, bool zeroed, NewTensor& tensor) noexcept {
   TENON_TRY(count_elements(shape, opts));
   TENON_TRY(allocate_owned(opts, zeroed, tensor));
   return set_shape(shape, opts, fields(tensor));
 }
-/// make_owned() of sizes, for options whose type is not checked yet.
+/// make_owned() for sizes and options whose type is not checked yet.
 TENON_TEMPLATE_INLINE Error make_owned_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
                                                  NewTensor& tensor) noexcept {
   TENON_TRY(check_type(opts.type));
@@ -189,8 +190,8 @@ TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType t
   return check_pointer_type(data, type, "the type given");
 }
 
-/// Sets the caller's memory in a tensor with a layout. On success takes `release`, which may be
-/// null.
+/// Makes a tensor that has a layout refer to the caller's memory. On success takes `release`, which
+/// may be null.
 TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
                                        Deleter* release, ImplFields& made) noexcept {
   made.data = data.get();
@@ -212,7 +213,8 @@ TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions&
 
 /// A tensor over the caller's memory. On success it takes `release`, which may be null.
 ///
-/// Inlined: from_blob() takes 350 instructions so, 423 else; a program with one call is no larger.
+/// Inlined: from_blob() then takes 350 instructions instead of 423; a program with one call is no
+/// larger.
 template <class = void>
 TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAndStrides given,
                                  const CreateOptions& opts, Deleter* release,
@@ -229,7 +231,7 @@ TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAn
   }
   return set_memory(data, opts, release, made);
 }
-/// borrow() of any strides, once the type is checked against the pointer's.
+/// borrow() for any strides, after the type is checked against the pointer's.
 TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
                                            const Dims& dim_order, const Dims& strides,
                                            const CreateOptions& opts, Deleter* release,
@@ -238,7 +240,7 @@ TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& size
   return borrow(data, sizes, {&dim_order, &strides}, opts, release, tensor);
 }
 
-/// Has the backend of borrowed memory check and count it.
+/// Has the backend check borrowed memory, and counts that memory as an allocation of the backend.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
                                                           NewTensor& tensor) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
@@ -270,9 +272,9 @@ TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
   return requested != nullptr ? attach_backend(*requested, tensor) : check_borrowed(fields(tensor));
 }
 
-/// All overloads over a pointer call this. A backend among the options owns the memory; a device is
-/// where it is. The thread's default backend may keep only the metadata. Inlined, so that a call
-/// without strides or a deleter links nothing of them.
+/// All overloads that take a pointer call this. A backend option names the owner of the memory, a
+/// device option the memory's device. The thread's default backend may only keep the metadata.
+/// Inlined, so that a call without strides or a deleter does not link their code.
 template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
                                       Deleter* release, Options&... options) {
@@ -303,14 +305,14 @@ TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data,
 TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type,
                                         int64_t storage_offset, ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
-  TENON_TRY(check_not_deallocated(from, "the source tensor"));  // by a backend's code, meanwhile
+  TENON_TRY(check_not_deallocated(from, "the source tensor"));  // a backend's code may have done it
   const OffsetRange& old = from.layout.offsets;
   const OffsetRange& offsets = made.layout.offsets;
   const auto old_size = static_cast<int64_t>(elementSize(from.type));
   const auto size = static_cast<int64_t>(elementSize(type));
   int64_t start = 0;  // in bytes from the source's element 0
   int64_t begin = 0;
-  int64_t end = 0;  // without elements `begin`, perhaps the source's end
+  int64_t end = 0;  // with no elements equal to `begin`, which may be the source's end
   if (!multiply(storage_offset, size, start) || !add(start, offsets.min * size, begin) ||
       !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
       end > (old.max + 1) * old_size) {

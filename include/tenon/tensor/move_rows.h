@@ -35,10 +35,10 @@ struct Indices {
   }
 };
 
-/// Moves rows between host memories that do not overlap: row k of the listed side, and row
-/// indices[k] of the indexed one.
+/// Moves rows between host memories that do not overlap: row k of the "listed" side to or from row
+/// indices[k] of the "indexed" side.
 struct RowMove {
-  /// How many indices are read at once, and bytes of a buffer of rows that are converted.
+  /// How many indices are read at once; the bytes of the buffer for rows that are converted.
   static constexpr int64_t kIndices = TENON_BARE_METAL ? 16 : 256;
   static constexpr int64_t kBuffer = TENON_BARE_METAL ? 160 : 8192;
 
@@ -53,7 +53,8 @@ struct RowMove {
   int64_t src_row(int64_t k) const noexcept { return (scatters ? k : indices[k]) * src_step; }
 };
 
-/// Copies `count` units, in order: unit k from or to indices[k]; steps in bytes.
+/// Copies `count` units, in order: unit k to position indices[k] if it scatters, else from there.
+/// Steps are in bytes.
 template <class Unit>
 TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t dst_step,
                                  const char* src, ptrdiff_t src_step, const char* indices,
@@ -123,14 +124,14 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const E
   }
 }
 
-/// Makes a row's inner run that is consecutive on both sides its unit.
+/// If a row's innermost dimension is consecutive on both sides, makes it the plan's unit.
 inline void join_unit(ElementPlan& plan) noexcept {
   if (plan.rank == 0 || !both_consecutive(plan, plan.dims[plan.rank - 1])) return;
   plan.unit *= static_cast<size_t>(plan.dims[--plan.rank].size);
 }
 
-/// Converts rows [begin, end) in blocks that fit a buffer. `split` dimensions lie around the rows
-/// of the destination, whose inner elements take `row_nbytes` in the buffer.
+/// Converts rows [begin, end) in blocks that fit a buffer. `split` destination dimensions are
+/// outside the row dimension; the elements inside it take `row_nbytes` in the buffer.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, const ElementPlan& plan,
                                                        size_t split, int64_t row_nbytes,
                                                        int64_t begin, int64_t end) noexcept {
@@ -141,7 +142,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       RowMove::kBuffer / row_nbytes < end - begin ? RowMove::kBuffer / row_nbytes : end - begin;
   const int64_t fits = RowMove::kBuffer / (row_nbytes * n);
   const int64_t chunk = fits < outer.size ? fits : outer.size;
-  // The elements of `rows` rows from or to the buffer, `step` bytes apart on the other side.
+  // Describes the elements of `rows` rows in the buffer; on the other side rows are `step` bytes
+  // apart.
   const auto describe = [&](ElementPlan& part, bool to_buffer, int64_t m, int64_t rows,
                             ptrdiff_t step) noexcept {
     const auto add = [&](ptrdiff_t size, ptrdiff_t here, ptrdiff_t dst, ptrdiff_t src) noexcept {
@@ -163,7 +165,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
     BlockWalk at(plan, plan.rank - split, chunk);
     do {
       const int64_t m = at.chunk();
-      ElementPlan moved;  // of equal types, by the indices
+      ElementPlan moved;  // moves elements by their indices, unconverted
       moved.dst_type = moved.src_type = move.scatters ? plan.dst_type : plan.src_type;
       moved.unit = moved.src_size = move.scatters ? plan.unit : plan.src_size;
       moved.dst = move.scatters ? at.plane.out : buffer;
@@ -182,7 +184,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
       cast.dst = move.scatters ? buffer : at.plane.out + ahead;
       cast.src = move.scatters ? at.plane.in + ahead : buffer;
       describe(cast, move.scatters, m, n, move.scatters ? move.src_step : move.dst_step);
-      if (!move.scatters && move.dst_step < 0 && n > 1) {  // turned
+      if (!move.scatters && move.dst_step < 0 && n > 1) {  // copies the rows in reverse order
         ElementPlan::Dim& rows = cast.dims[m == 1 ? 0 : 1];
         cast.dst = static_cast<char*>(cast.dst) + (n - 1) * rows.dst_stride;
         cast.src = buffer + (n - 1) * rows.src_stride;
@@ -202,20 +204,21 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, cons
   }
 }
 
-/// Moves rows [begin, end) of a piece of move.plan, which it changes.
+/// Moves rows [begin, end) of `piece`, a part of move.plan. Changes `piece`.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, ElementPlan& piece,
                                                      int64_t begin, int64_t end) noexcept {
   const ptrdiff_t step = stride_length(move.dst_step);
-  size_t split = 0;  // dimensions of the destination around its rows' dimension
+  size_t split = 0;  // destination dimensions outside the row dimension
   while (step != 0 && split < piece.rank && piece.dims[split].dst_stride >= step) ++split;
-  int64_t count = 1;  // of the elements inside
+  int64_t count = 1;  // elements inside the row dimension
   for (size_t d = split; d < piece.rank; ++d) count *= piece.dims[d].size;
   const auto size = static_cast<int64_t>(piece.unit < piece.src_size ? piece.src_size : piece.unit);
   const bool is_run =
       !piece.converts &&
       (piece.rank == split ||
        (piece.rank == split + 1 && both_consecutive(piece, piece.dims[piece.rank - 1])));
-  // Whether the rows lie side by side in the source, so that each has elements of all lines.
+  // Whether rows are columns in the source's memory, side by side: each row then has one element on
+  // every line.
   const bool is_column =
       !piece.converts && piece.rank > split && move.src_step != 0 &&
       stride_length(move.src_step) < stride_length(piece.dims[piece.rank - 1].src_stride);
@@ -243,16 +246,16 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, Elemen
     piece.dst = static_cast<char*>(piece.dst) + begin * move.dst_step;
   }
   if (piece.rank > split) join_unit(piece);
-  // Elements inside that are not one run are walked around the rows, which have to stay in the
-  // cache meanwhile.
+  // Inner elements that are not one run become the outer loop. The rows are then read again for
+  // each of them, and must stay in the cache.
   const int64_t most = is_run      ? end - begin
                        : is_column ? RowMove::kIndices
                                    : 4 * RowMove::kBuffer / (count * size);
   copy_rows(move, piece, move.dst_step, move.src_step, begin, end, most);
 }
 
-/// Plans and moves all rows, shared among threads: rows with the same index by one thread, in
-/// order.
+/// Plans and moves all rows, shared among threads. Rows with the same index are moved by one
+/// thread, in order.
 /// Errors: OutOfMemory for shapes of more dimensions than TENON_INLINE_DIMS, before anything is
 /// written.
 TENON_TEMPLATE_INLINE Error move_rows(RowMove& move, const TensorView& dst, const TensorView& src,
@@ -261,7 +264,7 @@ TENON_TEMPLATE_INLINE Error move_rows(RowMove& move, const TensorView& dst, cons
   ViewWithLists from{src.data, src.type, src.device, src.sizes, src.strides};
   TENON_TRY(check_lists(to));
   TENON_TRY(check_lists(from));
-  const auto step = [&](const TensorView& view) noexcept {  // unspecified for one row
+  const auto step = [&](const TensorView& view) noexcept {  // unspecified if there is one row
     return view.sizes[dim] > 1 ? static_cast<ptrdiff_t>(view.strides[dim]) *
                                      static_cast<ptrdiff_t>(elementSize(own_type(view.type)))
                                : 0;

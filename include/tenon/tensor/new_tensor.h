@@ -22,9 +22,9 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 /// A tensor under construction: its impl, which a creator fills in place.
 using NewTensor = TensorImplPtr;
 
-/// Makes an impl, after the seat of its first handle, in the memory of `metadata_backend`, or on
-/// the heap if that is null; in ATen mode on the heap without a seat. `room` more bytes for
-/// elements follow in the block. `new_tensor` must be null.
+/// Makes an impl, preceded by a seat for its first handle, in the memory of `metadata_backend`, or
+/// on the heap if that is null; in ATen mode on the heap without a seat. The block has `room` more
+/// bytes, for elements. `new_tensor` must be null.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
                                       BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
@@ -40,7 +40,7 @@ TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
       TensorImplPtr(impl, DestroyOnly(), NodeAllocator<TensorImpl>(node));
   return Error::Ok;
 }
-/// The room for `nbytes` aligned bytes, and their address in it.
+/// The bytes to allocate for `nbytes` aligned bytes, and where the aligned bytes start.
 constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlignment - 1; }
 inline void* inline_data(const NewTensor& new_tensor) noexcept {
   return align_up(reinterpret_cast<char*>(new_tensor.get()) + sizeof(TensorImpl));
@@ -69,7 +69,7 @@ class MemoryHold {
     if (base_ != nullptr) static_cast<void>(fields(base_).borrows.remove());
   }
 
-  // Only for an empty hold.
+  // The hold must be empty.
   Error hold(const TensorArg& source) noexcept;  // in handle.h
   void hold(const TensorImplPtr& base) noexcept {
     if (base.use_count() == 0) return;
@@ -124,7 +124,8 @@ class MemoryHold {
   }
 
  private:
-  /// Whether element 0 of `made` is in the held memory; without elements, on its device.
+  /// Whether element 0 of `made` is in the held memory; without elements, whether the devices are
+  /// equal.
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
     const Layout& layout = held.layout;
@@ -161,7 +162,7 @@ TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// hold_in() recognises it by RTTI.
+/// Whether hold_in() can recognise an owner from make_owner(), which takes RTTI.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else

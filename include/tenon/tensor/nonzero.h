@@ -9,8 +9,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls use(flags, count) with a byte for each element of host memory, in row-major order and in
-/// chunks; a byte that is not 0 is an element that is not 0.
+/// Calls use(flags, count) for chunks of the elements of host memory, in row-major order. Each flag
+/// is a byte, which is not 0 if its element is not 0.
 template <class Use>
 void read_flags(const TensorView& view, const Use& use) noexcept {
   constexpr int64_t kChunk = TENON_BARE_METAL ? 16 : 512;
@@ -50,13 +50,13 @@ TENON_TEMPLATE_INLINE int64_t count_flags(const char* flags, int64_t count) noex
   return found;
 }
 
-/// Writes the indices of the elements found, one behind the other.
+/// Writes the indices of the elements found, one after the other.
 struct IndexWriter {
   int64_t* out;
   int64_t left;  // of the elements counted
   ArrayRef<int64_t> sizes;
-  int64_t element = 0;    // the next one's number
-  int64_t row_begin = 0;  // of the last one written: the number of its row's first element
+  int64_t element = 0;    // the number of the next element
+  int64_t row_begin = 0;  // the first element's number in the row that was written last
   int64_t row_end = 0;
   int64_t index[kMaxDims];
 
@@ -84,7 +84,7 @@ struct IndexWriter {
         found[k] = element + i + j;
         k += flags[i + j] != 0 ? 1 : 0;
       }
-      if (k > left) k = left;  // by another thread's mistake
+      if (k > left) k = left;  // another thread wrote the elements meanwhile
       left -= k;
       for (int64_t j = 0; j < k; ++j) put(found[j]);
     }
@@ -148,12 +148,13 @@ Out list_indices(const char* function, const TensorArg& t) {
 
 }  // namespace detail
 
-/// The indices of the elements that are not 0, in row-major order: a row-major Long tensor of sizes
-/// {number of them, t's rank}, in t's backend. NaN is not 0, -0 is. The try_ form returns a Result.
+/// The indices of the elements that are not 0, in row-major order: a row-major Long tensor in t's
+/// backend, with a row for each such element and a column for each dimension of t. NaN is not 0, -0
+/// is. The try_ form returns a Result.
 ///
 /// For a mask of rank 1, `flatten(nonzero(mask))` are the indices that index_select() takes.
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (a meta tensor; memory
-/// that nobody can reach), OutOfMemory.
+/// that neither the host nor a registered backend can reach), OutOfMemory.
 /// Cost: two passes over the elements; one thread.
 /// Source: at::nonzero, whose result is column-major; numpy.argwhere.
 TENON_TEMPLATE_INLINE TensorPtr nonzero(ConstTensorArg t) {

@@ -38,7 +38,7 @@ TENON_TEMPLATE_INLINE void random_strided(const RandomPlan& plan, const Generato
   }
 }
 
-/// Writes elements to host memory, perhaps consecutive.
+/// Writes elements to host memory, which is consecutive if `is_row`.
 TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::State& start,
                                       int64_t numel, bool is_row, const TensorView& dst) noexcept {
   if (is_row) {
@@ -51,7 +51,7 @@ TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::S
   return Error::Ok;
 }
 
-/// Fills memory of a backend, which is asked first.
+/// Fills a backend's memory: by the backend if it can, else through host memory.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
     const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
   LocationWithLists out;
@@ -70,7 +70,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
         if (plan.distribution == Distribution::Normal) {
           return backend.random_normal(view, arguments[0], arguments[1], start);
         }
-        // plan.last may be a neighbour that the type represents
+        // Not plan.last, which may be rounded to a value of the type.
         const uint64_t last = static_cast<uint64_t>(plan.low) + plan.range - 1;
         return backend.random_integers(view, plan.low, static_cast<int64_t>(last), start);
       },
@@ -103,7 +103,7 @@ Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generato
   }
 }
 
-/// rand() without a type.
+/// The distribution of rand() without a type.
 struct UnitFloats {
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType) noexcept {
@@ -182,7 +182,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 namespace detail {  // function objects
 
-/// The function objects below: Out is TensorPtr or, of the try_ twins, Result<TensorPtr>; Arguments
+/// The function objects below. Out is TensorPtr, or Result<TensorPtr> for the try_ forms; Arguments
 /// are those of the distribution.
 template <class Out, class Kind, class... Arguments>
 struct Random {
@@ -259,9 +259,9 @@ struct RandomLike {
 
 /// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
 ///
-/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
-/// is true unless the value is 0. The parts of complex elements are independent.
-/// Errors of all: as empty()'s and empty_like()'s.
+/// Shorter floating types round the Float value down, so none reaches 1. Integral types truncate;
+/// Bool is true unless the value is 0. The parts of complex elements are independent.
+/// Errors of all creators here: those of empty() and empty_like().
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// rand is a function, which after `using namespace tenon` overloads the C library's.
@@ -287,8 +287,8 @@ TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
 /// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
 ///
-/// Rounded to nearest; integral types truncate, and clamp values out of range. A complex element's
-/// variance is 1 too, one half in each part.
+/// Values are rounded to nearest. Integral types truncate and clamp. A complex element has variance
+/// 1 in all, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
 TENON_RANDOM(randn, Random, detail::NormalKind);
 TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);
@@ -298,8 +298,8 @@ TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 /// sizes, strides, …): each integer of [low, high) with exactly the same probability.
 ///
 /// Floating types hold the nearest value that is within the bounds.
-/// Cost: beyond 2^20 integers each takes 64 random bits and a product of 128, one by one: some five
-/// times as long.
+/// Cost: for a range of more than 2^20 integers each element takes 64 random bits and a 128-bit
+/// product, one by one: some five times as long.
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
@@ -308,7 +308,7 @@ TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::DimArg, det
 TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimArg, detail::DimArg);
 
 /// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
-/// uniform in [low, high), of which the width too must be finite.
+/// uniform in [low, high). high - low must be finite too.
 ///
 /// Values that are rounded are rounded down; integral types truncate towards 0.
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
@@ -330,9 +330,9 @@ TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
 #undef TENON_RANDOM
 
-/// Fills a tensor with what uniform() makes. At any strides, the same numbers.
+/// Fills a tensor with the values of uniform(), whatever the strides.
 ///
-/// Errors: as uniform()'s; InvalidState (an undefined tensor, a placeholder, a read-only one),
+/// Errors: those of uniform(); InvalidState (an undefined tensor, a placeholder, a read-only one),
 /// InvalidArgument (elements that may share memory), NotSupported (memory that the host cannot
 /// reach).
 /// Nothing is changed then, and the generator does not advance.
@@ -345,8 +345,8 @@ template <class = void>
                                                            high);
 }
 
-/// Fills a tensor with what normal() makes.
-/// Errors: as normal()'s and uniform_()'s. Source: at::Tensor::normal_.
+/// Fills a tensor with the values of normal().
+/// Errors: those of normal() and uniform_(). Source: at::Tensor::normal_.
 template <class = void>
 [[nodiscard]] Error normal_(TensorArg tensor, double mean = 0, double stddev = 1,
                             Generator& generator = default_generator()) noexcept {
@@ -354,8 +354,8 @@ template <class = void>
                                                           stddev);
 }
 
-/// Fills a tensor with what randint() makes.
-/// Errors: as randint()'s and uniform_()'s. Source: at::Tensor::random_(from, to).
+/// Fills a tensor with the values of randint().
+/// Errors: those of randint() and uniform_(). Source: at::Tensor::random_(from, to).
 template <class = void>
 [[nodiscard]] Error random_(TensorArg tensor, detail::DimArg low, detail::DimArg high,
                             Generator& generator = default_generator()) noexcept {
@@ -364,8 +364,8 @@ template <class = void>
 }
 
 /// Fills a tensor with integers from 0 to the largest that the dtype and int64_t hold; for floating
-/// types, to the largest below which they hold all.
-/// Errors: as uniform_()'s. Source: at::Tensor::random_().
+/// types, to the integer up to which they represent all.
+/// Errors: those of uniform_(). Source: at::Tensor::random_().
 template <class = void>
 [[nodiscard]] Error random_(TensorArg tensor, Generator& generator = default_generator()) noexcept {
   return detail::fill_tensor_randomly<detail::IntegersKind>("random_", tensor, generator);

@@ -118,7 +118,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
               &sizes);
 }
 
-/// `sizes` must not be a tensor's own: a backend's code may change those meanwhile.
+/// `sizes` must not refer to a tensor's list: a backend's code may change it meanwhile.
 TENON_TEMPLATE_INLINE Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
@@ -157,18 +157,18 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 ///
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
 /// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
-/// and becomes owned. Sizes in elements, each >= 0. The first min(old, new) elements in memory keep
-/// their values, counting gaps of a strided tensor; new elements are indeterminate. The dim order
-/// is kept if the rank is, else it becomes row-major; strides become dense. Equal sizes change
-/// nothing. A tensor of rank 0 is STATIC.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory of another
-/// device than cpu that no backend gave, and where elements lie below element 0), InvalidArgument
-/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than
-/// its memory has from element 0 upward), InUse
-/// (growth while a view, Blob or DLPack export is alive), InvalidState (undefined; changed by its
-/// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
-/// Threads: the caller locks out readers. O(rank), O(bytes) when it grows, which it does by
-/// doubling.
+/// and becomes owned. Sizes are in elements, each >= 0. The first min(old, new) elements in memory
+/// keep their values, counting gaps of a strided tensor; new elements are indeterminate. The dim
+/// order is kept if the rank is, else it becomes row-major; strides become dense. Equal sizes
+/// change nothing. A tensor of rank 0 is STATIC.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the CPU
+/// that no backend allocated, and where elements lie below element 0), InvalidArgument (negative or
+/// overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than its memory
+/// has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive),
+/// InvalidState (undefined; changed by its backend while that allocates), OutOfMemory. After an
+/// error the tensor is as it was.
+/// Cost: O(rank); when it grows, O(bytes). Growth doubles the capacity.
+/// Threads: the caller locks out readers.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow, and resize_tensor;
 /// at::Tensor::resize_.
 template <class = void>
@@ -181,8 +181,8 @@ template <class = void>
 }
 
 /// Reserves `nbytes` bytes for elements, so that later resizes within them move no memory. Keeps
-/// the sizes; never shrinks. reserve_tensor() and reserve_tensor_ptr() are aliases, by the names
-/// that resize has.
+/// the sizes; never shrinks. reserve_tensor() and reserve_tensor_ptr() are aliases, named like the
+/// functions that resize.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.

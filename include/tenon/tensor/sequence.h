@@ -78,7 +78,7 @@ TENON_VECTORIZE void write_range(void* out, int64_t start, int64_t step, int64_t
 }
 template <class T>
 TENON_VECTORIZE void write_range(void* out, double start, double step, int64_t count) noexcept {
-  constexpr int64_t kChunk = 1024;  // counted in 32 bits, which vectors convert
+  constexpr int64_t kChunk = 1024;  // indices fit 32 bits, which vector instructions convert
   for (int64_t i = 0; i < count; i += kChunk) {
     const auto first = static_cast<double>(i);
     const auto n = static_cast<int32_t>(count - i < kChunk ? count - i : kChunk);

@@ -64,15 +64,15 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Whether element 0 is at a multiple of n bytes.
   bool is_aligned(size_t n) const { return detail::is_aligned("is_aligned", get("is_aligned"), n); }
 
-  /// Element 0, for reading; nullptr for a placeholder. Any device: the host may not be able to
+  /// Element 0, for reading; nullptr for a placeholder. On any device: the host may not be able to
   /// read it.
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// meta tensor; so for all pointers.
+  /// meta tensor. All members that return pointers have these errors.
   const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
-  /// T is the dtype's C++ type; its bits, uint16_t for Half and BFloat16, uint8_t for the Float8
-  /// types; or std::byte or char, for the bytes of any.
+  /// T is the dtype's C++ type; or an integer for its bits, uint16_t for Half and BFloat16 and
+  /// uint8_t for the Float8 types; or std::byte or char, for the bytes of any dtype.
   /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
@@ -92,20 +92,20 @@ class Tensor : public TensorMetadata<Tensor> {
   void* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("data_ptr", get("data_ptr"));
   }
-  /// ATen's older name: for a const T const_data_ptr<T>(), else mutable_data_ptr<T>().
+  /// ATen's older name: const_data_ptr<T>() for a const T, else mutable_data_ptr<T>().
   template <class T>
   T* data_ptr() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<T>("data_ptr", get("data_ptr"));
   }
 
-  /// As tenon::set_data(), which returns what this raises. void, as ExecuTorch's.
+  /// As tenon::set_data(), but raises its errors: ExecuTorch's member returns void too.
   void set_data(const detail::DataPtr& data) const {
     static_cast<void>(get("set_data"));
     impl_->set_data(data);
   }
 
   /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
-  /// Errors: as data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not
+  /// Errors: those of data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not
   /// contiguous.
   template <class T>
   Span<T> data() const TENON_LIFETIMEBOUND {
@@ -114,7 +114,7 @@ class Tensor : public TensorMetadata<Tensor> {
 
   /// Indexed access, `accessor<float, 2>()[i][j]`; T is const for a read-only tensor. Valid until
   /// the tensor is resized or dropped.
-  /// Errors: as data_ptr<T>(), InvalidArgument unless N is the rank, InvalidState for a
+  /// Errors: those of data_ptr<T>(), InvalidArgument unless N is the rank, InvalidState for a
   /// placeholder.
   template <class T, size_t N>
   TensorAccessor<T, N> accessor() const TENON_LIFETIMEBOUND {
@@ -133,7 +133,7 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::item_of<T>("item", get("item"));
   }
 
-  /// A view of the memory and the lists, valid while the tensor lives and keeps its shape.
+  /// A view of the memory, sizes and strides, valid while the tensor lives and keeps its shape.
   /// Errors: InvalidState when the backend is gone.
   TensorView as_view() const TENON_LIFETIMEBOUND {
     return detail::view_of("as_view", get("as_view"));
@@ -190,8 +190,8 @@ class Tensor : public TensorMetadata<Tensor> {
 namespace detail {
 inline TensorImplPtr& impl_of(Tensor& tensor) noexcept { return tensor.impl_; }
 
-/// `delete handle`, without an atomic instruction if the handle is in its tensor's seat: it leaves
-/// the seat before it drops the tensor, so that no other user can leave meanwhile.
+/// `delete handle`. A handle in its tensor's seat leaves the seat before it drops the tensor: no
+/// other user can leave at the same time, so that takes no atomic instruction.
 template <class>
 void delete_handle(Tensor* handle) noexcept {
   Seat* const seat = Seat::of(handle);
@@ -244,7 +244,7 @@ class TensorArg {
 };
 
 /// A tensor that a function reads: converts from a Tensor, from a TensorPtr, which may be null, and
-/// from a TensorArg. Another type in ATen mode, where reading leaves a lazy clone lazy.
+/// from a TensorArg. A separate type in ATen mode, where reading does not materialise a lazy clone.
 using ConstTensorArg = TensorArg;
 
 namespace detail {
@@ -254,17 +254,18 @@ inline ImplFields& fields(const TensorArg& tensor) noexcept {
   return tensor.tensor().impl()->fields_;
 }
 
-/// Whether tenon can use the tensor: false for some in ATen mode.
+/// Whether tenon can use the tensor: false for some at::Tensors in ATen mode.
 inline bool is_described(const TensorArg&) noexcept { return true; }
 
-/// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
+/// Checks that the tensor is defined. `role` is the function's name for the tensor: "the source
+/// tensor".
 TENON_TEMPLATE_INLINE Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (!tensor.defined()) {
     return fail(Error::InvalidState, role, " is undefined");
   }
   return Error::Ok;
 }
-/// Whether the tensor is defined and was not deallocated.
+/// Checks that the tensor is defined and was not deallocated.
 TENON_TEMPLATE_INLINE Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return check_not_deallocated(fields(tensor), role);

@@ -32,7 +32,8 @@ using own::TensorImplPtr;
 
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
-  // A view's base, in whose borrows it counts. In ATen mode, behind a c10::Storage: itself.
+  // A view's base, whose `borrows` count the view. In ATen mode, behind a c10::Storage: the impl
+  // itself.
   TensorImplPtr base;
   Deleter deleter;  // last: runs before what it may use is destroyed
 };
@@ -41,7 +42,7 @@ ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
 /// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
-/// as free. The last 8 bytes are marked whole: inline_room() has allocated the rest of them.
+/// as free. The last 8 bytes are marked whole, since inline_room() has allocated all of them.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
       tensor.data == nullptr) {
@@ -164,16 +165,16 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   /// False for a placeholder.
   bool has_data() const noexcept { return fields_.has_data(); }
 
-  /// Element 0; nullptr for a placeholder. The host may not be able to read what it points to.
+  /// Element 0; nullptr for a placeholder. The host may not be able to read it.
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// meta tensor; so for all pointers.
+  /// meta tensor. All members that return pointers have these errors.
   const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);
   }
   /// T is as for Tensor::const_data_ptr<T>().
-  /// Errors: InvalidType for another; InvalidArgument for data that is not aligned for T;
+  /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const TENON_LIFETIMEBOUND {
@@ -268,7 +269,7 @@ struct NodeAllocator {
     static_assert(sizeof(T) <= kRoom, "control block larger than planned");
     return static_cast<T*>(block);
   }
-  /// A handle in the seat keeps the block.
+  /// Frees the block, unless a handle is in the seat.
   void deallocate(T* p, size_t) noexcept {
     mark_free(p, sizeof(T));
     release_metadata(p);

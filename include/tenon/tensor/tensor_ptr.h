@@ -36,8 +36,8 @@ namespace detail {  // function objects
 /// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
 ///
 /// Options, which may follow the other arguments, in any order: a type, by default the data's; a
-/// dynamism, by default DYNAMIC_BOUND (rank 0 is always STATIC); the backend in whose memory it is
-/// made, or whose memory the pointer is to, or the device that has it; with sizes also
+/// dynamism, by default DYNAMIC_BOUND (rank 0 is always STATIC); the backend that allocates the
+/// memory, or to which the pointer's memory belongs, or that memory's device; with sizes also
 /// `Strides{3, 1}` and `DimOrder{1, 0}`, for which ExecuTorch has two lists, the dim order first.
 /// An empty dim order or empty strides stand for row-major, or for what the other implies.
 /// Errors, all under the called function's name, as an Exception or in the Result: InvalidArgument
@@ -45,8 +45,8 @@ namespace detail {  // function objects
 /// overflows, a dim_order that is not a permutation, strides that do not nest in it; data of
 /// another length than the shape needs; null data for a shape with elements; overlapping or
 /// negative strides over memory that the tensor will own; a value, also of a container, that does
-/// not fit the type), InvalidType (a type that the pointer is not to, or to which canCast refuses
-/// the values; Undefined), NotFound (a device without a registered backend), OutOfMemory.
+/// not fit the type), InvalidType (a type other than the pointer's, or one to which canCast refuses
+/// to cast the values; Undefined), NotFound (a device without a registered backend), OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {
@@ -71,7 +71,7 @@ struct MakeTensor {
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 
-  /// A 1-d tensor of a list or container. All are values, uint8_t too.
+  /// A 1-d tensor of the elements of a list or container. uint8_t elements are values too.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
@@ -80,9 +80,10 @@ struct MakeTensor {
     return of_shape(values, Dims{values.count()}, true, tensor, options...);
   }
 
-  /// A tensor of containers of containers, such as std::vector<std::vector<float>>, or of an array,
-  /// such as float[2][3], with as many dimensions; of chars and std::bytes too. With sizes, of the
-  /// containers' elements; then an array is a pointer to the caller's memory, as everywhere.
+  /// A tensor of nested containers, such as std::vector<std::vector<float>>, or of an array, such
+  /// as float[2][3], with as many dimensions; chars and std::bytes are elements too. With sizes,
+  /// the elements of the containers get these sizes, and an array is a pointer to the caller's
+  /// memory, as in all other overloads.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
   template <class Rows, class... Options, IfNested<Rows> = 0, IfOptions<Options...> = 0>
@@ -90,15 +91,16 @@ struct MakeTensor {
     return make_nested(rows, nullptr, options...);
   }
   template <class Rows, class... Options, IfNested<Rows> = 0,
-            std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // which is a pointer to memory here
+            std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // arrays: pointers
             IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, const Rows& rows, Options&&... options) const {
     return make_nested(rows, &sizes, options...);
   }
 
-  /// A tensor of a list or container, of exactly numel values, or with strides that leave gaps as
-  /// many as they reach. With a type, a container of uint8_t, char (a std::string) or std::byte is
-  /// memory that holds elements of that type; a list {…} of uint8_t is values.
+  /// A tensor of the elements of a list or container: exactly numel of them, or with strides that
+  /// leave gaps, as many as the strides reach. With a type, a container of uint8_t, char (a
+  /// std::string) or std::byte is memory that holds elements of that type; a list {…} of uint8_t is
+  /// values.
   /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
@@ -121,9 +123,9 @@ struct MakeTensor {
     return of_values(sizes, values, tensor, order, list, options...);
   }
 
-  /// A tensor over memory of the caller's, or a placeholder for the literal nullptr.
-  /// Ownership: borrows `data`; with a deleter, takes it: `deleter(data)` runs once, when the
-  /// tensor lets go of the memory, or before this returns when it fails.
+  /// A tensor over the caller's memory, or a placeholder for the literal nullptr.
+  /// Ownership: borrows `data`. With a deleter, takes it: `deleter(data)` runs once, when the
+  /// tensor releases the memory, or before this returns when it fails.
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
     return make_borrowed<Out>(function, data, sizes, nullptr, options...);
@@ -335,8 +337,8 @@ template <class Out>
 struct FromBytes {
   const char* function;
 
-  /// A tensor whose elements are the bytes of `bytes`, taken as `type`: exactly as many as the
-  /// sizes need.
+  /// A tensor of the elements that the bytes in `bytes` represent: exactly as many bytes as sizes
+  /// and `type` need.
   /// `bytes` is a container of uint8_t, char or std::byte, such as a std::string, or a brace list.
   /// Ownership: adopts a moved container that keeps its bytes where they are; copies any other.
   /// Byte order is the host's.
@@ -355,7 +357,7 @@ struct FromBytes {
 
 }  // namespace detail
 
-/// make_tensor_ptr of a container of bytes, saying aloud that the bytes are reinterpreted.
+/// make_tensor_ptr of a container of bytes, by a name that says that they are reinterpreted.
 inline constexpr detail::FromBytes<TensorPtr> from_bytes{"from_bytes"};
 inline constexpr detail::FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
 

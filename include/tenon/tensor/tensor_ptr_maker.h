@@ -71,7 +71,7 @@ class TensorPtrMaker {
   TensorPtrMaker&& owner(Owner owner) {
     struct Kept {
       Owner owner;
-      // If the owner cannot be kept, Deleter runs this at once; what is before it then runs first.
+      // If the owner cannot be kept, Deleter runs this at once: `before` then runs first.
       Deleter* before;
       void operator()(void*) noexcept {
         if (before != nullptr) before->reset();
@@ -173,13 +173,13 @@ namespace detail {  // function objects
 /// Options, in any order: a type, by default that of the pointer; a dynamism; the device that the
 /// memory is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which
 /// may also be a list after the sizes, as in ATen; `DimOrder{1, 0}`.
-/// Ownership: borrows `data`, which the caller keeps alive; with a deleter, takes it:
-/// `deleter(data)` runs once, when the tensor lets go of the memory, or before this returns when it
+/// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes it:
+/// `deleter(data)` runs once, when the tensor releases the memory, or before this returns when it
 /// fails. Strides may have any value: gaps, 0 and negative ones too.
 /// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
 /// Cost: one allocation; more: see docs/ownership.md.
-/// Threads: a tensor whose metadata is an arena's belongs to the arena's thread.
+/// Threads: a tensor whose metadata is in an arena belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
 struct FromBlob {
@@ -261,8 +261,8 @@ struct FromBlob {
 
   /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
   /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
-  /// Ownership: keeps blob.owner until the tensor lets go of the memory; drops it before this
-  /// returns when it fails. Without an owner the memory is borrowed.
+  /// Ownership: keeps blob.owner until the tensor releases the memory; when this fails, drops it
+  /// before it returns. Without an owner the memory is borrowed.
   /// Options: a dynamism, and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
   /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
@@ -270,9 +270,9 @@ struct FromBlob {
   /// device.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
-  /// Also keeps a movable value, such as the memory's owner. It is dropped before blob.owner.
-  /// Errors: those above, and whatever moving the value throws: then nobody has taken it over, and
-  /// all owners are dropped.
+  /// Also keeps a movable value, such as the memory's owner, which is dropped before blob.owner.
+  /// Errors: those above, and whatever moving the value throws: then nothing has been taken over,
+  /// and all owners are dropped.
   template <class Owner, class... Options,
             std::enable_if_t<!is_only_deleter_v<Owner> && !is_option_v<Owner>, int> = 0,
             IfOptions<Options...> = 0>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// equal, allclose, min_max, mean_std, Summary and to_vector: a tensor's values, compared, summed up
-// and as a std::vector. For tests, tools and statistics.
+// equal, allclose, min_max, mean_std, Summary and to_vector: a tensor's values compared,
+// summarised, and as a std::vector. For tests, tools and statistics.
 //
-// Not for arithmetic: tenon holds tensors, and lends them to the libraries that compute. So these
-// give numbers and not tensors, and know no dimensions. mean_std and allclose compute in double,
-// sums are in a fixed order.
+// This is not arithmetic: tenon holds tensors and hands them to the libraries that compute. So
+// these functions return numbers, not tensors, and take no dimensions. mean_std and allclose
+// compute in double, and the order of sums is fixed.
 #pragma once
 
 #include <type_traits>
@@ -40,8 +40,8 @@ struct HostValues {
   }
 };
 
-/// Plans to compare two tensors. Without elements, or with `result` false, there is nothing to do,
-/// and plan.nbytes is 0.
+/// Plans the comparison of two tensors. If there are no elements, or `result` is already false,
+/// there is nothing to compare, and plan.nbytes is 0.
 TENON_TEMPLATE_INLINE Error plan_compare(const TensorArg& a, const TensorArg& b,
                                          bool needs_one_type, HostValues (&values)[2],
                                          ElementPlan& plan, bool& result) noexcept {
@@ -88,7 +88,7 @@ TENON_TEMPLATE_INLINE Error compare_closely(const TensorArg& a, const TensorArg&
   return Error::Ok;
 }
 
-/// Finds a tensor's values to sum up.
+/// Finds a tensor's values for a summary.
 TENON_TEMPLATE_INLINE Error open_real(const TensorArg& tensor, HostValues& values) noexcept {
   TENON_TRY(values.open(tensor, "the tensor"));
   const ScalarType type = own_type(values.location.view.type);
@@ -96,7 +96,7 @@ TENON_TEMPLATE_INLINE Error open_real(const TensorArg& tensor, HostValues& value
   return fail(Error::InvalidType, "values of ", type, " have no order and no one deviation");
 }
 
-/// Adds a tensor's values to what was found.
+/// Adds a tensor's values to the summary `found`.
 TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& found) noexcept {
   HostValues values;
   TENON_TRY(open_real(tensor, values));
@@ -111,7 +111,7 @@ TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& foun
   make_conversion(conversion, ScalarType::Double, type, CastMode::Checked);
   ElementPlan plan;
   if (plan_row_major(plan, view) == 0) return Error::Ok;
-  alignas(16) char held[kSummaryBlock * 8];  // a block that comes in pieces
+  alignas(16) char held[kSummaryBlock * 8];  // a block whose elements come in several pieces
   int64_t count = 0;
   read_pieces(plan, false, [&](const char* const* sides, int64_t left) noexcept {
     const int64_t size = conversion.from_size;
@@ -144,15 +144,17 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
 
 }  // namespace detail
 
-/// Whether two tensors have the same sizes, dtype and values, whatever their strides and devices.
-/// As numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is true. Memory that
-/// the host cannot reach is fetched through its backend. The try_ form returns a Result.
+/// Whether two tensors have equal sizes, dtype and values, whatever their strides and devices.
+/// Values are compared as numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is
+/// true. Memory that the host cannot reach is fetched through its backend. The try_ form returns a
+/// Result.
 ///
-/// Cost: dense tensors and others of equal strides at the memory's speed, by their bits. Tensors of
-/// different strides are compared in tiles, at about a third of that speed. Ends at the first block
-/// that differs. Some 60 ns besides, which is most of it for small tensors.
+/// Cost: dense tensors, and others of equal strides, are compared by their bits at the memory's
+/// speed, tensors of different strides in tiles at about a third of that speed. Ends at the first
+/// block that differs. A call takes some 60 ns besides, most of the time for small tensors.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
-/// that nobody can reach), OutOfMemory (for a copy of fetched elements), and the backend's.
+/// that neither the host nor a registered backend can reach), OutOfMemory (for a copy of fetched
+/// elements), and the backend's.
 /// Source: torch.equal.
 TENON_TEMPLATE_INLINE bool equal(ConstTensorArg a, ConstTensorArg b) {
   bool result = false;
@@ -165,15 +167,15 @@ TENON_TEMPLATE_INLINE Result<bool> try_equal(ConstTensorArg a, ConstTensorArg b)
   return result;
 }
 
-/// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values, computed in double,
-/// |a - b| of integers of one sign exactly. Equal infinities are close, others are not; NaN is
+/// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values. Computed in double;
+/// |a - b| of integers of equal sign is exact. Equal infinities are close, others are not; NaN is
 /// close to NaN only with `equal_nan`. Tolerances may be infinite, rtol * 0 is 0. The dtypes may
 /// differ. The try_ form returns a Result.
 ///
-/// Cost: as equal(), and a conversion of what is not Double; blocks with an element that is not
-/// plainly close, such as NaN or a far one, number by number: 3 ns each.
+/// Cost: that of equal(), plus a conversion of types other than Double. In a block with NaN, or
+/// with an element that is not plainly close, each number takes 3 ns.
 /// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
-/// Source: torch.allclose, which broadcasts, computes in the dtype and wants it to be the same.
+/// Source: torch.allclose, which broadcasts, computes in the dtype and requires equal dtypes.
 TENON_TEMPLATE_INLINE bool allclose(ConstTensorArg a, ConstTensorArg b, double rtol = 1e-5,
                                     double atol = 1e-8, bool equal_nan = false) {
   bool result = false;
@@ -204,22 +206,22 @@ struct MeanStd {
 /// Sums up the finite values of a tensor, or of several of one dtype, in one pass, and counts NaN
 /// and infinities.
 ///
-/// Sums are in double, in pairs, and in an order that depends on the number of elements of each
-/// tensor alone: the same bits on every processor, at every instruction set, compiler option and
-/// layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links the
-/// program. With TENON_PORTABLE the last bits depend on the compiler's options: docs/platforms.md.)
-/// A tensor in pieces of a multiple of 1024 elements gives the bits that it gives as one. Zeros
-/// have no sign. A sum, or a sum of squared distances, beyond a double's range makes the deviation,
-/// and the mean if it is the sum, infinite or NaN.
+/// Sums are in double, pairwise, and in an order that depends only on the element count of each
+/// tensor: the bits are the same on every processor and instruction set, for any compiler options
+/// and layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links
+/// the program. With TENON_PORTABLE the last bits depend on the compiler's options:
+/// docs/platforms.md.) Adding a tensor in pieces of a multiple of 1024 elements gives the bits of
+/// adding it at once. Zeros have no sign. If the sum exceeds a double's range, mean and deviation
+/// are infinite or NaN; if only the sum of squared distances does, the deviation is.
 /// Ownership: keeps no tensor. Threads: as a plain value.
 class Summary {
  public:
   /// Adds a tensor's values. Strided ones are read where they are; memory that the host cannot
   /// reach is fetched through its backend.
-  /// Cost: two passes over blocks in the cache, a conversion to double before; the order of the
-  /// sums is row-major, so that transposed tensors take two to three times as long as dense ones.
+  /// Cost: a conversion to double, then two passes over blocks in the cache. Sums are in row-major
+  /// order, so transposed tensors take two to three times as long as dense ones.
   /// Errors: those of equal(); InvalidType for complex numbers, whose parts can be added by
-  /// themselves, and for another dtype than before. Afterwards the summary is as it was.
+  /// themselves, and for a dtype other than before. Afterwards the summary is as it was.
   [[nodiscard]] Error add(ConstTensorArg t) noexcept {
     return detail::add_context_if("Summary::add", detail::sum_up(t, found_));
   }
@@ -228,7 +230,7 @@ class Summary {
   int64_t nans() const noexcept { return found_.nans; }
   int64_t positive_infinities() const noexcept { return found_.positive_infinities; }
   int64_t negative_infinities() const noexcept { return found_.negative_infinities; }
-  /// How many values are neither.
+  /// How many values are finite.
   int64_t finite() const noexcept { return found_.finite(); }
   /// Of the finite values; NaN if there are none.
   MinMax min_max() const noexcept { return {found_.least_value(), found_.largest_value()}; }
@@ -277,11 +279,11 @@ TENON_TEMPLATE_INLINE Error find_mean_std(const TensorArg& t, MeanStd& result) n
 
 }  // namespace detail
 
-/// The least and the largest value, NaN if there is one, as NumPy's: integers exactly. The try_
-/// form returns a Result.
+/// The least and the largest value; NaN if there is a NaN, as in NumPy. Integers are exact. The
+/// try_ form returns a Result.
 ///
-/// Cost: in the order of addresses, at the memory's speed where elements follow each other; some
-/// 60 ns besides, which is most of it for small tensors.
+/// Cost: elements are read in the order of addresses, at the memory's speed if they are
+/// consecutive. A call takes some 60 ns besides, most of the time for small tensors.
 /// Errors: those of Summary::add(); InvalidArgument without elements.
 /// Source: numpy.min and numpy.max, torch.aminmax.
 TENON_TEMPLATE_INLINE MinMax min_max(ConstTensorArg t) {
@@ -295,9 +297,9 @@ TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(ConstTensorArg t) noexcept {
   return result;
 }
 
-/// The mean and the population's standard deviation, computed in double as Summary does; NaN
-/// without elements or with a NaN among them, as NumPy's. An infinity is the mean then, and the
-/// deviation NaN. The try_ form returns a Result.
+/// The mean and the population's standard deviation, computed in double as Summary does. NaN
+/// without elements or with a NaN among them, as in NumPy. With an infinity, that is the mean, and
+/// the deviation is NaN. The try_ form returns a Result.
 ///
 /// Cost: that of Summary::add().
 /// Errors: those of Summary::add().
@@ -352,8 +354,8 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
 ///
 /// T is the dtype's C++ type, or another element type: values are cast as by copy_().
 /// Ownership: copies.
-/// Cost: of dense tensors of T one copy; of others that of copy_(), to memory that std::vector
-/// fills with zeros first.
+/// Cost: for a dense tensor of T one copy; otherwise that of copy_(), to memory that std::vector
+/// first fills with zeros.
 /// Errors: those of equal(); InvalidType for a cast that canCast() refuses, with
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.

@@ -5,13 +5,13 @@
 //
 // Nothing is copied. One allocation holds the metadata: in the memory of the backend that keeps the
 // source's metadata, else of the backend in scope if it keeps metadata, as an arena does, else on
-// the heap. More dimensions than TENON_INLINE_DIMS take more of the heap. A view keeps the source's
-// memory alive, not the views in between, and counts as a borrow: while it lives the source cannot
-// grow. For a handle over a raw TensorImpl* nothing is kept alive. Device, read-only flag and
-// dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
+// the heap. More dimensions than TENON_INLINE_DIMS take another heap block. A view keeps the
+// source's memory alive, not the views in between, and counts as a borrow: while it lives the
+// source cannot grow. For a handle over a raw TensorImpl* nothing is kept alive. Device, read-only
+// flag and dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
 // placeholder is a placeholder. A negative dimension counts from the end. The dim order is the
-// source's, renumbered, where it still nests the strides, else the one that the strides imply. Each
-// has a try_ form, which returns a Result.
+// source's, renumbered, if the strides still nest in it, else the one that the strides imply. Each
+// function has a try_ form, which returns a Result.
 // Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
 // not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
@@ -60,13 +60,13 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
     return detail::view_of_shape<Result<Tensor>>("try_" #name, t, shape); \
   }
 
-/// The elements, in the same order, in other sizes; one size may be -1, which is then computed.
+/// The same elements in the same order, with other sizes. One size may be -1, which is then
+/// computed.
 ///
-/// Never copies. Without sizes a view of the whole tensor, which shares the elements alone; share()
+/// Never copies. Without sizes: a view of the whole tensor, which shares only the elements; share()
 /// shares the shape too.
-/// Errors: InvalidArgument (another element count; a -1 that has no or no single answer; a negative
-/// size), NotSupported when the elements would have to be copied, because they do not lie evenly:
-/// reshape() copies them.
+/// Errors: InvalidArgument (another element count; a -1 without a unique answer; a negative size),
+/// NotSupported if the strides do not allow a view with these sizes: reshape() then copies.
 /// Source: at::Tensor::view, at::alias.
 TENON_VIEW(view, (ConstTensorArg t, const Dims& sizes), view(sizes))
 TENON_VIEW(view, (ConstTensorArg t), view())
@@ -78,8 +78,8 @@ TENON_VIEW(view, (ConstTensorArg t), view())
 /// Source: at::select.
 TENON_VIEW(select, (ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
-/// Every step-th element of a dimension, from `start` on and before `end`; `none` stands for the
-/// first, and for the end. Negative ones count from the end; a range beyond the size is clamped.
+/// Every step-th element of a dimension in [start, end); `none` stands for the first index, or for
+/// the size. Negative indices count from the end; a range beyond the size is clamped.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
@@ -90,15 +90,17 @@ TENON_VIEW(slice,
 
 /// `length` elements of a dimension, from `start` on, which counts from the end when negative.
 ///
-/// Errors: OutOfBounds unless all of them are there, InvalidArgument for a negative length.
+/// Errors: OutOfBounds unless the range lies within the dimension, InvalidArgument for a negative
+/// length.
 /// Source: at::narrow.
 TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
-/// Two dimensions exchanged. None need be given for a matrix, nor for rank 0 or 1, which stays as
-/// it is. As in ATen, rank 0 passes for rank 1 here, in movedim(), squeeze(), flatten() and flip().
+/// Exchanges two dimensions. Without arguments transposes a matrix; rank 0 and rank 1 stay as they
+/// are. As in ATen, a tensor of rank 0 counts as rank 1 here, and in movedim(), squeeze(),
+/// flatten() and flip().
 ///
-/// Errors: InvalidArgument if none are given for a higher rank.
+/// Errors: InvalidArgument without arguments for a higher rank.
 /// Source: at::transpose; at::t, whose name would hide, or be hidden by, many a variable `t`.
 TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 TENON_VIEW(transpose, (ConstTensorArg t), transpose())
@@ -119,8 +121,8 @@ TENON_VIEW(movedim, (ConstTensorArg t, const Dims& source, const Dims& destinati
 TENON_VIEW(movedim, (ConstTensorArg t, int64_t source, int64_t destination),
            movedim({source}, {destination}))
 
-/// The elements whose index in dim2 is that in dim1 plus `offset`: instead of these two dimensions
-/// there is one, the last. It is empty where no elements are.
+/// The elements whose index in dim2 equals that in dim1 plus `offset`. One dimension, the last,
+/// replaces these two; it is empty if there are no such elements.
 ///
 /// Errors: InvalidArgument if dim1 and dim2 are one dimension.
 /// Source: at::diagonal; numpy.diagonal, whose result is read-only.
@@ -133,7 +135,7 @@ TENON_VIEW(diagonal, (ConstTensorArg t, int64_t offset = 0, int64_t dim1 = 0, in
 TENON_VIEW(squeeze, (ConstTensorArg t), squeeze())
 TENON_VIEW(squeeze, (ConstTensorArg t, int64_t dim), squeeze(dim))
 
-/// One more dimension, of size 1: the view's dimension `dim`.
+/// Adds a dimension of size 1: the view's dimension `dim`.
 ///
 /// Source: at::unsqueeze.
 TENON_VIEW(unsqueeze, (ConstTensorArg t, int64_t dim), unsqueeze(dim))
@@ -146,7 +148,8 @@ TENON_VIEW(unsqueeze, (ConstTensorArg t, int64_t dim), unsqueeze(dim))
 /// Source: at::Tensor::expand.
 TENON_VIEW(expand, (ConstTensorArg t, const Dims& sizes), expand(sizes))
 
-/// The order along the dimensions reversed, by negative strides: element 0 becomes the last.
+/// Reverses the order along the dimensions, by negative strides: the last element becomes element
+/// 0.
 ///
 /// Errors: InvalidArgument for a dimension that is given twice.
 /// Source: at::flip, which copies since ATen's strides cannot be negative; numpy.flip.
@@ -165,8 +168,8 @@ TENON_VIEW(as_strided,
 
 /// The bytes of the elements taken as elements of `type`.
 ///
-/// With elements of the same size, sizes and strides stay. Otherwise the last dimension, which is
-/// contiguous, has as many times more or fewer elements as they are smaller or larger.
+/// For elements of the same size, sizes and strides stay. Otherwise the last dimension must be
+/// contiguous: its size is multiplied by the ratio of the element sizes.
 /// Errors: InvalidType for Undefined, InvalidArgument (element sizes that differ with rank 0 or a
 /// last dimension of another stride than 1; a last dimension or a stride that is not a multiple of
 /// the larger element; data that is not aligned for the type).
@@ -245,13 +248,13 @@ Out split_views(const char* function, const TensorArg& source, int64_t dim, CutF
 
 }  // namespace detail
 
-// These make views as those of view.h, in a list on the heap. Each has a try_ form, which returns a
+// These return a std::vector of views like those above. Each has a try_ form, which returns a
 // Result.
 
-/// The parts of a dimension, of `size` each but for the last one, which may be smaller. A dimension
-/// of size 0 is one part.
+/// Splits a dimension into parts of `size`; the last part may be smaller. A dimension of size 0 is
+/// one part.
 ///
-/// Errors: InvalidArgument for a negative size, or 0 where the dimension's is not.
+/// Errors: InvalidArgument for a negative size, or for 0 unless the dimension's size is 0.
 /// Source: at::split.
 TENON_TEMPLATE_INLINE std::vector<Tensor> split(ConstTensorArg t, int64_t size, int64_t dim = 0) {
   return detail::split_views<std::vector<Tensor>>("split", t, dim, &detail::cut_by_length<>, size);

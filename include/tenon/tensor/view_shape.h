@@ -21,7 +21,7 @@ class ViewShape {
   List order;          // the dim order; empty for the one that the strides imply
   int64_t offset = 0;  // from the source's element 0, in elements of `type`
   ScalarType type = ScalarType::Undefined;
-  Error error = Error::Ok;  // the first
+  Error error = Error::Ok;  // the first one
 
   explicit ViewShape(const TensorArg& source) noexcept
       : error(check_defined(source, "the source tensor")) {
@@ -109,7 +109,7 @@ class ViewShape {
     }
     const List old_sizes = sizes;
     const List old_strides = strides;
-    List places;  // of the old dimensions
+    List places;  // where each of the source's dimensions goes in the view
     if (old_sizes.size() != rank() || old_strides.size() != rank() ||
         !places.resize_for_overwrite(rank())) {
       return fail_shape_memory();
@@ -136,7 +136,7 @@ class ViewShape {
     Dims dims;
     if (!dims.resize_for_overwrite(rank())) return fail_shape_memory();
     uint64_t moved = 0;
-    uint64_t taken = 0;  // of the places in the view
+    uint64_t taken = 0;  // bits of the view's dimensions that are set
     for (size_t i = 0; i < source.size(); ++i) {
       size_t from = 0;
       size_t to = 0;
@@ -144,7 +144,7 @@ class ViewShape {
       TENON_TRY(wrap_once("destination", destination, i, taken, to));
       if (rank() != 0) dims[to] = static_cast<int64_t>(from);
     }
-    size_t next = 0;  // of the dimensions that keep their order
+    size_t next = 0;  // the next dimension that keeps its order
     for (size_t d = 0; d < rank(); ++d) {
       if ((taken >> d & 1) != 0) continue;
       while ((moved >> next & 1) != 0) ++next;
@@ -237,8 +237,8 @@ class ViewShape {
   }
 
   Error view() const noexcept { return error; }
-  /// Where no view has the sizes: fails if `needs_copy` is null, else sets it and the sizes of a
-  /// row-major copy.
+  /// If no view can have the sizes, fails, or, unless `needs_copy` is null, sets it and the sizes
+  /// of a row-major copy.
   Error view(const Dims& wanted, bool* needs_copy = nullptr) noexcept {
     Dims made = wanted;
     TENON_TRY(check_dims("sizes", made));
@@ -310,7 +310,7 @@ class ViewShape {
     if (error == Error::Ok && order.error() != Error::Ok) error = fail_shape_memory();
   }
 
-  /// Other dimensions, without a dim order.
+  /// Sets other dimensions, without a dim order.
   Error set(ArrayRef<int64_t> new_sizes, ArrayRef<int64_t> new_strides) noexcept {
     const bool is_made =
         sizes.assign(new_sizes) && strides.assign(new_strides) && order.resize_for_overwrite(0);
