@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Byte order, and Bool bytes from outside.
+// Byte order, and Bools in foreign memory, where any byte may occur.
 #pragma once
 
 #include <cstddef>

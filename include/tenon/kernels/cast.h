@@ -22,8 +22,8 @@ TENON_BEGIN_NAMESPACE
 /// flags as C++'s.
 enum class CastMode : uint8_t {
   /// As in C++, for the pairs that canCast() allows. The pair of dtypes is checked, not the
-  /// elements: integers out of range wrap, floating values round, perhaps to infinity. Creators,
-  /// which are given values and not tensors, check these too: each must fit.
+  /// elements: integers out of range wrap, floating values round, perhaps to infinity. Creators
+  /// that take values check the values too: each must fit.
   Checked,
   /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to
   /// integers; values out of range are clamped and NaN gives 0; imaginary parts are dropped;
@@ -96,7 +96,7 @@ TENON_TEMPLATE_INLINE NumberFormat number_format(ScalarType type) noexcept {
       []() noexcept -> NumberFormat { return {}; });
 }
 
-/// The largest finite number of a real type; rounded, of an integer.
+/// The largest finite number of a real type; an integer's is rounded to double.
 inline double largest_number(ScalarType type) noexcept {
   return visit(
       type,
@@ -172,8 +172,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int32_t float_to_int(float value,
   const uint32_t number = if_greater(bits & 0x7fffffffu, 0x7f800000u, 0, bits);
   if constexpr (kInt) {
     // Clamps by comparing bits, which order numbers of one sign: the loop stays without branches.
-    // The largest float that fits is 2^31 - 128; converting another number would set FE_INEXACT. Of
-    // constants GCC would convert first.
+    // The largest float that fits is 2^31 - 128; converting another number would set FE_INEXACT.
+    // With constant limits GCC would convert before clamping.
     const uint32_t least = 0x80000000u | float_bits(static_cast<float>(limits.lowest));
     const uint32_t most = float_bits(static_cast<float>(limits.highest & ~uint64_t{127}));
     const auto below = static_cast<int32_t>(number) > static_cast<int32_t>(most) ? most : number;

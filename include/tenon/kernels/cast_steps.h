@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The steps of casts: loops over consecutive elements. convert.h chooses them.
 //
-// A function for each instruction set has the loops of all steps: as functions of their own they
-// would take a fifth more code.
+// One function for each instruction set has the loops of all steps: a function for each step would
+// take a fifth more code.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Steps that convert as C++ does, `_(to, from)`. A target of the same size but another sign has
-/// the same bits, and so has the source of a narrower integer. Those with a form for AVX2 too:
+/// Steps that convert as C++ does, `_(to, from)`. Signed and unsigned targets of one size get the
+/// same bits and share a step; so do signed and unsigned sources of a narrower integer. These have
+/// an AVX2 form too:
 #define TENON_DETAIL_WIDE_STEPS(_) \
   _(UInt32, Short)                 \
   _(UInt64, UInt32)                \
@@ -35,7 +36,7 @@ namespace detail {
   _(BFloat16, Float)               \
   _(Double, Int)                   \
   _(Double, Float)
-/// Those for which one instruction of AVX2 is written, or whose loop is not faster with it.
+/// Steps that are written as one AVX2 instruction, or whose loop is not faster with AVX2.
 #define TENON_DETAIL_OTHER_STEPS(_) \
   _(UInt32, UInt16)                 \
   _(UInt16, Byte)                   \
@@ -46,7 +47,7 @@ namespace detail {
   _(Float, Long)                    \
   _(Double, Long)                   \
   _(Double, UInt64)
-/// Those that only F16C, AVX2 or AVX-512 have; elsewhere two steps do their work.
+/// Steps that exist only for F16C, AVX2 or AVX-512. Other processors take two steps instead.
 #define TENON_DETAIL_F16C_STEPS(_) _(Float, Half) _(Half, Float)
 #define TENON_DETAIL_AVX2_STEPS(_) _(UInt16, Char) _(Float, Char) _(Float, Short) _(Float, UInt16)
 #define TENON_DETAIL_AVX512_STEPS(_) _(UInt16, UInt64) _(Byte, UInt64)
@@ -55,8 +56,8 @@ namespace detail {
   TENON_DETAIL_OTHER_STEPS(_)       \
   TENON_DETAIL_F16C_STEPS(_) TENON_DETAIL_AVX2_STEPS(_) TENON_DETAIL_AVX512_STEPS(_)
 
-/// Further steps, `_(name, the type made, the type given, function)`: those with a form for AVX2.
-/// Nonzero: 1 or 0. Decode and Encode: the codes of Half and Float8, in 32 bits.
+/// Further steps, `_(name, target type, source type, function)`, with an AVX2 form too. Nonzero: 1
+/// or 0. Decode and Encode: the codes of Half and Float8, in 32 bits.
 #define TENON_DETAIL_WIDE_FORMULAS(_)                                     \
   _(NonzeroByte, uint8_t, uint8_t, &one_if_nonzero<uint8_t, uint8_t>)     \
   _(NonzeroWord, uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>)   \
@@ -156,8 +157,8 @@ TENON_ALWAYS_INLINE void convert_plain(void* out, const void* in, int64_t count,
 TENON_ALWAYS_INLINE uint64_t truncate_double(double value, const CastContext&) noexcept {
   return static_cast<uint64_t>(static_cast<int64_t>(value));
 }
-/// Double to integers, by double_to_long(): truncated to Long, the elements of a step that are in
-/// its range need no branches.
+/// Double to integers, by double_to_long(). When truncating to Long, a step whose elements are all
+/// in range takes no branches.
 TENON_ALWAYS_INLINE void convert_doubles(char* out, const char* in, int64_t count,
                                          const CastContext& context) noexcept {
   const bool is_plain =
@@ -184,7 +185,7 @@ TENON_ALWAYS_INLINE void convert_doubles(char* out, const char* in, int64_t coun
     return convert_plain<OwnElement<ScalarType::to>::type, OwnElement<ScalarType::from>::type>( \
         out, in, count, context);
 
-/// Runs a step that has a form for each processor.
+/// Runs a step by its form for any processor.
 TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* out, const char* in,
                                                               int64_t count,
                                                               const CastContext& context) noexcept {
@@ -210,7 +211,7 @@ TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* o
 }
 
 #if TENON_HAS_AVX2
-/// What one instruction converts: a vector, or a double where it has 8 bytes.
+/// The operand of one instruction: a vector, or a double if it has 8 bytes.
 template <size_t kBytes>
 struct Operand {
   Vector<char, kBytes> value;
@@ -219,8 +220,8 @@ template <>
 struct Operand<8> {
   double value;
 };
-// A case of a step that is one instruction for `n` elements, which have so many bytes: compilers
-// widen bytes by three or four. Literals: nvcc prints constants in template arguments wrongly.
+// A case of a step that one instruction does for `n` elements of these sizes: compilers take three
+// or four to widen bytes. Pass literals: nvcc prints constants in template arguments wrongly.
 #define TENON_DETAIL_BY(step, to_bytes, from_bytes, n, instruction) \
   case number_of(Step::step):                                       \
     do {                                                            \
@@ -236,8 +237,8 @@ struct Operand<8> {
     return;
 #define TENON_DETAIL_TO_FLOAT(widen) widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
 
-/// Runs a step on an AVX2 processor. At -Os there are no forms that only save time; the template
-/// parameter gives such files functions with other names.
+/// Runs a step on an AVX2 processor. At -Os there are no forms that only save time. The template
+/// parameter then gives the functions other names.
 template <bool kVariants>
 TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, const char* in,
                                                       int64_t count,
@@ -265,7 +266,8 @@ TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, cons
   run_baseline(step, out, in, count, context);
 }
 
-/// Runs a step on an AVX-512 processor: by a form, where that takes at most 5/6 of AVX2's time.
+/// Runs a step on an AVX-512 processor, by its AVX-512 form if that takes at most 5/6 of AVX2's
+/// time.
 template <bool kVariants>
 TENON_TARGET_AVX512 TENON_VECTORIZE_WHOLE void run_avx512(Step step, char* out, const char* in,
                                                           int64_t count,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares consecutive elements: whether they are equal, or within a tolerance.
 //
-// By bits, since compilers may take NaN for impossible.
+// Compares bits: compilers may assume that there is no NaN.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether floating values are equal, in words of their size: -0 equals 0, NaN nothing.
+/// Whether floating values are equal, compared as words of their size: -0 equals 0, NaN equals
+/// nothing.
 template <class W>
 struct EqualFloats : ForEachIsa<EqualFloats<W>> {
   template <class>
@@ -183,8 +184,8 @@ struct CloseKernel : ForEachIsa<CloseKernel> {
   }
 };
 
-/// Whether elements of two types are within a tolerance: in blocks by CloseKernel, and one by one
-/// in those where it does not say so.
+/// Whether elements of two types are within a tolerance. CloseKernel checks whole blocks; in a
+/// block that it does not accept, each element is checked.
 class CloseElements {
  public:
   TENON_TEMPLATE_INLINE CloseElements(ScalarType a, ScalarType b,

@@ -38,7 +38,7 @@ constexpr const SmallFloatCode* small_float_code(ScalarType type) noexcept {
          : i >= 0 && i < 4        ? &kSmallFloatCodes[i]
                                   : nullptr;
 }
-/// A row of a table of types; that of an integer is even, and the next one is its signed form's.
+/// A type's row in a table. Unsigned integers have even rows; the next row is the signed type's.
 constexpr size_t type_row(ScalarType type) noexcept {
   constexpr uint8_t kOther = 16;
   constexpr uint8_t kRows[] = {0,      1,      3,      5,      7,      8,      10,     14,
@@ -47,7 +47,8 @@ constexpr size_t type_row(ScalarType type) noexcept {
                                kOther, kOther, kOther, 2,      4,      6};
   return kRows[number_of(type)];
 }
-/// The plain step from one type to another, by their rows; an unsigned target stands for both.
+/// The plain step from one type to another, by their rows. Signed and unsigned targets share a
+/// step.
 struct PlainSteps {
   Step step[9][17];
 
@@ -103,7 +104,7 @@ struct Conversion {
     add(step);
     return true;
   }
-  /// As C++ does, from an integer or Float; perhaps through Int or Long.
+  /// Adds steps that convert as C++ does, from an integer or Float, perhaps through Int or Long.
   TENON_TEMPLATE_INLINE TENON_NOINLINE void add_plain(ScalarType to, ScalarType from) noexcept {
     if (try_plain(to, from)) return;
     const bool is_long = elementSize(from) == 4 && !isIntegralType(to, false);
@@ -143,7 +144,7 @@ struct Conversion {
     for (int64_t i = 0; i < elements;) {
       int64_t n = elements - i < most ? elements - i : most;
       if (n < kStepElements && elements >= kStepElements && context.mean == nullptr) {
-        i = elements - kStepElements;  // the last ones together with some before
+        i = elements - kStepElements;  // the last step repeats some elements
         n = kStepElements;
       }
       const bool is_few = n < kStepElements;

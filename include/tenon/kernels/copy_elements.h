@@ -100,8 +100,8 @@ void share_dim(const ElementPlan& plan, size_t along, int64_t grain, const Run& 
 }
 
 /// Splits a plan among threads along the outermost dimension that is long enough, else the one that
-/// gives the most pieces, but never along `apart`. Keeps rows and planes long. `run` executes a
-/// piece.
+/// gives the most pieces, but never along dimension `apart`. Keeps rows and planes long. `run`
+/// executes a piece.
 template <class Run>
 void share_plan(const ElementPlan& plan, size_t apart, const Run& run) noexcept {
   if (!is_parallel(plan.nbytes)) return run(plan);
@@ -315,7 +315,7 @@ struct BlockConversion : Conversion {
     int64_t width = length < most ? length : most;
     const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
     if (by_row && (distance(p.in_step_j) < distance(p.in_step_i) || p.out_step_j < p.out_step_i)) {
-      // As many rows as a cache line has of the smaller elements, which may be consecutive across
+      // At least as many rows as smaller elements fit a cache line: these may be consecutive across
       // rows.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
       if (least < 1) least = 1;  // blocks may be smaller than a row
@@ -396,7 +396,7 @@ TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
     make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
   }
   const bool is_row = piece.rank == 1 && both_consecutive(piece, piece.dims[0]);
-  if (is_row) {  // convert() would take as long as 16 elements
+  if (is_row) {  // the overhead of convert() is that of 16 elements
     conversion.run(static_cast<char*>(piece.dst), static_cast<const char*>(piece.src),
                    piece.dims[0].size);
     return clear_after_variants();

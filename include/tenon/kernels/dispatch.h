@@ -11,8 +11,8 @@
 // lambda would be compiled for the baseline. Copies have no AVX-512 variant: memory bounds them,
 // and AVX2 saturates it.
 //
-// Large work is shared among threads where the program is compiled with OpenMP (-fopenmp), which
-// says how many. The bytes written depend neither on that nor on how the work is parted.
+// With OpenMP (-fopenmp) large work is shared among threads, as many as OpenMP says. The bytes
+// written depend neither on their number nor on how the work is divided.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
                                  std::index_sequence<kIndex...>) noexcept {
 #if TENON_HAS_SHUFFLEVECTOR
   out = __builtin_shufflevector(a, b, static_cast<int>(kIndex)...);
-#elif defined(__clang__)  // behind nvcc
+#elif defined(__clang__)  // as nvcc's host compiler too
   constexpr size_t n = sizeof...(kIndex);
   V result;
   size_t i = 0;

@@ -40,8 +40,9 @@ inline void append(Message& out, CopyKind kind) noexcept { out.put(toString(kind
 
 struct Conversion;
 
-/// A copy's dimensions, simplified: sizes of 1 are dropped, reversed dimensions turned, the rest
-/// sorted by the destination's strides, and adjacent dimensions merged where both sides allow it.
+/// A copy's dimensions, simplified: sizes of 1 are dropped, dimensions with negative destination
+/// strides are reversed, the rest is sorted by the destination's strides, and adjacent dimensions
+/// are merged where both sides allow it.
 struct ElementPlan {
   /// Strides in bytes.
   struct Dim {
@@ -102,8 +103,8 @@ inline bool both_consecutive(const ElementPlan& plan, const ElementPlan::Dim& di
 /// Chooses the plane to transpose: the destination is consecutive along the last dimension, and the
 /// dimension along which the source is (perhaps reversed) becomes the last but one. False if there
 /// is none, or if both are short and another dimension is longer; that one becomes the last but
-/// one. A cast's blocks are made of these two dimensions. The longer one must stay in the cache,
-/// since it is walked for each index of the shorter ones.
+/// one. A cast's blocks are made of these two dimensions. The longer one must fit the cache, since
+/// it is walked for each index of the shorter one.
 inline bool make_plane(ElementPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
@@ -143,22 +144,23 @@ inline constexpr bool kHasBlocks = false;
 inline constexpr bool kHasBlocks = !TENON_BARE_METAL;
 #endif
 
-/// Chooses a block where planes are too small for a call each. Its units are elements, or rows if
-/// both sides are consecutive along the last dimension. Its dimensions, which become the last ones,
-/// are the nearest on either side, so that it has few cache lines of both.
+/// Chooses a block where a call for each plane would cost too much. Its units are elements, or rows
+/// if both sides are consecutive along the last dimension. Its dimensions, which become the last
+/// ones, have the smallest strides on either side, so that the block touches few cache lines of
+/// both.
 inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
   if (plan.rank < 3) return;
   const ElementPlan::Dim& row = plan.dims[plan.rank - 1];
   const ptrdiff_t other = plan.dims[plan.rank - 2].size;
   if (other * (is_row && !plan.converts ? 4 : row.size) >= 128) return;
-  // Pixels of few channels have vectors.
+  // Pixels of few channels are copied by vectors instead.
   const ptrdiff_t longer = other < row.size ? row.size : other;
   const ptrdiff_t channels = other + row.size - longer;
   if (plan.is_plane && !plan.converts && TENON_HAS_VARIANTS && row.src_stride != 0 &&
       channels <= (plan.unit <= 4 ? 4 : 3) && longer * row.dst_stride >= 16) {
     return;
   }
-  size_t first = plan.rank - (is_row ? 1 : 0);  // of the block's dimensions
+  size_t first = plan.rank - (is_row ? 1 : 0);  // where the block's dimensions begin
   const size_t last = first;
   ptrdiff_t most = kBlockUnits;
   if (is_row) {
@@ -295,7 +297,7 @@ TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, co
     const bool repeats = d < leading || src_sizes[d - leading] == 1;
     ElementPlan::Dim dim{n, static_cast<ptrdiff_t>(dst_strides[d]) * dst_size,
                          repeats ? 0 : static_cast<ptrdiff_t>(src_strides[d - leading]) * src_size};
-    if (dim.dst_stride < 0) {  // turned
+    if (dim.dst_stride < 0) {  // reversed
       dst_begin += (n - 1) * dim.dst_stride;
       src_begin += (n - 1) * dim.src_stride;
       dim.dst_stride = -dim.dst_stride;
@@ -348,8 +350,8 @@ inline bool is_in_place(const ElementPlan& plan) noexcept {
   return same;
 }
 
-/// Whether each element moves by the same distance, and elements are in the order of the
-/// dimensions, which it sorts.
+/// Whether all elements move by the same distance, in dimensions that nest: then their order is the
+/// order of addresses. Sorts the dimensions.
 TENON_TEMPLATE_INLINE bool is_shift(ElementPlan& plan) noexcept {
   if (plan.converts) return false;
   sort_dims(plan);

@@ -9,10 +9,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The range of a real type in the words of another: integers as they are, floating values by
-/// their magnitude, where those of infinity and NaN are the largest. May say no to values near the
-/// limits: check_fit() converts these. Converting each value instead takes 60 times as long: 6 ns
-/// an Int for Byte.
+/// The range of a real type, in words of another type: integers as they are, floating values by
+/// their magnitude's bits, of which infinity and NaN have the largest. May refuse values near the
+/// limits that do fit: check_fit() converts these. Converting all values would take 60 times as
+/// long: 6 ns for an Int to Byte.
 struct FitRange {
   size_t size;
   uint64_t mask;   // without the sign of floating values
@@ -30,12 +30,13 @@ struct FitRange {
       span = most - start;
     } else {
       mask = (uint64_t{1} << (8 * size - 1)) - 1;
-      // From infinity or NaN over the largest code to 0 and the largest that fits. Infinity's
-      // magnitude is 0 for types whose one NaN is the code of -0.
+      // The range wraps around: from infinity or NaN past the largest code to 0, and on to the
+      // largest value that fits. Infinity's magnitude is 0 for types whose one NaN is the code of
+      // -0.
       const uint64_t infinite = magnitude(from, double_from_bits(kDoubleInfinity));
       if (infinite != 0) start = infinite + (has_infinity ? 0 : 1);
       const uint64_t most = magnitude(from, format.largest);
-      // In fewer digits it may have been rounded up.
+      // A type of fewer digits may have rounded the limit up.
       span = (most - (given.digits < format.digits ? 1 : 0) - start) & mask;
     }
   }

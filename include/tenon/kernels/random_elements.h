@@ -26,8 +26,8 @@ namespace detail {
 enum class Distribution : uint8_t { Uniform, Normal, Integers };
 
 struct RandomPlan;
-/// Computes elements [first, first + count) as values of plan.computed. With first % 4 before them
-/// they are at most plan.chunk.
+/// Computes elements [first, first + count) as values of plan.computed. first % 4 + count is at
+/// most plan.chunk.
 using RandomFill = void (*)(const RandomPlan& plan, const WordStream& stream, uint64_t first,
                             int64_t count, void* out) noexcept;
 /// Stores computed values as elements of plan.part_type. May change the values.
@@ -244,7 +244,7 @@ void fill_reals(const RandomPlan& plan, const WordStream& stream, uint64_t first
   using Real = typename Kernel::Real;
   constexpr bool kIsFloat = sizeof(Real) == sizeof(float);
   constexpr auto kMost = static_cast<size_t>(kIsFloat ? kRandomChunk : kShortChunk);
-  // Of the first and the last group some values may be unused.
+  // Some values of the first and the last group may be unused.
   constexpr uint64_t kRest = Kernel::group - 1;  // of a power of two: no 64-bit division
   const auto skipped = static_cast<int64_t>(first & kRest);
   const auto made = static_cast<int64_t>((static_cast<uint64_t>(skipped + count) + kRest) & ~kRest);
@@ -357,7 +357,7 @@ TENON_TEMPLATE_INLINE void fill_parts(const RandomPlan& plan, const WordStream& 
   plan.store(plan, values, count, out);
 }
 
-/// Fills elements [first, first + count) of a plan; with first % 4 before them at most plan.chunk.
+/// Fills elements [first, first + count) of a plan. first % 4 + count is at most plan.chunk.
 TENON_TEMPLATE_INLINE void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                       int64_t count, char* out) noexcept {
   if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);

@@ -28,7 +28,7 @@ TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distributi
   return Error::Ok;
 }
 
-/// Sets what follows from plan.computed.
+/// Sets the fields that depend on plan.computed.
 TENON_TEMPLATE_INLINE void choose_functions(RandomPlan& plan, RandomFill fill,
                                             RandomStore store) noexcept {
   const bool takes_one_word = elementSize(plan.computed) == 4 && plan.type == plan.part_type;
@@ -42,7 +42,7 @@ inline double round_down(const NumberFormat& format, double value) noexcept {
   if (format.digits >= 53) return value;
   const int given = static_cast<int>(double_bits(value) >> 52 & 0x7ff) - 1023;
   const int exponent = given < format.min_exponent ? format.min_exponent - 1 : given;
-  const double unit =  // the distance of the format's values there
+  const double unit =  // the distance between the format's values there
       double_from_bits(static_cast<uint64_t>(exponent - format.digits + 1024) << 52);
   auto units = static_cast<int64_t>(value / unit);
   if (static_cast<double>(units) * unit > value) --units;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The least and the largest of consecutive elements.
 //
-// By bits: elements become signed integers in the same order, so that each size has one loop, and
-// compilers may take NaN for impossible.
+// Compares bits: elements become signed integers in the same order. So each size has one loop, and
+// NaN is found although compilers may assume that there is none.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ constexpr uint64_t last_number(ScalarType type) noexcept {
          : type == ScalarType::Float8_e4m3fn ? 0x7eu
                                              : 0x7fu;
 }
-/// Widens a range to the keys of elements: `flip` makes unsigned integers signed, `fold` turns the
-/// order of negative floating values.
+/// Widens a range to the keys of elements: `flip` makes unsigned integers signed, `fold` reverses
+/// the order of negative floating values.
 template <class T>
 struct RangeKernel : ForEachIsa<RangeKernel<T>, sizeof(T) == 8> {
   template <class>

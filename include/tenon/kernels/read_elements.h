@@ -14,8 +14,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Sets a plan's source to a view, in row-major order, with dimensions merged that lie like one.
-/// Returns numel.
+/// Sets a plan's source to a view, in row-major order, and merges dimensions where the strides
+/// allow it. Returns numel.
 TENON_TEMPLATE_INLINE int64_t plan_row_major(ElementPlan& plan, const TensorView& view) noexcept {
   int64_t numel = 1;
   for (const int64_t size : view.sizes) numel *= size;
@@ -110,7 +110,7 @@ class PieceSide {
   ElementPlan part_;  // gathers a piece
 };
 
-/// What is done with the elements of a piece, the source's last; false to stop.
+/// Uses the elements of a piece; `sides` ends with the source's. Returns false to stop.
 using PieceUse = FunctionRef<bool(const char* const* sides, int64_t count)>;
 
 /// Reads the source of a merged plan, or both sides of it, in the plan's order and in pieces that
@@ -179,7 +179,7 @@ TENON_TEMPLATE_INLINE bool read_tiles(ElementPlan& plan, const PieceUse& use) no
   }
   if (!read_pieces(plan, true, use)) return false;
   if (tail == 0) return true;
-  // After the tiles, since what differs often does so in the first elements.
+  // The rest comes last: values that differ often do so among the first elements.
   ElementPlan::Dim& last = rest.dims[rest.rank - 1];
   rest.dst = static_cast<char*>(rest.dst) + (last.size - tail) * last.dst_stride;
   rest.src = static_cast<const char*>(rest.src) + (last.size - tail) * last.src_stride;

@@ -152,8 +152,8 @@ struct RunningSummary {
     return numel - nans - positive_infinities - negative_infinities;
   }
 
-  /// Adds blocks of kSummaryBlock elements, the last one of fewer if it is the last of all. `type`
-  /// is not complex; `conversion` converts it to double.
+  /// Adds blocks of kSummaryBlock elements; only the very last block may have fewer. `type` is not
+  /// complex; `conversion` converts it to double.
   void add(const char* elements, int64_t count, Conversion& conversion) noexcept {
     alignas(64) double room[kSummaryBlock];
     auto* const converted = reinterpret_cast<char*>(room);
@@ -194,7 +194,7 @@ struct RunningSummary {
     return value;
   }
 
-  /// `room` holds as many values, and may be where they are.
+  /// `room` has space for `count` values, and may be where they are.
   void add_doubles(const char* values, int64_t count, double* room) noexcept {
     BlockSummary found;
     summarize(values, count, found);

@@ -198,7 +198,8 @@ class PixelShuffle {
     plan_pixels(strides(p), 1, size);
   }
 
-  /// Leaves run_ null if there is no way. Cold: compiled for size, as it runs once for all planes.
+  /// Leaves run_ null if the strides do not allow it. Cold: compiled for size, as it runs once for
+  /// all planes.
   TENON_COLD void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
     // Of an interleaved pixel: the distance to the next, its first byte, and the end of its last.
     const int64_t pitch = s.in_pixel < 0 ? -s.in_pixel : s.in_pixel;
