@@ -21,7 +21,7 @@ TENON_BEGIN_NAMESPACE
 /// it: its first bytes hold the arena's state.
 /// Units: bytes. Blocks take multiples of TENON_DATA_ALIGNMENT, 64 or on bare metal 16. A tensor
 /// takes one block for its handle, its metadata and up to 1024 bytes of data; more data takes a
-/// block of its own.
+/// second block.
 /// Errors: OutOfMemory when the buffer has no room; the text says how much is left.
 /// Threads: not synchronised. Use and drop tensors with data or metadata here, exports included, on
 /// one thread at a time.

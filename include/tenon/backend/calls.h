@@ -16,8 +16,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Hides the thread's last error text during a call, so that a text found after the call was
-/// written by it. put_back() restores the old text after a call that succeeded. If that call failed
-/// inside and handled it, its text stays the thread's last, but belongs to no later error.
+/// written by it. put_back() restores the old text after a call that succeeded. If something failed
+/// inside of that call, its text stays the thread's last, but belongs to no later error.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
@@ -34,8 +34,8 @@ class ErrorTextGuard {
   char first_;
 };
 
-/// For its lifetime the thread's last error is not changed by what is called: in destructors, which
-/// run before the caller takes it.
+/// Restores the thread's last error at its end. For destructors: they run before the caller takes
+/// the error.
 class KeepLastError {
  public:
   KeepLastError() noexcept : error_(last_error().error), is_taken_(last_error().is_taken) {
@@ -153,7 +153,7 @@ inline Error fail_no_memory(Backend& backend, size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, "backend ", backend.name(), " has no memory for ", nbytes,
               " bytes", *text == '\0' ? "" : ": ", text);
 }
-/// The error of a backend without a state, with its text.
+/// Sets the error and text of a backend without a state.
 inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
   const ErrorTextGuard guard;
   void* const data = nbytes == 0 ? nullptr : backend.allocate(nbytes, kDataAlignment);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CopyingState: copies between memories of which the host cannot access one, or both: by a backend,
-// or through host memory. CopyingState::copy() lists the ways in order.
+// CopyingState: copies where the host cannot access one or both memories, by a backend or through
+// host memory. CopyingState::copy() lists the cases in order.
 #pragma once
 
 #include "tenon/backend/calls.h"
@@ -201,18 +201,18 @@ struct CopyingState final : MemoryState<T> {
   CopyingState() noexcept { this->may_fill = true; }
 
   /// Copies elements between locations that may overlap, at least one in a backend's memory. The
-  /// first way that applies:
+  /// first case that applies:
   ///
   ///     no elements                                 nothing
   ///     overlapping in one backend's memory         through the host
-  ///     a block, from the host or to it             copy_from_host(), copy_to_host()
-  ///     a block, in one backend's memory            copy_within()
-  ///     of two backends                             copy_between() of the destination's, or of
+  ///     one dense block, from or to the host        copy_from_host(), copy_to_host()
+  ///     one dense block, in one backend's memory    copy_within()
+  ///     between two backends                        copy_between() of the destination's, or of
   ///                                                 the source's, if one of them does it
   ///     in one's memory, or of different devices    copy() of the destination's backend, or of the
   ///                                                 source's, if one of them does it
-  ///     a block, from one backend to another        through the host, in pieces
-  ///     all else                                    through the host
+  ///     one dense block, between two backends       through the host, in pieces
+  ///     otherwise                                   through the host
   Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
              CastFunction cast) noexcept override {
     ElementPlan plan;

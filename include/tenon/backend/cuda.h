@@ -20,13 +20,13 @@ TENON_BEGIN_NAMESPACE
 ///
 /// A copy to the host waits until it is done. A copy from pageable memory waits until CUDA has read
 /// it, from pinned or managed memory until the stream has done it. synchronize() waits, and so do
-/// allocations and releases with CudaAllocator::Malloc. All else is enqueued and does not wait:
-/// copies within the device and between devices, values, allocations and releases from the pool,
-/// and what orders streams.
+/// allocations and releases with CudaAllocator::Malloc. Everything else is enqueued without
+/// waiting: copies within and between devices, fills, allocations and releases from the pool, and
+/// the ordering of streams.
 ///
 /// While a graph is captured, waiting calls, copies from the host and pool allocations are errors;
-/// all else may be captured. Blocks released meanwhile, by any thread, are freed by the first
-/// allocation, release, synchronize() or trim() after the capture.
+/// everything else may be captured. Blocks released meanwhile, by any thread, are freed by the
+/// first allocation, release, synchronize() or trim() after the capture.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
 /// Errors: CUDA's, with its call, name and text: OutOfMemory; InvalidArgument if CUDA calls a value
@@ -37,7 +37,7 @@ TENON_BEGIN_NAMESPACE
 class TENON_EXPORT CudaBackend : public DeviceBackend {
  public:
   /// With its own stream, which is ordered with the legacy default stream.
-  /// Errors: as the class's.
+  /// Errors: those of the class.
   explicit CudaBackend(int device = 0, const CudaOptions& options = {})
       : CudaBackend(options, device) {
     detail::raise_if("CudaBackend", open(nullptr, options));
@@ -56,7 +56,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   Device device() const noexcept override { return device_; }
   bool is_opaque() const noexcept override { return true; }
 
-  /// The stream that has the calling thread's next work.
+  /// The stream for the calling thread's next work.
   cudaStream_t stream() const noexcept { return streams_.current(); }
 
   /// Malloc where the device has no pools.
@@ -69,7 +69,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     return detail::check_cuda_alignment(alignment) ? memory_.allocate(nbytes) : nullptr;
   }
-  /// The memory is reused after the work enqueued so far on all streams of the backend.
+  /// The memory is reused only after the work enqueued so far on all streams of the backend.
   void deallocate(void* p, size_t) noexcept override { memory_.deallocate(p); }
 
   Error copy_from_host(void* dst, const void* src, size_t nbytes) override {
@@ -153,7 +153,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     TENON_TRY(check_number(number));
     return streams_.order_before(reinterpret_cast<cudaStream_t>(number), streams_);
   }
-  /// As above, in a capture.
+  /// In a capture, as order_before().
   /// Source: torch.cuda.Stream.wait_stream.
   Error order_after(int64_t number) override {
     TENON_TRY(check_number(number));

@@ -168,7 +168,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
 #endif
   using Lock = detail::LockGuard<Mutex>;
 
-  // With the lock.
+  // The lock is held.
   void count_live(size_t size, int64_t blocks) noexcept {
     counts_.live_blocks += blocks;
     counts_.live_bytes += blocks * static_cast<int64_t>(size);
@@ -212,7 +212,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   mutable Mutex mutex_;
-  // With the lock.
+  // Guarded by the lock.
   int64_t max_cached_bytes_ = INT64_MAX;
   std::map<size_t, std::vector<void*>> kept_;  // by their size
   PoolStatistics counts_{};

@@ -115,8 +115,8 @@ inline Backend& default_backend() noexcept {
 }
 
 /// While it lives, the backend is the calling thread's default. If the backend keeps metadata, as
-/// an arena does, borrowed tensors, and views and handles of tensors on the heap, keep theirs there
-/// too; imports and exports never do.
+/// an arena does, it also gets the metadata of borrowed tensors, and of views and handles of
+/// tensors on the heap; never that of imports and exports.
 /// Ownership: borrows the backend, which must outlive the scope and everything in its memory.
 /// Scopes end in the reverse order of their beginnings, on the same thread.
 /// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.

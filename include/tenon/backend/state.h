@@ -94,8 +94,8 @@ struct BackendState {
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
   /// Fills `count` elements at `data` by `by_backend`, or, if that is null or returns NotSupported,
-  /// by `by_host`. The view has `layout`; it is one row if `count` includes gaps, and for a null
-  /// `by_backend`, without which the host writes in memory order.
+  /// by `by_host`. The view has `layout`. It is one row instead if `count` includes gaps, and if
+  /// `by_backend` is null: the host then writes in memory order.
   virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
                      const char* operation, const FillByBackend& by_backend,
                      const FillByHost& by_host) noexcept = 0;

@@ -25,9 +25,10 @@ struct StridedCopy {
 };
 
 /// Describes a copy of `src` to `dst`, views of the same sizes whose elements do not overlap.
-/// Dimensions of size 1 are dropped, reversed dimensions turned, the others sorted by the
-/// destination's strides, and adjacent dimensions merged where both sides allow it. This changes
-/// the order of copying, not the values. A fill is a copy from strides of 0.
+/// Dimensions of size 1 are dropped, dimensions with negative destination strides are reversed, the
+/// others are sorted by the destination's strides, and adjacent dimensions are merged where both
+/// sides allow it. This changes the order of copying, not the values. A fill is a copy from strides
+/// of 0.
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;

@@ -51,7 +51,7 @@ struct TrackingLink {
   const Backend& backend;
   const char* file;
   int line;
-  bool refuses;       // allocations
+  bool refuses;       // whether it refuses allocations
   TagCounts* counts;  // of its tag
   TrackingLink* outer;
 };
@@ -59,7 +59,8 @@ TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
   static TENON_THREAD_LOCAL TrackingLink* link = nullptr;
   return link;
 }
-/// A tracker's innermost scope that refuses, or that tags; null without one.
+/// A tracker's innermost scope that refuses allocations or, if `refuses` is false, that tags them;
+/// null if there is none.
 inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refuses) noexcept {
   const TrackingLink* link = innermost_tracking_link();
   while (link != nullptr && (&link->backend != &tracker || link->refuses != refuses)) {
@@ -77,11 +78,12 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 /// that moves a tensor is a new block.
 /// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
 /// The timeline takes some 100 bytes an event, up to 100 MB by default; see init().
-/// Threads: those that the backend allows; one mutex, held while a report copies its blocks.
+/// Threads: those that the backend allows. One mutex guards the records; a report holds it while it
+/// copies the blocks.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
   explicit TrackingBackend(Backend& inner) : WrapperBackend(inner), tags_(1) {}
-  /// A tracker is wrapped like any other backend, not copied. A template, so that it is no copy
+  /// A tracker is wrapped like any other backend, not copied. A template, so that it is not a copy
   /// constructor; see PoolBackend.
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
@@ -144,7 +146,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
     const Lock lock(mutex_);
     return count;
   }
-  // With the mutex:
+  // The mutex is held:
 
   /// The counts of a tag; of "" when out of memory.
   TagCounts* find_tag(const char* tag) noexcept;
@@ -168,7 +170,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::atomic<int> stack_depth_{0};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
-  // With the mutex. Pointers go into deques and a set, which move nothing as they grow.
+  // Guarded by the mutex. Pointers go into deques and a set, which move nothing as they grow.
   TagCounts counts_;               // of all
   uint64_t max_blocks_ = 500'000;  // on the timeline
   uint64_t on_timeline_ = 0;
@@ -376,7 +378,7 @@ inline void TrackingBackend::on_made(const MadeTensor& tensor) noexcept {
       const char* const function = intern(tensor.function);
       block.function = function == nullptr ? "" : function;
       const bool is_known = function != nullptr && block.sizes.error() == Error::Ok;
-      block.type = is_known ? tensor.type : ScalarType::Undefined;  // else memory is out
+      block.type = is_known ? tensor.type : ScalarType::Undefined;  // unknown if out of memory
     }
   }
   inner().on_made(tensor);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// StreamScope, and CudaStreams: a backend's stream, its scopes'
-// streams, and their order.
+// StreamScope, and CudaStreams: a backend's stream, its scopes' streams, and their order.
 #pragma once
 
 #include <mutex>
@@ -34,8 +33,8 @@ TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
 /// Ownership: borrows both, which outlive it. Scopes end in the reverse order of their beginnings,
 /// on the same thread.
 /// Errors: the constructor's are InvalidArgument for cudaStreamPerThread, which is another stream
-/// in each thread, and for a stream of another device; and CUDA's. Where the end cannot order the
-/// streams it waits for its own.
+/// in each thread, and for a stream of another device; and CUDA's. If the scope's end cannot order
+/// the streams, it waits for `stream`.
 /// Threads: each has its own scopes.
 /// Source: c10::cuda::CUDAStreamGuard.
 class TENON_EXPORT StreamScope {
@@ -137,7 +136,7 @@ class CudaStreams {
     TENON_TRY(lock_and_gather());
     return wait(release_);
   }
-  /// Waits for what free() did in scopes.
+  /// Waits for the frees that free() enqueued in scopes.
   Error wait_for_frees() noexcept {
     bool has_freed = false;
     {
@@ -240,7 +239,7 @@ class CudaStreams {
     return gather();
   }
 
-  // With the lock.
+  // The lock is held.
 
   /// Skips streams that another thread captures: waiting for their events would join that graph.
   template <class F>

@@ -27,8 +27,8 @@ struct CudaOptions {
   /// cudaMemPoolAttrReleaseThreshold. Next to another allocator, such as PyTorch's, set it or call
   /// trim(): the pool's free bytes are not available to the other.
   uint64_t release_threshold = UINT64_MAX;
-  /// cuda_kernels() of cuda_kernels.cuh. Without it, what CUDA has no copy call for goes through
-  /// the host.
+  /// cuda_kernels() of cuda_kernels.cuh. Without kernels, copies and fills that no CUDA call does
+  /// go through the host.
   const CudaKernels* kernels = nullptr;
   /// The most bytes that the pool takes from the device, in use or kept; 0 for what CUDA allows.
   /// cudaMemPoolProps::maxSize, which CUDA has from 12.2 on.
@@ -79,7 +79,8 @@ class CudaMemory {
     if (pool_ == nullptr || streams_.has_scopes() || has_kept_.get() || is_of_current_device(own)) {
       return release(p);
     }
-    // A captured stream takes no free of memory that is not the graph's, and its capture may end.
+    // On a captured stream only memory of the graph can be freed, and the capture may end
+    // meanwhile.
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaError_t code = cudaStreamIsCapturing(own, &status);
     if (code == cudaSuccess && status == cudaStreamCaptureStatusNone) {
@@ -143,7 +144,7 @@ class CudaMemory {
     return nullptr;
   }
 
-  /// Frees memory where one call does not do.
+  /// Frees memory if one call is not enough.
   TENON_COLD void release(void* p) noexcept {
     free_kept();
     if (!keep(p)) free(p);
