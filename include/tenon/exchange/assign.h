@@ -168,8 +168,8 @@ template <class ContainerNeedsBlob, class... More,
 Error assign(TensorArg, ContainerNeedsBlob&&, const More&...)
     TENON_MISTAKE("assign takes a blob: assign(t, Blob::of(values.data(), sizes))");
 
-/// Whether assign() with these arguments would succeed, unless a temporary is out of memory. If
-/// false, last_error_message() says why.
+/// Whether assign() with these arguments would succeed, except that memory for a temporary may run
+/// out. If false, last_error_message() says why.
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {

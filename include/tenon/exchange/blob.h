@@ -45,8 +45,8 @@ struct Blob {
     return {p.get(), std::move(sizes), std::move(strides), detail::public_type(p.type()), {},
             0,       p.is_readonly(),  std::move(owner)};
   }
-  /// Of raw bytes, which need a dtype: `Blob::of(bytes, {2, 3}, ScalarType::Half)`. For void*,
-  /// char*, unsigned char*, std::byte* and the literal nullptr.
+  /// A blob of raw bytes, which need a dtype: `Blob::of(bytes, {2, 3}, ScalarType::Half)`. For
+  /// void*, char*, unsigned char*, std::byte* and the literal nullptr.
   template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, detail::StridesArg strides, detail::TypeArg type,
                  std::shared_ptr<const void> owner = {}) noexcept {
@@ -102,12 +102,12 @@ struct Blob {
 
   /// The strides in bytes, as in NumPy, OpenCV and the buffer protocol; dense if `strides` is
   /// empty.
-  /// Errors: as_view()'s.
+  /// Errors: those of as_view().
   Dims byte_strides() const;
 
   /// Bytes from the lowest element to the end of the highest, gaps included; 0 without elements.
   /// With negative strides they begin below `data`.
-  /// Errors: as_view()'s.
+  /// Errors: those of as_view().
   size_t nbytes() const;
 };
 
@@ -351,8 +351,8 @@ TENON_TEMPLATE_INLINE Result<Blob> try_to_blob(const TensorArg& source) {
 ///
 /// Ownership: `owner` frees the copy, on any thread.
 /// Errors: InvalidState for an undefined or a deallocated tensor, a placeholder, and when its
-/// backend is gone; NotSupported for memory that nothing reaches; OutOfMemory, and what the backend
-/// reports.
+/// backend is gone; NotSupported for memory that neither the host nor a registered backend can
+/// reach; OutOfMemory, and what the backend reports.
 template <class = void>
 Blob to_owned_blob(ConstTensorArg source) {
   return detail::make_owned_blob("to_owned_blob", source).value();

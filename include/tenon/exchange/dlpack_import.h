@@ -45,7 +45,7 @@ DLPackContents read_import(const Managed& from) noexcept {
 /// How to import a struct. After it is made, only OutOfMemory can occur.
 struct DLPackPlan {
   NewTensor new_tensor;    // describes the struct's memory, or is the tensor that was exported
-  bool is_export = false;  // the latter
+  bool is_export = false;  // whether it is the tensor that was exported
   bool must_copy = false;
   Backend* target = nullptr;  // of a copy on another device
 };

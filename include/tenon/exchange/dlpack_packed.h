@@ -145,11 +145,13 @@ Out export_packed(const char* function, const TensorArg& t, PackedType type) {
 
 }  // namespace detail
 
-/// The bytes of a DLPack struct of packed numbers, without a copy, which from_dlpack() refuses.
+/// The bytes of a DLPack struct of packed numbers, without a copy. from_dlpack() refuses such
+/// structs.
 ///
 /// The struct's elements are bytes (float4_e2m1fn with 2 lanes, as PyTorch has them, and
-/// float8_e8m0fnu), or numbers (1 lane, as JAX has them). Numbers have to be contiguous; the bytes'
-/// last size is that of a row in bytes if rows end at a byte, else the bytes are a list.
+/// float8_e8m0fnu), or numbers (1 lane, as JAX has them). Numbers have to be contiguous. If rows
+/// end at a byte's end, the last size of the bytes is that of a row in bytes; else the bytes are
+/// 1-d.
 /// Ownership, errors, threads: as from_dlpack(). Errors also: NotSupported (another type, numbers
 /// that have a byte each, numbers of 1 lane that are not contiguous).
 template <class Managed, detail::IfManaged<Managed> = 0>

@@ -39,7 +39,8 @@ TENON_TEMPLATE_INLINE float packed_number(PackedType type, uint32_t code) noexce
   return sign != 0 ? -number : number;
 }
 
-/// Writes the numbers in `nbytes` bytes, a multiple of the 1 or 3 in which numbers begin and end.
+/// Writes the numbers in `nbytes` bytes: a multiple of 1, or of 3 for 6 bits, so that they hold
+/// whole numbers.
 template <int kBits>
 void unpack_numbers(const unsigned char* from, int64_t nbytes, const float* numbers,
                     float* out) noexcept {
@@ -157,15 +158,15 @@ Out unpack_tensor(const char* function, const TensorArg& t, PackedType type) {
 
 }  // namespace detail
 
-/// The numbers in packed bytes, as a row-major Float tensor in t's backend. Its last size is the
-/// number of those in a row: twice t's for 4 bits, 4/3 of it for 6 bits, t's for 8 bits. Float has
-/// all of these numbers exactly. The try_ form returns a Result.
+/// The numbers in packed bytes, as a row-major Float tensor in t's backend, which represents all of
+/// them exactly. Its last size is the count of numbers in a row: twice t's for 4 bits, 4/3 of it
+/// for 6 bits, t's for 8 bits. The try_ form returns a Result.
 ///
 /// Ownership: copies. t is of Byte, of any strides.
-/// Errors: InvalidType (another dtype); InvalidArgument (Undefined, or another number that is not a
-/// type; no last dimension, with fewer than 8 bits; with 6 bits a last size that is not a multiple
-/// of 3); InvalidState (an undefined tensor, a placeholder); NotSupported (a meta tensor; memory
-/// that nobody can reach); OutOfMemory.
+/// Errors: InvalidType (another dtype); InvalidArgument (a `type` that is Undefined or unknown; for
+/// fewer than 8 bits, a t of rank 0; for 6 bits, a last size that is not a multiple of 3);
+/// InvalidState (an undefined tensor, a placeholder); NotSupported (a meta tensor; memory that
+/// neither the host nor a registered backend can reach); OutOfMemory.
 /// Cost: one pass; one thread. Bytes that are not contiguous, or not in the host's memory, are
 /// copied first.
 TENON_TEMPLATE_INLINE TensorPtr unpack(ConstTensorArg t, PackedType type) {

@@ -46,8 +46,8 @@ namespace detail {
 
 inline void append(Message& out, PackedType type) noexcept { out.put(toString(type)); }
 
-/// The sizes of the `nbytes` bytes of row-major numbers: the last size in bytes if rows end at a
-/// byte, else a list. Numbers of 8 bits have their sizes.
+/// The sizes of the `nbytes` bytes of row-major numbers: the last size is in bytes if rows end at a
+/// byte's end, else the bytes are 1-d. Numbers of 8 bits keep their sizes.
 inline Dims packed_byte_sizes(ArrayRef<int64_t> sizes, int64_t nbytes, PackedType type) noexcept {
   const int64_t bits = packed_bits(type);
   Dims bytes(sizes);
