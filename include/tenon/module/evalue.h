@@ -13,18 +13,18 @@ namespace detail {
 
 using CopyTensor = FunctionRef<Error(const Tensor& from, Tensor& to)>;
 
-/// A list, or a text.
+/// The head of a list or a text.
 struct ListHead {
   size_t size = 0;
   Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // of tensors
 };
 using SharedList = std::shared_ptr<const ListHead>;
-/// Followed by its elements or characters, and a zero.
+/// A list whose elements, or characters and a zero, follow in the block.
 template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
 };
-/// A text, and a list of it alone.
+/// A text, which is also a list of one text.
 struct TextValue : ValueList<char> {
   std::string_view view;
 };

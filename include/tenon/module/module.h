@@ -297,8 +297,8 @@ class TENON_EXPORT Module {
   }
 
  private:
-#if !TENON_BARE_METAL  // which loads no libraries
-  // The places of optional functions to come, which return Error: see docs/versions.md.
+#if !TENON_BARE_METAL  // bare metal loads no libraries
+  // Reserved for further optional functions, which return Error: see docs/versions.md.
   virtual Error reserved2() { return Error::NotSupported; }
   virtual Error reserved3() { return Error::NotSupported; }
   virtual Error reserved4() { return Error::NotSupported; }

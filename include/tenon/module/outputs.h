@@ -134,7 +134,7 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
 }
 
 /// Makes `kept` an unshared tensor of these sizes. Reuses the tensor if possible, else makes a new
-/// one of the shape, as count_elements() takes it.
+/// one. `shape` is any that count_elements() takes.
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   const ArrayRef<int64_t> sizes = sizes_of(shape);

@@ -133,7 +133,7 @@ inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
     std::shared_ptr<const ModuleMaker> make;
     TENON_TRY(detail::find_maker(file.path, make));
     Error& last = detail::last_error().error;
-    const Error before = std::exchange(last, Error::Ok);  // not the maker's
+    const Error before = std::exchange(last, Error::Ok);  // an error from before the maker ran
     module = (*make)(file);
     if (module == nullptr) {
       // A Result may have taken the text of the error that was set.
