@@ -81,7 +81,7 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   return Error::Ok;
 }
 
-/// The inverse. A missing index, c10's -1, becomes 0, as does any index of the CPU.
+/// The inverse of to_c10(). A missing index, c10's -1, becomes 0, as does any index of the CPU.
 /// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy and others.
 inline Error from_c10(c10::Device from, Device& to) noexcept {
   for (const C10Device& row : kC10Devices) {
@@ -125,7 +125,7 @@ template <class D, std::enable_if_t<std::is_same_v<D, c10::Device>, int> = 0>
 std::string to_string(const D& device) {
   return device.str();
 }
-/// c10 has a toString() of what a DeviceType converts to.
+/// c10 has a toString() for a type to which DeviceType converts.
 inline std::string to_string(c10::DeviceType type) { return c10::DeviceTypeName(type, true); }
 
 TENON_END_NAMESPACE

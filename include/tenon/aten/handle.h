@@ -72,8 +72,8 @@ inline ImplFields* fields_behind(const c10::StorageImpl& storage) noexcept {
 }
 
 /// Gives a storage a copy of its memory. The old memory is released with the storage, since other
-/// threads may still read it. Threads may call this at once, since operators request write access
-/// even to read.
+/// threads may still read it. Several threads may call this at once: operators request write access
+/// even if they only read.
 TENON_EXPORT inline void copy_before_write(c10::StorageImpl* storage) {
   ImplFields* const source = fields_behind(*storage);
   // Another thread has copied the memory, or ATen has replaced it.
@@ -141,7 +141,7 @@ struct KeepStorage {
   c10::Storage storage;
   void operator()(void*) const noexcept {}
 };
-/// In place of a deleter: the source of a new view.
+/// Stands in for a deleter: the source of a new view.
 struct ViewOf {
   const at::Tensor* source;
   void operator()(void*) const noexcept {}
@@ -168,7 +168,7 @@ struct SourceGuard {
   const TensorArg& arg;
 };
 
-/// A new view: on the stack, since its at::Tensor keeps nothing of it.
+/// A new view. It is on the stack, since its at::Tensor refers to none of it.
 class NewView : public NewTensor {
  public:
   NewView() noexcept : NewTensor(NewTensor(), &impl_) {}
@@ -185,7 +185,7 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.deleter.emplace(nullptr, ViewOf{&source.tensor()});
 }
 
-/// Checks that ATen supports such tensors.
+/// Checks that ATen supports a tensor like this.
 inline Error check_for_aten(const TensorFields& made) noexcept {
   if (made.readonly) TENON_TRY(check_readonly(made));
   if (made.layout.offsets.min < 0) {
@@ -280,7 +280,7 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
 /// ATen mode has no fast path.
 inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
-/// Sets other sizes, of `numel` elements, which fit the tensor's memory or will.
+/// Sets other sizes, of `numel` elements, which fit the tensor's memory or its coming replacement.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   Layout& layout = tensor.layout;
@@ -292,8 +292,8 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
   });
 }
 
-/// Replaces the memory and, unless `sizes` is null, the sizes, of `numel` elements. Releases the
-/// old memory last: its deleter may use the tensor.
+/// Replaces the memory and, unless `sizes` is null, the sizes, which have `numel` elements.
+/// Releases the old memory last: its deleter may use the tensor.
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
@@ -333,7 +333,7 @@ inline Error drop_memory(const TensorArg& tensor) noexcept {
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const c10::Storage& storage = impl->unsafe_storage();
-    // Not copied on write: it is released.
+    // Not copied on write, since it is released.
     if (ImplFields* const kept = fields_behind(storage)) kept->readonly = false;
     const c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, storage.device()));
     storage.set_nbytes(0);
@@ -387,7 +387,7 @@ inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept 
     const Layout& layout = from.layout;
     const int64_t span = layout.required_span_size();
     const bool is_unbound = from.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND;
-    // As finalize(): reserved room was in the old memory.
+    // As in finalize(): reserved room was in the old memory.
     const int64_t capacity = is_unbound ? std::min(span, layout.numel) : from.capacity;
     const size_t room = static_cast<size_t>(std::max(span, capacity)) * elementSize(from.type);
     c10::Storage storage(c10::Storage::use_byte_size_t(), data.get() == nullptr ? 0 : room,

@@ -37,7 +37,7 @@ namespace detail {
 /// The at::TensorImpl of a tensor that tenon made.
 class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
  public:
-  /// A new tensor, which starts where its storage does.
+  /// A new tensor, whose element 0 is at its storage's start.
   ManagedImpl(c10::Storage&& storage, c10::DispatchKeySet keys, const TensorFields& fields)
       : c10::TensorImpl(std::move(storage), keys,
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {
@@ -124,9 +124,9 @@ struct Refusal {
 };
 
 /// Fills `made` from a defined tensor of any origin. Tensors not made by tenon are Adopted, and
-/// DYNAMIC if the storage can be resized, else DYNAMIC_BOUND by the storage. Unless memory is to be
-/// written, a lazy clone stays lazy. So does a tensor that tenon made over read-only memory:
-/// writers refuse it, as in plain mode.
+/// DYNAMIC if the storage can be resized, else DYNAMIC_BOUND by the storage. Materialises a lazy
+/// clone only if `writes`. A tensor that tenon made over read-only memory is never materialised:
+/// functions that write refuse it, as in plain mode.
 inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
@@ -235,7 +235,7 @@ class TensorArg {
 };
 
 /// A tensor that a function reads: converts from a Tensor, from a TensorPtr, which may be null, and
-/// from a TensorArg. Reading leaves a lazy clone lazy.
+/// from a TensorArg. Reading does not materialise a lazy clone.
 class ConstTensorArg : public TensorArg {
  public:
   ConstTensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, false) {}
@@ -257,7 +257,8 @@ inline bool is_described(const TensorArg& tensor) noexcept {
   return ArgAccess::refusal(tensor).error == Error::Ok;
 }
 
-/// Whether there is metadata. `role` is what the function calls the tensor: "the source tensor".
+/// Checks that the tensor is defined and that tenon can use it. `role` is the function's name for
+/// the tensor: "the source tensor".
 inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (!tensor.defined()) {
     return fail(Error::InvalidState, role, " is undefined");
@@ -276,7 +277,7 @@ inline const TensorFields& fields(const TensorArg& tensor) noexcept {
 /// By value: the fields are in the temporary argument.
 inline TensorFields fields(TensorArg&& tensor) noexcept { return ArgAccess::take(tensor); }
 
-/// Whether there is metadata and memory.
+/// check_metadata(), and that the tensor was not deallocated.
 inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return check_not_deallocated(fields(tensor), role);
