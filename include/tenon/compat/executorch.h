@@ -6,8 +6,8 @@
 // of older releases compiles too. Accepts both argument orders that ExecuTorch had, with and
 // without a Device. docs/executorch.md lists the intended differences.
 //
-// A program may contain ExecuTorch itself too, since the names here stand in inline namespaces; no
-// source file includes both.
+// A program may contain ExecuTorch itself too, since the names here are in inline namespaces. No
+// source file may include both.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,8 @@ inline TensorPtr empty(const tenon::Dims& sizes, aten::ScalarType type = aten::S
                        aten::TensorShapeDynamism dynamism = internal::kBound) {
   return tenon::empty(sizes, type, dynamism);
 }
-/// More specialised than std::empty(const C&), which argument-dependent lookup finds for a vector.
+/// More specialised than std::empty(const C&), which argument-dependent lookup finds for a
+/// std::vector.
 template <class Size>
 TensorPtr empty(std::vector<Size> sizes, aten::ScalarType type = aten::ScalarType::Float,
                 aten::TensorShapeDynamism dynamism = internal::kBound) {
@@ -142,7 +143,8 @@ TensorPtr randint(int64_t low, int64_t high, List sizes,
   return tenon::randint(low, high, sizes, type, dynamism);
 }
 
-/// tenon's, with ExecuTorch's type of N, so that `template <class T, ssize_t N>` deduces it.
+/// tenon's accessor, with ExecuTorch's type for N, so that `template <class T, ssize_t N>` deduces
+/// it.
 template <class T, ptrdiff_t N>
 class TensorAccessor : public tenon::TensorAccessor<T, static_cast<size_t>(N)> {
   using Base = tenon::TensorAccessor<T, static_cast<size_t>(N)>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ExecuTorch's Module is made from: loaders of a program's bytes, allocators and a tracer.
-// tenon's runtimes take the bytes alone; docs/executorch.md says what is not used.
+// The arguments of ExecuTorch's Module: loaders of a program's bytes, allocators and a tracer.
+// tenon's runtimes use only the bytes; docs/executorch.md lists what is ignored.
 #pragma once
 
 #include <new>
@@ -47,7 +47,7 @@ class FreeableBuffer {
   Bytes bytes_ = {};
 };
 
-/// Where a program's bytes are. Programs may derive from it.
+/// A source of a program's bytes. Programs may derive from it.
 class DataLoader {
  public:
   struct SegmentInfo {
@@ -80,13 +80,13 @@ class DataLoader {
   virtual bool maps() const noexcept { return false; }
 };
 
-/// Constructors take it. tenon's runtimes take memory from their own, so it gives none.
+/// An argument of constructors. It allocates nothing: tenon's runtimes have their own memory.
 class MemoryAllocator {
  public:
   MemoryAllocator(uint32_t, uint8_t*) noexcept {}
   virtual ~MemoryAllocator() = default;
 };
-/// Module keeps a tracer, and does not call it.
+/// An argument of Module, which keeps a tracer and does not call it.
 class EventTracer {
  public:
   virtual ~EventTracer() = default;
@@ -94,12 +94,12 @@ class EventTracer {
 
 // Named in Module's parameters.
 class HierarchicalAllocator;
-class Method;  // NOLINT: another than tenon::detail's
+class Method;  // NOLINT: not tenon::detail's
 class NamedDataMap;
 struct Kernel {};
 
-/// Takes a kernel's error. Models call their runtime's kernels; a program that calls one of
-/// ExecuTorch's itself compiles it too.
+/// Receives a kernel's error. Models call the kernels of their runtime; with this, a program that
+/// calls one of ExecuTorch's kernels itself compiles too.
 class KernelRuntimeContext {
  public:
   explicit KernelRuntimeContext(EventTracer* = nullptr, MemoryAllocator* = nullptr) noexcept {}
@@ -176,7 +176,7 @@ class FileDataLoader : public runtime::DataLoader {
   size_t alignment_;
 };
 
-/// A file whose program is mapped, where the runtime can.
+/// A file whose program is mapped if the runtime can do that.
 class MmapDataLoader : public FileDataLoader {
  public:
   enum class MlockConfig { NoMlock, UseMlock, UseMlockIgnoreErrors, UseMadvise };
@@ -213,7 +213,7 @@ class BufferDataLoader : public runtime::DataLoader {
   size_t size_;
 };
 
-/// As MemoryAllocator, these are constructors' arguments alone.
+/// Like MemoryAllocator only an argument of constructors.
 struct MallocMemoryAllocator : runtime::MemoryAllocator {
   MallocMemoryAllocator() noexcept : MemoryAllocator(0, nullptr) {}
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's matchers for GoogleMock, where it is installed, and EXPECT_TENSOR_EQ and its kin.
+// ExecuTorch's matchers for GoogleMock, if that is installed, and EXPECT_TENSOR_EQ and similar
+// macros.
 #pragma once
 
 #include "tenon/compat/executorch_testing.h"

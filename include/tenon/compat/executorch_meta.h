@@ -64,7 +64,7 @@ struct MethodInfo {
 
 }  // namespace internal
 
-/// A tensor that a method takes or gives.
+/// The description of a tensor that is an input or an output of a method.
 /// Ownership: borrows from the Module that made it.
 class TensorInfo {
  public:
@@ -78,7 +78,7 @@ class TensorInfo {
     return {info_->dim_order.data(), info_->dim_order.size()};
   }
   aten::ScalarType scalar_type() const noexcept { return info_->type; }
-  /// Always false: tenon's runtimes do not say what they plan.
+  /// Always false: tenon's runtimes do not report planned memory.
   bool is_memory_planned() const noexcept { return false; }
   /// The bytes of the largest sizes.
   size_t nbytes() const noexcept { return info_->nbytes; }
@@ -88,7 +88,7 @@ class TensorInfo {
   const internal::ValueInfo* info_;
 };
 
-/// What a method takes and gives.
+/// The description of a method's inputs and outputs.
 /// Ownership: borrows from the Module that made it.
 class MethodMeta {
  public:
@@ -107,7 +107,7 @@ class MethodMeta {
     return tensor(info_->outputs, index);
   }
 
-  // tenon's runtimes do not say these.
+  // tenon's runtimes do not report these.
 
   size_t num_memory_planned_buffers() const noexcept { return 0; }
   Result<int64_t> memory_planned_buffer_size(size_t) const { return Error::InvalidArgument; }

@@ -114,8 +114,9 @@ using Loader = std::unique_ptr<runtime::DataLoader>;
 
 /// A model file and its methods, run by the runtime that is registered for it.
 ///
-/// Allocators, tracer, kernels and options of delegates are kept or dropped, and not used.
-/// Inputs, set or of a call, stay for later calls; None in a call stands for the input that stayed.
+/// Allocators, the tracer, kernels and delegates' options are accepted and not used. Inputs stay
+/// for later calls, those set and those given to a call; None in a call stands for the input that
+/// stayed.
 /// Ownership: outputs outlive the module, unlike ExecuTorch's; it shares the inputs that stay and
 /// the outputs that were set.
 /// Errors: AccessFailed (no such file); NotSupported (no runtime for it, or a tensor of other
@@ -244,7 +245,7 @@ class Module {
     }
     auto outputs = model_->execute(name, all);
     if (!outputs.ok()) return report_inputs(outputs.error(), name, all, 0, true);
-    all.swap(methods_[name]);  // drops the former last: a deleter of theirs may call this module
+    all.swap(methods_[name]);  // drops the old values last: their deleters may call this module
     return std::move(*outputs);
   }
   [[nodiscard]] Values execute(const std::string& name, const EValue& input) {
@@ -342,10 +343,10 @@ class Module {
     std::vector<EValue> all = methods_[name];
     if (all.size() < first + values.size()) all.resize(first + values.size());
     std::copy(values.begin(), values.end(), all.begin() + static_cast<ptrdiff_t>(first));
-    all.swap(methods_[name]);  // as in execute()
+    all.swap(methods_[name]);  // drops the old values last, as in execute()
   }
-  /// As report_value(), but as ExecuTorch NotSupported for a tensor of other sizes, and for a run
-  /// InvalidArgument if it was not given all inputs.
+  /// As report_value(), except that ExecuTorch reports NotSupported for a tensor of other sizes,
+  /// and InvalidArgument if a run lacks inputs.
   Error report_inputs(tenon::Error error, const std::string& name, tenon::Span<const EValue> inputs,
                       size_t first = 0, bool is_run = false) {
     const Error reported = runtime::internal::report_value(error);

@@ -33,8 +33,8 @@ class BackendOptions {
  public:
   Span<BackendOption> view() noexcept { return {options_.data(), count_}; }
 
-  /// Adds or replaces an option. A longer text is cut.
-  /// Errors: InvalidArgument for a longer key, and when N options are there.
+  /// Adds or replaces an option. A text that is too long is cut.
+  /// Errors: InvalidArgument for a key that is too long, and for one option more than N.
   Error set_option(const char* key, bool value) noexcept { return put(key, value); }
   Error set_option(const char* key, int value) noexcept { return put(key, value); }
   Error set_option(const char* key, const char* value) noexcept {
@@ -122,7 +122,7 @@ class LoadBackendOptionsMap {
   std::map<std::string, std::vector<BackendOption>> options_;
 };
 
-// Options of a delegate for all programs: there are no delegates.
+// Global options of a delegate. There are no delegates.
 inline Error set_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error get_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error set_option(const char*, const BackendOption&) noexcept { return Error::NotFound; }

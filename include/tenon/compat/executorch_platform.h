@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ExecuTorch's platform layer and the macros of its log, checks and results, over tenon's errors.
 //
-// A check that fails raises tenon's InvalidState, after it was logged: an Exception, or without
+// A failed check is logged, and then raises tenon's InvalidState: an Exception, or without
 // exceptions the failure handler and abort(). The log goes to stderr, or to
-// et_pal_emit_log_message() if the program defines that: where object files are ELF's, and not with
+// et_pal_emit_log_message() if the program defines that; this works with ELF object files, without
 // TENON_PORTABLE.
 #pragma once
 
@@ -51,7 +51,7 @@ inline std::chrono::steady_clock::time_point start_time() noexcept {
 }  // namespace tenon_compat
 }  // namespace runtime
 }  // namespace executorch
-// Static, so that the real ones may be in the same program.
+// Static, so that ExecuTorch's own may be in the same program.
 [[maybe_unused]] static inline void et_pal_init() noexcept {}
 [[maybe_unused]] static inline et_timestamp_t et_pal_current_ticks() noexcept {
   const auto start = executorch::runtime::internal::start_time();
@@ -76,7 +76,7 @@ inline std::chrono::steady_clock::time_point start_time() noexcept {
 #endif
 #define ET_RUNTIME_NAMESPACE runtime
 
-// Both may be defined by the program; ET_LOG_ENABLED alike in all of its files.
+// The program may define both; ET_LOG_ENABLED must be the same in all of its files.
 #if !defined(ET_MIN_LOG_LEVEL)
 #define ET_MIN_LOG_LEVEL Info
 #endif
@@ -106,7 +106,7 @@ constexpr const char* file_name(const char* path) noexcept {
   return name;
 }
 
-/// A line of the source, which logs.
+/// A source line that logs.
 struct Log {
   LogLevel level;
   const char* file;
@@ -147,7 +147,7 @@ struct Log {
   }
 };
 
-/// Logs the text of tenon's error, the thread's last. Returns the peer's code for it.
+/// Logs the text of tenon's error, the thread's last. Returns ExecuTorch's code for the error.
 inline Error report(tenon::Error error) noexcept {
   if (error != tenon::Error::Ok) {
     Log{LogLevel::Error, "tenon", "", 0}("%s", tenon::detail::message_of(error));
@@ -197,7 +197,8 @@ inline Error report(tenon::Error error) noexcept {
   TENON_DETAIL_ET_LOG_AT(Fatal).fail("false", "Execution should not reach this point")
 #define ET_ASSERT_UNREACHABLE_MSG(...) TENON_DETAIL_ET_LOG_AT(Fatal).fail("false", __VA_ARGS__)
 
-/// ET_CHECK_OR_RETURN_ERROR as a statement, for these headers: Clang has a warning of semicolons.
+/// ET_CHECK_OR_RETURN_ERROR as a statement, for these headers: Clang warns about an extra
+/// semicolon.
 #define TENON_DETAIL_ET_CHECK(condition, error, ...) \
   do {                                               \
     if (!(condition)) {                              \
@@ -205,7 +206,7 @@ inline Error report(tenon::Error error) noexcept {
       return ::executorch::runtime::Error::error;    \
     }                                                \
   } while (0)
-// Blocks, as ExecuTorch's are: some code has no semicolon behind them.
+// Blocks, as in ExecuTorch: some code has no semicolon after them.
 #define ET_CHECK_OR_RETURN_ERROR(condition, error, ...) \
   { TENON_DETAIL_ET_CHECK(condition, error, __VA_ARGS__); }
 #define ET_CHECK_OR_RETURN_FALSE(condition, ...)     \
@@ -228,7 +229,7 @@ inline Error report(tenon::Error error) noexcept {
 #define TENON_DETAIL_ET_LOG_1(first) static_cast<void>(0)
 #define TENON_DETAIL_ET_LOG_2(first, ...) ET_LOG(Error, __VA_ARGS__)
 
-// Variables are numbered, so that -Wshadow is quiet where one macro is in another's argument.
+// Variables are numbered, so that -Wshadow does not warn if one macro is in another's argument.
 #define ET_CHECK_OK_OR_RETURN_ERROR(...)                                               \
   TENON_DETAIL_MAY_COUNT                                                               \
   TENON_DETAIL_ET_CHECK_OK(TENON_DETAIL_NUMBERED(et_error_, __COUNTER__), __VA_ARGS__) \
@@ -251,8 +252,8 @@ inline Error report(tenon::Error error) noexcept {
   }                                                              \
   auto var = std::move(*et_result_##var)
 
-/// A Result's value as an expression, or a return of its error: a statement expression, which GCC
-/// and Clang have.
+/// A Result's value as an expression; returns the error, if there is one, from the enclosing
+/// function. Uses GCC's and Clang's statement expressions.
 #define ET_UNWRAP(...)                                                                \
   TENON_DETAIL_MAY_COUNT                                                              \
   TENON_DETAIL_ET_UNWRAP(TENON_DETAIL_NUMBERED(et_result_, __COUNTER__), __VA_ARGS__) \

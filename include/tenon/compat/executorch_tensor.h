@@ -119,8 +119,8 @@ inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 /// Values as an argument.
 struct Data {
   tenon::detail::Values values;
-  bool is_memory = false;  // if sizes are given; then Float unless a type is
-  bool is_typed = false;   // then the values are never memory
+  bool is_memory = false;  // whether sizes make it memory, which is Float unless a type is given
+  bool is_typed = false;   // whether its type is explicit: then it is never memory
 };
 /// Values of any element type; a std::vector<uint8_t> is raw memory, as in ExecuTorch.
 struct AnyData : Data {
@@ -261,7 +261,7 @@ TensorPtr make_tensor_ptr(internal::DataArg<T> values,
   return internal::share(
       internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
-/// V is deduced even with an explicit T, so that braces are a list.
+/// V is deduced even if T is explicit, so that braces are a list.
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
 TensorPtr make_tensor_ptr(V value, internal::TypeArg type = internal::TypeArg::deduced()) {
   return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));

@@ -33,7 +33,7 @@ class TensorFactory {
   /// A std::vector<bool> has no bytes.
   using ctype = std::conditional_t<std::is_same_v<true_ctype, bool>, uint8_t, true_ctype>;
 
-  /// `data` in the order of memory.
+  /// `data` is in memory order.
   aten::Tensor make(const tenon::Dims& sizes, std::vector<ctype> data,
                     const tenon::Dims& strides = {}, Dynamism dynamism = kStatic) const {
     return make(sizes, std::move(data), {}, strides, dynamism);
@@ -73,8 +73,8 @@ class TensorFactory {
   }
 };
 
-/// Whether dtypes and sizes are equal, and floating values within the tolerances, others equal. NaN
-/// is close to NaN. Without `atol` it is 1e-8, of Half 1e-3, of BFloat16 1e-2.
+/// Whether dtypes and sizes are equal, floating values are within the tolerances, and others are
+/// equal. NaN is close to NaN. `atol` is by default 1e-8, for Half 1e-3, for BFloat16 1e-2.
 inline bool tensors_are_close(const aten::Tensor& a, const aten::Tensor& b, double rtol = 1e-5,
                               std::optional<double> atol = std::nullopt) {
   const aten::ScalarType type = a.scalar_type();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's thread pool by name: tenon's runtimes have their own threads, which it does not set.
+// ExecuTorch's thread pool by name. tenon's runtimes have their own threads, which it does not
+// affect.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ namespace extension {
 namespace threadpool {
 inline namespace tenon_compat {
 
-/// A number of threads, which the program set or the processor has.
+/// A number of threads: the program's choice, or the processor's number.
 /// Threads: any.
 class ThreadPool {
  public:

@@ -38,7 +38,7 @@ using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatin
 
 inline bool tensor_is_contiguous(const aten::Tensor& tensor) { return tensor.is_contiguous(); }
 
-/// The kinds of values, by ExecuTorch's numbers.
+/// The kinds of values, with ExecuTorch's numbers.
 enum class Tag : uint32_t {
   None,
   Tensor,
@@ -129,7 +129,7 @@ class [[nodiscard]] Result {
 
   Result(T value) : value_(std::move(value)), error_(Error::Ok) {}
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error) {}
-  /// tenon's, such as that of EValue::tryToInt().
+  /// From tenon's Result, such as that of EValue::tryToInt().
   Result(tenon::Result<T> result) : error_(internal::error_of(result.error())) {
     if (result.ok()) value_ = std::move(*result);
   }
