@@ -68,7 +68,8 @@ inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   return {all.data(), backend.device().type() == DeviceType::Meta ? 2 : all.size()};
 }
 
-/// Runs one case, and adds its failures to the report. All the memory that it takes it gives back.
+/// Runs one case, and adds its failures to the report. A case releases all the memory that it
+/// takes.
 ///
 /// Any number of cases may run on one backend, in any order.
 /// Errors: none; a case that throws has failed.

@@ -16,7 +16,7 @@
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
-/// One side of a copy: a tensor, and what of it takes part.
+/// One side of a copy: a tensor, and the part of it that is copied.
 template <class View>
 struct Side {
   const Twin& twin;
@@ -27,8 +27,8 @@ Side(const Twin&, View) -> Side<View>;
 
 inline constexpr auto kAll = [](const Tensor& t) { return t; };
 
-/// A copy to the backend, from it and within it gives what a copy on the host gives, in the whole
-/// of the destination. Its former elements are lost.
+/// Checks that a copy to the backend, from it and within it leaves the whole destination as a copy
+/// on the host does. Overwrites the destination.
 template <class To, class From>
 bool check_copy(Trial& trial, const std::string& what, const Side<To>& dst, const Side<From>& src,
                 CastMode mode = CastMode::Checked, Nans nans = Nans::SameBits) {
@@ -71,7 +71,7 @@ inline void views_are_copied(Trial& trial) {
   }
 }
 
-/// Views that lie in all manner of ways on both sides, converting now and then.
+/// Views of random strides on both sides, some of which convert.
 inline void any_strides_are_copied(Trial& trial) {
   Dice dice{trial.traits().seed};
   for (int i = 0; i < trial.traits().rounds * 4; ++i) {
@@ -81,7 +81,7 @@ inline void any_strides_are_copied(Trial& trial) {
     }
     const RandomView to(dice, sizes, false);
     const RandomView from(dice, sizes, true);
-    // Within the memory that BackendTraits promise.
+    // Stays within the memory that BackendTraits allow.
     if (to.extent > 16384 || from.extent > 16384) continue;
     const ScalarType type = kTypeOfEachSize[dice.between(0, 4)];
     const bool converts = dice.between(0, 3) == 0;
@@ -97,7 +97,7 @@ inline void any_strides_are_copied(Trial& trial) {
   }
 }
 
-/// Values at the ends of types, halves to be rounded, and those that no integer has.
+/// Values at the limits of types, halves that are rounded, and values that integers cannot have.
 TENON_TEMPLATE_INLINE TensorPtr values_to_convert(ScalarType type) {
   const double huge = 1e300;
   const TensorPtr values = make_tensor_ptr(
@@ -129,7 +129,7 @@ inline void types_are_converted(Trial& trial) {
   }
 }
 
-/// Enough to be moved in pieces.
+/// Tensors that are large enough to be copied in pieces.
 inline void large_tensors_are_copied(Trial& trial) {
   const size_t most = trial.traits().largest;
   const size_t nbytes = most < (size_t{9} << 19) ? most : size_t{9} << 19;  // 4.5 MiB

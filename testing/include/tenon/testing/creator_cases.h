@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: what a backend makes is what the host makes, random numbers to the bit. Each
+// Conformance cases: a backend makes the same tensors as the host, random numbers to the bit. Each
 // of its functions writes to any strides, or returns NotSupported and has changed nothing.
 #pragma once
 
@@ -19,7 +19,7 @@
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
-/// `make(backend)` gives the same with the host's and with the one that is tried.
+/// Checks that `make(backend)` gives equal tensors for the host's backend and the one under test.
 template <class Make>
 void check_creator(Trial& trial, const std::string& what, const Make& make) {
   const TensorPtr here = trial.check_made(what + ", on the host", make(host_backend()));
@@ -58,7 +58,7 @@ inline void eye_has_a_diagonal(Trial& trial) {
   }
 }
 
-/// No axis, then each one of them.
+/// No axis, then each of the axes.
 inline std::vector<OptionalIndex> axes_of(const Dims& sizes) {
   std::vector<OptionalIndex> axes{none};
   for (size_t d = 0; d < sizes.size(); ++d) axes.emplace_back(static_cast<int64_t>(d));
@@ -82,7 +82,7 @@ inline void iota_counts(Trial& trial) {
   }
 }
 
-/// Offsets from which a sequence goes on: within a block of Philox's, above 32 bits, at the end.
+/// Offsets at which a sequence may start: within a block of Philox, above 32 bits, at the end.
 inline constexpr uint64_t kOffsets[] = {0, 1, 3, 1000, (uint64_t{1} << 33) + 2, UINT64_MAX - 5};
 
 /// `make(sizes, generator, type, backend)` for each type, offset and several sizes.
@@ -122,7 +122,7 @@ inline void normal_is_the_hosts(Trial& trial) {
                });
 }
 
-// The functions themselves, on views.
+// The optional functions themselves, on views.
 
 /// Calls check(type, view, its sizes) for some types and each view that has elements.
 template <class Check>
@@ -139,7 +139,7 @@ void for_each_view(const Check& check) {
   }
 }
 
-/// `call(backend, out)` is the function, `values` the expected elements.
+/// `call(backend, out)` calls the function, `values` are the expected elements.
 template <class Call>
 void check_optional(Trial& trial, const std::string& what, const NamedView& view,
                     const TensorPtr& values, const Call& call) {

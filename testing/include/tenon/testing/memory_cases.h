@@ -56,7 +56,7 @@ inline bool write_bytes(Trial& trial, void* to, const std::vector<unsigned char>
                         detail::upload(trial.backend(), to, bytes.data(), bytes.size()));
 }
 
-/// Whether the memory holds these bytes, and reading them writes no byte beyond.
+/// Checks that the memory holds these bytes, and that reading them writes no byte beyond.
 inline bool check_bytes(Trial& trial, const std::string& what, const void* from,
                         const std::vector<unsigned char>& expected) {
   constexpr size_t kMargin = 16;
@@ -91,8 +91,8 @@ inline void names_stay(Trial& trial) {
               "base(): expected a backend of the same device that wraps none");
 }
 
-/// An alignment is kept or refused; that of tensors is kept. All blocks stay until the end: the
-/// first one in memory may be aligned by chance.
+/// Tensors' alignment is kept; any other is kept or refused. All blocks stay until the end, since
+/// the first one in memory may be aligned by chance.
 inline void alignments_are_kept(Trial& trial) {
   std::vector<TrialBlock> blocks;
   for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -145,8 +145,8 @@ inline void too_much_is_refused(Trial& trial) {
   }
 }
 
-/// A bounded memory is used up unless it comes back; where there is much of it, its addresses come
-/// again. Sanitizers keep what is freed, some 256 MiB of it, so that can take many rounds.
+/// Released memory is used again: a bounded memory would run out, and in a large one addresses
+/// repeat. Sanitizers hold back some 256 MiB of freed memory, so that can take many rounds.
 inline void memory_comes_back(Trial& trial) {
   const size_t nbytes = trial.traits().largest / 2;
   bool again = !trial.traits().reuses_addresses;
@@ -228,7 +228,7 @@ inline void bytes_go_there_and_back(Trial& trial) {
     std::vector<unsigned char> part = random_bytes(count, static_cast<uint64_t>(i));
     std::memcpy(&expected[offset], part.data(), count);
     if (!write_bytes(trial, block.data() + offset, part)) return;
-    std::memset(part.data(), 0, count);  // the host's memory is the caller's again
+    std::memset(part.data(), 0, count);  // the host's memory may now be changed
     const auto start = static_cast<size_t>(dice.between(0, 50));
     std::memcpy(part.data(), &expected[start], count);
     if (!check_bytes(trial, text_of("copy_from_host of ", count, " bytes at ", offset),

@@ -23,18 +23,17 @@ namespace testing {
 
 /// Properties of a backend that cases need to know.
 struct BackendTraits {
-  /// The largest block that a case asks for and means to get, in bytes; less than 64 KiB counts as
-  /// 64 KiB. All that a case has at once is up to four times as much, or 1 MiB if that is more.
+  /// The largest block, in bytes, that a case expects to get; less than 64 KiB counts as 64 KiB. A
+  /// case needs at most four times as much at once, or 1 MiB if that is more.
   size_t largest = size_t{8} << 20;
   uint64_t seed = 1;  ///< of the random cases
   int rounds = 30;    ///< how many of each
-  /// Whether memory that was released is given again sooner or later. False for a backend that
-  /// makes its addresses up and uses none twice: then a deallocate() that does not release goes
-  /// unnoticed.
+  /// Whether released memory is handed out again sooner or later. False for a backend that invents
+  /// addresses and uses none twice: then a deallocate() that does not release goes unnoticed.
   bool reuses_addresses = true;
 };
 
-/// The message that the parts make, up to 511 characters.
+/// Joins the parts to a message of up to 511 characters.
 template <class... Parts>
 std::string text_of(const Parts&... parts) {
   using detail::append;
@@ -49,7 +48,7 @@ class Report {
  public:
   bool ok() const noexcept { return failures_.empty(); }
   const std::vector<std::string>& failures() const noexcept { return failures_; }
-  /// All of them, a line each.
+  /// All failures, a line each.
   std::string text() const {
     std::string all;
     for (const std::string& failure : failures_) all += failure + '\n';
@@ -61,13 +60,13 @@ class Report {
     name_ = name;
     count_ = 0;
   }
-  /// After the tenth of a case the others are left out.
+  /// Only ten failures of a case are listed.
   void fail(const std::string& text) {
     constexpr int kMost = 10;
     if (++count_ <= kMost) failures_.push_back(std::string(name_) + ": " + text);
     if (count_ == kMost) failures_.push_back(std::string(name_) + ": and so on");
   }
-  /// Failures of this case, those left out too.
+  /// Failures of this case, including those not listed.
   int count() const noexcept { return count_; }
 
  private:
@@ -76,7 +75,7 @@ class Report {
   int count_ = 0;
 };
 
-/// Whether one NaN is as good as another, as it is where types are converted.
+/// Whether any NaN equals any other, as after a conversion of types.
 enum class Nans : uint8_t { SameBits, Any };
 
 /// One running case: the backend, and the report for its failures.
@@ -88,12 +87,12 @@ class Trial {
   }
 
   Backend& backend() const noexcept { return backend_; }
-  /// The one that is asked to copy and to make values.
+  /// The backend that is called to copy and to create.
   Backend& base() const noexcept { return backend_.base(); }
   const BackendTraits& traits() const noexcept { return traits_; }
 
   void fail(const std::string& text) { report_.fail(text); }
-  /// Each says whether it is as it should be, and reports it if not.
+  /// Each returns whether its condition holds, and reports a failure if not.
   template <class... Parts>
   bool check(bool as_expected, const Parts&... otherwise) {
     if (!as_expected) report_.fail(text_of(otherwise...));
@@ -107,7 +106,7 @@ class Trial {
   TensorPtr check_made(const std::string& what, Result<TensorPtr> made) {
     return check_ok(what, made.error()) ? std::move(made).value() : nullptr;
   }
-  /// Elements equal in their bits, equal sizes and an equal type. `expected` is on the host.
+  /// Checks for equal bits, sizes and types. `expected` is on the host.
   bool check_same(const std::string& what, const TensorArg& found, const TensorArg& expected,
                   Nans nans = Nans::SameBits);
 
@@ -208,7 +207,7 @@ inline bool Trial::check_same(const std::string& what, const TensorArg& found,
 inline constexpr ScalarType kAllTypes[] = {TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TYPE)};
 #undef TENON_DETAIL_TYPE
 
-/// One of each size of an element.
+/// A type for each element size.
 inline constexpr ScalarType kTypeOfEachSize[] = {ScalarType::Byte, ScalarType::BFloat16,
                                                  ScalarType::Float, ScalarType::Long,
                                                  ScalarType::ComplexDouble};
@@ -224,7 +223,7 @@ struct Dice {
   }
 };
 
-/// A tensor in the backend's memory and the same on the host.
+/// A tensor in the backend's memory, and an equal one on the host.
 struct Twin {
   TensorPtr here;
   TensorPtr there;
@@ -246,19 +245,19 @@ TENON_TEMPLATE_INLINE Twin random_twin(Trial& trial, const Dims& sizes, ScalarTy
                                                                 Generator(seed), host_backend())));
 }
 
-/// Does the same to both, `action(tensor)`, and compares what became of them.
+/// Calls `action(tensor)` for both, and compares the results.
 template <class Action>
 bool check_both(Trial& trial, const std::string& what, const Twin& twin, const Action& action) {
   if (!twin || !trial.check_ok(what + ", on the host", action(*twin.here))) return false;
   return trial.check_ok(what, action(*twin.there)) && trial.check_same(what, twin.there, twin.here);
 }
 
-/// flip(), or in ATen mode, where no strides are negative, the same without turning round.
+/// flip(); in ATen mode, which has no negative strides, the view unreversed.
 inline Tensor reversed(const TensorArg& t, const Dims& dims) {
   return detail::kHasOwnTensors ? flip(t, dims) : slice(t, 0, 0, INT64_MAX);
 }
 
-/// A way in which a view may lie in a tensor of base_sizes().
+/// A view of a tensor of base_sizes().
 struct NamedView {
   const char* name;
   Tensor (*of)(const Tensor& base);
@@ -289,13 +288,13 @@ inline constexpr NamedView kViews[] = {
 };
 // clang-format on
 
-/// A random way for a view of given sizes to lie in a row of elements.
+/// Random strides for a view of given sizes into a row of elements.
 struct RandomView {
   Dims sizes, strides;
   int64_t offset = 0;
-  int64_t extent = 1;  // of the row
+  int64_t extent = 1;  // the length of the row
 
-  /// `repeats`: dimensions may be broadcast, which a destination's may not.
+  /// `repeats`: dimensions may be broadcast. A destination's may not.
   RandomView(Dice& dice, const Dims& view_sizes, bool repeats)
       : sizes(view_sizes), strides(view_sizes) {
     std::vector<size_t> order;
