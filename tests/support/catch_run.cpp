@@ -9,6 +9,10 @@
 #include "support/catch_run.h"
 #include "support/one_thread.h"
 
+#if defined(TENON_CASES)
+#include "support/reached.h"
+#endif
+
 int tests::run_cases(int argc, char** argv, bool stops_at_failure) {
   Catch::Session session;
   if (stops_at_failure) session.configData().abortAfter = 1;
