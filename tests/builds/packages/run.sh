@@ -89,6 +89,12 @@ made=$package
 rm -rf "${scratch:?}/$package"
 (umask 077 && "$root/scripts/release.sh" --out "$scratch/$package" "$made")
 
+if [ "$package" = python ]; then  # with tenon-inspect where that is asked for, and else without
+  asked=$(echo "${SKBUILD_CMAKE_DEFINE-}" | grep -c 'TENON_PYTHON_INSPECT=ON') || true
+  there=$(python3 -m zipfile -l "$scratch"/python/python/*.whl | grep -c 'scripts/tenon-inspect ') || true
+  [ "$asked" = "$there" ] || fail "the wheel has tenon-inspect $there times, not $asked"
+fi
+
 if [ "$package" = cpack ]; then
   # As a user makes it, whose umask may be any.
   (
