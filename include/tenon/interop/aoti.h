@@ -14,33 +14,33 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A model that AOTInductor compiled for the CPU: one method, `forward`. Torch's C functions work
-/// on tenon's tensors; the program has no libtorch.
+/// A model that AOTInductor compiled for the CPU: one method, `forward`. It calls torch's C
+/// functions, which here work on tenon's tensors; the program has no libtorch.
 ///
-/// Nothing is opened before the first use, which reports what is wrong with the file; a later use
-/// tries again.
-/// Inputs: tensors that the host reads, read where they are, read-only ones too, if they have the
-/// strides that the model was compiled for: those of the example that it was exported with. Others
-/// are copied to these, or refused, as AotiOptions say. The strides are those that the package
-/// says, that its source has, or that describe_inputs() gave; else assume_row_major is needed.
-/// Names, sizes and dtypes are checked as far as they are known: examples/aoti/export.py writes
-/// them, and the source has dtypes and fixed sizes. The model itself checks its inputs only with
-/// AOTI_RUNTIME_CHECK_INPUTS=1 in the environment, and reads beyond those that are too small.
-/// Dimensions of one name have one size.
-/// Outputs: computed right in the tensor that was set, from the second run on and if it has just
-/// the shape, and shares no memory with an input or an earlier output; else copied there. Where
-/// none was set, a new tensor in `memory`, which the host must reach (else NotSupported), or with
-/// none in that of the thread's BackendScope. An
-/// output that the model hands through is the input's own memory.
+/// Nothing is opened before the first use, which reports errors of the file; a later use tries
+/// again.
+/// Inputs: tensors that the host can read, used in place, read-only ones too, if they have the
+/// strides that the model was compiled for: those of the example at export. Inputs of other strides
+/// are copied or refused, as AotiOptions says. The model's strides are known from the package, from
+/// its source, or from describe_inputs(); otherwise assume_row_major is needed. Names, sizes and
+/// dtypes are checked as far as they are known: examples/aoti/export.py writes them, and the source
+/// has dtypes and fixed sizes. The model itself checks its inputs only with
+/// AOTI_RUNTIME_CHECK_INPUTS=1 in the environment, and reads beyond inputs that are too small.
+/// Dimensions of one name must have one size.
+/// Outputs: computed directly in the tensor that was set, from the second run on, if it has the
+/// exact shape and shares no memory with an input or an earlier output; otherwise copied there. If
+/// none was set, a new tensor in `memory`, which the host must reach (else NotSupported), or
+/// without `memory` in that of the thread's BackendScope. An output that the model passes through
+/// is the input's memory.
 /// Ownership: shares the model. Outputs outlive it.
-/// Errors: as Module's and AotiModel::load()'s; InvalidState for constants without values;
-/// NotSupported for an input whose strides are not known, or that is in others and cannot be
+/// Errors: those of Module and AotiModel::load(); InvalidState for constants without values;
+/// NotSupported for an input whose strides are not known, or that has other strides and cannot be
 /// copied; what the model reports, with its text, and then also OutOfMemory. The model itself
 /// prints its errors to stderr, too.
-/// Threads: as Module's. Several modules of one AotiModel, several threads; num_models of them
-/// compute at once. A model compiled for several threads computes on OpenMP's.
-/// Cost: a run makes a handle for each input, and a copy of one in other strides. The model
-/// allocates what it computes between: with an ArenaBackend behind a PoolBackend as `memory`,
+/// Threads: as Module. Several modules of one AotiModel may run on several threads; num_models of
+/// them compute at once. A model compiled for several threads computes on OpenMP's.
+/// Cost: a run makes a handle for each input, and copies inputs of other strides. The model
+/// allocates its intermediate tensors: with an ArenaBackend behind a PoolBackend as `memory`,
 /// without the heap.
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
@@ -51,14 +51,14 @@ class TENON_EXPORT AotiModule final : public Module {
   explicit AotiModule(AotiModel model, Backend* memory = nullptr) noexcept
       : Module(memory), memory_(memory), model_(std::move(model)) {}
 
-  /// The model itself. Loads it if nothing has yet.
+  /// The model itself. Loads it if that has not happened yet.
   /// Errors: those of loading.
   Result<AotiModel> model() noexcept {
     const Error error = load();
     if (error != Error::Ok) return detail::add_context("model", error);
     return model_;
   }
-  /// AotiModel::set_constants(), of all modules that share the model.
+  /// AotiModel::set_constants(), for all modules that share the model.
   [[nodiscard]] Error set_constants(detail::ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {
                                     TENON_TRY(load());
@@ -104,7 +104,7 @@ class TENON_EXPORT AotiModule final : public Module {
       places = places || placements_[i].target != nullptr;
     }
     call.placements = placements_;
-    allocations_.clear();  // else addresses of an older run's tensors
+    allocations_.clear();  // else it has addresses of an older run's tensors
     if (places && !knows_allocations_) call.made = &allocations_;
     call.owner = &state.library;
     call.threads = state.threads;
@@ -127,8 +127,8 @@ class TENON_EXPORT AotiModule final : public Module {
   }
 
  private:
-  /// Deletes the handles that a run left, each once: a model may give one handle for several
-  /// outputs, or one that is an input's or a constant's.
+  /// Deletes the handles that a run left, each once: a model may return one handle for several
+  /// outputs, or the handle of an input or a constant.
   struct Handles {
     const AotiModel::State& state;
     std::vector<AtenTensorHandle>& inputs;
@@ -159,8 +159,8 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Checks that dimensions are not too small, which with a name means not empty, and that the
-  /// sizes of those of one name go together.
+  /// Checks that dimensions are not too small (with a name: not empty), and that dimensions of one
+  /// name have one size.
   static Error check_dimensions(const AotiModel::State& state, ArrayRef<ValueSpec> specs,
                                 Span<const EValue> inputs, size_t i) noexcept {
     const detail::NameList& names = specs[i].tensor.names;
@@ -196,7 +196,7 @@ class TENON_EXPORT AotiModule final : public Module {
     return Error::Ok;
   }
 
-  /// The number of this kind that a tensor of one element is.
+  /// Reads a tensor of one element as a number of this kind.
   static Error read_number(const Tensor& tensor, ValueKind kind, EValue& number) noexcept {
     const detail::TensorFields& from = detail::fields(TensorArg(tensor));
     TENON_TRY(detail::check_has_data(from));
@@ -253,8 +253,8 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Whether an output that nobody set is memory that others write to later: that of a tensor which
-  /// was set, or the model's own.
+  /// Whether an output that nobody set is memory that will be written to again: a set tensor's, or
+  /// the model's own.
   bool is_lent(Outputs& outputs, size_t i, Span<const EValue> inputs) const noexcept {
     const EValue& value = outputs.values()[i];
     if (!value.isTensor()) return false;
@@ -273,10 +273,10 @@ class TENON_EXPORT AotiModule final : public Module {
   Backend* memory_;
   std::string path_;
   AotiModel model_;
-  std::vector<AtenTensorHandle> inputs_;  // of a run, null between
+  std::vector<AtenTensorHandle> inputs_;  // of a run; null between runs
   std::vector<AtenTensorHandle> outputs_;
   std::vector<detail::AotiPlacement> placements_;  // one for each output
-  std::vector<const void*> allocations_;           // of the last run that noted them
+  std::vector<const void*> allocations_;           // of the last run that recorded them
   bool knows_allocations_ = false;
 };
 

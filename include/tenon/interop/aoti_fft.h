@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Fourier transforms for models of AOTInductor, by kissfft's C++ header (Debian: libkissfft-dev,
-// nothing to link): aoti_torch_cpu__fft_r2c and _fft_c2c, which torch.fft, torch.stft and
-// torch.istft become, and the operators aten::_fft_c2r, fft_fftfreq and fft_rfftfreq, which models
+// Fourier transforms for AOTInductor's models, by kissfft's C++ header (Debian: libkissfft-dev,
+// nothing to link): aoti_torch_cpu__fft_r2c and _fft_c2c, to which torch.fft, torch.stft and
+// torch.istft compile, and the operators aten::_fft_c2r, fft_fftfreq and fft_rfftfreq, which models
+// call through interop/aoti_proxy.h.
 // call by interop/aoti_proxy.h.
 //
 // Include it in one file of the program, and link that with its functions exported, as
-// interop/aoti_shim.h says. Of Float and Double, of any length. On the calling thread.
+// interop/aoti_shim.h says. Float and Double of any length, on the calling thread.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_fft_transform.h"
@@ -25,7 +26,7 @@ inline Error call_fft_c2r(Span<const EValue> inputs, std::vector<EValue>& output
   return Error::Ok;
 }
 
-/// aten::fft_fftfreq, or fft_rfftfreq, which has the frequencies from 0 on.
+/// aten::fft_fftfreq, or fft_rfftfreq, whose frequencies are not negative.
 inline Error call_fftfreq(AtenIn inputs, AtenOut& outputs, bool is_half) {
   const int64_t length = inputs[0].toInt();
   ScalarType type = ScalarType::Float;
@@ -36,7 +37,8 @@ inline Error call_fftfreq(AtenIn inputs, AtenOut& outputs, bool is_half) {
   }
   if (length < 0) return fail(Error::InvalidArgument, "n is ", length, ", expected 0 or more");
   const int64_t count = is_half ? length / 2 + 1 : length;
-  const int64_t negative = is_half ? count : length - length / 2;  // the first of these
+  const int64_t negative =
+      is_half ? count : length - length / 2;  // index of the first negative frequency
   const double step = 1 / (static_cast<double>(length) * inputs[1].toDouble());
   AotiResult result;
   TENON_TRY(result.make(ArrayRef<int64_t>(&count, 1), type, computed_type(type)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The functions of torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h that compiled models call
-// for operators that AOTInductor generates no code for: indexing, sorting, scans, pooling, random
-// numbers and others, by plain loops on tenon's tensors. Matrix products and convolutions are those
-// of interop/aoti_onednn.h, Fourier transforms of interop/aoti_fft.h.
+// for operators for which AOTInductor generates no code: indexing, sorting, scans, pooling, random
+// numbers and others, as plain loops on tenon's tensors. Matrix products and convolutions are in
+// interop/aoti_onednn.h, Fourier transforms in interop/aoti_fft.h.
 //
 // Include it in one file of the program, beside interop/aoti_shim.h, and link that with its
 // functions exported, as that header says. Kernels run on the calling thread.
@@ -46,7 +46,7 @@ inline Error provide_aoti_operators() {
   TENON_TRY(provide_operators(kResizeOperators));
   return provide_complex_operators();
 }
-/// Before main(), so that a model finds the operators when it is loaded.
+/// Runs before main(), so that a model finds the operators when it is loaded.
 [[maybe_unused]] const Error kProvidedAotiOperators = provide_aoti_operators();
 
 }  // namespace detail

@@ -3,10 +3,10 @@
 // (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
 //
 // Include it in one file of the program, and link that with dnnl and with its functions exported,
-// as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half where it has them for
-// the processor; else they are computed as Float. Double, integers and complex numbers are computed
-// by plain loops. oneDNN computes on as many of OpenMP's threads as AotiOptions or the package say,
-// else on one.
+// as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half if it supports them on
+// the processor; otherwise they are computed as Float. Double, integers and complex numbers are
+// computed by plain loops. oneDNN uses as many OpenMP threads as AotiOptions or the package says,
+// else one.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_onednn_convolution.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Operators without a C function, for models that AOTInductor compiled: custom operators, and those
-// of PyTorch's that torch's C functions lack (median, unique, linalg). The package lists the calls
-// in JSON; they go to what register_torch_operator() or a library for torch's stable ABI
-// registered. Needs nlohmann-json.
+// Operators without a C function, for AOTInductor's models: custom operators, and those of PyTorch
+// that torch's C functions lack (median, unique, linalg). The package lists the calls in JSON; they
+// go to the function that register_torch_operator() or a library for torch's stable ABI registered.
+// Needs nlohmann-json.
 //
 // Include it in one file of the program, which exports its functions as interop/aoti_shim.h says.
 // AotiModel::load() then finds the operators, and names those that are missing.
@@ -29,7 +29,7 @@ namespace detail {
 
 using ProxyJson = nlohmann::json;
 
-/// The member of that name; null without.
+/// The member of that name, or null.
 inline const ProxyJson* json_member(const ProxyJson& object, const char* name) noexcept {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
@@ -44,7 +44,7 @@ inline Error json_text(const ProxyJson& object, const char* name, std::string& o
   out = found->get<std::string>();
   return Error::Ok;
 }
-/// The number of torch's for one of the schema of exported programs; -1 for none.
+/// torch's number for an enumerator in the schema of exported programs; -1 if there is none.
 /// Source: torch/_export/serde/schema.py.
 inline int64_t exported_enum(std::string_view kind, const ProxyJson& value) noexcept {
   const int64_t n = value.is_number_integer() ? value.get<int64_t>() : -1;
@@ -62,24 +62,24 @@ inline int64_t exported_enum(std::string_view kind, const ProxyJson& value) noex
 
 /// An argument that a call passes.
 struct ProxyArgument {
-  size_t input = 0;  // of the operator
+  size_t input = 0;  // the operator's input that it is
   bool is_tensor = false;
   bool is_list = false;
-  std::vector<bool> is_there;  // for each element of a list: false for None
+  std::vector<bool> is_there;  // for each element of a list: false if it is None
 };
-/// A result, by what the call passes for it.
+/// A result, and what the call passes to receive it.
 struct ProxyResult {
   enum class Kind { None, Tensor, List, Int } kind = Kind::None;
-  std::vector<ValueSpec> specs;  // of the tensors
+  std::vector<ValueSpec> specs;  // of the tensors in the result
 };
 
 /// One call of an operator in a model.
 struct ProxyNode {
   std::string name;            // "aten::median.dim"
-  std::vector<EValue> inputs;  // all of the operator's; None for those that a call passes
+  std::vector<EValue> inputs;  // the operator's; None for those that a call passes
   std::vector<ProxyArgument> arguments;
   std::vector<ProxyResult> results;
-  size_t tensors = 0;  // that a call passes, those for results too
+  size_t tensors = 0;  // how many tensors a call passes, including those for results
   size_t ints = 0;
 
   Error read(const ProxyJson& node, const StableSchema& schema, std::string_view source) {
@@ -132,8 +132,8 @@ struct ProxyNode {
     arguments.push_back({i, is_tensor, is_list, std::move(is_there)});
     return Error::Ok;
   }
-  /// Tensors and integers are passed with a call, but for integers of a float; other values stand
-  /// in the JSON.
+  /// Tensors and integers are passed with each call, except integers that stand for a float. Other
+  /// values are in the JSON.
   Error read_input(size_t i, std::string_view type, std::string_view kind, const ProxyJson& value) {
     std::string_view element = type;
     static_cast<void>(take_optional(element));
@@ -177,7 +177,7 @@ struct ProxyNode {
     } else if ((kind == "as_int" || kind == "as_sym_int") && takes_ints) {
       return pass(i, false, false, {true});
     } else if (is_enum_type(element)) {
-      // A default of the schema is an integer: torch's own number.
+      // A default in the schema is an integer, torch's number.
       const bool is_own = kind == "as_int" && value.is_number_integer();
       const int64_t number = is_own ? value.get<int64_t>() : exported_enum(kind, value);
       if (number < 0) return fail_kind(kind, type);
@@ -278,7 +278,7 @@ struct AotiProxy {
   static Error fail_json() noexcept {
     return fail(Error::InvalidArgument, "the package's list of operators is not the JSON of nodes");
   }
-  /// Errors: InvalidArgument; NotSupported for values that operators of tenon do not have.
+  /// Errors: InvalidArgument; NotSupported for values that tenon's operators cannot take.
   Error read(const std::string& json, std::string_view source, std::vector<std::string>& missing) {
     const ProxyJson all = ProxyJson::parse(json, nullptr, false);
     const ProxyJson* const list = json_member(all, "nodes");
@@ -347,13 +347,13 @@ struct AotiProxy {
     TENON_TRY(call_stable(operation, inputs, outputs));
     return give(node, outputs, ints, tensors);
   }
-  /// Checks all results, then gives them.
+  /// Checks all results, then stores them.
   static Error give(const ProxyNode& node, const std::vector<EValue>& outputs, const int64_t* ints,
                     AtenTensorHandle* tensors) {
     if (outputs.size() != node.results.size()) {
       return fail(Error::InvalidState, "its registered schema is not that of the model's load");
     }
-    std::vector<std::pair<Tensor*, Tensor>> given;  // to which handle's tensor what goes
+    std::vector<std::pair<Tensor*, Tensor>> given;  // handles' tensors, and their new values
     for (size_t i = 0; i < outputs.size(); ++i) {
       const ProxyResult& result = node.results[i];
       const EValue& output = outputs[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// torch's C functions on tenon's tensors, for code that AOTInductor generated for the CPU: those of
-// torch/csrc/inductor/aoti_torch/c/shim.h that need no kernel. Kernels are the program's to define,
-// or those of interop/aoti_onednn.h.
+// torch's C functions on tenon's tensors, for code that AOTInductor generated for the CPU: the
+// functions of torch/csrc/inductor/aoti_torch/c/shim.h that need no kernel. The program defines
+// kernels itself, or includes interop/aoti_kernels.h, aoti_onednn.h and others.
 //
 // Include it in one file of the program, and link that with the functions exported: -rdynamic, or
 // CMake's tenon::aoti. Where torch's own header is included too, it comes first.
@@ -21,7 +21,7 @@ namespace detail {
 extern "C" {
 
 // clang-format off
-// c10's numbers.
+// Numbers of c10's enumerations.
 int32_t aoti_torch_device_type_cpu() { return 0; }
 int32_t aoti_torch_device_type_cuda() { return 1; }
 int32_t aoti_torch_device_type_xpu() { return 12; }
@@ -65,11 +65,11 @@ int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
 // clang-format on
 
 size_t aoti_torch_dtype_element_size(int32_t dtype) {
-  if (dtype == 44 || dtype == 45) return 1;  // which tenon does not have
+  if (dtype == 44 || dtype == 45) return 1;  // which tenon lacks
   const ScalarType type = type_of_torch_number(dtype);
   return type != ScalarType::Undefined ? elementSize(type) : 0;
 }
-/// 2.15, the newest version whose functions these are.
+/// 2.15, the newest version that these functions follow.
 uint64_t aoti_torch_abi_version() { return uint64_t{2} << 56 | uint64_t{15} << 48; }
 
 // tenon records no gradients.
@@ -78,7 +78,7 @@ void aoti_torch_grad_mode_set_enabled(bool) {}
 
 // --- One element --------------------------------------------------------------------------------
 
-// name: torch's; Value: the function's type; T: tenon's.
+// name: torch's; Value: the type in the signature; T: tenon's type.
 #define TENON_AOTI_ITEM(name, Value, T)                                        \
   AOTITorchError aoti_torch_item_##name(AtenTensorHandle tensor, Value* ret) { \
     return aoti_item<T>("aoti_torch_item_" #name, tensor, ret);                \
@@ -117,7 +117,7 @@ TENON_AOTI_SCALAR(bool, bool, bool)
 #undef TENON_AOTI_SCALAR
 #undef TENON_AOTI_ITEM
 
-// --- What a tensor has --------------------------------------------------------------------------
+// --- Properties of a tensor ---------------------------------------------------------------------
 
 AOTITorchError aoti_torch_get_data_ptr(AtenTensorHandle tensor, void** ret) {
   return aoti_data(__func__, tensor, ret);
@@ -254,7 +254,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, cons
   return aoti_torch_create_tensor_from_blob_v2(data, ndim, sizes, strides, storage_offset, dtype,
                                                device_type, device_index, ret, 0, nullptr, 0);
 }
-/// `storage_offset` is from the tensor's own first element on.
+/// `storage_offset` counts from the tensor's first element.
 AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t ndim,
                                               const int64_t* sizes, const int64_t* strides,
                                               int64_t storage_offset, AtenTensorHandle* ret) {
@@ -302,7 +302,7 @@ AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
     return make_aoti_handle(**clone, *ret);
   });
 }
-/// With gaps and repeated elements too.
+/// Copies gaps and repeated elements too.
 AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTensorHandle* ret) {
   return aoti_on(__func__, self, [&](Tensor& t) {
     TENON_TRY(check_defined(t, "the tensor"));
@@ -321,8 +321,9 @@ AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTens
 
 // --- Checks -------------------------------------------------------------------------------------
 
-/// The one function that throws, as libtorch's does: the code that calls it must not go on, and the
-/// model's own functions catch it. In a parallel loop of OpenMP's it ends the program.
+/// The only function that throws, as libtorch's does: the calling code must not go on, and the
+/// model's exported functions catch the exception. In a parallel loop of OpenMP it ends the
+/// program.
 void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line,
                       const char* msg) {
   const auto text = [](const char* given) noexcept { return given == nullptr ? "?" : given; };

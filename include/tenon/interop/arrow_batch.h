@@ -16,21 +16,21 @@ class ArrowStream;
 
 /// A record batch of Arrow: its columns as tensors, by name and in their order.
 ///
-/// A tensor that get() gives lies in the batch's memory and keeps the batch, so this object may go
-/// before it. It is read-only; Booleans are copied, since Arrow has eight in a byte. The types are
-/// those of from_arrow(). A column of another type (texts, lists of varying sizes, dictionaries,
-/// decimals), or with nulls, is listed; get() refuses it, and gives the others. The fields of a
-/// struct are columns, "point.x"; a struct in a struct is refused.
-/// Ownership: copies of this object share the batch. It is released once, by its last user.
-/// Threads: it does not change; any number may use it. The release callbacks run on the thread that
-/// drops the last user.
+/// get() returns tensors over the batch's memory. They keep the batch, so this object may be
+/// destroyed before them. They are read-only; Booleans are copied, since Arrow packs eight in a
+/// byte. The types are those of from_arrow(). Columns of other types (texts, lists of varying
+/// sizes, dictionaries, decimals) and columns with nulls are listed, but get() refuses them. The
+/// fields of a struct are columns, "point.x"; a struct in a struct is refused.
+/// Ownership: copies of this object share the batch. The last user releases it, once.
+/// Threads: immutable; any number of threads may use it. The release callbacks run on the thread
+/// that drops the last user.
 class ArrowBatch {
  public:
-  /// Without rows and columns.
+  /// A batch without rows and columns.
   ArrowBatch() noexcept = default;
 
-  /// Takes both structs, also on failure. `meaning` is that of its tensors' permutations. Checks
-  /// the schema and the batch's length; get() checks its column.
+  /// Takes both structs, also on failure. `meaning` says how to read its tensors' permutations.
+  /// Checks the schema and the batch's length; get() checks its column.
   /// Errors: InvalidArgument (null; malformed), InvalidState (released, or a child of the schema),
   /// NotSupported (an array that is not a record batch; rows that are null), OutOfMemory.
   /// Cost: O(columns).
@@ -56,9 +56,9 @@ class ArrowBatch {
   }
 
   int64_t rows() const noexcept { return array_ == nullptr ? 0 : array_->value.length; }
-  /// Of columns.
+  /// The number of columns.
   size_t size() const noexcept { return infos().size(); }
-  /// What the schema says of its columns; valid as long as this object.
+  /// The schema's description of its columns; valid as long as this object.
   ArrayRef<ArrowColumnInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return {};
     return columns_->infos();
@@ -70,10 +70,10 @@ class ArrowBatch {
     return found.empty() ? nullptr : &columns_->infos()[found[0].second];
   }
 
-  /// The column of that name, of sizes {rows()} and, behind it, those of a row.
-  /// Ownership: keeps the batch; read-only, but for a copy of Booleans.
-  /// Errors: NotFound; those of from_arrow(), which name the column; InvalidArgument, besides, for
-  /// a name of several columns.
+  /// The column of that name. Its first size is rows(), the others are those of one row.
+  /// Ownership: keeps the batch; read-only, except a copy of Booleans.
+  /// Errors: NotFound; those of from_arrow(), which name the column; also InvalidArgument for a
+  /// name of several columns.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
     const detail::NameIndex nothing;
@@ -81,7 +81,7 @@ class ArrowBatch {
     if (error == Error::Ok) return make(i);
     return detail::add_context("ArrowBatch::get", error);
   }
-  /// The column of infos()[i].
+  /// The column that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i) const noexcept {
     if (i < size()) return make(i);
@@ -107,7 +107,7 @@ class ArrowBatch {
       return Error::Ok;
     });
   }
-  /// Takes an array that is of these columns.
+  /// Takes an array that has these columns.
   Error take(const Columns& shared, detail::ArrowHold<ArrowArray>& array) noexcept {
     TENON_TRY(shared->check_batch(array.value));
     TENON_TRY(detail::call_safely([&] {
@@ -137,18 +137,19 @@ class ArrowBatch {
   std::shared_ptr<const detail::ArrowHold<ArrowArray>> array_;
 };
 
-/// A stream of record batches of one schema, as Python's libraries give it by __arrow_c_stream__().
+/// A stream of record batches of one schema, as Python's libraries export it by
+/// __arrow_c_stream__().
 ///
-/// Ownership: the stream is released when it ends or fails, or with this object; batches that it
-/// gave stay.
+/// Ownership: the stream is released when it ends or fails, or with this object; its batches stay
+/// valid.
 /// Threads: one thread at a time. The batches are independent of it.
 class ArrowStream {
  public:
-  /// At its end.
+  /// A stream that has ended.
   ArrowStream() noexcept = default;
 
-  /// Takes the stream, also on failure, and reads its schema; no batch is asked for.
-  /// Errors: those of ArrowBatch::open() for the schema; where the stream fails, as next().
+  /// Takes the stream, also on failure, and reads its schema, but no batch.
+  /// Errors: those of ArrowBatch::open() for the schema; if the stream fails, those of next().
   /// Source: arrow::ImportRecordBatchReader.
   static Result<ArrowStream> open(
       ArrowArrayStream* stream, ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
@@ -164,7 +165,7 @@ class ArrowStream {
       error = detail::fail(Error::InvalidArgument, "the ArrowArrayStream lacks a function");
     } else {
       error = check_call("get_schema", held.value.get_schema(&held.value, &type.value), held.value);
-      if (error != Error::Ok) type.value.release = nullptr;  // nothing that we own
+      if (error != Error::Ok) type.value.release = nullptr;  // nothing to release
       if (error == Error::Ok && type.value.release == nullptr) {
         error = detail::fail(Error::InvalidArgument, "get_schema gave a released ArrowSchema");
       }
@@ -180,18 +181,18 @@ class ArrowStream {
     return detail::add_context("ArrowStream::open", error);
   }
 
-  /// Of columns.
+  /// The number of columns.
   size_t size() const noexcept { return infos().size(); }
-  /// What the schema says of the columns of each batch; valid as long as this object.
+  /// The schema's description of each batch's columns; valid as long as this object.
   ArrayRef<ArrowColumnInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return {};
     return columns_->infos();
   }
 
-  /// The next batch; std::nullopt at the end, then and later.
-  /// Errors: AccessFailed with the stream's own text and its number (OutOfMemory for ENOMEM,
-  /// NotSupported for ENOSYS), after which the stream is released and next() is InvalidState;
-  /// those of ArrowBatch::open() for a batch, after which the stream goes on.
+  /// The next batch; std::nullopt from the end on.
+  /// Errors: if the stream fails, AccessFailed with its text and number (OutOfMemory for ENOMEM,
+  /// NotSupported for ENOSYS): the stream is then released, and next() is InvalidState. Those of
+  /// ArrowBatch::open() for a batch: the stream then goes on.
   Result<std::optional<ArrowBatch>> next() noexcept {
     if (has_failed_) {
       return detail::fail(Error::InvalidState, "ArrowStream::next: the stream failed before");
@@ -208,7 +209,7 @@ class ArrowStream {
                              stream_->value);
     is_reading_ = false;
     if (error != Error::Ok) {
-      array.value.release = nullptr;  // nothing that we own
+      array.value.release = nullptr;  // nothing to release
       has_failed_ = true;
       ended = std::move(stream_);  // released after the error's text was taken
     } else if (array.value.release == nullptr) {
@@ -225,7 +226,7 @@ class ArrowStream {
  private:
   using Hold = detail::ArrowHold<ArrowArrayStream>;
 
-  /// Makes an Error of what a stream's function returned, an errno.
+  /// Makes an Error of a stream function's result, an errno.
   static Error check_call(const char* function, int code, ArrowArrayStream& stream) noexcept {
     if (code == 0) return Error::Ok;
     const char* text = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
@@ -287,14 +288,14 @@ inline Error make_arrow_batch(const std::vector<NamedTensor>& tensors, ArrowForm
 
 }  // namespace detail
 
-/// Writes tensors to the two structs as a record batch: a column each, of their first dimension's
-/// size, as to_arrow() writes it. Without tensors it has no rows.
+/// Writes tensors to the two structs as a record batch: each tensor becomes a column, as in
+/// to_arrow(). All first dimensions are equal; without tensors there are no rows.
 ///
 /// Ownership: as to_arrow(). Columns may be moved out.
-/// Errors: those of to_arrow(), which name the tensor; InvalidArgument, besides (first dimensions
-/// of different sizes; a name that is there twice, is not UTF-8, or has a zero character).
+/// Errors: those of to_arrow(), which name the tensor; also InvalidArgument (first dimensions of
+/// different sizes; a name that occurs twice, is not UTF-8, or has a zero character).
 /// Threads: the release callbacks may run on any thread.
-/// Cost: two allocations, and those of to_arrow() for each.
+/// Cost: two allocations, and those of to_arrow() for each tensor.
 /// Source: arrow::ExportRecordBatch.
 [[nodiscard]] inline Error try_to_arrow_batch(
     const std::vector<NamedTensor>& tensors, ArrowArray* array, ArrowSchema* schema,

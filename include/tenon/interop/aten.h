@@ -20,7 +20,7 @@ namespace detail {
 
 #if TENON_ATEN_MODE
 
-// The tensors are at::Tensors: the same one goes through, as it is.
+// In ATen mode tensors are at::Tensors, and pass unchanged.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   tensor = source.tensor();
@@ -43,7 +43,7 @@ struct LentMemory {
   MemoryHold hold;
   bool readonly;
 };
-/// Releases it. One function for all shared libraries, since a storage is recognised by it.
+/// Releases LentMemory. One function for all shared libraries, since it identifies such storages.
 TENON_EXPORT inline c10::DeleterFnPtr& release_lent() noexcept {
   static c10::DeleterFnPtr function = [](void* lent) { delete static_cast<LentMemory*>(lent); };
   return function;
@@ -56,9 +56,9 @@ inline bool is_lent_readonly(const c10::Storage& storage) {
          static_cast<const LentMemory*>(data.get_context())->readonly;
 }
 
-/// The memory as at::from_blob makes it a tensor, but with any device's dispatch key and without
-/// asking the device. A read-only tensor passes, for models, which only read their inputs: what
-/// from_aten() makes of its storage is read-only again.
+/// Makes an at::Tensor of the memory, like at::from_blob, but with any device's dispatch key and
+/// without a call of the device. Accepts read-only tensors, for models, which only read their
+/// inputs; from_aten() of its storage is read-only again.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
   TENON_TRY(describe_blob(source, blob));
@@ -76,7 +76,7 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   if (placeholder && blob.device.type() != DeviceType::Meta) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
-  // The dtypes share their numbers, but an older libtorch ends earlier, with its Undefined.
+  // Numbers of dtypes are equal, but an older libtorch has fewer, and another number for Undefined.
   const auto type = static_cast<c10::ScalarType>(blob.dtype);
   if (type >= c10::ScalarType::Undefined) {
     return fail(Error::NotSupported, "this libtorch has no dtype ", blob.dtype);
@@ -104,8 +104,8 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   });
 }
 
-/// Element 0, for writing: a copy-on-write storage gets its own memory first.
-/// libtorch 1.13 does not have such storages.
+/// Element 0, for writing: a copy-on-write storage is first given its own memory. libtorch 1.13
+/// does not have such storages.
 template <class T>
 auto writable_data(const T& tensor, int) -> decltype(tensor.mutable_data_ptr()) {
   return tensor.mutable_data_ptr();
@@ -216,20 +216,20 @@ template <class Out>
 struct FromAten {
   const char* function;
 
-  /// An at::Tensor's memory as a tensor of the same sizes, strides, dtype and device; a Meta one
-  /// gives a Meta tensor. In ATen mode it is the at::Tensor itself, its shape as dynamic as it
-  /// was, whatever it is.
+  /// An at::Tensor's memory as a tensor of equal sizes, strides, dtype and device; a Meta tensor
+  /// gives a Meta tensor. In ATen mode the result is the at::Tensor itself, unchanged and
+  /// unchecked.
   ///
-  /// Ownership: shares the storage and keeps it alive. For that ATen can no longer resize the
-  /// storage: resize_() beyond it and out= arguments too small are errors there, as after
-  /// Tensor.numpy(). Writes show on both sides; autograd's version counter does not see those made
-  /// here. A storage to be copied on write is copied first.
+  /// Ownership: shares the storage and keeps it alive. ATen can then no longer resize the storage:
+  /// resize_() beyond it, and out= arguments that are too small, become errors in ATen, as after
+  /// Tensor.numpy(). Both sides see writes; autograd's version counter does not see those made
+  /// here. A copy-on-write storage is copied first.
   /// Errors: InvalidState (undefined; a storage that lacks elements); NotSupported (requires grad;
   /// lazily conjugated or negated; not strided, or opaque; a dtype or device that tenon lacks);
   /// InvalidArgument (more than kMaxDims dimensions); OutOfMemory. Exceptions of libtorch become
   /// one of these.
   /// Threads: like std::shared_ptr. Nothing is synchronised with a device's streams.
-  /// Source: at::toDLPack, which takes tensors that require grad too.
+  /// Source: at::toDLPack, which also takes tensors that require grad.
   Out operator()(const at::Tensor& tensor,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
     Tensor made;
@@ -240,16 +240,16 @@ struct FromAten {
 
 }  // namespace detail
 
-/// The tensor's memory as an at::Tensor of the same sizes, strides, dtype and device. In ATen
-/// mode it is the tensor itself, whatever it is.
+/// The tensor's memory as an at::Tensor of equal sizes, strides, dtype and device. In ATen mode the
+/// result is the tensor itself, unchanged and unchecked.
 ///
 /// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps it
 /// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
-/// ATen cannot resize the storage. A tensor over a raw TensorImpl* has nothing to share: the
-/// memory is the caller's to keep. Writes show on both sides.
+/// ATen cannot resize the storage. Memory of a tensor over a raw TensorImpl* is borrowed: the
+/// caller keeps it alive. Both sides see writes.
 /// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
 /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
-/// dtype or device that this libtorch has no strided tensors of); OutOfMemory. Exceptions of
+/// dtype or device for which this libtorch has no strided tensors); OutOfMemory. Exceptions of
 /// libtorch become one of these.
 /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
 /// Cost: four allocations, O(rank).

@@ -12,7 +12,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// True for a Ref to const. It may hold a copy of the elements, to which moved Refs still refer.
+/// True for a Ref to const. It may hold a copy of the elements, to which a Ref moved from it still
+/// refers.
 template <class E>
 inline constexpr bool is_eigen_const_ref_v =
     decltype(is_eigen_const_ref(static_cast<E*>(nullptr)))::value;
@@ -40,14 +41,14 @@ template <class Out>
 struct FromEigen {
   const char* function;
 
-  /// The memory of a Matrix, Array, Map, Ref, Block or another expression that has memory, or of a
-  /// Tensor or TensorMap, as a tensor with the same strides. Vectors, if their type is one, have
-  /// one dimension. Const objects and Maps of const elements make read-only tensors.
+  /// The memory of a Matrix, Array, Map, Ref, Block or another expression with memory, or of a
+  /// Tensor or TensorMap, as a tensor with equal strides. Types of vectors give one dimension.
+  /// Const objects and Maps of const elements give read-only tensors.
   ///
-  /// Ownership: borrows lvalues and what a block, a Map or another expression refers to. A moved
-  /// matrix or Tensor is kept (a const one copied); fixed-size elements inside the object move to
-  /// the heap. A moved Ref to const, which may hold its elements, is copied; a named one is
-  /// borrowed.
+  /// Ownership: borrows lvalues, and the memory to which a Block, a Map or another expression
+  /// refers. A moved Matrix or Tensor is kept (a const one is copied); elements that a fixed-size
+  /// type holds inline move to the heap. A moved Ref to const, which may hold its elements, is
+  /// copied; a named one is borrowed.
   /// Errors: OutOfMemory.
   /// Cost: one allocation; two for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<is_eigen_v<std::remove_const_t<E>>, int> = 0>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's runtime beside tenon, in plain mode: its models as modules, and tensors and EValues
-// to and from its own over the same memory. Code written for its tensor extension, without its
-// runtime, wants compat/executorch.h instead.
+// ExecuTorch's runtime together with tenon, in plain mode: its programs as modules, and conversions
+// between its tensors and EValues and tenon's over the same memory. Code that was written for
+// ExecuTorch's tensor extension, and does not use its runtime, needs compat/executorch.h instead.
 #pragma once
 
 #include <string>
@@ -22,20 +22,23 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What an ExecuTorchModule does beyond the default.
+/// Options of an ExecuTorchModule.
 struct ExecuTorchOptions {
-  /// Files of weights, .ptd, that were exported beside the program.
+  /// Files of weights, .ptd, exported with the program.
   std::vector<std::string> data_files = {};
-  /// Maps all files, as it says, instead of copying them to memory. A file that is truncated while
-  /// it is mapped ends the program by SIGBUS, which no check prevents.
+  /// If set, maps all files, with this option, instead of copying them to memory. If a file is
+  /// truncated while it is mapped, reading it ends the program by SIGBUS; no check can prevent
+  /// that.
   std::optional<::executorch::extension::MmapDataLoader::MlockConfig> map = {};
-  /// The module copies it, with the options that it refers to.
+  /// Options of backends. The module copies the map and the options that it refers to.
   ::executorch::runtime::LoadBackendOptionsMap backend_options = {};
-  /// Is told of each step, in a runtime that was built with that. Borrowed: it outlives the module.
+  /// Traces each step, if the runtime was built with event tracing. Borrowed: it outlives the
+  /// module.
   ::executorch::runtime::EventTracer* event_tracer = nullptr;
-  /// All methods use one memory for what they plan as memory 1, activations, and 2, state that they
-  /// share (share_mutable_buffers at export). Load them all before the first run: loading one may
-  /// set the state's first value. State that is not exported as shared is lost to other methods.
+  /// All methods share two blocks of memory: those that programs plan as memory 1, activations, and
+  /// 2, shared state (share_mutable_buffers at export). Load all methods before the first run:
+  /// loading one may initialise the state. State that was not exported as shared is overwritten by
+  /// other methods.
   bool share_arenas = false;
 };
 
@@ -64,7 +67,7 @@ struct ExecutorchFile {
     return Error::Ok;
   }
 
-  /// Ok, or the error with a text.
+  /// Ok, or the runtime's error with a text.
   static Error check_loaded(::executorch::runtime::Error error, const ExecuTorchOptions& options,
                             const char* text) {
     const bool is_locked =
@@ -82,42 +85,41 @@ struct ExecutorchFile {
 
 }  // namespace detail
 
-/// The methods of an ExecuTorch program, a .pte. The kernels and delegates that it uses are to be
-/// linked.
+/// The methods of an ExecuTorch program, a .pte. The program has to link the kernels and delegates
+/// that the model uses.
 ///
 /// Nothing is opened before the first use, which reports errors of the file; the next use tries
 /// again. A method is loaded at its first use, or by load_method().
 ///
-/// Inputs: a tensor is dense in the dim order of export, which method_meta() tells where it is not
-/// row-major, and not beyond max_sizes where its shape is dynamic. Any other kind has the one value
-/// that it had at export. A tensor is read where it is, or copied if the program plans memory for
-/// it (alloc_graph_input, on by default at export). It may be read-only: a program writes to no
-/// input but one that it was exported to change. Give that writable memory; ExecuTorch does not
-/// tell which it is.
-/// Outputs: one for which no memory is planned (alloc_graph_output=False at export) is written
-/// right into the tensor that was set, if that has room for the largest shape, is dense in the same
-/// dim order and shares nothing with an input or an earlier set output; where none was set, into
-/// one that the module makes, as FunctionModule does. Any other, also a constant, or one that is an
-/// input, is copied there. A list of tensors, which no export makes, is None, and get_output() says
-/// so; a run of a method that takes one is NotSupported.
+/// Inputs: a tensor must be dense in the dim order of export, which method_meta() reports if it is
+/// not row-major, and within max_sizes if its shape is dynamic. Inputs of other kinds must have the
+/// value that they had at export. A tensor is read in place, or copied if the program plans memory
+/// for it (alloc_graph_input, on by default at export). It may be read-only: a program writes only
+/// to inputs that it was exported to change. Give these writable memory; ExecuTorch does not report
+/// which they are.
+/// Outputs: if no memory is planned for an output (alloc_graph_output=False at export), it is
+/// written directly into the tensor that was set, if that has room for the largest shape, is dense
+/// in the same dim order and shares no memory with an input or an earlier set output; if none was
+/// set, into a tensor that the module makes, as FunctionModule does. All other outputs, also
+/// constants and outputs that are inputs, are copied. A list of tensors, which no export makes, is
+/// None, and get_output() gives an error; a run of a method that takes one is NotSupported.
 /// Ownership: files are copied to memory, or mapped, and stay open for delegates. A program in
-/// memory is used where it is, and kept by its tensor: bytes in flash, an adopted std::vector.
-/// With `memory`, which is the host's, all is made there but what ExecuTorch, kernels and delegates
-/// take from the heap, and long names and shapes, as with FunctionModule; it outlives the module
-/// and the outputs. Outputs outlive the module.
-/// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no program, or a
-/// broken one; a tensor in another dim order); NotSupported (operators or delegates that are not
-/// linked; memory that is not the host's); OutOfMemory; InvalidState (a method in arenas that
-/// another one is using); errors of kernels. A text "ExecuTorch says …" is the runtime's; it logs
-/// more to stderr, unless the program's platform layer differs. After an exception of a kernel or a
-/// tracer, the next run loads the method again; what it kept in itself may be anything. A tracer
-/// that throws in end_profiling() ends the program: the runtime calls it in destructors. So may a
-/// .ptd that is damaged behind its header: the runtime does not check it.
-/// Cost: a run allocates nothing itself, but for outputs that are shared when the next ones are
-/// made, for the first copy of one that shares memory, and for shapes of more dimensions than
-/// TENON_INLINE_DIMS.
-/// Threads: as Module's; several modules may run at once.
-/// Source: executorch::extension::Module, which gives outputs that the next run overwrites.
+/// memory is used in place, and kept by its tensor: bytes in flash, an adopted std::vector. With
+/// `memory`, which must be host memory, everything is allocated there except what ExecuTorch,
+/// kernels and delegates take from the heap, and long names and shapes, as with FunctionModule;
+/// `memory` outlives the module and the outputs. Outputs outlive the module.
+/// Errors: those of Module; NotFound and AccessFailed, with the path; InvalidArgument (no program,
+/// or a broken one; a tensor in another dim order); NotSupported (operators or delegates that are
+/// not linked; memory off the host); OutOfMemory; InvalidState (a method in arenas that another
+/// method is using); errors of kernels. A text "ExecuTorch says …" is the runtime's; it logs more
+/// to stderr, unless the program's platform layer differs. After an exception of a kernel or a
+/// tracer, the next run loads the method again; state that the method kept is then undefined. A
+/// tracer that throws in end_profiling() ends the program: the runtime calls it in destructors. So
+/// may a .ptd that is damaged after its header: the runtime does not check it.
+/// Cost: a run itself allocates only outputs in place of those that are still shared, the first
+/// copy of an output that shares memory, and shapes of more dimensions than TENON_INLINE_DIMS.
+/// Threads: as Module; several modules may run at once.
+/// Source: executorch::extension::Module, whose outputs the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {
  public:
   explicit ExecuTorchModule(std::string path) : ExecuTorchModule(std::move(path), host_backend()) {}
@@ -188,7 +190,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     for (size_t i = 0; i < map.size(); ++i) {
       const auto entry = map.entry_at(i);
       auto& kept = backend_options_.emplace_back(entry.options.begin(), entry.options.end());
-      // No error for a backend that has an entry.
+      // A backend that has an entry already gives no error.
       static_cast<void>(map.set_options(entry.backend_id, {kept.data(), kept.size()}));
     }
   }
@@ -209,7 +211,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     ::executorch::runtime::DataLoader* loader = nullptr;
     TENON_TRY(files_.resize(1 + options_.data_files.size()));
     TENON_TRY(is_in_memory_ ? open_bytes(loader) : files_[0].open(path_.c_str(), options_, loader));
-    // All that the file refers to is checked, if the runtime was built with that.
+    // Everything to which the file refers is checked, if the runtime was built with that.
     const auto load_with = [&](Program::Verification verification) {
       auto program = Program::load(loader, verification);
       if (program.ok()) program_.emplace(std::move(*program));
@@ -268,10 +270,10 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
             data_ ? &*data_ : nullptr,
             {arenas_.data(), arenas_.size()}};
   }
-  /// Makes the methods' common memory: as much as any of them plans.
+  /// Makes the methods' shared memory: the largest amount that any method plans.
   Error make_arenas() {
     if (!options_.share_arenas || arenas_.size() != 0) return Error::Ok;
-    constexpr size_t kShared = 2;  // those beyond have a meaning that only the export knows
+    constexpr size_t kShared = 2;  // only the export knows what memories beyond these mean
     int64_t nbytes[kShared] = {-1, -1};
     for (size_t method = 0; method < methods_.size(); ++method) {
       const auto meta = program_->method_meta(name_of(method));
@@ -291,7 +293,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     arenas_ = std::move(made);
     return Error::Ok;
   }
-  /// Calls f(), in which kernels, backends and a tracer may use the module, but no shared arena.
+  /// Calls f(). Kernels, backends and a tracer may use the module meanwhile, but no shared arena.
   template <class F>
   Error use_arenas(const F& f) {
     if (!options_.share_arenas) return f();

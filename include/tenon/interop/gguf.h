@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// How the name of a part of a model in several files ends: "-00001-of-00003.gguf".
+/// The end of the file name of one part of a model: "-00001-of-00003.gguf".
 struct GgufPartName {
   char text[64];
   GgufPartName(uint64_t part, uint64_t count) noexcept {
@@ -50,36 +50,36 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
 
 }  // namespace detail
 
-/// The tensors and the metadata of a GGUF file, or of a model in several, by name and as lists in
-/// the file's order.
+/// The tensors and the metadata of a GGUF file, or of a model in several files, by name and as
+/// lists in the file's order.
 ///
-/// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
-/// header is read. Each keeps the mapping, so they may outlive this object. They are read-only:
-/// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. While
-/// one of them lives, do not let anybody change or shorten the file in place: reading past its end
-/// ends the process with SIGBUS.
+/// The file is mapped, and only its header is read: get() returns tensors over the mapping. Each
+/// tensor keeps the mapping, so it may outlive this object. The tensors are read-only: functions
+/// that write fail with InvalidState, and clone_tensor_ptr() makes a writable copy. While one of
+/// them lives, the file must not be changed or shortened in place: reading past its end ends the
+/// process with SIGBUS.
 ///
 /// Sizes are row-major: what ggml calls ne = {columns, rows} is {rows, columns} here, as in NumPy.
 /// F32, F16, BF16, F64 and I8 to I64 have their dtype. Quantised tensors are Byte of
 /// {rows, bytes of a row}: GgufInfo has their type's name, their sizes in elements and how many
 /// elements and bytes a block has.
 /// Ownership: copies of this object share the mapping.
-/// Threads: it does not change; any number may use it.
+/// Threads: immutable; any number of threads may use it.
 /// Source: Python's gguf.GGUFReader; ggml's gguf_init_from_file.
 class Gguf {
  public:
-  /// Without tensors.
+  /// Without tensors and metadata.
   Gguf() noexcept = default;
 
-  /// Opens a file of version 2 or 3. Of a model in several files, "x-00001-of-00003.gguf", any one
-  /// may be named: all are opened as one, with the metadata of the first. A renamed
-  /// part is opened alone.
+  /// Opens a file of version 2 or 3. Of a model in several files, "x-00001-of-00003.gguf", any part
+  /// may be named: all are opened as one, with the metadata of the first. A renamed part is opened
+  /// alone.
   /// Errors: NotFound (also for a part that is missing); AccessFailed; InvalidArgument, which names
   /// the key or the tensor and the byte (numbers and texts that the file cannot hold, names that
   /// are there twice, tensors that overlap or lie beyond the file, rows that are not whole blocks,
   /// parts that do not belong together); NotSupported (version 1, big-endian files, arrays of
   /// arrays); OutOfMemory.
-  /// Cost: O(header), of which texts are not copied; a page when it is first used.
+  /// Cost: O(header), whose texts are not copied; a page when it is first used.
   static Result<Gguf> open(const detail::FilePath& path) noexcept {
     Error error = path.check();
     if (error != Error::Ok) return detail::add_context("Gguf::open", error);
@@ -88,12 +88,12 @@ class Gguf {
     if (error == Error::Ok) return opened;
     return detail::add_context("Gguf::open", path.add_context(error));
   }
-  /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
-  /// their owner. A part of a model in several files is opened alone.
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
+  /// owner. A part of a model in several files is opened alone.
   /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
   /// tensors are gone.
-  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
-  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
+  /// contiguous or not in host memory); InvalidState (an undefined tensor).
   static Result<Gguf> open(const detail::FileContent& bytes) noexcept {
     Gguf opened;
     const Error error = opened.fill([&](Contents& contents) { return contents.add(bytes); });
@@ -102,12 +102,12 @@ class Gguf {
   }
 
   size_t size() const noexcept { return infos().size(); }
-  /// What the file says of its tensors; valid as long as this object.
+  /// The descriptions of all tensors; valid as long as this object.
   ArrayRef<GgufInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     return contents_->header.infos;
   }
-  /// Null if there is none of that name.
+  /// The description of the tensor of that name; null if there is none.
   const GgufInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
     const auto found = contents_->names.find(name);
@@ -124,7 +124,7 @@ class Gguf {
                                      detail::ShownText(name).text, "\" among the ", size());
     return detail::add_context("Gguf::get", add_part(error));
   }
-  /// The tensor of infos()[i].
+  /// The tensor that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i) const noexcept {
     if (i < size()) return make(infos()[i]);
@@ -136,15 +136,15 @@ class Gguf {
     if (contents_ == nullptr) return {};
     return contents_->header.metadata;
   }
-  /// Null if there is none of that name.
+  /// The entry of that key; null if there is none.
   const GgufEntry* find_metadata(std::string_view key) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
     const auto found = contents_->header.keys.find(key);
     return found.empty() ? nullptr : &contents_->header.metadata[found[0].second];
   }
   /// The value of a key: an Int, a Double, a Bool, a String, or for an array a Tensor or a
-  /// StringList, get_metadata("llama.context_length").value().toInt().
-  /// Ownership: a copy; get_texts() makes none.
+  /// StringList: `get_metadata("llama.context_length").value().toInt()`.
+  /// Ownership: a copy; get_texts() copies nothing.
   /// Errors: NotFound; NotSupported (a UINT64 that an Int cannot hold); OutOfMemory.
   Result<EValue> get_metadata(std::string_view key) const noexcept {
     EValue value;
@@ -156,8 +156,8 @@ class Gguf {
     if (error == Error::Ok) return value;
     return fail_for_key("Gguf::get_metadata", key, error);
   }
-  /// The texts of an array, such as "tokenizer.ggml.tokens"; of a single text a list of one.
-  /// Ownership: they lie in the file: valid as long as this object, a copy or a tensor of it.
+  /// The texts of an array, such as "tokenizer.ggml.tokens"; a single text is a list of one.
+  /// Ownership: they refer to the file: valid as long as this object, a copy or a tensor of it.
   /// Errors: NotFound; InvalidType (numbers); OutOfMemory.
   /// Cost: O(bytes of the texts).
   Result<std::vector<std::string_view>> get_texts(std::string_view key) const noexcept {
@@ -176,8 +176,8 @@ class Gguf {
     detail::GgufHeader header;
     detail::NameIndex names;  // of the tensors
     std::vector<std::shared_ptr<const detail::FileBytes>> files;
-    uint64_t part = 0;   // the first's
-    uint64_t parts = 0;  // as the first's metadata says; 0 where it does not
+    uint64_t part = 0;   // number of the first part
+    uint64_t parts = 0;  // in the first part's metadata; 0 if it has none
 
     /// `from`: a path or a FileContent.
     template <class From>
@@ -230,7 +230,7 @@ class Gguf {
     Error add_part_name(uint64_t i, Error error) const noexcept {
       return detail::fail(error, "part ", i + 1, " of ", parts, ": ", last_error_message());
     }
-    /// An integer of the metadata, 0 where there is none.
+    /// An integer of the metadata, 0 if it is missing.
     uint64_t number(const char* key) const noexcept {
       const auto found = header.keys.find(key);
       if (found.empty()) return 0;
@@ -256,7 +256,7 @@ class Gguf {
     });
   }
 
-  /// Adds to a message that the file is a part.
+  /// Adds to a message that the file is a part of a model.
   Error add_part(Error error) const noexcept {
     if (contents_ == nullptr || contents_->parts < 2 || contents_->files.size() > 1) return error;
     return detail::fail(error, last_error_message(), "; the file is part ", contents_->part + 1,

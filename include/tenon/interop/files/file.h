@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files for the formats in this folder, open for reading, or mapped; and file_kind: a file's
+// Files for the formats in this folder, opened for reading or mapped; and file_kind: a file's
 // format, by its first bytes, for error messages. Functions leave errors with fail(); the reader or
 // writer of a format adds its name and the path.
 #pragma once
@@ -54,7 +54,7 @@ class FilePath {
     if (has_null_char_) return fail(Error::InvalidArgument, "the path contains a null character");
     return Error::Ok;
   }
-  /// Puts the path, or the last 200 characters of a longer one, in front of an error's message.
+  /// Puts the path, or its last 200 characters, before an error's message.
   Error add_context(Error error) const noexcept {
     constexpr size_t kShown = 200;
     const size_t size = std::strlen(path_);
@@ -81,7 +81,7 @@ class FilePath {
   bool has_null_char_ = false;
 };
 
-/// Text out of a file for a message: its first 60 characters, unprintable ones as '?'.
+/// Text from a file for a message: its first 60 characters, unprintable ones as '?'.
 struct ShownText {
   char text[64] = "";
   explicit ShownText(std::string_view from) noexcept {
@@ -93,7 +93,7 @@ struct ShownText {
   }
 };
 
-/// Fails with the system's text for `code`, an errno. `hint` is a way around.
+/// Fails with the system's text for `code`, an errno. `hint` is a workaround.
 inline Error file_error(const char* what, int code, Error error = Error::AccessFailed,
                         const char* hint = "") noexcept {
   return fail(code == ENOMEM ? Error::OutOfMemory : error, what, ": ",
@@ -125,7 +125,7 @@ class InputFile {
     return Error::Ok;
   }
 
-  /// In bytes, when it was opened.
+  /// In bytes, at the time of opening.
   uint64_t size() const noexcept { return size_; }
 
   Error read(size_t offset, void* out, size_t count) noexcept {
@@ -139,8 +139,8 @@ class InputFile {
     return fail(Error::AccessFailed, "the file became shorter while it was read");
   }
 
-  /// Maps the first `length` > 0 bytes privately: writes stay in this process, or with `readonly`
-  /// end it. The file may be closed. Null where that is not possible.
+  /// Maps the first `length` > 0 bytes privately: writes stay in this process; with `readonly` they
+  /// end it. The file may be closed. Null if the file cannot be mapped.
   /// Ownership: `unmapper` unmaps.
   void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper,
             [[maybe_unused]] bool readonly = false) noexcept {
@@ -163,9 +163,8 @@ class InputFile {
 
 class FileContent;
 
-/// A whole file's bytes, not to be written: its mapping, or where that is not possible a copy. In
-/// ATen mode before libtorch 2.13, where no tensor is read-only, writes to them stay in this
-/// process.
+/// A whole file's bytes, for reading: its mapping, or a copy if it cannot be mapped. In ATen mode
+/// before libtorch 2.13, which has no read-only tensors, writes to them stay in this process.
 ///
 /// Ownership: `release` unmaps or frees them. Until then, writes to the file in place may show in
 /// the bytes, and reading them past a truncation ends the process with SIGBUS.
@@ -194,7 +193,7 @@ struct FileBytes {
   Error open(const FileContent& content);  // with file_content.h
 };
 
-/// The bytes at a file's begin that file_kind() looks at, at most.
+/// The number of bytes at a file's start that file_kind() reads, at most.
 inline constexpr size_t kFileKindBytes = 512;
 
 /// The first bytes of a file format, and advice for the error message.
@@ -206,7 +205,7 @@ struct FileKind {
 };
 inline constexpr char kTorchFileOpensIt[] = "; interop/torch_file.h opens it";
 inline constexpr char kUnpackFirst[] = "; unpack it first";
-/// The first that fits counts.
+/// The first match counts.
 inline constexpr FileKind kFileKinds[] = {
     {0, {"\x93NUMPY", 6}, "a .npy file", "; interop/npy.h opens it"},
     {0, {"GGUF", 4}, "a GGUF file", "; interop/gguf.h opens it"},
@@ -217,7 +216,7 @@ inline constexpr FileKind kFileKinds[] = {
     {0, {"\x28\xb5\x2f\xfd", 4}, "a Zstandard file", kUnpackFirst},
     {0, {"7z\xbc\xaf\x27\x1c", 6}, "a 7z archive", kUnpackFirst},
     {257, {"ustar", 5}, "a tar archive", kUnpackFirst},
-    // The number that torch.save() writes first, without a zip archive.
+    // The number that torch.save() writes first if it does not write a zip archive.
     {0,
      {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14},
      "a PyTorch file, of torch.save",
@@ -255,7 +254,7 @@ inline FileKind zip_kind(std::string_view text) noexcept {
         static_cast<unsigned char>(text[26]) + (size_t{static_cast<unsigned char>(text[27])} << 8);
     name = text.substr(begin, size);
   }
-  // PyTorch's begin with one of these, in a folder of the file's name.
+  // PyTorch's archives begin with one of these names, in a folder named like the file.
   const size_t slash = name.find('/');
   name = slash == name.npos ? std::string_view() : name.substr(slash + 1);
   bool is_torch = name.size() > 5 && name.substr(0, 5) == "data/" &&
@@ -268,12 +267,12 @@ inline FileKind zip_kind(std::string_view text) noexcept {
   return {0, {}, "a zip archive, as .npz files are"};
 }
 
-/// The kind of a file that begins with these bytes, the file's first kFileKindBytes or fewer. Its
-/// name is null where it is not known.
+/// The kind of a file that begins with these bytes, its first kFileKindBytes or fewer. The kind's
+/// name is null if it is unknown.
 inline FileKind file_kind(const void* bytes, size_t count) noexcept {
   const std::string_view text(static_cast<const char*>(bytes),
                               count < kFileKindBytes ? count : kFileKindBytes);
-  // The length of a text of JSON, of less than 2^32 bytes, and its begin.
+  // The length of a JSON text of less than 2^32 bytes, and the text's start.
   if (text.size() > 8 && text.substr(4, 5) == std::string_view("\0\0\0\0{", 5)) {
     return {0, {}, "a safetensors file", "; interop/safetensors.h opens it"};
   }
@@ -295,8 +294,8 @@ inline FileKind file_kind(const void* bytes, size_t count) noexcept {
   return {0, {}, nullptr};
 }
 
-/// Fails with the kind of a file that begins with these bytes; Ok where it is not known.
-/// `expected`: "a .npy file".
+/// Fails with the kind of a file that begins with these bytes; Ok if it is unknown. `expected`: "a
+/// .npy file".
 inline Error fail_for_kind(const void* bytes, size_t count, const char* expected,
                            Error error = Error::InvalidArgument) noexcept {
   const FileKind kind = file_kind(bytes, count);

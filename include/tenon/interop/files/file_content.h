@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FileContent: a file's bytes that are in memory already, and opening them as a file's.
+// FileContent: a file's bytes that are already in memory, opened like a file.
 #pragma once
 
 #include "tenon/exchange/blob.h"
@@ -8,17 +8,17 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in the host's
-/// memory. What is opened from it keeps its owner. A Blob without one is borrowed: the caller keeps
-/// the memory as long as what was opened from it, and tensors of it, are there.
+/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in host memory.
+/// Objects opened from it keep its owner. A Blob without an owner is borrowed: the caller keeps the
+/// memory alive as long as those objects and their tensors exist.
 class FileContent {
  public:
   FileContent(Blob bytes) noexcept : bytes_(std::move(bytes)), is_blob_(true) {}
   FileContent(const Tensor& bytes) noexcept : tensor_(bytes) {}
   FileContent(const TensorPtr& bytes) noexcept : tensor_(bytes != nullptr ? *bytes : Tensor()) {}
 
-  /// Errors: InvalidState (undefined; a placeholder); InvalidArgument (no contiguous memory of the
-  /// host); those of Blob::as_view().
+  /// Errors: InvalidState (undefined; a placeholder); InvalidArgument (not contiguous, or not host
+  /// memory); those of Blob::as_view().
   Error describe(FileBytes& file) const {
     Blob bytes;
     if (is_blob_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors over the bytes of a file that is open.
+// Tensors over the bytes of an open file.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Makes a read-only tensor over bytes of a file, which it keeps, or, with `is_copied`, over a copy
-/// of them in the host's byte order. Without strides it is row-major.
+/// of them in the host's byte order. Row-major unless there are strides.
 inline Error make_file_tensor(const std::shared_ptr<const void>& file, const unsigned char* bytes,
                               size_t nbytes, ScalarType type, const Dims& sizes,
                               const Dims& strides, bool is_copied, bool is_swapped,

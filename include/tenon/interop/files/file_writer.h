@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing files, to a path, to a tensor or to a function: an existing file is replaced as a whole,
+// Writes files, to a path, to a tensor or to a function. An existing file is replaced as a whole,
 // or stays. Functions leave errors with fail(); the writer of a format adds its name and the path.
 #pragma once
 
@@ -20,36 +20,38 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Called while a file is written or read, with the bytes done so far and those in all: about every
-/// 8 MiB, and at the end unless there are none. What it throws ends the call with its error.
+/// Called while a file is written or read, with the bytes done so far and the total: about every 8
+/// MiB, and at the end unless there are none. An exception that it throws ends the call with its
+/// error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Takes the next bytes of a file that is written, at most a MiB: to a socket, a compressor. An
-/// Error that it returns ends the call, and so does what it throws.
+/// Receives the next bytes of a file that is written, at most a MiB: for a socket, a compressor. An
+/// Error that it returns ends the call, and so does an exception.
 using WriteFunction = std::function<Error(const void* bytes, size_t count)>;
 
-/// What a writer does with a file that exists. In both cases a symbolic link stays one, and the
-/// file behind it is meant.
+/// How a writer treats an existing file. Symbolic links stay, and the file that they refer to is
+/// written.
 enum class FileWrite : uint8_t {
-  /// Puts a new file in its place once that is complete: a write that fails leaves the old one, and
-  /// readers that have it open or mapped keep it. Owner, group, permissions and on Linux the access
-  /// control list pass on where the system lets this process set them; where it refuses the group
-  /// or the list, the group and everybody may do no more than both could. Lost are other names of
-  /// the file (hard links keep the old one) and other extended attributes. The folder has to be
-  /// writable.
+  /// Writes a new file, and puts it in the old one's place once it is complete: a write that fails
+  /// leaves the old one, and readers that have it open or mapped keep it. Owner, group, permissions
+  /// and on Linux the access control list are kept if the system lets this process set them; if it
+  /// refuses the group or the list, the group and others get only rights that both had. Other names
+  /// of the file (hard links keep the old content) and other extended attributes are lost. The
+  /// folder has to be writable.
   Replace,
-  /// Empties the file and writes into it: it stays the same file, with its owner, names and
-  /// attributes, and the folder need not be writable. A write that fails leaves a part, and whoever
-  /// has the file mapped is ended by SIGBUS: a tensor over it too, so clone that before.
+  /// Empties the file and writes into it: it keeps its identity, owner, names and attributes, and
+  /// the folder need not be writable. A write that fails leaves a partial file. Processes that have
+  /// the file mapped may be ended by SIGBUS, also by tensors over the mapping in this process:
+  /// clone those first.
   InPlace,
 };
 
 namespace detail {
 
-/// Tells a function of progress.
+/// Reports progress to a function.
 class Progress {
  public:
-  /// The bytes between two calls of it, at least.
+  /// The least number of bytes between two calls of it.
   static constexpr size_t kPart = size_t{8} << 20;
 
   Progress() noexcept = default;
@@ -73,8 +75,8 @@ class Progress {
   uint64_t total_ = 0;
 };
 
-/// Where a writer of files puts its bytes: at a path; after the bytes of a tensor, which grows; or
-/// in a function.
+/// The destination of a writer of files: a path; the end of a tensor of bytes, which grows; or a
+/// function.
 /// Ownership: borrows the path's characters; shares the tensor; keeps a copy of the function.
 class FileTarget {
  public:
@@ -98,7 +100,7 @@ class FileTarget {
     }
     return Error::Ok;
   }
-  /// Puts the path, if it is one, in front of an error's message.
+  /// Puts the path, if it is one, before an error's message.
   Error add_context(Error error) const noexcept {
     return kind_ == Kind::Path ? path_.add_context(error) : error;
   }
@@ -115,8 +117,8 @@ class FileTarget {
 
 /// A file being written. Without a successful commit() its destructor leaves everything unchanged,
 /// except files written in place: those of FileWrite::InPlace, devices, pipes, the missing target
-/// of a link, files without a name, and files on systems without POSIX. A function keeps what it
-/// was given; a tensor gets its size back.
+/// of a link, files without a name, and files on systems without POSIX. Bytes given to a function
+/// cannot be taken back; a tensor gets its old size back.
 /// Errors: AccessFailed, OutOfMemory; those of resize_tensor(); the function's.
 class OutputFile {
  public:
@@ -135,7 +137,7 @@ class OutputFile {
     }
   }
 
-  /// A path's characters are the caller's to keep until commit().
+  /// The caller keeps a path's characters until commit().
   Error open(const FileTarget& to, FileWrite how = FileWrite::Replace) noexcept {
     TENON_TRY(call_safely([&] {
       to_ = to;  // copies a function
@@ -145,7 +147,7 @@ class OutputFile {
     return to_.kind_ == Kind::Function ? Error::Ok : open_tensor();
   }
 
-  /// Writes the next bytes; on_progress is told of them.
+  /// Writes the next bytes, and reports them to on_progress.
   Error write(const void* data, size_t nbytes, Progress& progress) noexcept {
     const KeepErrno keep;
     const auto* bytes = static_cast<const char*>(data);
@@ -160,10 +162,10 @@ class OutputFile {
     return Error::Ok;
   }
 
-  // For formats that go back, zip archives. Offsets are from the file's begin.
+  // For formats that seek back, such as zip archives. Offsets count from the file's start.
 
   /// Whether seek() works: not in a pipe. For a function put() keeps the bytes until flush(), and
-  /// seek() reaches those.
+  /// seek() works within those.
   bool can_seek() noexcept {
     return to_.kind_ != Kind::Path || std::fseek(file_, 0, SEEK_CUR) == 0;
   }
@@ -190,7 +192,7 @@ class OutputFile {
     at_ = offset;
     return Error::Ok;
   }
-  /// Writes at the place of seek(), and moves it.
+  /// Writes at the position of seek(), and moves it.
   Error put(const void* bytes, size_t count) noexcept {
     if (to_.kind_ == Kind::Path) {
       errno = 0;
@@ -219,7 +221,7 @@ class OutputFile {
     at_ += count;
     return Error::Ok;
   }
-  /// Gives the function what was put since the last time.
+  /// Passes the function what was put since the last time.
   Error flush() noexcept {
     if (pending_.empty()) return Error::Ok;
     const std::vector<char> bytes = std::move(pending_);
@@ -236,7 +238,7 @@ class OutputFile {
     return add_context_if("the function that takes the bytes", error);
   }
 
-  /// Puts the file at its path. `durable`: and on the disk, which takes as long as that does.
+  /// Puts the file at its path. `durable`: also waits until it is on the disk.
   Error commit(bool durable) noexcept {
     if (to_.kind_ == Kind::Path) return commit_file(durable);
     if (to_.kind_ == Kind::Function) return flush();
@@ -255,10 +257,11 @@ class OutputFile {
     struct stat old;
     struct stat link;
     const bool exists = ::stat(path, &old) == 0;
-    // Such as a name that is too long: before anything is written, not when it is renamed.
+    // An error such as a name that is too long is found before anything is written, not at the
+    // rename.
     if (!exists && errno != ENOENT) return file_error("cannot open", errno);
     const bool is_new = !exists && ::lstat(path, &link) != 0;
-    // A file behind a descriptor in /proc may have no path anymore.
+    // A file named by a descriptor in /proc may have no path anymore.
     const bool is_replaced = how == FileWrite::Replace && exists && S_ISREG(old.st_mode);
     real_ = is_replaced ? ::realpath(path, nullptr) : nullptr;
     if (is_replaced && real_ == nullptr && errno == ENOMEM) {
@@ -277,14 +280,14 @@ class OutputFile {
     const KeepErrno keep;
     int code = std::fflush(file_) == 0 ? 0 : errno;
 #if TENON_HAS_POSIX_FILES
-    // Devices and pipes refuse.
+    // Devices and pipes cannot be synced.
     if (durable && code == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) code = errno;
 #endif
     if (std::fclose(std::exchange(file_, nullptr)) != 0 && code == 0) code = errno;
     if (code != 0) return file_error("cannot write", code);
     if (!is_aside_) return Error::Ok;
     if (std::rename(aside_, target_) != 0) {
-      // As in a sticky folder, or where the file is mounted by itself.
+      // For example in a sticky folder, or where the file is a mount point.
       return file_error("cannot replace it", errno, Error::AccessFailed, in_place_hint());
     }
     is_aside_ = false;
@@ -294,7 +297,7 @@ class OutputFile {
     return Error::Ok;
   }
 
-  /// It is a row of bytes, contiguous, in the host's memory.
+  /// The tensor must be 1-d of bytes, contiguous, in host memory.
   Error open_tensor() noexcept {
     const TensorArg tensor(to_.tensor_);
     TENON_TRY(check_defined(tensor, "the tensor to write to"));
@@ -319,14 +322,15 @@ class OutputFile {
   }
   Error check_tensor() const noexcept {
     if (holds_what_was_written()) return Error::Ok;
-    // By on_progress, or a backend's code.
+    // By on_progress or a backend's code.
     return fail(Error::InvalidState, "the tensor was resized while it was written");
   }
   Error resize(int64_t size) noexcept {
     return detail::resize(TensorArg(to_.tensor_), ArrayRef<int64_t>(&size, 1));
   }
 
-  /// What is written at once: on ext4 16 MiB take three times the processor time of 16 of these.
+  /// How much is written at once: on ext4 a write of 16 MiB takes three times the processor time of
+  /// 16 writes of a MiB.
   static constexpr size_t kPart = size_t{1} << 20;
 
   const char* in_place_hint() const noexcept {
@@ -334,7 +338,7 @@ class OutputFile {
   }
 
 #if TENON_HAS_POSIX_FILES
-  /// Opens a file beside the target. `old` describes the file that is there now, or is null.
+  /// Opens a file next to the target. `old` describes the existing file, or is null.
   Error open_aside(const struct stat* old) noexcept {
     const char* const slash = std::strrchr(target_, '/');
     const size_t folder = slash != nullptr ? static_cast<size_t>(slash + 1 - target_) : 0;
@@ -342,10 +346,10 @@ class OutputFile {
     aside_ = static_cast<char*>(std::malloc(folder + kNameRoom));
     if (aside_ == nullptr) return file_error("cannot write", ENOMEM);
     std::memcpy(aside_, target_, folder);
-    // Until it has the old one's permissions nobody else may open it.
+    // Until the file has the old one's permissions nobody else may open it.
     const mode_t mode = old != nullptr ? 0600 : 0666;
     int descriptor = -1;
-    // A name may be taken by another thread, or left over from a process that died.
+    // Another thread may have taken the name, or a process that died may have left it.
     for (int attempt = 0; descriptor < 0; ++attempt) {
       std::snprintf(aside_ + folder, kNameRoom, ".tenon-%ld-%d.tmp", static_cast<long>(::getpid()),
                     attempt);
@@ -363,18 +367,18 @@ class OutputFile {
     ::close(descriptor);
     return file_error("cannot write", code);
   }
-  /// Gives the new file the old one's owner, group, access control list and permissions. Where the
-  /// system refuses, its group and everybody may do no more than both could with the old one.
+  /// Gives the new file the old one's owner, group, access control list and permissions. If the
+  /// system refuses the group or the list, the group and others get only rights that both had.
   void pass_on(const struct stat& old, int to) noexcept {
     constexpr uid_t kSameOwner = static_cast<uid_t>(-1);
     bool keeps_group =
         ::fchown(to, old.st_uid, old.st_gid) == 0 || ::fchown(to, kSameOwner, old.st_gid) == 0;
 #if defined(__linux__)
     constexpr const char* kList = "system.posix_acl_access";
-    char list[4096];  // of 511 entries
+    char list[4096];  // for 511 entries
     const ssize_t size = ::getxattr(target_, kList, list, sizeof list);
     if (size < 0 && errno != ERANGE) {
-      static_cast<void>(::fremovexattr(to, kList));  // the folder's
+      static_cast<void>(::fremovexattr(to, kList));  // the folder's default list
     } else if (size < 0 || ::fsetxattr(to, kList, list, static_cast<size_t>(size), 0) != 0) {
       keeps_group = false;
     }
@@ -386,7 +390,7 @@ class OutputFile {
     }
     static_cast<void>(::fchmod(to, mode));
   }
-  /// Puts the new name on the disk. The file is complete either way, so a failure does not count.
+  /// Writes the new name to the disk. The file is complete either way, so failures are ignored.
   void sync_folder() noexcept {
     char* const slash = std::strrchr(aside_, '/');
     if (slash != nullptr) slash[1] = '\0';
@@ -398,17 +402,17 @@ class OutputFile {
 #endif
 
   FileTarget to_ = "";
-  // Of bytes that go to a tensor or a function.
+  // For a tensor or a function.
   int64_t start_ = 0;          // the tensor's size before
-  uint64_t at_ = 0;            // where put() writes
-  uint64_t end_ = 0;           // how many there are
-  uint64_t flushed_ = 0;       // how many the function has
+  uint64_t at_ = 0;            // the position of put()
+  uint64_t end_ = 0;           // how many bytes there are
+  uint64_t flushed_ = 0;       // how many of them the function has
   std::vector<char> pending_;  // the others
 
-  // Of a file.
+  // For a path.
   const char* target_ = nullptr;
-  char* real_ = nullptr;   // the target, where the path is a link to it
-  char* aside_ = nullptr;  // the path of what is renamed in the end
+  char* real_ = nullptr;   // the target, if the path is a link to it
+  char* aside_ = nullptr;  // the path of the file that is renamed at the end
   bool is_aside_ = false;  // whether there is such a file
   std::FILE* file_ = nullptr;
 };

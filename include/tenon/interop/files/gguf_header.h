@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The header of a GGUF file: ggml's types, the metadata and what it says of the tensors, and a
-// reader that trusts nothing.
+// The header of a GGUF file: ggml's types, the metadata, the descriptions of the tensors, and a
+// reader for untrusted files.
 //
-// A file is "GGUF", its version, the numbers of tensors and of metadata, the metadata, the tensors'
-// names, sizes, types and offsets, and the elements of all tensors, each from a multiple of
-// general.alignment. Texts are a length in 8 bytes and the characters. All numbers are
+// A file is "GGUF", its version, the number of tensors and of metadata keys, the metadata, the
+// tensors' names, sizes, types and offsets, and the elements of all tensors, each at a multiple of
+// general.alignment. A text is its length in 8 bytes and its characters. All numbers are
 // little-endian. Source: ggml's docs/gguf.md and src/gguf.cpp; GGUFReader of Python's gguf.
 #pragma once
 
@@ -21,14 +21,13 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a GGUF file says of a tensor.
+/// A GGUF file's description of a tensor.
 /// Threads: as a plain value.
 struct GgufInfo {
   std::string name;
   std::string dtype;       ///< ggml's name for the type, "F32", "Q4_K"; "type 99" if not known
   uint32_t ggml_type = 0;  ///< ggml's number for it
-  /// Undefined for blocks of packed numbers, of which get() gives the bytes, and where the type is
-  /// not known.
+  /// Undefined for blocks of packed numbers, whose bytes get() returns, and for unknown types.
   ScalarType type = ScalarType::Undefined;
   /// In elements. The file has the fastest dimension first, {columns, rows}, as ggml's `ne`; here
   /// it is last, {rows, columns}, as in NumPy and in GGUFReader's arrays.
@@ -38,12 +37,12 @@ struct GgufInfo {
   uint64_t offset = 0;        ///< of its first byte in its file
   uint64_t nbytes = 0;        ///< in the file
   size_t file = 0;            ///< which of the parts it is in, 0 if there is one
-  /// Whether get() has to copy: the address is not a multiple of the numbers' size, or the numbers
+  /// Whether get() has to copy: the address is not a multiple of the element size, or the numbers
   /// are not in the host's byte order.
   bool is_copied = false;
 };
 
-/// A key of a GGUF file's metadata, and where its value is.
+/// A key of a GGUF file's metadata, and the place of its value.
 /// Threads: as a plain value.
 struct GgufEntry {
   std::string key;
@@ -56,7 +55,8 @@ struct GgufEntry {
 
 namespace detail {
 
-/// Of ggml's table. Numbers that are not here were removed from ggml, or are newer than this table.
+/// A row of ggml's table of types. Numbers without a row were removed from ggml, or are newer than
+/// this table.
 struct GgmlType {
   uint8_t number;
   const char* name;
@@ -119,7 +119,7 @@ inline constexpr uint64_t kGgufArray = 9;
 
 inline constexpr char kMaybeCut[] = "; the file may have been cut: fetch it again";
 
-/// The sizes of a tensor's bytes: each row is whole blocks. For known types.
+/// The sizes of a tensor's bytes: each row is a number of whole blocks. For known types.
 inline Error make_ggml_byte_sizes(const GgufInfo& info, Dims& sizes) noexcept {
   sizes = info.sizes;
   TENON_TRY(check_dims("the sizes", sizes));
@@ -145,7 +145,7 @@ struct GgufHeader {
   NameIndex keys;                   // of the metadata
 };
 
-/// Reads numbers and texts one after the other, and never beyond the file.
+/// Reads numbers and texts in order, and never beyond the file.
 class GgufReader {
  public:
   GgufReader(const unsigned char* bytes, size_t size, uint64_t at = 0) noexcept
@@ -154,7 +154,7 @@ class GgufReader {
   uint64_t at() const noexcept { return at_; }
   uint64_t left() const noexcept { return size_ - at_; }
 
-  /// A little-endian number of so many bytes.
+  /// A little-endian number of `width` bytes.
   Error read(size_t width, uint64_t& number) noexcept {
     if (width > left()) return fail_end(width);
     number = load(width);
@@ -172,7 +172,7 @@ class GgufReader {
     at_ += 8 + size;
     return Error::Ok;
   }
-  /// Fails where `count` things of `width` bytes each, or more, cannot follow.
+  /// Fails if `count` items of at least `width` bytes cannot follow.
   Error check_count(uint64_t count, uint64_t width, const char* what) const noexcept {
     if (count <= left() / width) return Error::Ok;
     return fail(Error::InvalidArgument, count, what, " cannot be in the ", left(),
@@ -205,7 +205,8 @@ class GgufReader {
   uint64_t at_;
 };
 
-/// Puts what was read, and from where, before an error's message: key "a" (byte 24): ….
+/// Puts the name of the item that was read, and its position, before an error's message: key "a"
+/// (byte 24): ….
 inline Error add_gguf_context(Error error, const char* what, std::string_view name,
                               uint64_t at) noexcept {
   if (error == Error::Ok) return error;
@@ -213,7 +214,7 @@ inline Error add_gguf_context(Error error, const char* what, std::string_view na
               "): ", last_error_message());
 }
 
-/// Reads the type of an entry, and goes over its value.
+/// Reads the type of an entry, and skips its value.
 inline Error read_gguf_value(GgufReader& reader, GgufEntry& entry) noexcept {
   uint64_t type = 0;
   TENON_TRY(reader.read(4, type));
@@ -242,7 +243,8 @@ inline Error read_gguf_value(GgufReader& reader, GgufEntry& entry) noexcept {
   return Error::Ok;
 }
 
-/// A tensor's sizes, type and offset in the data, which is `offset` until it is placed.
+/// Reads a tensor's sizes, type and offset. Until place_gguf_tensor() the offset counts from the
+/// data.
 inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
   uint64_t rank = 0;
   TENON_TRY(reader.read(4, rank));
@@ -282,7 +284,7 @@ inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
   return Error::Ok;
 }
 
-/// Makes a tensor's offset that of the file, whose data begins at `data`.
+/// Makes a tensor's offset count from the file's start; the data begins at `data`.
 inline Error place_gguf_tensor(GgufInfo& info, const unsigned char* bytes, uint64_t size,
                                uint64_t data) noexcept {
   if (data > size || info.offset > size - data || info.nbytes > size - data - info.offset) {
@@ -298,7 +300,7 @@ inline Error place_gguf_tensor(GgufInfo& info, const unsigned char* bytes, uint6
   return Error::Ok;
 }
 
-/// Fails where bytes belong to two tensors. Gaps may be there: general.alignment leaves them.
+/// Fails if bytes belong to two tensors. Gaps are allowed, since general.alignment makes them.
 inline Error check_gguf_overlaps(const std::vector<GgufInfo>& infos) {
   std::vector<const GgufInfo*> by_offset;
   for (const GgufInfo& info : infos) {
@@ -317,7 +319,7 @@ inline Error check_gguf_overlaps(const std::vector<GgufInfo>& infos) {
   return Error::Ok;
 }
 
-/// general.alignment, or what it is without that key.
+/// general.alignment, or its default.
 inline Error read_gguf_alignment(const unsigned char* bytes, size_t size, const GgufHeader& header,
                                  uint64_t& alignment) noexcept {
   constexpr const char* kKey = "general.alignment";
@@ -336,7 +338,7 @@ inline Error read_gguf_alignment(const unsigned char* bytes, size_t size, const 
               ", expected a power of two");
 }
 
-/// Reads what is before the metadata: the numbers of tensors and of keys.
+/// Reads the fields before the metadata: the number of tensors and of keys.
 inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, size_t size,
                               uint64_t& tensors, uint64_t& keys) noexcept {
   const size_t known = size < kFileKindBytes ? size : kFileKindBytes;
@@ -345,14 +347,14 @@ inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, si
     return fail(Error::InvalidArgument, "not a GGUF file: it does not begin with \"GGUF\"");
   }
   uint64_t version = 0;
-  TENON_TRY(reader.read(4, version));  // the name
+  TENON_TRY(reader.read(4, version));  // "GGUF"
   TENON_TRY(reader.read(4, version));
   if (version == 1) {
     return fail(Error::NotSupported,
                 "a GGUF file of version 1, which llama.cpp does not read "
                 "either; convert the model again");
   }
-  // The version's low byte is the last one.
+  // In a big-endian file the version's low byte is the last one.
   if (version != 0 && version % 65536 == 0) {
     return fail(Error::NotSupported,
                 "a big-endian GGUF file; `gguf-convert-endian FILE little` "
@@ -363,7 +365,7 @@ inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, si
   }
   TENON_TRY(reader.read(8, tensors));
   TENON_TRY(reader.read(8, keys));
-  // The fewest bytes of each: an empty name or text is its length alone, 8 bytes.
+  // The fewest bytes of an item: an empty name or text is only its length, 8 bytes.
   TENON_TRY(reader.check_count(keys, 8 + 4 + 1, " keys (byte 16)"));
   return reader.check_count(tensors, 8 + 4 + 4 + 8, " tensors (byte 8)");
 }

@@ -13,28 +13,29 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Numbers of named things, sorted by name, of one name in their order. Keeps views of the names.
+/// Indices of named things, sorted by name; those of one name are in order. Keeps views of the
+/// names.
 class NameIndex {
  public:
   using Name = std::pair<std::string_view, size_t>;
 
-  /// Numbers them from 0.
+  /// Adds the next name; indices count from 0.
   void add(std::string_view name) { names_.emplace_back(name, names_.size()); }
   void sort() { std::sort(names_.begin(), names_.end()); }
-  /// Fails if two have one name. `what`: "tensor".
+  /// Fails if a name occurs twice. `what`: "tensor".
   Error check_unique(const char* what) const noexcept {
     for (size_t i = 1; i < names_.size(); ++i) {
       if (names_[i - 1].first == names_[i].first) return fail_several(what, &names_[i - 1]);
     }
     return Error::Ok;
   }
-  /// All of that name. O(log n), also where a hostile file has very many of one name.
+  /// All entries of that name. O(log n), even if a hostile file has very many of one name.
   ArrayRef<Name> find(std::string_view name) const noexcept {
     const auto first = std::lower_bound(names_.begin(), names_.end(), Name(name, 0));
     const auto last = std::upper_bound(first, names_.end(), Name(name, SIZE_MAX));
     return {names_.data() + (first - names_.begin()), static_cast<size_t>(last - first)};
   }
-  /// The only one of that name.
+  /// The only entry of that name.
   /// Errors: NotFound; InvalidArgument (several).
   Error find(const char* what, std::string_view name, size_t& i) const noexcept {
     const ArrayRef<Name> found = find(name);

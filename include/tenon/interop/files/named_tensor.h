@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NamedTensor, of which files of several tensors are made, and a tensor's elements in the order in
-// which files have them.
+// NamedTensor, an argument of the writers of files with several tensors; and a tensor's elements in
+// file order.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 TENON_BEGIN_NAMESPACE
 
 /// A tensor and its name in a file: {"weight", w}.
-/// Ownership: another handle to the tensor, so that its memory stays.
+/// Ownership: another handle to the tensor, which keeps its memory.
 /// Threads: as a plain value.
 struct NamedTensor {
   NamedTensor(std::string name_in_file, const detail::ListedTensor& t)
@@ -26,7 +26,7 @@ struct NamedTensor {
 
 namespace detail {
 
-/// Whether a text is UTF-8, as the formats want names.
+/// Whether a text is UTF-8, as the formats require of names.
 inline bool is_utf8(std::string_view text) noexcept {
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i++]);
@@ -43,7 +43,7 @@ inline bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-/// Checks that names are UTF-8, and that no two are the same.
+/// Checks that names are UTF-8, and that none occurs twice.
 inline Error check_names(const std::vector<NamedTensor>& tensors) {
   std::vector<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
@@ -59,7 +59,7 @@ inline Error check_names(const std::vector<NamedTensor>& tensors) {
   return fail(Error::InvalidArgument, "two tensors are named \"", ShownText(*twice).text, "\"");
 }
 
-/// A tensor's elements in row-major order in the host's memory: its own, or those of `copy`.
+/// A tensor's elements in row-major order in host memory: the tensor's own, or those of `copy`.
 struct HostBytes {
   MemoryHold hold;  // on_progress may try to resize the tensor, a backend's code to drop it
   const void* data = nullptr;
@@ -67,7 +67,7 @@ struct HostBytes {
   NewTensor copy;
 };
 
-/// Copies the elements at `there`, which may be in a backend's memory.
+/// Copies the elements of a location, which may be in a backend's memory.
 inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
                           HostBytes& out) noexcept {
   TENON_TRY(make_owned_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false,
@@ -79,9 +79,9 @@ inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
   return Error::Ok;
 }
 
-/// With `copies` always those of a copy.
+/// Finds the elements; with `copies` always makes a copy.
 /// Errors: InvalidState (undefined; deallocated; a placeholder); NotSupported (memory that no
-/// backend reads); OutOfMemory.
+/// backend can read); OutOfMemory.
 inline Error find_host_bytes(const TensorArg& tensor, HostBytes& out,
                              bool copies = false) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));

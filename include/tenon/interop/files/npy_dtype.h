@@ -13,11 +13,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The most bytes in an element, as NumPy's.
+/// The most bytes in an element, as in NumPy.
 inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
 
-/// The dtypes that both sides have, as NumPy writes them after its sign for the byte order: a kind
-/// and a number of bytes.
+/// The dtypes that both NumPy and tenon have, as NumPy writes them after the byte-order sign: a
+/// kind and a number of bytes.
 struct NpyType {
   const char* code;
   ScalarType type;
@@ -91,11 +91,11 @@ inline constexpr NpyType kNpyLetters[] = {{"?", ScalarType::Bool},
                                           {"F", ScalarType::ComplexFloat},
                                           {"D", ScalarType::ComplexDouble}};
 
-/// A dtype in one word.
+/// A dtype that is a single code or name.
 struct NpyCode {
-  ScalarType type = ScalarType::Undefined;  // where tenon has it
+  ScalarType type = ScalarType::Undefined;  // if tenon has it
   uint64_t item_size = 0;                   // in bytes; 0 for unknown
-  bool other_order = false;                 // its sign says the order that is not the host's
+  bool other_order = false;                 // whether its byte-order sign differs from the host's
 };
 
 inline NpyCode read_npy_code(std::string_view descr) noexcept {

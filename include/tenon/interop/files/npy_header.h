@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The header of NumPy's .npy format: a parser that trusts nothing, and a writer of NumPy's bytes.
+// The header of NumPy's .npy format: a parser for untrusted files, and a writer that gives NumPy's
+// bytes.
 //
 // A file is a magic, a version, the length of a text, the text and the elements. The text is a
 // Python dict, padded with spaces: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
@@ -24,12 +25,12 @@ namespace detail {
 
 /// The most bytes before the text; version 1.0 has 10.
 inline constexpr size_t kNpyPreamble = 12;
-/// The longest text that is read. A plain dtype needs 2 kB with 64 sizes; the rest may be padding.
+/// The longest text that is read. A plain dtype with 64 sizes needs 2 kB; the rest may be padding.
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
 /// The buffer for format_npy_header().
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
-/// Where the text of a header lies in its file.
+/// The position of a header's text in its file.
 struct NpyRange {
   size_t begin = 0;
   size_t size = 0;
@@ -38,19 +39,19 @@ struct NpyRange {
 
 struct NpyHeader {
   ScalarType type = ScalarType::Undefined;
-  uint64_t per_item = 1;  // elements of the type in one of the file's
+  uint64_t per_item = 1;  // elements of `type` in an element of the file
   bool swapped = false;   // multi-byte numbers are not in the host's byte order
   bool fortran_order = false;
   Dims sizes;
 };
 
-/// Whether the first bytes of a file, however few, are those of a .npy file.
+/// Whether the first bytes of a file, however few, can be those of a .npy file.
 inline bool begins_as_npy(const unsigned char* bytes, size_t count) noexcept {
   return count == 0 || std::memcmp(bytes, "\x93NUMPY", count < 6 ? count : 6) == 0;
 }
 
-/// Finds the header's text. `bytes` are the first `count`, at least min(total, kNpyPreamble), of
-/// the `total` bytes of a file.
+/// Finds the header's text. `bytes` are the first `count` of a file's `total` bytes: at least
+/// min(total, kNpyPreamble).
 inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64_t total,
                                 NpyRange& text) noexcept {
   if (!begins_as_npy(bytes, count)) {
@@ -81,13 +82,14 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
   return Error::Ok;
 }
 
-/// Reads the dict. With a type, elements of another dtype are taken as their bytes.
+/// Reads the dict. With a type, elements of any other dtype are read as bytes.
 class NpyParser {
  public:
   explicit NpyParser(std::string_view text, ScalarType requested = ScalarType::Undefined) noexcept
       : rest_(text), requested_(requested) {}
 
-  /// With `descr` any dtype is taken, and put there as it is written; the type stays Undefined.
+  /// With `descr` any dtype is accepted, and stored there as the file has it; the type stays
+  /// Undefined.
   Error parse(NpyHeader& header, std::string_view* descr = nullptr) noexcept {
     constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
     bool seen[3] = {};
@@ -138,7 +140,7 @@ class NpyParser {
         return unsupported(descr, hint(descr, code.item_size));
       }
     } else if (header.type != code.type) {
-      // Those who lack BFloat16 write its bits as UInt16.
+      // Programs that lack BFloat16 write its bits as UInt16.
       const bool is_bits = code.type == ScalarType::Byte || code.type >= ScalarType::UInt16;
       if (!is_bits || code.item_size != elementSize(header.type)) {
         return fail(Error::InvalidType, "dtype ", ShownText(descr).text, " is ", code.type,
@@ -156,7 +158,8 @@ class NpyParser {
     return Error::Ok;
   }
 
-  /// Passes over a text, or over brackets and what is in them. `value` is without a text's quotes.
+  /// Skips a text, or brackets and their content. `value` is the content, for a text without
+  /// quotes.
   Error skip_value(std::string_view& value) noexcept {
     const char first = next();
     const char* const begin = rest_.data();
@@ -216,7 +219,7 @@ class NpyParser {
     }
     return item_size != 0 ? Error::Ok : fail(Error::NotSupported, "a structured dtype of 0 bytes");
   }
-  /// kNpyMaxItem + 1 where it would be more.
+  /// Returns kNpyMaxItem + 1 if the product is larger.
   static uint64_t times(uint64_t size, uint64_t n) noexcept {
     if (size == 0 || n == 0) return 0;
     return n > kNpyMaxItem / size ? kNpyMaxItem + 1 : size * n;
@@ -243,7 +246,7 @@ class NpyParser {
         return expected("a size, an integer of 0 or more,");
       }
       rest_.remove_prefix(digits);
-      accept("L");  // as Python 2 wrote it
+      accept("L");  // Python 2's suffix of long integers
       sizes.push_back(size);
       // In Python (3) is a number; a tuple of one is (3,).
       if (!accept(",") && (sizes.size() == 1 || next() != ')')) return expected("','");
@@ -251,7 +254,7 @@ class NpyParser {
     return check_dims("the shape", sizes);
   }
 
-  /// Names are not read, so escapes are allowed in them.
+  /// Reads a text. Names are skipped, so they may have escapes.
   Error parse_string(const char* what, std::string_view& string, bool is_name = false) noexcept {
     const char quote = next();
     if (quote != '\'' && quote != '"') return expected(what);
@@ -265,7 +268,7 @@ class NpyParser {
     return Error::Ok;
   }
 
-  /// Skips spaces. The next character, or '\0' at the end.
+  /// Skips spaces. Returns the next character, or '\0' at the end.
   char next() noexcept {
     const size_t spaces = rest_.find_first_not_of(" \n\t\r");
     rest_.remove_prefix(spaces < rest_.size() ? spaces : rest_.size());
@@ -301,15 +304,15 @@ class NpyParser {
   ScalarType requested_;
 };
 
-/// Writes the header that numpy.save writes, byte for byte: version 1.0, the elements at a multiple
-/// of 64 bytes, and spaces that let the first size (the last, in Fortran order) grow in place.
-/// 64 sizes fit easily into the 65,535 bytes of that version.
+/// Writes the header that numpy.save writes, byte for byte: version 1.0, elements at a multiple of
+/// 64 bytes, and spaces that let the first size (in Fortran order the last) grow in place. 64 sizes
+/// fit easily into the 65,535 bytes of that version.
 inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRef<int64_t> sizes,
                                 char (&out)[kNpyHeaderRoom]) noexcept {
   constexpr size_t kBegin = 10;
   constexpr size_t kGrowthDigits = 21;
   Message text(out + kBegin, sizeof out - kBegin);
-  // ml_dtypes' one-byte types have an order too.
+  // Unlike others, ml_dtypes' one-byte types have a byte-order sign.
   const bool is_byte = elementSize(type.type) == 1 && type.code[0] != 'V';
   text.put("{'descr': '");
   text.put(is_byte ? '|' : host_is_big_endian() ? '>' : '<');
@@ -327,7 +330,8 @@ inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRe
     Message(digits, sizeof digits).put_signed(fortran_order ? sizes.back() : sizes.front());
     for (size_t n = std::strlen(digits); n < kGrowthDigits; ++n) text.put(' ');
   }
-  // With the newline a multiple of 64; a whole 64 where nothing is missing, as NumPy does.
+  // Pads to a multiple of 64 with the newline. If nothing is missing NumPy adds 64, and so does
+  // this.
   size_t size = kBegin + std::strlen(out + kBegin);
   do {
     text.put(' ');
@@ -335,7 +339,7 @@ inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRe
   text.put('\n');
   ++size;
   const size_t length = size - kBegin;
-  std::memcpy(out, "\x93NUMPY\1", 8);  // the version's second byte is the terminator
+  std::memcpy(out, "\x93NUMPY\1", 8);  // the string's terminator is the version's second byte
   out[8] = static_cast<char>(length & 0xff);
   out[9] = static_cast<char>(length >> 8);
   return size;

@@ -18,11 +18,12 @@ TENON_BEGIN_NAMESPACE
 enum class NpyMemory : uint8_t {
   Copy,  ///< into the tensor's own memory
   /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
-  /// then, writes to the file in place may show in the tensor, and reading past a truncation ends
-  /// the process with SIGBUS; numpy.save() to the same path does both, write_npy() neither, unless
-  /// it writes in place. No element is read, so the bytes of a Bool stay as they are: casts and
-  /// texts take any but 0 as true, but as a C++ bool, in data<bool>(), only 0 and 1 are valid.
-  /// Numbers in the other byte order, misaligned ones, and systems without mmap: copied anyway.
+  /// then, writes to the file in place may change the tensor, and reading past a truncation ends
+  /// the process with SIGBUS. numpy.save() to the same path does both; write_npy() does neither,
+  /// unless it writes in place. Elements are not read, so the bytes of a Bool stay as they are:
+  /// casts and texts take any byte but 0 as true, but as a C++ bool, in data<bool>(), only 0 and 1
+  /// are valid. Numbers in the other byte order or misaligned are copied anyway, and so is
+  /// everything on systems without mmap.
   Map,
 };
 
@@ -31,18 +32,18 @@ namespace detail {
 /// A source of a .npy file's bytes.
 class NpySource {
  public:
-  /// `total` is the bytes of the whole; the array begins at `start`.
+  /// `total` is the size of the whole source in bytes; the array begins at `start`.
   NpySource(uint64_t total, size_t start) noexcept : size(total), begin(start) {}
-  /// Reads bytes of the array. From one call to the next the offset grows, but for the first
-  /// kNpyPreamble bytes.
+  /// Reads bytes of the array. Offsets grow from call to call, except that the first kNpyPreamble
+  /// bytes may be read again.
   virtual Error read(size_t offset, void* out, size_t count) noexcept = 0;
-  /// Lends the bytes up to `end` of the whole as memory; null where that is not possible.
+  /// Lends the bytes before `end` of the whole source as memory; null if that is not possible.
   virtual DataPtr map(size_t end, Deleter& release) noexcept = 0;
 
   uint64_t size;
   size_t begin;
-  uintptr_t address = 0;  // of the whole in memory; 0 for a mapping, which begins with a page
-  size_t most_text = kNpyMaxText;  // of a header
+  uintptr_t address = 0;  // of the source in memory; 0 for a mapping, which starts at a page
+  size_t most_text = kNpyMaxText;  // the longest header's text that is read
 
  protected:
   ~NpySource() = default;
@@ -80,10 +81,10 @@ class NpyBytesSource final : public NpySource {
 /// The header of an array that begins at source.begin.
 struct NpyArray {
   NpyHeader header;
-  NpyRange text;          // from the array's begin
+  NpyRange text;          // the order in which elements are dense; empty for row-major
   Dims order;             // in which the elements are dense; empty for row-major
-  size_t begin = 0;       // of the elements, in the whole
-  uintptr_t address = 0;  // of the elements, as NpySource's
+  size_t begin = 0;       // of the elements, in the whole source
+  uintptr_t address = 0;  // of the elements, like NpySource::address
   size_t nbytes = 0;
   /// Whether elements in memory can be used in place.
   bool is_usable() const noexcept {
@@ -91,7 +92,7 @@ struct NpyArray {
   }
 };
 
-/// Reads the text of the header that begins at source.begin. `freer` keeps it.
+/// Reads the text of the header at source.begin. `freer` keeps it.
 inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view& text,
                            Deleter& freer) noexcept {
   if (source.begin > source.size) {
@@ -153,7 +154,7 @@ inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcep
   return Error::Ok;
 }
 
-/// Reads the header. A given type, unless Undefined, is what the bytes are taken as.
+/// Reads the header. The bytes are taken as the type `requested`, unless Undefined.
 inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& array) noexcept {
   Deleter freer;
   std::string_view text;
@@ -162,16 +163,17 @@ inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& 
   return find_npy_elements(source, array);
 }
 
-/// What the header of an array says, of any dtype.
+/// The header of an array of any dtype.
 struct NpyDescription {
   std::string dtype;
-  ScalarType type = ScalarType::Undefined;  // where the array is read without one
+  ScalarType type = ScalarType::Undefined;  // if the array can be read without a given type
   Dims sizes;
-  uint64_t nbytes = 0;     // of the elements; 0 where that is not known
-  bool is_usable = false;  // as NpyArray's, of the elements' bytes if tenon has no such type
+  uint64_t nbytes = 0;  // of the elements; 0 if unknown
+  bool is_usable =
+      false;  // as NpyArray::is_usable(); of the elements' bytes if tenon has no such type
 };
 
-/// Reads the header of an array that a type may be needed for.
+/// Reads the header of an array, which read_npy() may only read with a type.
 inline Error describe_npy(NpySource& source, NpyDescription& out) {
   NpyArray array;
   NpyHeader written;
@@ -197,7 +199,7 @@ inline Error describe_npy(NpySource& source, NpyDescription& out) {
   return Error::Ok;
 }
 
-/// Reads the array that begins at source.begin, and says where it ends.
+/// Reads the array that begins at source.begin; `end` is where it ends.
 inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested, size_t& end,
                       NewTensor& new_tensor) noexcept {
   NpyArray array;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The entries of a zip archive in memory: minizip finds and walks the directory. An array in it:
-// its bytes as read_npy() asks for them, and its checksum.
+// The entries of a zip archive in memory, whose directory minizip reads; and an array in it: its
+// bytes in the form of an NpySource, and its checksum.
 #pragma once
 
 #if !__has_include(<minizip/unzip.h>)
@@ -21,12 +21,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What an archive says of an entry.
+/// An archive's description of an entry.
 struct ZipEntry {
   std::string name;
-  uint64_t local = 0;  // where its local header is in the archive
-  uint64_t end = 0;    // where the next one's is, or the directory
-  uint64_t data = 0;   // where its bytes are, once locate_zip_entry() has found them
+  uint64_t local = 0;  // position of its local header in the archive
+  uint64_t end = 0;    // position of the next local header, or the directory
+  uint64_t data = 0;   // position of its bytes, once locate_zip_entry() has found them
   uint64_t packed = 0;
   uint64_t size = 0;
   uLong crc = 0;
@@ -45,8 +45,8 @@ inline uint64_t read_zip_number(const unsigned char* bytes, size_t count) noexce
   return number;
 }
 
-/// Checks an entry, and finds where its bytes are: they are in no other entry, and their own header
-/// has its name, so that what an archive unpacks to is bounded by its size.
+/// Checks an entry, and finds its bytes. They must be in no other entry, and their local header
+/// must have the entry's name: this bounds the unpacked size by the archive's.
 /// Errors: InvalidArgument; NotSupported. Source: Python's zipfile.
 inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntry& entry) noexcept {
   if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
@@ -54,7 +54,7 @@ inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntr
     return fail(Error::NotSupported, "it is packed by method ", entry.method,
                 ", expected 0 (stored) or 8 (deflated)");
   }
-  // Before memory is asked for: deflate makes no more than 1032 bytes of one.
+  // Checked before memory is allocated: deflate makes at most 1032 bytes of one.
   const bool is_possible =
       entry.method == 0 ? entry.size == entry.packed : entry.size / 1032 <= entry.packed;
   if (!is_possible || entry.packed > size) {
@@ -95,13 +95,13 @@ class ZipReader {
     if (zip_ != nullptr) ::unzClose(zip_);
   }
 
-  /// The bytes stay while this lives.
+  /// The bytes must stay while this lives.
   Error open(const unsigned char* bytes, uint64_t size) noexcept {
     const KeepErrno keep;
     errno = 0;
     bytes_ = bytes;
     size_ = size;
-    // minizip does not find the end of an archive without entries, which is all there is of it.
+    // minizip does not find the end of an archive without entries, which consists of nothing else.
     if (size >= 22 && std::memcmp(bytes, "PK\5\6", 4) == 0) return Error::Ok;
     zlib_filefunc64_def calls{};
     calls.opaque = this;
@@ -127,7 +127,7 @@ class ZipReader {
     const KeepErrno keep;
     errno = 0;
     if (zip_ == nullptr) return Error::Ok;
-    // As long as they can be, and a zero.
+    // The longest possible name, and a zero.
     std::string name(size_t{1} << 16, '\0');
     std::vector<unsigned char> extra(name.size());
     uint64_t directory = size_;
@@ -167,12 +167,12 @@ class ZipReader {
   }
 
  private:
-  /// minizip does not say when there was no memory; malloc() does. `errno` was 0 before.
+  /// minizip does not report when memory ran out; malloc() does, by errno, which was 0 before.
   static Error failed(const char* what) noexcept {
     return errno == ENOMEM ? file_error("cannot read the zip archive", ENOMEM) : fail_zip(what);
   }
-  /// Takes numbers of 64 bits from where they are if 32 are not enough: minizip 1.1, which Debian
-  /// has, leaves them where `long` has 64 bits.
+  /// Reads 64-bit numbers from the extra field if 32 bits are not enough. minizip 1.1, which Debian
+  /// has, does not read them if `long` has 64 bits.
   static void widen(const unsigned char* extra, size_t size, ZipEntry& entry) noexcept {
     while (size >= 4) {
       const uint64_t id = read_zip_number(extra, 2);
@@ -216,8 +216,8 @@ class ZipReader {
   unzFile zip_ = nullptr;
 };
 
-/// An entry of an archive in memory. A stored one's bytes are where they are, and `owner` keeps
-/// them; a deflated one's are unpacked in order.
+/// An entry of an archive in memory. The bytes of a stored one are used in place, and `owner` keeps
+/// them; those of a deflated one are unpacked in order.
 class ZipSource final : public NpySource {
  public:
   ZipSource(ZipEntry& entry, const FileBytes& archive, std::shared_ptr<const void> owner,
@@ -242,7 +242,7 @@ class ZipSource final : public NpySource {
     // Deflate can expand a byte to 1000: limits a hostile archive's headers.
     const uint64_t most = entry_.packed * kMostUnpacked + kShortText;
     if (!is_stored && most < most_text) most_text = static_cast<size_t>(most);
-    // Without the header of zlib's own files.
+    // Raw deflate, without zlib's header.
     if (is_stored || ::inflateInit2(&inflating_, -MAX_WBITS) == Z_OK) return Error::Ok;
     return file_error("cannot inflate", ENOMEM);
   }
@@ -287,7 +287,7 @@ class ZipSource final : public NpySource {
   }
 
  private:
-  /// Makes the next bytes.
+  /// Unpacks the next bytes.
   Error inflate(unsigned char* out, size_t count) noexcept {
     inflating_.next_out = out;
     inflating_.avail_out = static_cast<uInt>(count);
@@ -309,7 +309,7 @@ class ZipSource final : public NpySource {
   static constexpr uint64_t kMostUnpacked = 64;
   static constexpr uint64_t kShortText = 4096;
   static constexpr uint64_t kMostIn = uint64_t{1} << 30;
-  /// What the processor's cache holds between the copy and the checksum.
+  /// A part stays in the processor's cache between the copy and the checksum.
   static constexpr size_t kPart = size_t{1} << 18;
 
   ZipEntry& entry_;
@@ -318,7 +318,7 @@ class ZipSource final : public NpySource {
   Progress progress_;
   unsigned char first_[kNpyPreamble] = {};
   z_stream inflating_ = {};
-  uint64_t taken_ = 0;  // of the packed bytes
+  uint64_t taken_ = 0;  // packed bytes that were used
   size_t at_ = 0;
   uLong crc_ = 0;
   bool is_mapped_ = false;

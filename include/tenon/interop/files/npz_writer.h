@@ -20,11 +20,11 @@ class ZipWriter {
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
   ~ZipWriter() {
-    if (error_ == Error::Ok) error_ = Error::Internal;  // writes nothing more
+    if (error_ == Error::Ok) error_ = Error::Internal;  // nothing more is written
     if (zip_ != nullptr) ::zipClose(zip_, nullptr);
   }
 
-  /// `file` is open, and stays so. A pipe is refused: minizip goes back in the file.
+  /// `file` is open, and stays open. A pipe is refused: minizip seeks back in the file.
   Error open(OutputFile& file) noexcept {
     const KeepErrno keep;
     file_ = &file;
@@ -36,14 +36,14 @@ class ZipWriter {
     calls.zwrite_file = [](void* self, void*, const void* bytes, uLong count) -> uLong {
       auto* const zip = static_cast<ZipWriter*>(self);
       if (zip->error_ == Error::Ok) zip->note(zip->file_->put(bytes, count));
-      return count;  // minizip 1.1 leaks an entry whose header it cannot write
+      return count;  // hides errors: minizip 1.1 leaks an entry whose header it cannot write
     };
     calls.ztell64_file = [](void* self, void*) -> ZPOS64_T {
       return static_cast<ZipWriter*>(self)->file_->tell();
     };
     calls.zseek64_file = [](void* self, void*, ZPOS64_T offset, int origin) -> long {
       auto* const zip = static_cast<ZipWriter*>(self);
-      if (origin != ZLIB_FILEFUNC_SEEK_SET) return -1;  // only to add to an archive
+      if (origin != ZLIB_FILEFUNC_SEEK_SET) return -1;  // other origins only to add to an archive
       if (zip->error_ == Error::Ok) zip->note(zip->file_->seek(offset));
       return 0;
     };
@@ -57,10 +57,10 @@ class ZipWriter {
   Error begin(const std::string& name, uint64_t size, bool deflated) noexcept {
     const KeepErrno keep;
     zip_fileinfo info{};
-    info.tmz_date.tm_mday = 1;  // 1980, as in numpy.savez()'s
+    info.tmz_date.tm_mday = 1;  // 1980, as numpy.savez() writes
     info.tmz_date.tm_year = 1980;
-    info.external_fa = uLong{0100600} << 16;  // a file that its user reads and writes
-    // Deflating may make it larger, by a part in a thousand.
+    info.external_fa = uLong{0100600} << 16;  // a file that only its user reads and writes
+    // Deflating may make it larger by a thousandth.
     const bool is_large = size >= UINT32_MAX - UINT32_MAX / 64;
     unsigned char extra[kAlignment + kLeastExtra] = {0x35, 0xd9};  // Android's, for alignment
     size_t count = 0;
@@ -111,7 +111,7 @@ class ZipWriter {
     error_ = error;
     if (error != Error::Ok) std::snprintf(why_, sizeof why_, "%s", last_error_message());
   }
-  /// minizip's own failures are of memory.
+  /// minizip's other failures mean that memory ran out.
   Error result(int code) const noexcept {
     if (error_ != Error::Ok) return fail(error_, static_cast<const char*>(why_));
     return code == ZIP_OK ? Error::Ok : file_error("cannot write", ENOMEM);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The header of a safetensors file: what it says of the tensors, and a reader that trusts nothing.
+// The header of a safetensors file: the descriptions of its tensors, and a reader for untrusted
+// files.
 //
 // A file is the length of a JSON text in 8 bytes, the text, and the elements of all tensors,
 // without gaps:
 // {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}.
 // Source: huggingface/safetensors, README.md and src/tensor.rs.
 //
-// JsonReader reads JSON as it comes, event by event, without a tree, which a hostile text could
-// make deep and large. The parser does not call itself.
+// JsonReader reads JSON event by event, without building a tree, which a hostile text could make
+// deep and large. The parser is not recursive.
 #pragma once
 
 #if !__has_include(<nlohmann/json.hpp>)
@@ -29,17 +30,17 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The events are nlohmann's: each returns whether to go on. A derived reader says where it is, and
-/// refuses what does not belong there.
+/// Handles the events of nlohmann's parser: each function returns whether to go on. A derived
+/// reader says where it is, and refuses values that do not belong there.
 class JsonReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// `begin` is where the text begins in its file, for messages.
+  /// `begin` is the text's position in its file, for messages.
   explicit JsonReader(uint64_t begin) noexcept : begin_(begin) {}
 
   /// Errors: InvalidArgument, with the byte of the file; OutOfMemory.
   Error read(std::string_view text) noexcept {
-    const KeepErrno keep;  // numbers set it
-    // The parser takes one as the end.
+    const KeepErrno keep;  // parsing numbers sets it
+    // The parser takes a zero as the end.
     const size_t zero = text.find('\0');
     if (zero != text.npos) {
       return fail(Error::InvalidArgument, "the JSON has a zero byte (byte ", begin_ + zero, ")");
@@ -63,17 +64,18 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(size_t, const std::string& token,
                    const nlohmann::json::exception& error) override {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
-    // object key - invalid string; last read: 'x'": where and what was read are said here.
+    // object key - invalid string; last read: 'x'": tenon's message has the place and the text
+    // read.
     std::string_view what = error.what();
     what.remove_prefix((std::min)(what.find(": ") + 2, what.size()));
     return refuse(ShownText(what.substr(0, what.find("; last read"))).text, token);
   }
 
  protected:
-  /// Puts what is being read into a message: tensor "a", shape.
+  /// Appends to a message where the reader is: tensor "a", shape.
   virtual void describe(Message& where) const noexcept = 0;
 
-  /// Fails; false. `text`, unless empty, is out of the file.
+  /// Fails, and returns false. `text`, unless empty, is from the file.
   bool refuse(const char* what, std::string_view text = {}) noexcept {
     char where[128];
     Message message(where, sizeof where);
@@ -85,7 +87,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  /// A pointer that tells how far the parser is.
+  /// A pointer whose position tells how far the parser is.
   struct Counted {
     using iterator_category = std::input_iterator_tag;
     using value_type = char;
@@ -111,7 +113,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace detail
 
-/// What a safetensors file says of a tensor.
+/// A safetensors file's description of a tensor.
 /// Threads: as a plain value.
 struct SafeTensorInfo {
   std::string name;
@@ -121,10 +123,9 @@ struct SafeTensorInfo {
   uint64_t offset = 0;                      ///< of its first byte in its file
   uint64_t nbytes = 0;                      ///< in the file
   size_t file = 0;                          ///< which of the files it is in, 0 if there is one
-  /// Whether get() has to copy: the numbers do not lie at a multiple of their size, or are not in
-  /// the host's byte order.
+  /// Whether get() has to copy: the numbers are not aligned, or are not in the host's byte order.
   bool is_copied = false;
-  /// F4, F6_E2M3, F6_E3M2 and F8_E8M0, of which get() gives the bytes; Undefined for the others.
+  /// Set for F4, F6_E2M3, F6_E3M2 and F8_E8M0, whose bytes get() returns; Undefined for the others.
   PackedType packed = PackedType::Undefined;
 };
 
@@ -134,7 +135,7 @@ struct SafeTensorsDtype {
   const char* name;
   own::ScalarType type;
   unsigned bits;
-  PackedType packed = PackedType::Undefined;  // or else `type` is
+  PackedType packed = PackedType::Undefined;  // set if `type` is not
 };
 inline constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"BOOL", own::ScalarType::Bool, 8},
@@ -164,7 +165,7 @@ inline constexpr const char* kSafeTensorsNames =
     "BOOL U8 I8 U16 I16 U32 I32 U64 I64 F16 BF16 F32 F64 C64 F8_E5M2 F8_E4M3 F8_E5M2FNUZ "
     "F8_E4M3FNUZ";
 
-/// The longest header, as the Rust library's.
+/// The longest header, as in the Rust library.
 inline constexpr uint64_t kSafeTensorsMaxHeader = 100'000'000;
 
 /// A file's header.
@@ -173,7 +174,8 @@ struct SafeTensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads the JSON text. A tensor's `offset` and `nbytes` are what data_offsets says, as they are.
+/// Reads the JSON text. A tensor's `offset` and `nbytes` are the two numbers of data_offsets,
+/// unchecked.
 class SafeTensorsReader final : public JsonReader {
  public:
   SafeTensorsReader(SafeTensorsHeader& header, uint64_t begin) noexcept
@@ -282,12 +284,12 @@ class SafeTensorsReader final : public JsonReader {
   bool in_metadata_ = false;
   std::map<std::string, std::string>::iterator entry_;
   size_t entries_ = 0;
-  unsigned fields_ = 0;  // the tensor's, a bit each
+  unsigned fields_ = 0;  // a bit for each field of the tensor that was read
   size_t field_ = kNone;
-  size_t count_ = 0;  // of offsets
+  size_t count_ = 0;  // how many offsets were read
 };
 
-/// Checks a tensor's bytes, which follow those of the tensor before it, against its shape.
+/// Checks a tensor's bytes, which must follow those of the tensor before it, against its shape.
 inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t expected,
                               uint64_t room) noexcept {
   const uint64_t begin = info.offset;
@@ -313,14 +315,14 @@ inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t
     return fail(Error::InvalidArgument, "sizes ", info.sizes, " of ", info.dtype,
                 " are not a number of whole bytes");
   }
-  // Without overflow: with 8 bits or more the bytes fit, with fewer the elements do.
+  // Cannot overflow: with 8 bits or more the bytes fit, with fewer the elements do.
   const uint64_t needed = count / 8 * dtype->bits + count % 8 * dtype->bits / 8;
   if (needed == end - begin) return Error::Ok;
   return fail(Error::InvalidArgument, "holds ", end - begin, " bytes from ", begin, ", but sizes ",
               info.sizes, " of ", info.dtype, " are ", needed);
 }
 
-/// Reads the header of a file of these bytes. Afterwards offsets count from the file's begin.
+/// Reads the header of a file of these bytes. Afterwards offsets count from the file's start.
 /// Errors: InvalidArgument, with the tensor, the field and the offset; OutOfMemory.
 inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
                                      SafeTensorsHeader& header) {
@@ -347,7 +349,7 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
   }
   TENON_TRY(SafeTensorsReader(header, kBegin).read(text));
   std::vector<SafeTensorInfo>& infos = header.infos;
-  // Empty tensors begin and end where another begins. `nbytes` is still the end.
+  // Empty tensors begin and end where another begins. `nbytes` still has the end.
   std::sort(infos.begin(), infos.end(), [](const SafeTensorInfo& a, const SafeTensorInfo& b) {
     if (a.offset != b.offset) return a.offset < b.offset;
     return a.nbytes != b.nbytes ? a.nbytes < b.nbytes : a.name < b.name;

@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Where the elements begin: at a multiple of it.
+/// The elements begin at a multiple of this.
 inline constexpr size_t kSafeTensorsAlignment = 64;
 
 /// Appends a text as JSON.
@@ -31,7 +31,7 @@ struct SafeTensorsEntry {
   size_t number_size;
 };
 
-/// Checks a tensor.
+/// Checks and describes a tensor.
 inline Error describe_for_safetensors(const NamedTensor& tensor, SafeTensorsEntry& entry) noexcept {
   const ConstTensorArg arg(tensor.tensor);
   TENON_TRY(check_defined(arg, "it"));
@@ -47,7 +47,7 @@ inline Error describe_for_safetensors(const NamedTensor& tensor, SafeTensorsEntr
               kSafeTensorsNames);
 }
 
-/// Checks the tensors, and puts them in the order in which they are written.
+/// Checks the tensors, and sorts them in the order of the file.
 inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
                                    std::vector<SafeTensorsEntry>& entries) {
   TENON_TRY(check_names(tensors));
@@ -60,7 +60,8 @@ inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
       return fail(error, "tensor \"", ShownText(tensor.name).text, "\": ", last_error_message());
     }
   }
-  // Else in the order given. Not std::stable_sort: Clang 19 says that libstdc++'s is deprecated.
+  // Equal ones stay in order. Not std::stable_sort: Clang 19 says that libstdc++'s uses deprecated
+  // functions.
   std::sort(
       entries.begin(), entries.end(), [](const SafeTensorsEntry& a, const SafeTensorsEntry& b) {
         return a.number_size != b.number_size ? a.number_size > b.number_size : a.tensor < b.tensor;
@@ -68,7 +69,8 @@ inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
   return Error::Ok;
 }
 
-/// Makes the length and the header, with spaces at its end. `data` is how many bytes follow.
+/// Formats the length and the header, with spaces at its end. `data` is the number of bytes that
+/// follow.
 inline Error format_safetensors_header(const std::vector<SafeTensorsEntry>& entries,
                                        const std::map<std::string, std::string>& metadata,
                                        std::string& out, uint64_t& data) {
@@ -113,7 +115,7 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
   HostBytes bytes;
   const bool is_swapped = host_is_big_endian() && entry.number_size > 1;
   TENON_TRY(find_host_bytes(ConstTensorArg(entry.tensor->tensor), bytes, is_swapped));
-  if (bytes.nbytes != entry.nbytes) {  // by a backend's code or on_progress
+  if (bytes.nbytes != entry.nbytes) {  // a backend's code or on_progress resized it
     return fail(Error::InvalidState, "it was resized while it was written");
   }
   if (is_swapped) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A file of torch.save: its pickle, read, and where its storages' bytes are. The zip form has an
-// entry for each; the old form has them after the pickle.
+// A file of torch.save: its pickle, read, and the positions of its storages' bytes. The zip form
+// has an entry for each storage; the old form has the storages after the pickle.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,12 @@ inline Error fail_no_torch_file(const FileBytes& file) noexcept {
               " bytes): neither a zip archive nor the form before PyTorch 1.6");
 }
 
-/// Where the bytes of a storage are in the file.
+/// The position of a storage's bytes in the file.
 struct TorchRegion {
   std::string_view key;
   uint64_t begin = 0;
   uint64_t size = 0;
-  size_t entry = SIZE_MAX;  // of the zip archive, until it is located
+  size_t entry = SIZE_MAX;  // in the zip archive, until it is located
 };
 
 /// A file of torch.save, open.
@@ -40,8 +40,8 @@ class TorchArchive {
  public:
   FileBytes bytes;
   PickleGraph graph;
-  uint32_t root = 0;          // value
-  uint64_t pickle_bytes = 0;  // how long it is
+  uint32_t root = 0;          // the root value
+  uint64_t pickle_bytes = 0;  // its length
   /// Whether the byte order differs from the host's. Archives without a `byteorder` entry, and the
   /// old form, are little-endian.
   bool is_swapped = host_is_big_endian();
@@ -54,7 +54,7 @@ class TorchArchive {
                                                                            : read_old();
   }
 
-  /// Errors: InvalidArgument (there is none, or it is broken); NotSupported (it is deflated).
+  /// Errors: InvalidArgument (it is missing or broken); NotSupported (it is deflated).
   Error find(const TorchStorage& storage, TorchRegion& region) {
     const auto found = by_key_.find(storage.key);
     if (found.empty()) {
@@ -157,8 +157,8 @@ class TorchArchive {
     return Error::Ok;
   }
 
-  /// A pickle of the magic number, one of the format's version, one of the machine, the object, the
-  /// list of storages, and for each its number of elements and its bytes.
+  /// Pickles of the magic number, of the format's version, of the machine, of the object and of the
+  /// list of storages; then for each storage its number of elements and its bytes.
   Error read_old() {
     // 0x1950a86a20f9469cfc6c, as LONG1.
     constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 13);
@@ -224,7 +224,7 @@ class TorchArchive {
     by_key_.sort();
   }
 
-  std::vector<ZipEntry> entries_;  // of the zip form
+  std::vector<ZipEntry> entries_;  // in the zip form
   std::vector<TorchRegion> regions_;
   NameIndex by_key_;
 };

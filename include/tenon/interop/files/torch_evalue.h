@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The bytes that a text has the characters of; false if one is beyond 255.
+/// The bytes whose Latin-1 characters a text has; false if a character is beyond 255.
 inline bool decode_latin1(std::string_view text, std::string& bytes) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto first = static_cast<unsigned char>(text[i]);
@@ -27,7 +27,7 @@ inline bool decode_latin1(std::string_view text, std::string& bytes) {
   return true;
 }
 
-/// A list of numbers, flags or texts. Numbers with a float among them are floats.
+/// A list of numbers, flags or texts. If one number is a float, all become floats.
 inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
   std::vector<int64_t> integers;
   std::vector<double> reals;
@@ -58,7 +58,7 @@ inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
   return is_real ? EValue(reals) : EValue(integers);
 }
 
-/// Errors: NotSupported (a value that EValue does not have); OutOfMemory.
+/// Errors: NotSupported (a value that EValue cannot hold); OutOfMemory.
 inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& made) {
   const PickleValue& value = graph.values[id];
   switch (number_of(value.kind)) {

@@ -11,7 +11,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a file of torch.save says of a tensor.
+/// The description of a tensor in a file of torch.save.
 /// Threads: as a plain value.
 struct TorchTensorInfo {
   std::string name;        ///< "model.layer1.weight"; empty if the file is a tensor
@@ -23,25 +23,25 @@ struct TorchTensorInfo {
   uint64_t offset = 0;                      ///< of its first element in the file
   uint64_t nbytes = 0;                      ///< of its elements
   bool requires_grad = false;
-  /// Whether get() has to copy: the numbers do not lie at a multiple of their size, or are not in
-  /// the host's byte order.
+  /// Whether get() has to copy: the numbers are not aligned, or are not in the host's byte order.
   bool is_copied = false;
-  /// What it is, and a way out, where get() refuses it: "a sparse tensor; save x.to_dense(), …".
+  /// If get() refuses it, the reason and a workaround: "a sparse tensor; save x.to_dense(), …".
   const char* refused = nullptr;
-  /// float4_e2m1fn_x2 and float8_e8m0fnu, of which get() gives the bytes, so `type` is Byte. An
-  /// element of the first is a byte, two numbers: unpack() doubles the last size.
+  /// Set for float4_e2m1fn_x2 and float8_e8m0fnu, whose bytes get() returns, so `type` is Byte. An
+  /// element of the first is a byte with two numbers: unpack() doubles the last size.
   PackedType packed = PackedType::Undefined;
 };
 
 namespace detail {
 
-/// A scalar, a text, or a list of numbers, flags or texts.
+/// A value that is not a tensor: a scalar, a text, or a list of numbers, flags or texts.
 struct TorchValue {
   std::string name;
   uint32_t value;
 };
 
-/// Elements from a tensor's first to its last; false beyond 64 bits, and for negative strides.
+/// The number of elements from a tensor's first to its last; false beyond 64 bits, and for negative
+/// strides.
 inline bool compute_torch_span(const TorchTensorInfo& info, uint64_t& span) noexcept {
   int64_t last = 0;
   for (size_t i = 0; i < info.sizes.size(); ++i) {
@@ -70,8 +70,8 @@ class TorchLister {
   Error list() { return walk(file_.root, 0); }
 
  private:
-  /// Bounds the names' memory: a small pickle whose containers are in many others would expand
-  /// without limit.
+  /// Bounds the memory of names: a small pickle whose containers are nested in many others would
+  /// expand without limit.
   static constexpr uint64_t kRoom = uint64_t{1} << 20;
   static constexpr uint64_t kRoomPerByte = 128;
   static constexpr int kMaxDepth = 100;
@@ -107,7 +107,7 @@ class TorchLister {
     values_.push_back({name_, value});
     return Error::Ok;
   }
-  /// Whether a list has numbers alone, flags alone or texts alone.
+  /// Whether a list has only numbers, only flags or only texts.
   bool is_plain(const PickleValue& list) noexcept {
     PickleKind all = PickleKind::None;
     for (uint32_t cell = list.first; cell != 0; cell = graph_.cells[cell].next) {
@@ -146,7 +146,7 @@ class TorchLister {
     }
     return Error::Ok;
   }
-  /// The entry `i` of a dict. A key that is neither a text nor a number names itself by its place.
+  /// Walks entry `i` of a dict. A key that is neither a text nor a number is named by its index.
   Error walk_entry(uint32_t key, uint64_t i, uint32_t value, int depth) {
     const PickleValue& from = graph_.values[key];
     switch (number_of(from.kind)) {
@@ -207,7 +207,7 @@ class TorchLister {
     info.nbytes = static_cast<uint64_t>(numel) * dtype.size;
     TorchRegion region;
     TENON_TRY(file_.find(storage, region));
-    // In bytes of the region: where a view in the old form begins, and what the storage has.
+    // In bytes of the region: the start of a view in the old form, and the size of the storage.
     const uint64_t element = kTorchDtypes[storage.dtype].size;
     const uint64_t room = region.size / element;
     if (storage.begin > room || storage.numel > room - storage.begin) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pickles in a file of torch.save: a machine that reads protocols 2 to 5. It runs nothing: a
-// global is a name, and one that it does not know ends the reading.
+// The pickles in a file of torch.save: a reader of protocols 2 to 5. It executes nothing: a global
+// is only a name, and an unknown one is an error.
 #pragma once
 
 #include "tenon/interop/files/file.h"
@@ -15,7 +15,7 @@ inline constexpr uint64_t kMaxPickle = uint64_t{1} << 28;
 /// Reads one pickle.
 class TorchUnpickler {
  public:
-  /// It begins at `begin` of the file, and ends before `end`.
+  /// The pickle begins at `begin` of the file, and ends before `end`.
   TorchUnpickler(const unsigned char* file, uint64_t begin, uint64_t end,
                  PickleGraph& graph) noexcept
       : file_(file),
@@ -28,7 +28,7 @@ class TorchUnpickler {
     if (end - begin > kMaxPickle) end_ = begin + kMaxPickle;
   }
 
-  /// Gives the value.
+  /// Reads the pickle's value.
   /// Errors: InvalidArgument; NotSupported (a global, an opcode); all with the byte.
   Error read(uint32_t& value) {
     if (end_ - at_ < 2 || file_[at_] != 0x80) return refuse("expected a pickle of protocol 2 to 5");
@@ -42,7 +42,7 @@ class TorchUnpickler {
     value = stack_.back();
     return Error::Ok;
   }
-  /// Where the next byte after the pickle is.
+  /// The position after the pickle.
   uint64_t end() const noexcept { return at_; }
 
  private:
@@ -134,7 +134,7 @@ class TorchUnpickler {
     at_ += count;
     return Error::Ok;
   }
-  /// A number of so many bytes.
+  /// A number of `count` bytes.
   Error take(size_t count, uint64_t& number) noexcept {
     TENON_TRY(skip(count));
     number = 0;
@@ -160,7 +160,7 @@ class TorchUnpickler {
     return Error::Ok;
   }
   Error push(const PickleValue& value) { return push(graph_.add(value)); }
-  /// Checks that there are so many values since the last mark.
+  /// Checks that there are at least `count` values after the last mark.
   Error expect(size_t count) const noexcept {
     const size_t floor = marks_.empty() ? 0 : marks_.back();
     return stack_.size() - floor >= count ? Error::Ok

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The names that a file of torch.save may ask Python for: PyTorch's dtypes and storages, and the
-// functions that make tensors and containers. Nothing else is known, and nothing of these is
-// called: the reader does what they would do.
+// The Python names that may occur in a file of torch.save: PyTorch's dtypes and storages, and the
+// functions that make tensors and containers. All others are refused. None is called: the reader
+// does the work of those functions.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,13 @@ namespace detail {
 /// A dtype of PyTorch.
 struct TorchDtype {
   const char* name;      // torch.float32 without "torch."
-  const char* storage;   // the class of a storage of it, without "Storage"; empty if it has none
-  own::ScalarType type;  // Undefined where tenon has no such type
+  const char* storage;   // its storage class without "Storage"; empty if there is none
+  own::ScalarType type;  // Undefined if tenon has no such type
   uint8_t size;          // of an element, in bytes
   PackedType packed = PackedType::Undefined;
 };
-/// The first is UntypedStorage's. Of the last ones, which tenon lacks, get() gives the bytes.
+/// The first row is UntypedStorage's. The last rows are types that tenon lacks: get() returns their
+/// bytes.
 inline constexpr TorchDtype kTorchDtypes[] = {
     {"uint8", "Untyped", own::ScalarType::Byte, 1},
     {"float32", "Float", own::ScalarType::Float, 4},
@@ -73,21 +74,21 @@ inline constexpr TorchDtype kTorchDtypes[] = {
     {"float4_e2m1fn_x2", "", own::ScalarType::Byte, 1, PackedType::Float4_e2m1fn},
 };
 
-/// What a global is for the reader.
+/// The reader's meaning of a global.
 enum class TorchGlobal : uint8_t {
   Unknown,
   Dtype,        // `index` is in kTorchDtypes
-  Storage,      // so it is here
-  Class,        // only named: an argument of another
-  Dict,         // makes a dict, of its argument if there is one
-  DefaultDict,  // its argument makes the entries that are missing
-  Namespace,    // has its entries as attributes
-  List,         // gives its argument, a list, a tuple or a set
+  Storage,      // its dtype is at `index` of kTorchDtypes
+  Class,        // only named, as an argument of another
+  Dict,         // makes a dict, from its argument if there is one
+  DefaultDict,  // a dict whose argument makes missing entries
+  Namespace,    // an object whose entries are attributes
+  List,         // makes a list from a list, a tuple or a set
   Bytes,        // of bytes, or of a text and an encoding
   ComplexNumber,
   Device,
   Layout,
-  Tensor,  // the kinds of _rebuild_…
+  Tensor,  // the functions _rebuild_…
   TensorV3,
   Parameter,
   Subclass,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the pickles of torch.save make: values, tensors and storages, as a graph in few blocks.
+// The result of reading torch.save's pickles: values, tensors and storages, as a graph in few
+// blocks.
 #pragma once
 
 #include <cstring>
@@ -17,12 +18,12 @@ enum class PickleKind : uint8_t {
   None,
   Bool,
   Int,
-  LongInt,  // of more than 64 bits
+  LongInt,  // more than 64 bits
   Float,
   Text,
   Bytes,
-  Latin1,  // bytes, as a text of the characters of these numbers
-  List,    // or tuple, set, torch.Size
+  Latin1,  // bytes, stored as a text of Latin-1 characters
+  List,    // or a tuple, a set, a torch.Size
   Dict,
   Pairs,  // a dict, as a list of lists of a key and a value
   ComplexNumber,
@@ -32,38 +33,38 @@ enum class PickleKind : uint8_t {
   Tensor,
 };
 
-/// A value. Texts lie in the file. A container's elements are a chain of cells, of a dict a key and
-/// its value in turn.
+/// A value. Texts refer to the file. A container's elements are a chain of cells; in a dict, keys
+/// and values alternate.
 struct PickleValue {
   PickleKind kind = PickleKind::None;
   TorchFound global;
   bool is_namespace = false;
-  uint32_t last = 0;  // cell
-  uint64_t size = 0;  // of a text in bytes, of a container in cells
+  uint32_t last = 0;  // index of the last cell
+  uint64_t size = 0;  // a text's bytes, a container's cells
   union {
     int64_t integer = 0;
     double real;
-    const char* text;  // of a global: its name
-    uint32_t first;    // cell; 0 if empty
+    const char* text;  // or a global's name
+    uint32_t first;    // first cell; 0 if empty
     uint32_t index;    // of a storage or tensor
   };
   std::string_view view() const noexcept { return {text, static_cast<size_t>(size)}; }
 };
 struct PickleCell {
   uint32_t value;
-  uint32_t next;  // is larger, or 0 at the end
+  uint32_t next;  // index of the next cell, which is larger; 0 at the end
 };
 
 struct TorchStorage {
   std::string_view key;
   uint64_t numel = 0;
-  uint64_t begin = 0;  // in elements, of a view in the old form
+  uint64_t begin = 0;  // in elements; for a view in the old form
   uint8_t dtype = 0;   // in kTorchDtypes
 };
 struct TorchTensor {
-  const char* refused = nullptr;  // what it is, and a way out, if it has no memory that is read
+  const char* refused = nullptr;  // if its memory cannot be read, the reason and a workaround
   uint32_t storage = 0;
-  uint32_t sizes = 0;  // values: lists of integers
+  uint32_t sizes = 0;  // indices of values: lists of integers
   uint32_t strides = 0;
   uint8_t dtype = 0;
   bool requires_grad = false;
@@ -71,14 +72,14 @@ struct TorchTensor {
   int64_t offset = 0;  // in elements
 };
 
-/// What pickles make. Values are numbered: 0 is None.
+/// The result of reading pickles. Values have indices: 0 is None.
 struct PickleGraph {
   static constexpr uint32_t kNone = 0;
   static constexpr uint32_t kTrue = 1;
   static constexpr uint32_t kFalse = 2;
 
   std::vector<PickleValue> values{3};
-  std::vector<PickleCell> cells{{kNone, 0}};  // the first is for the end of a chain
+  std::vector<PickleCell> cells{{kNone, 0}};  // the first marks the end of a chain
   std::vector<TorchStorage> storages;
   std::vector<TorchTensor> tensors;
 
@@ -88,7 +89,7 @@ struct PickleGraph {
       values[flag].integer = flag == kTrue ? 1 : 0;
     }
   }
-  /// An element of a list; None beyond its end.
+  /// An element of a list; None beyond the end.
   uint32_t element(uint32_t list, size_t i) const noexcept {
     if (values[list].kind != PickleKind::List) return kNone;
     uint32_t cell = values[list].first;
@@ -107,12 +108,12 @@ struct PickleGraph {
   }
 };
 
-/// Makes what the globals of a pickle would make. Errors have no byte: the pickle's reader adds it.
+/// Makes what a pickle's globals stand for. Errors lack the byte position, which the reader adds.
 class TorchMaker {
  public:
   explicit TorchMaker(PickleGraph& graph) noexcept : graph_(graph) {}
 
-  /// What a global would make of a tuple.
+  /// The result of calling a global with a tuple of arguments.
   Error call(uint32_t function, uint32_t args, uint32_t& made) {
     if (graph_.values[function].global.global == TorchGlobal::Subclass) {
       // (function, class, its arguments, the attributes)
@@ -144,7 +145,7 @@ class TorchMaker {
         made = has_none ? graph_.add(PickleKind::List) : first;
         if (has_none || kind == PickleKind::List) return Error::Ok;
         break;
-      case number_of(TorchGlobal::Bytes):  // also of bytes that are a text and an encoding
+      case number_of(TorchGlobal::Bytes):  // also for bytes written as a text and an encoding
         made = has_none                   ? graph_.add(PickleKind::Bytes)
                : kind == PickleKind::Text ? add_as(PickleKind::Latin1, first)
                                           : first;
@@ -181,8 +182,8 @@ class TorchMaker {
                 " that torch.save does not write");
   }
 
-  /// Sets the state of what was made: the entries of a Namespace. Attributes of others, as
-  /// `_metadata` of a state_dict, are left out.
+  /// Sets an object's state: the entries of a Namespace. Attributes of other objects, such as
+  /// `_metadata` of a state_dict, are dropped.
   Error set_state(uint32_t of, uint32_t state) {
     PickleValue& made = graph_.values[of];
     if (made.kind == PickleKind::Tensor) {
@@ -192,7 +193,8 @@ class TorchMaker {
     return Error::Ok;
   }
 
-  /// ("storage", class, key, device, elements), and in the old form a view: (key, offset, elements)
+  /// ("storage", class, key, device, elements), and in the old form also a view: (key, offset,
+  /// elements)
   Error make_storage(uint32_t id, uint32_t& made) {
     const auto part = [&](size_t i) -> const PickleValue& {
       return graph_.values[graph_.element(id, i)];
@@ -280,7 +282,7 @@ class TorchMaker {
         TENON_TRY(copy_tensor(arg(0), made));
         made.refused = "a nested tensor; save its unbind(), or to_padded_tensor()";
         return Error::Ok;
-      default: {  // Sparse: a layout, and indices, values, sizes, of CSR and others twice indices
+      default: {  // sparse: a layout, indices, values, sizes; CSR and others have two indices
         const uint32_t parts = arg(1);
         const size_t values = graph_.kind(graph_.element(parts, 2)) == PickleKind::Tensor ? 2 : 1;
         TENON_TRY(copy_tensor(graph_.element(parts, values), made));

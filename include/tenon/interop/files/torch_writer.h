@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// write_torch_file: a state_dict in the form of torch.save. Needs minizip.
+// write_torch_file: writes a state_dict in torch.save's format. Needs minizip.
 #pragma once
 
 #include <map>
@@ -19,10 +19,10 @@ struct TorchEntry {
   const TorchDtype* dtype;
   uint64_t nbytes;
   size_t storage;  // its number in the file
-  bool is_dense;   // its memory is written as it lies, with its strides; else row-major
+  bool is_dense;   // whether its memory is written as it is, with its strides; else row-major
 };
 
-/// Checks a tensor.
+/// Checks and describes a tensor.
 inline Error describe_for_torch(const NamedTensor& tensor, TorchEntry& entry) noexcept {
   const ConstTensorArg arg(tensor.tensor);
   TENON_TRY(check_defined(arg, "it"));
@@ -31,15 +31,15 @@ inline Error describe_for_torch(const NamedTensor& tensor, TorchEntry& entry) no
   TENON_TRY(find_location(from, "it", there));
   entry = {&tensor, nullptr, from.nbytes(), 0, from.layout.is_dense()};
   for (const TorchDtype& dtype : kTorchDtypes) {
-    if (dtype.type != from.type || &dtype == kTorchDtypes) continue;  // the first is of no dtype
+    if (dtype.type != from.type || &dtype == kTorchDtypes) continue;  // the first row has no dtype
     entry.dtype = &dtype;
-    break;  // others are given as it, such as bits8 as Byte
+    break;  // later rows map to the dtype too, such as bits8 to Byte
   }
   if (entry.dtype != nullptr) return Error::Ok;
   return fail(Error::NotSupported, "PyTorch has no dtype ", from.type);
 }
 
-/// Checks the tensors, and numbers their storages: tensors over the same bytes have one.
+/// Checks the tensors, and numbers their storages: tensors over equal byte ranges share one.
 inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
                                    std::vector<TorchEntry>& entries,
                                    std::vector<const TorchEntry*>& storages) {
@@ -54,14 +54,14 @@ inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
     const ConstTensorArg arg(tensor.tensor);
     const TensorFields& from = fields(arg);
     entry.storage = storages.size();
-    // Of memory that only a backend reads, addresses say nothing.
+    // Addresses of memory that only a backend can read mean nothing.
     if (entry.is_dense && entry.nbytes != 0 && from.is_host_accessible()) {
       entry.storage =
           known.try_emplace({from.data, entry.nbytes, from.type}, storages.size()).first->second;
     }
     if (entry.storage == storages.size()) storages.push_back(&entry);
   }
-  constexpr size_t kMost = UINT16_MAX - 1 - 3;  // of what minizip writes, and three other files
+  constexpr size_t kMost = UINT16_MAX - 1 - 3;  // minizip's limit, less three other files
   if (storages.size() <= kMost) return Error::Ok;
   return fail(Error::NotSupported, storages.size(), " storages, expected at most ", kMost);
 }
@@ -75,7 +75,7 @@ class TorchPickle {
   void add_global(const char* module, const std::string& name) {
     add_once(std::string("c").append(module).append("\n").append(name).append("\n"));
   }
-  /// A text that occurs often.
+  /// A text that may occur several times.
   void add_word(const char* word) { add_once(text(word)); }
   void add_text(std::string_view word) { bytes += text(word); }
   void add_integer(int64_t value) {
@@ -99,7 +99,7 @@ class TorchPickle {
     append_number(code, word.size(), 4);
     return code.append(word);
   }
-  /// The second time by its number in the pickle's memo.
+  /// Adds it once; later occurrences refer to the pickle's memo.
   void add_once(const std::string& code) {
     const auto [at, is_new] = memo_.try_emplace(code, static_cast<char>(memo_.size()));
     bytes += is_new ? code + 'q' : "h";
@@ -144,7 +144,7 @@ inline Error pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
   return Error::Ok;
 }
 
-/// Finds a tensor's bytes, as they lie in memory if it is dense.
+/// Finds a tensor's bytes: in memory order if it is dense.
 inline Error find_torch_bytes(const TorchEntry& entry, HostBytes& out) noexcept {
   const ConstTensorArg tensor(entry.tensor->tensor);
   TENON_TRY(check_defined(tensor, "it"));
@@ -226,19 +226,18 @@ inline Error write_torch_file(const FileTarget& to, std::vector<NamedTensor> ten
 
 }  // namespace detail
 
-/// Writes a state_dict, an OrderedDict of tensors, as torch.save() does, which replaces an existing
-/// file once the new one is complete and on the disk, and otherwise leaves it as it is, unless
-/// FileWrite says otherwise. torch.load() reads it, also with weights_only and mmap. It has no
-/// code: torch.jit.load() does not read it.
+/// Writes a state_dict, an OrderedDict of tensors, as torch.save() does. An existing file is
+/// replaced once the new one is complete and on the disk, and stays unchanged after an error,
+/// unless FileWrite says otherwise. torch.load() reads the file, also with weights_only and mmap.
+/// torch.jit.load() does not: the file has no code.
 ///
-/// Each tensor's elements begin at a multiple of 64 bytes. One that is dense, so a transposed one
-/// too, keeps its strides; others are copied to row-major order, and so are those that are not in
-/// the host's memory, one at a time. Tensors of one dtype over the same bytes, such as tied
-/// weights, share a storage in the file and after torch.load(); tensors that overlap otherwise are
-/// written apart.
+/// Each tensor's elements begin at a multiple of 64 bytes. Dense tensors, transposed ones too, keep
+/// their strides; others, and tensors outside host memory, are copied to row-major order, one at a
+/// time. Tensors of one dtype over equal byte ranges, such as tied weights, share a storage in the
+/// file and after torch.load(); tensors that overlap otherwise are written separately.
 ///
-/// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
-/// Errors: InvalidArgument (a name that is there twice, or is not UTF-8); NotSupported (more than
+/// Ownership: reads the tensors. `on_progress` gets the bytes of the elements.
+/// Errors: InvalidArgument (a name that occurs twice, or is not UTF-8); NotSupported (more than
 /// 65531 storages; memory that the host cannot read); InvalidState (undefined; a placeholder);
 /// AccessFailed, with the system's text, and for a pipe; OutOfMemory; what on_progress threw.
 /// Source: torch.save.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The columns of a record batch of Arrow: what its schema says of them, and each as a tensor.
+// The columns of a record batch of Arrow: their descriptions in the schema, and each as a tensor.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What a schema says of a column.
+/// A schema's description of a column.
 /// Threads: as a plain value.
 struct ArrowColumnInfo {
   std::string name;        ///< a struct's field is "point.x"
@@ -23,7 +23,7 @@ struct ArrowColumnInfo {
 
 namespace detail {
 
-/// A type as pyarrow says it, without the items of lists whose sizes vary, and the like.
+/// A type as pyarrow prints it, without the item types of lists of varying sizes and similar types.
 inline std::string arrow_type_name(const ArrowSchema& first) {
   std::string begin;
   std::string end;
@@ -54,14 +54,14 @@ inline std::string arrow_type_name(const ArrowSchema& first) {
   }
 }
 
-/// The columns of a schema, which it keeps. Those of a struct are its fields.
+/// The columns of a schema, which this keeps. The columns of a struct are its fields.
 class ArrowColumns {
  public:
   ArrowColumns(ArrowHold<ArrowSchema>&& schema, ArrowPermutation meaning) noexcept
       : schema_(std::move(schema)), meaning_(meaning) {}
 
   /// Reads the schema, once.
-  /// Errors: NotSupported (not that of a record batch), InvalidArgument, InvalidState (malformed).
+  /// Errors: NotSupported (not a record batch's), InvalidArgument, InvalidState (malformed).
   Error read() {
     const ArrowSchema& root = schema_.value;
     if (root.format == nullptr || std::strcmp(root.format, "+s") != 0) {
@@ -85,7 +85,7 @@ class ArrowColumns {
 
   const std::vector<ArrowColumnInfo>& infos() const noexcept { return infos_; }
 
-  /// Checks a batch for this schema; not yet its columns.
+  /// Checks a batch against the schema, but not its columns.
   Error check_batch(const ArrowArray& batch) const noexcept {
     return check_arrow_array(batch, batch.offset, batch.length, 1, schema_.value.n_children);
   }
@@ -111,7 +111,7 @@ class ArrowColumns {
   }
 
  private:
-  /// Which child of the batch, and which field of that or -1.
+  /// A child of the batch, and a field of that child or -1.
   struct Place {
     int64_t path[2];
   };

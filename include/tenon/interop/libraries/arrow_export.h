@@ -10,7 +10,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Arrow's type of a tensor of two dimensions or more.
+/// The Arrow type of a tensor of two dimensions or more.
 enum class ArrowForm : uint8_t {
   Tensors,  ///< an array of the extension type arrow.fixed_shape_tensor
   Lists,    ///< fixed-size lists in fixed-size lists, which more libraries know
@@ -18,8 +18,8 @@ enum class ArrowForm : uint8_t {
 
 namespace detail {
 
-/// What the structs of an export share. A consumer may move a child out and keep it longer than its
-/// parent, so each struct that is not released counts.
+/// Shared by the structs of an export. A consumer may move a child out and keep it longer than its
+/// parent, so every struct that is not released counts.
 struct ArrowBlock {
   std::atomic<int64_t> users{0};
   MemoryHold hold;
@@ -41,8 +41,8 @@ void release_arrow(T* self) noexcept {
   static_cast<ArrowBlock*>(self->private_data)->remove_user();
 }
 
-/// Makes `root` the first of a chain of structs, each the only child of the one before. The others
-/// are in the block, before `room` more bytes; `nodes` are all of them.
+/// Makes `root` the first of a chain of structs, each the only child of the one before. The others,
+/// `nodes`, are in the block, followed by `room` more bytes.
 template <class T>
 Error make_arrow_chain(size_t length, size_t room, T& root, T** nodes, char*& more) noexcept {
   const size_t children = length - 1;
@@ -69,7 +69,7 @@ Error make_arrow_chain(size_t length, size_t room, T& root, T** nodes, char*& mo
   return Error::Ok;
 }
 
-/// How Arrow says a tensor's layout: lists in lists, of these sizes, or tensors of that shape.
+/// A tensor's layout in Arrow's terms: nested lists of these sizes, or tensors of that shape.
 struct ArrowLayout {
   int64_t widths[kMaxDims];  // of each list, from the outermost
   size_t lists = 0;
@@ -95,12 +95,13 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
                 "the tensor has no dimensions, an array has a length; reshape(t, {1}) gives one");
   }
   made.is_tensor = rank > 1 && form == ArrowForm::Tensors;
-  // The other dimensions lie in each of the first's elements, densely, in any order if it is said.
+  // The other dimensions must be dense in each row. Their order is free if the type has a
+  // permutation.
   Dims order;
   for (size_t d = 1; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
   TENON_TRY(check_dims("sizes", order));
   if (made.is_tensor && layout.numel != 0) {
-    // Those of size 1 stay in their places: they may be anywhere in memory.
+    // Dimensions of size 1 stay in place, whatever their strides.
     size_t next = 1;
     for (const size_t d : layout.dim_order()) {
       if (d == 0 || layout.sizes()[d] == 1) continue;
@@ -187,7 +188,8 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   for (size_t i = 0; i < length; ++i) {
     const bool is_list = i < layout.lists;
     types[i]->name = "item";
-    types[i]->flags = ARROW_FLAG_NULLABLE;  // as most types are: theirs would else differ
+    types[i]->flags =
+        ARROW_FLAG_NULLABLE;  // as most types are; other flags would make the types differ
     types[i]->format = text + i * kFormatRoom;
     Message format(text + i * kFormatRoom, kFormatRoom);
     arrays[i]->length = count;
@@ -218,8 +220,8 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   return Error::Ok;
 }
 
-/// Makes `root` a struct of `count` children, which are not set yet. The children are in its block,
-/// before `room` more bytes.
+/// Makes `root` a struct of `count` children, not set yet. The children are in its block, followed
+/// by `room` more bytes.
 template <class T>
 Error make_arrow_struct(size_t count, size_t room, T& root, T*& children, char*& more) noexcept {
   const size_t each = sizeof(T) + sizeof(T*);
@@ -247,16 +249,16 @@ Error make_arrow_struct(size_t count, size_t room, T& root, T*& children, char*&
 
 }  // namespace detail
 
-/// Writes a tensor to the two structs: one dimension as an array of numbers; more as an array, of
-/// the first dimension's length, of tensors or of lists. In ArrowForm::Tensors the other dimensions
-/// may be in any order in memory, which the type's permutation says. Of a permutation that is not
-/// its own inverse, as that of {n, h, w, c} permuted to {n, c, h, w}, readers make different
-/// tensors: unless `meaning` says whose it has, a row-major copy goes out.
+/// Writes a tensor to the two structs: one dimension as an array of numbers; more as an array, as
+/// long as the first dimension, of tensors or of lists. In ArrowForm::Tensors the other dimensions
+/// may have any order in memory, which the type's permutation describes. Readers disagree on
+/// permutations that differ from their inverse, as that of {n, h, w, c} permuted to {n, c, h, w}:
+/// unless `meaning` chooses one, such a tensor is copied to row-major order.
 ///
-/// Ownership: what was in the structs is overwritten, and not released. They share the memory, not
+/// Ownership: overwrites the structs without releasing their content. They share the memory, not
 /// the shape: until the array is released the memory stays and the tensor cannot grow (InUse).
-/// Children may be moved out, as the standard allows. Consumers take an array for constant: do not
-/// write to it. After an error the structs are as before.
+/// Children may be moved out, as Arrow's specification allows. Consumers assume that an array is
+/// constant: do not write to it. After an error the structs are unchanged.
 /// Errors: InvalidArgument (null; data that is not aligned), InvalidState (undefined; a
 /// placeholder), NotSupported (no dimensions; Bool, of which Arrow has eight in a byte, BFloat16,
 /// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31

@@ -11,8 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What an array's nested types add up to. `sizes` are in the order in memory, the first is the
-/// number of rows; dimension d of the tensor is number order[d] of them.
+/// The result of reading an array's nested types. `sizes` are in memory order, first the number of
+/// rows; dimension d of the tensor has sizes[order[d]].
 struct ArrowPlan {
   Dims sizes;
   Dims order;
@@ -26,8 +26,8 @@ inline bool arrow_bit(const void* bits, int64_t i) noexcept {
   return (static_cast<const uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/// Checks an array of that many buffers and children, of which the `count` values from `begin` are
-/// used, and that none of these is null.
+/// Checks that an array has that many buffers and children, and that none of its `count` values
+/// from `begin` is null.
 inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t count,
                                int64_t buffers, int64_t children) noexcept {
   int64_t end = 0;
@@ -60,7 +60,8 @@ inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t c
               " values are null, which tensors do not have; fill or drop them");
 }
 
-/// Adds the dimensions of a fixed-size list of `width` values, which the schema may call a tensor.
+/// Adds the dimensions of a fixed-size list of `width` values, whose schema may have the tensor
+/// type.
 inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermutation meaning,
                             ArrowPlan& plan) noexcept {
   ArrowTensorShape list;
@@ -102,7 +103,7 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermu
   return check_dims("sizes", plan.sizes);
 }
 
-/// The number behind "+w:", the format of a fixed-size list; -1 for other formats.
+/// The number after "+w:", the format of a fixed-size list; -1 for other formats.
 inline int64_t arrow_list_width(const char* format) noexcept {
   if (std::strncmp(format, "+w:", 3) != 0 || format[3] == '\0') return -1;
   int64_t width = 0;
@@ -113,7 +114,7 @@ inline int64_t arrow_list_width(const char* format) noexcept {
   return width;
 }
 
-/// Checks that a list or struct has child `i`, and that nobody took it.
+/// Checks that a list or struct has child `i`, which was not moved out.
 template <class T>
 Error check_arrow_child(const T& parent, int64_t i) noexcept {
   if (parent.n_children <= i || parent.children == nullptr || parent.children[i] == nullptr) {
@@ -126,7 +127,7 @@ Error check_arrow_child(const T& parent, int64_t i) noexcept {
               "or released: its memory is another owner's");
 }
 
-/// Plans what the schema alone says: the dtype, and the sizes of one row.
+/// Plans the parts that depend only on the schema: the dtype, and the sizes of one row.
 inline Error plan_arrow_rows(const ArrowSchema& first, ArrowPermutation meaning,
                              ArrowPlan& plan) noexcept {
   plan.sizes.push_back(0);
@@ -165,8 +166,8 @@ inline Error plan_arrow_rows(const ArrowSchema& first, ArrowPermutation meaning,
               ", is not one of numbers, Booleans, dates and times, and fixed-size lists of them");
 }
 
-/// Plans which of an array's values are those of the `count` rows from `begin`, which includes its
-/// offset. plan_arrow_rows() checked the schema.
+/// Finds the values of the `count` rows from `begin` on, which includes the array's offset.
+/// plan_arrow_rows() checked the schema.
 inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_first, int64_t begin,
                                int64_t count, ArrowPlan& plan) noexcept {
   plan.sizes[0] = count;
@@ -191,7 +192,7 @@ inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_fi
   return Error::Ok;
 }
 
-/// Makes the tensor. It takes `keep`, which holds the values, unless they are copied.
+/// Makes the tensor. It takes `keep`, which owns the values, unless they are copied.
 template <class Keep>
 Error make_from_arrow(const ArrowPlan& from, Keep& keep, NewTensor& new_tensor) noexcept {
   const auto size = static_cast<int64_t>(elementSize(from.type));
@@ -241,16 +242,16 @@ template <class Out>
 struct FromArrow {
   const char* function;
 
-  /// An array of numbers or Booleans, of dates and times, of fixed-size lists of them, or of the
-  /// extension type arrow.fixed_shape_tensor, as a tensor: the array's length, then the lists'
-  /// sizes or the tensors' shape; a permutation becomes strides, by the given meaning. Dates and
-  /// times are counts of their unit, Int where Arrow has 32 bits (date32, time32), else Long;
-  /// ArrowBatch tells the unit. lance.bfloat16 is BFloat16; other extension types are taken as what
-  /// stores them.
+  /// An array of numbers or Booleans, of dates and times, of fixed-size lists of these, or of the
+  /// extension type arrow.fixed_shape_tensor, as a tensor. Its sizes are the array's length, then
+  /// the lists' sizes or the tensors' shape; a permutation becomes strides, with the given meaning.
+  /// Dates and times are counts of their unit, Int if Arrow has 32 bits (date32, time32), else
+  /// Long; ArrowBatch reports the unit. lance.bfloat16 is BFloat16; other extension types are read
+  /// as their storage type.
   ///
-  /// Ownership: takes both structs, also on failure: they are marked as released, as the standard
-  /// has it. The tensor keeps the array's memory, which others may share, and is read-only.
-  /// Booleans are copied, since Arrow has eight in a byte.
+  /// Ownership: takes both structs, also on failure, and marks them as released, as Arrow's
+  /// specification requires. The tensor keeps the array's memory, which others may share, and is
+  /// read-only. Booleans are copied, since Arrow packs eight in a byte.
   /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
   /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
   /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The structs of Arrow's C data and C stream interfaces, and what they say of tenon's types;
-// Arrow's extension type arrow.fixed_shape_tensor: its shape, in a schema's metadata.
+// The structs of Arrow's C data and C stream interfaces, and tenon's types for Arrow's formats; the
+// metadata of Arrow's extension type arrow.fixed_shape_tensor.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/strides.h"
 
-// As the standard has it, beside the same lines in other libraries' headers.
+// As in Arrow's specification; other libraries' headers may have the same lines.
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -75,7 +75,7 @@ namespace detail {
 /// Arrow's formats. One that ends with ':' is followed by parameters.
 struct ArrowFormatRow {
   char format[5];
-  ScalarType type;     // of a tensor's elements; Undefined where there is none
+  ScalarType type;     // of a tensor's elements; Undefined if there is none
   char type_name[24];  // as pyarrow prints it, before the parameters
 };
 inline constexpr ArrowFormatRow kArrowFormats[] = {
@@ -129,7 +129,7 @@ inline constexpr ArrowFormatRow kArrowFormats[] = {
     {"+us:", ScalarType::Undefined, "sparse_union"},
     {"+r", ScalarType::Undefined, "run_end_encoded"}};
 
-/// Null for a format that is not among them.
+/// Null for an unknown format.
 inline const ArrowFormatRow* find_arrow_format(std::string_view format) noexcept {
   for (const ArrowFormatRow& row : kArrowFormats) {
     const std::string_view known = row.format;
@@ -137,12 +137,12 @@ inline const ArrowFormatRow* find_arrow_format(std::string_view format) noexcept
   }
   return nullptr;
 }
-/// Undefined for a format that tenon has no type for.
+/// Undefined for a format without a type in tenon.
 inline ScalarType type_of_arrow_format(const char* format) noexcept {
   const ArrowFormatRow* const row = find_arrow_format(format);
   return row == nullptr ? ScalarType::Undefined : row->type;
 }
-/// '\0' for a type that Arrow does not have, or not with an address for each element.
+/// '\0' for a type that Arrow lacks, or whose elements have no addresses in Arrow.
 inline char arrow_format_of(ScalarType type) noexcept {
   for (const ArrowFormatRow& row : kArrowFormats) {
     if (row.type == ScalarType::Bool) break;
@@ -151,13 +151,13 @@ inline char arrow_format_of(ScalarType type) noexcept {
   return '\0';
 }
 
-/// A struct that was moved here, which is released once. As a deleter it keeps its memory.
+/// A struct that was moved here and is released once. As a deleter it keeps its memory.
 template <class T>
 struct ArrowHold {
   explicit ArrowHold(T* from) noexcept : value() {
     if (from == nullptr) return;
     std::memcpy(&value, from, sizeof value);
-    from->release = nullptr;  // the standard's way to move
+    from->release = nullptr;  // moves it, by Arrow's specification
   }
   ArrowHold(ArrowHold&& other) noexcept : ArrowHold(&other.value) {}
   ~ArrowHold() {
@@ -172,10 +172,10 @@ struct ArrowHold {
 
 }  // namespace detail
 
-/// Whose meaning a permutation of arrow.fixed_shape_tensor has. By Arrow's specification, dimension
-/// d of a tensor is number permutation[d] of the shape in memory. pyarrow writes the inverse (and
-/// reads neither back right, unless all sizes are equal; both as of pyarrow 26). They agree on
-/// permutations that are their own inverse, such as {1, 0}; {2, 0, 1} is not.
+/// The meaning of a permutation in arrow.fixed_shape_tensor. By Arrow's specification, dimension d
+/// of a tensor is dimension permutation[d] of the shape in memory. pyarrow writes the inverse (and
+/// reads neither right, unless all sizes are equal; both as of pyarrow 26). The two agree on
+/// permutations that equal their inverse, such as {1, 0}; {2, 0, 1} does not.
 enum class ArrowPermutation : uint8_t {
   Unambiguous,  ///< what both agree on: to_arrow() copies others to row-major, from_arrow() refuses
   Specification,  ///< Arrow's specification, which arrow-rs follows too
@@ -221,16 +221,16 @@ inline Error find_arrow_metadata(const char* metadata, std::string_view key, boo
   return Error::Ok;
 }
 
-/// The sizes of each tensor in the order in memory. Its dimension d is number permutation[d] of
-/// them, d if there is no permutation.
+/// The sizes of each tensor in memory order. Dimension d of the tensor is dimension permutation[d]
+/// of these, or d if there is no permutation.
 struct ArrowTensorShape {
   Dims shape;
   Dims permutation;
 };
 
 /// Reads the type's JSON, an object of lists: {"shape":[2,3],"permutation":[1,0]}. Lists of texts
-/// and nulls, as "dim_names" are, are passed over, and so is what is null. arrow-rs writes
-/// "permutations". Strict: anything else is an error.
+/// and nulls, such as "dim_names", and nulls are skipped. arrow-rs writes "permutations". Strict:
+/// anything else is an error.
 class ArrowTensorReader {
  public:
   explicit ArrowTensorReader(std::string_view text) noexcept : text_(text) {}
@@ -256,11 +256,11 @@ class ArrowTensorReader {
     } while (valid && take(','));
     return valid && has_shape && take('}') && next() == '\0' && at_ == text_.size();
   }
-  /// Where it was when it failed.
+  /// The position at which it failed.
   size_t position() const noexcept { return at_; }
 
  private:
-  /// The next character that is not space; '\0' at the end.
+  /// The next character that is not a space; '\0' at the end.
   char next() noexcept {
     constexpr std::string_view kSpaces = " \t\n\r";
     while (at_ < text_.size() && kSpaces.find(text_[at_]) != kSpaces.npos) ++at_;
@@ -271,7 +271,7 @@ class ArrowTensorReader {
     at_ += is_there;
     return is_there;
   }
-  /// As it is written: no key that is read has an escape.
+  /// Reads a text without unescaping it: keys that matter have no escapes.
   bool read_text(std::string_view& text) noexcept {
     if (!take('"')) return false;
     const size_t begin = at_;
@@ -295,7 +295,7 @@ class ArrowTensorReader {
     } while (take(','));
     return take(']');
   }
-  /// Integers that are not negative, since no other is a size or a dimension.
+  /// Reads integers that are not negative: sizes or dimensions.
   bool read_integers(Dims& list) noexcept {
     if (!take('[')) return false;
     if (take(']')) return true;

@@ -40,15 +40,15 @@ struct EigenMap<Eigen::Map<P, kMapOptions, S>> : std::true_type {
   static constexpr int kAlignment = kMapOptions & Eigen::AlignedMask;
 };
 
-/// Whether E, or what it derives from, as a segment does from a Block, is dense; is a Matrix or an
-/// Array.
+/// Whether E, or the class it derives from (as a segment does from Block), is dense; whether it is
+/// a Matrix or an Array.
 template <class D>
 std::true_type is_eigen_dense(const Eigen::DenseBase<D>*);
 std::false_type is_eigen_dense(const void*);
 template <class D>
 std::true_type is_eigen_plain(const Eigen::PlainObjectBase<D>*);
 std::false_type is_eigen_plain(const void*);
-/// Whether it is a Ref to const, which may hold a copy of what it was made of.
+/// Whether it is a Ref to const, which may hold a copy of its argument.
 template <class P, int kOptions, class S>
 std::true_type is_eigen_const_ref(const Eigen::Ref<const P, kOptions, S>*);
 std::false_type is_eigen_const_ref(const void*);
@@ -57,7 +57,7 @@ std::false_type is_eigen_const_ref(const void*);
 template <class E>
 inline constexpr bool is_eigen_dense_v =
     decltype(is_eigen_dense(static_cast<std::remove_reference_t<E>*>(nullptr)))::value;
-/// Whether E is one of these, or a Tensor, TensorFixedSize or TensorMap.
+/// Whether E is a dense expression, or a Tensor, TensorFixedSize or TensorMap.
 template <class E, class = void>
 inline constexpr bool is_eigen_v = is_eigen_dense_v<E>;
 template <class E>
@@ -77,11 +77,11 @@ template <class E>
 constexpr bool owns_elements() noexcept {
   if constexpr (is_eigen_dense_v<E>) {
     return decltype(is_eigen_plain(static_cast<E*>(nullptr)))::value;
-  } else {  // a TensorMap is made of a pointer
+  } else {  // a TensorMap has a constructor from a pointer
     return !std::is_constructible_v<E, typename E::Scalar*, typename E::Dimensions>;
   }
 }
-/// A size of a Tensor. Those that are fixed by the type have no addresses and a signed index.
+/// A size of a Tensor. Sizes that are fixed by the type have no addresses, and take a signed index.
 template <class Dimensions>
 decltype(auto) eigen_size(Dimensions& dimensions, size_t d) noexcept {
   using Fixed = std::ptrdiff_t;
@@ -98,7 +98,7 @@ void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
     constexpr size_t rank = E::NumIndices;
     for (size_t d = 0; d < rank; ++d) sizes.push_back(eigen_size(from.dimensions(), d));
     strides = sizes;
-    if (strides.size() != rank) return;  // out of memory, which the sizes say
+    if (strides.size() != rank) return;  // out of memory, which check_dims() of the sizes reports
     int64_t stride = 1;
     for (size_t i = 0; i < rank; ++i) {
       const size_t d = int{E::Layout} == Eigen::ColMajor ? i : rank - 1 - i;
@@ -114,7 +114,7 @@ void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
   }
 }
 
-/// A Stride object with the given values where its type leaves them open.
+/// A Stride object, with the given values where its type is dynamic.
 template <class S>
 S eigen_stride(Eigen::Index outer, Eigen::Index inner) {
   constexpr int kOuter = S::OuterStrideAtCompileTime, kInner = S::InnerStrideAtCompileTime;
@@ -122,12 +122,12 @@ S eigen_stride(Eigen::Index outer, Eigen::Index inner) {
   if (kInner != Eigen::Dynamic) inner = kInner;
   if constexpr (std::is_constructible_v<S, Eigen::Index, Eigen::Index>) {
     return S(outer, inner);
-  } else {  // OuterStride or InnerStride, whose other one is 0
+  } else {  // OuterStride or InnerStride, whose other stride is 0
     return S(kOuter == 0 ? inner : outer);
   }
 }
 
-/// Whether elements of type `Scalar`, which is const for reading only, may be mapped.
+/// Whether elements of type `Scalar` may be mapped. It is const for reading only.
 template <class Scalar>
 Error check_for_eigen(const TensorArg& tensor, size_t rank, int alignment) noexcept {
   TENON_TRY(check_host_access(tensor));
@@ -147,13 +147,13 @@ Error check_for_eigen(const TensorArg& tensor, size_t rank, int alignment) noexc
   }
   return Error::Ok;
 }
-/// `fixed` is the size that the map's type has.
+/// `fixed` is the size in the map's type.
 inline Error check_eigen_size(const Layout& layout, size_t d, int64_t fixed) noexcept {
   if (fixed == layout.sizes()[d]) return Error::Ok;
   return fail(Error::InvalidArgument, "size ", layout.sizes()[d], " of dimension ", d,
               " is not that of the map's type, ", fixed);
 }
-/// Checks that a map has the tensor's strides; those of size 1 may be anything.
+/// Checks that a map's strides are the tensor's. Strides of size-1 dimensions do not matter.
 template <class M>
 Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   Dims sizes, strides;
@@ -170,7 +170,7 @@ Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   return Error::Ok;
 }
 
-/// A Map of the type's sizes and the tensor's strides, where its type leaves them open.
+/// A Map with the sizes of its type, and the tensor's strides where its type is dynamic.
 template <class M>
 M eigen_map_of(const TensorFields& from) {
   constexpr bool kVector = M::IsVectorAtCompileTime;
@@ -208,7 +208,7 @@ M eigen_of(const TensorFields& from) {
   }
 }
 
-/// Checks that a tensor is what the type M of a Map or TensorMap says.
+/// Checks that a tensor matches the type M of a Map or TensorMap.
 template <class M>
 Error check_eigen(const TensorArg& tensor) noexcept {
   using Element = std::remove_pointer_t<decltype(std::declval<M&>().data())>;
@@ -259,7 +259,7 @@ Result<M> try_as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
   return detail::eigen_of<M>(detail::fields(tensor));
 }
 
-/// What as_eigen_map() makes.
+/// The return type of as_eigen_map().
 template <class T, int kOrder,
           class Matrix =
               Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic, kOrder>>
@@ -292,7 +292,7 @@ Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
     made.columns = sizes[1];
     made.column_stride = strides[1];
   }
-  // Those of size 1 may be anything.
+  // Strides of size 1 do not matter.
   if (made.columns <= 1) made.column_stride = 1;
   if (made.rows <= 1) made.row_stride = 1;
   return Error::Ok;
@@ -313,7 +313,7 @@ Map make_eigen_map(const EigenGrid& from) {
 /// dimension is a column. (For Eigen's functions on vectors, such as rowwise(), use
 /// `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) T is const for a read-only tensor. Eigen does not
 /// vectorise such Maps: where rows are contiguous, as_eigen() with Eigen::OuterStride<> is faster.
-/// Ownership and errors: as_eigen()'s, but for strides.
+/// Ownership and errors: those of as_eigen(), except for strides.
 template <class T, int kOrder = Eigen::RowMajor>
 EigenMapOf<T, kOrder> as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::EigenGrid grid{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How Python, NumPy and PyTorch name and number element types. Needs no Python.
+// Python's, NumPy's and PyTorch's names and numbers of element types. Needs no Python.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// How Python names an element type. `format` is null and `kind` '\0' where it has no such type.
+/// An element type in Python. `format` is null and `kind` '\0' if Python has no such type.
 struct PythonTypeRow {
   ScalarType type;
   const char* name;    // NumPy's and PyTorch's
@@ -48,7 +48,8 @@ inline const PythonTypeRow& python_type(ScalarType type) noexcept {
   return *row;
 }
 
-/// The type of a kind of number, 'b', 'i', 'u', 'f' or 'c', of `size` bytes; Undefined for none.
+/// The type of numbers of a kind, 'b', 'i', 'u', 'f' or 'c', and a size in bytes; Undefined if
+/// there is none.
 inline ScalarType type_of_kind(char kind, size_t size) noexcept {
   for (const PythonTypeRow& row : kPythonTypes) {
     if (row.kind == kind && elementSize(row.type) == size) return row.type;
@@ -56,7 +57,7 @@ inline ScalarType type_of_kind(char kind, size_t size) noexcept {
   return ScalarType::Undefined;
 }
 
-/// The type of that name; Undefined for none.
+/// The type of that name; Undefined if there is none.
 inline ScalarType type_of_python_name(std::string_view name) noexcept {
   for (const PythonTypeRow& row : kPythonTypes) {
     if (name == row.name) return row.type;

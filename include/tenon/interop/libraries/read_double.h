@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// read_double: a number's text, in any locale.
+// read_double: reads a number from text, in any locale.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Reads "2.5", "-1e-05", ".5", "5.", "inf", "nan": the whole text, with a '.' whatever the
-/// program's locale is, unlike strtod. False for another text, and for what no double is near.
+/// Reads the whole text as a number: "2.5", "-1e-05", ".5", "5.", "inf", "nan". The point is '.' in
+/// every locale, unlike strtod's. False for any other text, and for numbers out of range.
 inline bool read_double(std::string_view text, double& value) {
   const bool is_negative = !text.empty() && text.front() == '-';
   const std::string_view word = text.substr(is_negative ? 1 : 0);
@@ -35,7 +35,7 @@ inline bool read_double(std::string_view text, double& value) {
     return false;
   }
 #if TENON_DETAIL_HAS_STRTOD_L
-  // Not std::from_chars, which is 30 kB in a program that is linked statically.
+  // Not std::from_chars, which adds 30 kB to a statically linked program.
   const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
   if (plain == nullptr) return false;
   const std::string copy(text);
