@@ -3,7 +3,6 @@
 // nothing to link): aoti_torch_cpu__fft_r2c and _fft_c2c, to which torch.fft, torch.stft and
 // torch.istft compile, and the operators aten::_fft_c2r, fft_fftfreq and fft_rfftfreq, which models
 // call through interop/aoti_proxy.h.
-// call by interop/aoti_proxy.h.
 //
 // Include it in one file of the program, and link that with its functions exported, as
 // interop/aoti_shim.h says. Float and Double of any length, on the calling thread.
@@ -37,8 +36,7 @@ inline Error call_fftfreq(AtenIn inputs, AtenOut& outputs, bool is_half) {
   }
   if (length < 0) return fail(Error::InvalidArgument, "n is ", length, ", expected 0 or more");
   const int64_t count = is_half ? length / 2 + 1 : length;
-  const int64_t negative =
-      is_half ? count : length - length / 2;  // index of the first negative frequency
+  const int64_t negative = is_half ? count : length - length / 2;  // of the first below 0
   const double step = 1 / (static_cast<double>(length) * inputs[1].toDouble());
   AotiResult result;
   TENON_TRY(result.make(ArrayRef<int64_t>(&count, 1), type, computed_type(type)));

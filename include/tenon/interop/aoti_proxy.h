@@ -237,7 +237,7 @@ struct ProxyNode {
     results.push_back(std::move(result));
     return Error::Ok;
   }
-  /// Finds the sizes, strides and dtype by which the source says that it reads a result.
+  /// Finds the sizes, strides and dtype that the source code assumes for a result.
   static Error read_spec(const ProxyJson& tensor, std::string_view source,
                          std::vector<ValueSpec>& specs) {
     std::string buffer;

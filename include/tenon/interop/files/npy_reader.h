@@ -168,9 +168,8 @@ struct NpyDescription {
   std::string dtype;
   ScalarType type = ScalarType::Undefined;  // if the array can be read without a given type
   Dims sizes;
-  uint64_t nbytes = 0;  // of the elements; 0 if unknown
-  bool is_usable =
-      false;  // as NpyArray::is_usable(); of the elements' bytes if tenon has no such type
+  uint64_t nbytes = 0;     // of the elements; 0 if unknown
+  bool is_usable = false;  // as NpyArray's, or of bytes
 };
 
 /// Reads the header of an array, which read_npy() may only read with a type.

@@ -276,7 +276,8 @@ class ZipSource final : public NpySource {
     return DataPtr(const_cast<unsigned char*>(archive_.data), kHasReadOnly);
   }
 
-  /// Once the array, which ends at `end`, was read: the entry ends there, and its checksum fits.
+  /// After the array, which ends at `end`, was read: checks that the entry ends there too, and its
+  /// checksum.
   Error finish(size_t end) noexcept {
     if (end != size) {
       return fail(Error::InvalidArgument, "the array ends at byte ", end - begin,

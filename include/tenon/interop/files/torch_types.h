@@ -15,7 +15,7 @@ namespace detail {
 
 /// A dtype of PyTorch.
 struct TorchDtype {
-  const char* name;      // torch.float32 without "torch."
+  const char* name;      // such as "float32"
   const char* storage;   // its storage class without "Storage"; empty if there is none
   own::ScalarType type;  // Undefined if tenon has no such type
   uint8_t size;          // of an element, in bytes

@@ -188,8 +188,7 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   for (size_t i = 0; i < length; ++i) {
     const bool is_list = i < layout.lists;
     types[i]->name = "item";
-    types[i]->flags =
-        ARROW_FLAG_NULLABLE;  // as most types are; other flags would make the types differ
+    types[i]->flags = ARROW_FLAG_NULLABLE;  // as in most types
     types[i]->format = text + i * kFormatRoom;
     Message format(text + i * kFormatRoom, kFormatRoom);
     arrays[i]->length = count;
