@@ -9,7 +9,7 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
 
-// The namespace of the mdspan that as_mdspan<T, N>() gives; not defined where there is none.
+// The namespace of the mdspan that as_mdspan<T, N>() returns; not defined if there is none.
 #if __has_include(<mdspan>) && __cplusplus > 202002L
 #include <mdspan>
 #endif
@@ -26,11 +26,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The library's own std::array.
+/// The type of strides(): the std::array of the mapping's library.
 template <class Mapping>
 using StridesArray = decltype(std::declval<const Mapping&>().strides());
 
-/// Whether a mapping is constructed from extents and strides, as layout_stride's is.
+/// Whether a mapping can be constructed from extents and strides, like layout_stride's.
 template <class Mapping, class = void>
 struct TakesStrides : std::false_type {};
 template <class Mapping>
@@ -38,8 +38,8 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
     : std::is_constructible<Mapping, const typename Mapping::extents_type&, StridesArray<Mapping>> {
 };
 
-/// The tensor's strides for layout_stride, where they must be positive and nest. Those of sizes 0
-/// and 1, which may be anything, are replaced.
+/// The tensor's strides for layout_stride, which requires that they are positive and nest. Strides
+/// of sizes 0 and 1, which may have any value, are replaced.
 TENON_TEMPLATE_INLINE Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
   strides = layout.strides();
   TENON_TRY(check_dims("strides", strides));
@@ -65,7 +65,7 @@ TENON_TEMPLATE_INLINE Error make_mdspan_strides(const Layout& layout, Dims& stri
   return Error::Ok;
 }
 
-/// `reach` is the largest index there is, `most` the largest value of the mdspan's index_type.
+/// `reach` is the largest index that occurs, `most` the largest value of the mdspan's index_type.
 TENON_TEMPLATE_INLINE Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides,
                                              int64_t reach, uint64_t most) noexcept {
   bool fits = static_cast<uint64_t>(reach) <= most;
@@ -163,8 +163,8 @@ M make_mdspan(const TensorArg& tensor, const Dims& strides) {
 /// `as_mdspan<std::mdspan<float, std::extents<int, 2, 3>>>(tensor)`.
 ///
 /// layout_stride takes strides that are positive and nest; other layouts, such as layout_right,
-/// take tensors with just their strides. Strides of size 1, and of tensors without elements, may be
-/// anything.
+/// require exactly their own strides. Strides of size-1 dimensions, and of tensors without
+/// elements, do not matter.
 ///
 /// The try_ form returns a Result.
 /// Ownership: none; valid until the tensor is resized or dropped.
@@ -190,7 +190,7 @@ Result<M> try_as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
 /// The tensor's memory as `mdspan<T, dextents<int64_t, N>, Layout>` of the standard library, else
 /// of Kokkos, else of libcu++: `auto m = as_mdspan<float, 2>(tensor)`. T is const for a read-only
 /// tensor; Layout may be layout_right for a contiguous one.
-/// Ownership and errors: those above.
+/// Ownership and errors: those of as_mdspan<M>().
 template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_stride>
 TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout> as_mdspan(
     TensorArg tensor TENON_LIFETIMEBOUND) {

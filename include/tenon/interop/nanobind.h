@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Type casters for nanobind: functions that it binds take and return tensors.
+// Type casters for nanobind: bound functions take and return tensors.
 //
-// They follow the rules of interop/pybind11.h;
-// `tenon::register_nanobind_exceptions()` translates errors. If an array in a list, an optional or
-// a variant cannot be taken, the argument does not match, and the reason is lost: nanobind's
-// casters for these cannot pass an error on. `nb::cast<TensorPtr>()` raises its cast_error.
+// They follow the rules of interop/pybind11.h; `tenon::register_nanobind_exceptions()` translates
+// errors. If an array inside a list, an optional or a variant is refused, the argument does not
+// match, and the reason is lost: nanobind's casters of these cannot pass an error on.
+// `nb::cast<TensorPtr>()` raises nanobind's cast_error.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Makes tenon's exceptions, where they leave a bound function, Python's ValueError, TypeError,
-/// BufferError and so on. Call it once, in NB_MODULE; it holds for all modules that share that
+/// Translates tenon's exceptions that leave a bound function to Python's ValueError, TypeError,
+/// BufferError and so on. Call it once, in NB_MODULE; it applies to all modules that share that
 /// nanobind.
 inline void register_nanobind_exceptions() {
   nanobind::register_exception_translator(
@@ -38,9 +38,8 @@ TENON_END_NAMESPACE
 namespace NB_NAMESPACE {
 namespace detail {
 
-/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. An argument that was refused is an
-/// argument all the same: only when the function is called, where nanobind lets exceptions pass,
-/// its error is raised.
+/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. An array that is refused still
+/// matches: its error is raised when the function is called, where nanobind lets exceptions pass.
 template <class V>
 class tenon_caster {
  public:
@@ -55,7 +54,7 @@ class tenon_caster {
   static handle from_cpp(const V& tensor, rv_policy, cleanup_list*) noexcept {
     return tenon::detail::return_tensor(tensor);
   }
-  /// Asked by casters of lists and the like, in which nothing may be thrown.
+  /// Called by casters of lists and similar types, in which nothing may be thrown.
   template <class>
   bool can_cast() const noexcept {
     return !argument_.refusal;

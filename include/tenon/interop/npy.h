@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // read_npy, from_npy, write_npy, to_npy: tensors from and to NumPy's .npy files.
 //
-// Formats 1.0 to 3.0, C and Fortran order, both byte orders, of the dtypes b1 i1 i2 i4 i8 u1 u2 u4
-// u8 f2 f4 f8 c8 c16, however they are spelled; others as bytes. Source: numpy.load, numpy.save.
+// Formats 1.0 to 3.0, C and Fortran order, both byte orders; the dtypes b1 i1 i2 i4 i8 u1 u2 u4 u8
+// f2 f4 f8 c8 c16 in all spellings, others as bytes. Source: numpy.load, numpy.save.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ struct NpyImage {
   HostBytes elements;
 };
 
-/// The dtype that is written.
+/// Finds the dtype in which a tensor is written.
 inline Error find_npy_type(const TensorArg& tensor, NpyType& type) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const ScalarType wanted = fields(tensor).type;
@@ -35,7 +35,7 @@ inline Error find_npy_type(const TensorArg& tensor, NpyType& type) noexcept {
   for (const NpyType& known : kNpyTypes) {
     if (known.type == wanted) type = known;
   }
-  // As the bytes that numpy.save() writes of ml_dtypes' arrays.
+  // Bytes, as numpy.save() writes ml_dtypes' arrays.
   if (type.type != wanted && isFloatingType(wanted)) {
     type = {elementSize(wanted) == 1 ? "V1" : "V2", wanted};
   }
@@ -71,7 +71,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   return Error::Ok;
 }
 
-/// return_to_user(); then tells where the array ended, unless `offset` is null.
+/// return_to_user(); then sets `offset`, unless null, to the array's end.
 template <class Out>
 Out finish_npy(const char* function, Error error, NewTensor& new_tensor, size_t* offset,
                size_t end) {
@@ -91,12 +91,12 @@ template <class Out>
 struct ReadNpy {
   const char* function;
 
-  /// Reads an array of a .npy file: C order as a contiguous tensor, Fortran order as one with the
-  /// dim order reversed, nothing transposed. DYNAMIC_BOUND. The dtype may have any of the names and
-  /// codes that numpy.dtype() takes.
+  /// Reads an array of a .npy file. C order gives a contiguous tensor, Fortran order one with the
+  /// dim order reversed; nothing is transposed. DYNAMIC_BOUND. The dtype may have any name or code
+  /// that numpy.dtype() takes.
   ///
-  /// `offset`, unless null, is where the array begins in the file, in bytes, and is set to where it
-  /// ends: what follows may be the next array. After an error it is as before.
+  /// `offset`, unless null, is the array's position in the file, in bytes, and is set to its end:
+  /// the next array may follow. After an error it is unchanged.
   /// Ownership: copies, unless NpyMemory::Map is given. Bytes of a bool that are neither 0 nor 1
   /// become 1 in the copy.
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
@@ -112,13 +112,13 @@ struct ReadNpy {
   /// As above, for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
   /// BFloat16 and the Float8 types are <V2 and <V1 in files of ml_dtypes' arrays, datetime64 is
-  /// Long. A larger file element, such as text or a structure, adds a last dimension. Elements of
-  /// the type's size get the host's byte order.
+  /// Long. If the file's elements are larger than `type`, as texts and structures are, a last
+  /// dimension is added. Elements of equal size are converted to the host's byte order.
   /// Errors, besides: InvalidType (Undefined; tenon has the file's dtype and it differs from
-  /// `type`, except unsigned integers of the same size, as which others write BFloat16);
-  /// InvalidArgument (elements that are not a multiple of the type's); NotSupported for object
-  /// dtypes, and for long double under the names that depend on the machine (`longdouble`, `g`):
-  /// NumPy writes it as <f16, which is read as bytes.
+  /// `type`, except unsigned integers of that size, as which other programs write BFloat16);
+  /// InvalidArgument (elements whose size is not a multiple of the type's); NotSupported for object
+  /// dtypes, and for long double under its machine-dependent names (`longdouble`, `g`): NumPy
+  /// writes it as <f16, which is read as bytes.
   Out operator()(const FilePath& path, tenon::ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = check_type(own_type(type));
@@ -150,7 +150,7 @@ struct FromNpy {
   const char* function;
 
   /// Reads the content of a .npy file from memory.
-  /// Ownership: copies. Errors and the rest: as read_npy(), without those of files.
+  /// Ownership: copies. Otherwise like read_npy(), without errors of files.
   Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
     return read(bytes, nbytes, ScalarType::Undefined, offset);
   }
@@ -191,14 +191,14 @@ struct NpyInfo {
   ScalarType type = ScalarType::Undefined;
   Dims sizes;           ///< in elements of the file's dtype
   uint64_t nbytes = 0;  ///< of the elements; 0 for objects and other dtypes of unknown size
-  /// Whether read_npy() copies even with NpyMemory::Map: numbers that are misaligned, or in the
+  /// Whether read_npy() copies even with NpyMemory::Map: the numbers are misaligned, or in the
   /// other byte order.
   bool is_copied = false;
 };
 
-/// Reads the header of a .npy file, whatever its dtype, and no elements. `offset` is where the
-/// array begins in the file.
-/// Errors: as read_npy(), without those of dtypes.
+/// Reads the header of a .npy file of any dtype, and no elements. `offset` is the array's position
+/// in the file.
+/// Errors: those of read_npy(), except errors of dtypes.
 /// Source: numpy.lib.format.read_array_header_1_0.
 inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0) noexcept {
   NpyInfo info;
@@ -220,22 +220,22 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
   return detail::add_context("npy_info", error);
 }
 
-/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the
-/// host's byte order, elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran
-/// order are written as they are, others in row-major order, through a copy.
+/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the host's byte order,
+/// elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran order are written as
+/// they are, others in row-major order, through a copy.
 ///
-/// `to` is a path; or a row of Byte, to whose end the file's bytes are added, and which grows if it
-/// is DYNAMIC_UNBOUND; or a function that takes them, a WriteFunction. After an error a tensor has
-/// its old size, unless somebody else resized it meanwhile.
+/// `to` is a path; or a 1-d Byte tensor, to whose end the file's bytes are added, and which grows
+/// if it is DYNAMIC_UNBOUND; or a function that receives them, a WriteFunction. After an error a
+/// tensor has its old size, unless other code resized it meanwhile.
 ///
-/// Ownership: reads the tensor. An existing file is replaced once the new one is complete, and
-/// stays whole on failure and under tensors that map it, or is written in place: see FileWrite.
-/// (Devices, pipes, and files on systems without POSIX are always written in place.)
-/// BFloat16 is written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays:
-/// read_npy() takes the type, NumPy's users a view, numpy.load(path).view(ml_dtypes.bfloat16).
+/// Ownership: reads the tensor. An existing file is replaced once the new one is complete: it stays
+/// whole on failure, and for tensors that map it. Or it is written in place: see FileWrite.
+/// (Devices, pipes, and files on systems without POSIX are always written in place.) BFloat16 is
+/// written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays: give
+/// read_npy() the type, and in NumPy take a view, numpy.load(path).view(ml_dtypes.bfloat16).
 /// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
-/// placeholder), AccessFailed (with the system's text), OutOfMemory; of a tensor that is written
-/// to, InvalidArgument (no row of Byte on the CPU) and those of resize_tensor(); the function's.
+/// placeholder), AccessFailed (with the system's text), OutOfMemory; for a tensor as `to`,
+/// InvalidArgument (not 1-d of Byte on the CPU) and those of resize_tensor(); the function's.
 [[nodiscard]] inline Error write_npy(const detail::FileTarget& to, ConstTensorArg tensor,
                                      FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;

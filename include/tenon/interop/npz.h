@@ -17,7 +17,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// What an .npz file says of an array.
+/// An .npz file's description of an array.
 /// Threads: as a plain value.
 struct NpzInfo {
   std::string name;   ///< without the ".npy" of the file in the archive
@@ -28,23 +28,23 @@ struct NpzInfo {
   uint64_t nbytes = 0;         ///< of the .npy file
   uint64_t packed_nbytes = 0;  ///< the same in the archive
   bool is_deflated = false;
-  /// Whether get() copies even with NpyMemory::Map: a deflated array, one that does not lie at a
-  /// multiple of its numbers' size, or one in the other byte order.
+  /// Whether get() copies even with NpyMemory::Map: the array is deflated, misaligned, or in the
+  /// other byte order.
   bool is_copied = false;
 };
 
 /// The arrays of an .npz file, by name and as a list in the file's order.
 ///
-/// The file is mapped, its directory is read when it is opened, the header of an array when find()
-/// or infos() is asked for it, and the array when get() is. While this object or a tensor over the
-/// mapping lives, do not let anybody change or shorten the file in place: reading past its end ends
-/// the process with SIGBUS. write_npz() to the same path is fine, unless it writes in place.
+/// The file is mapped. Its directory is read when it is opened, an array's header when find() or
+/// infos() needs it, and an array when get() does. While this object or a tensor over the mapping
+/// lives, the file must not be changed or shortened in place: reading past its end ends the process
+/// with SIGBUS. write_npz() to the same path is fine, unless it writes in place.
 ///
-/// Files in the archive that overlap, or whose own header names another one, are refused as by
-/// Python's zipfile, and so are deflated headers of more than 4 KiB plus 64 times their packed
-/// bytes: infos() of a hostile archive takes no more time than its size allows.
+/// Entries that overlap, or whose local header has another name, are refused as by Python's
+/// zipfile. So are deflated headers of more than 4 KiB plus 64 times their packed bytes: infos() of
+/// a hostile archive takes no more time than its size allows.
 /// Ownership: copies of this object share the mapping.
-/// Threads: any number may use it.
+/// Threads: any number of threads may use it.
 /// Source: numpy.load and its NpzFile.
 class NpzFile {
  public:
@@ -54,7 +54,7 @@ class NpzFile {
   /// Opens a file.
   /// Errors: NotFound; AccessFailed; InvalidArgument (not a zip archive, a broken directory, two
   /// arrays of one name); OutOfMemory.
-  /// Cost: O(arrays), of which the directory alone is read.
+  /// Cost: O(arrays), of which only the directory is read.
   static Result<NpzFile> open(const detail::FilePath& path) noexcept {
     NpzFile opened;
     Error error = path.check();
@@ -65,12 +65,12 @@ class NpzFile {
     }
     return detail::add_context("NpzFile::open", error);
   }
-  /// Opens an archive that is in memory, without a copy: with NpyMemory::Map get() gives tensors
-  /// over the bytes, which keep their owner.
+  /// Opens an archive in memory, without a copy: with NpyMemory::Map get() returns tensors over the
+  /// bytes, which keep their owner.
   /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
   /// tensors are gone.
-  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
-  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
+  /// contiguous or not in host memory); InvalidState (an undefined tensor).
   static Result<NpzFile> open(const detail::FileContent& bytes) noexcept {
     NpzFile opened;
     const Error error = opened.fill(bytes);
@@ -79,14 +79,14 @@ class NpzFile {
   }
 
   size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
-  /// All arrays, valid as long as this object. Reads all headers. An array whose header cannot be
-  /// read has no dtype; get() says why.
+  /// The descriptions of all arrays, valid as long as this object. Reads all headers. An array
+  /// whose header cannot be read has no dtype; get() returns the error.
   ArrayRef<NpzInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     contents_->describe(0, size());
     return contents_->infos;
   }
-  /// Null if there is none of that name. Reads its header.
+  /// The description of the array of that name; null if there is none. Reads its header.
   const NpzInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     const size_t i = index_of(name);
     if (i == size()) return nullptr;
@@ -96,18 +96,18 @@ class NpzFile {
 
   /// Reads an array.
   ///
-  /// Ownership: copies, and checks the archive's checksum. With NpyMemory::Map the tensor is over
-  /// the mapping, which it keeps, unless is_copied says otherwise; it is read-only then either way,
-  /// and no byte is read, the checksum neither.
-  /// `on_progress` is told of the bytes that are copied.
+  /// Ownership: copies, and checks the archive's checksum. With NpyMemory::Map the tensor is
+  /// read-only and over the mapping, which it keeps, without reading a byte or checking the
+  /// checksum; if is_copied, it is a read-only copy.
+  /// `on_progress` gets the number of bytes copied.
   /// Errors: NotFound; those of from_npy(); NotSupported (an encrypted file, or one packed by
-  /// another method than deflate); InvalidArgument too for a broken archive, whose checksum counts;
+  /// another method than deflate); InvalidArgument also for a broken archive or a wrong checksum;
   /// what on_progress threw.
   Result<TensorPtr> get(std::string_view name, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
     return read(index_of(name), name, detail::ScalarType::Undefined, memory, on_progress);
   }
-  /// The array of infos()[i].
+  /// The array that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
@@ -138,7 +138,7 @@ class NpzFile {
     mutable std::mutex mutex;
     mutable std::vector<NpzInfo> infos;
     mutable std::vector<bool> is_described;
-    mutable size_t described = 0;  // how many
+    mutable size_t described = 0;  // how many headers were read
 
     Error list() {
       detail::ZipReader zip;
@@ -177,7 +177,8 @@ class NpzFile {
       if (described == entries.size()) return;
       for (size_t i = begin; i < end; ++i) {
         if (is_described[i]) continue;
-        // After an error it has no dtype. It is not tried again, since others may read it by now.
+        // After an error it has no dtype. It is not read again, since other threads may use it by
+        // now.
         static_cast<void>(detail::call_safely([&] { return describe(entries[i], infos[i]); }));
         is_described[i] = true;
         ++described;
@@ -218,7 +219,7 @@ class NpzFile {
     return detail::fail(Error::OutOfBounds, "NpzFile::get: array ", i, " of ", size());
   }
 
-  /// `name` is for the message where i is size(): there is no such array.
+  /// If i is size(), there is no array `name`, and the error says so.
   Result<TensorPtr> read(size_t i, std::string_view name, detail::ScalarType type, NpyMemory memory,
                          const ProgressFunction& on_progress) const noexcept {
     detail::NewTensor new_tensor;
@@ -306,24 +307,24 @@ inline Error write_npz(const FileTarget& to, std::vector<NamedTensor> tensors, b
 
 }  // namespace detail
 
-/// How write_npz() packs arrays.
+/// How write_npz() compresses arrays.
 enum class NpzPacking : uint8_t {
   Store,    ///< as they are, aligned for NpyMemory::Map; numpy.savez
   Deflate,  ///< numpy.savez_compressed
 };
 
-/// Writes an .npz file, as numpy.savez() does, which replaces an existing one once it is complete
-/// and on the disk, and otherwise leaves it as it is, unless FileWrite says otherwise. Each array
-/// is written as by write_npy(), and its elements begin at a multiple of 64 bytes of the file,
-/// unless it is deflated. Arrays of more than 4 GiB are fine.
+/// Writes an .npz file, as numpy.savez() does. An existing file is replaced once the new one is
+/// complete and on the disk, and stays unchanged after an error, unless FileWrite says otherwise.
+/// Each array is written as by write_npy(), and unless it is deflated, its elements begin at a
+/// multiple of 64 bytes of the file. Arrays may exceed 4 GiB.
 ///
-/// `to` may also be a tensor or a function, as in write_npy(). A function gets each array when that
-/// is complete: until then its packed bytes are in memory, since its checksum precedes them.
+/// `to` may also be a tensor or a function, as in write_npy(). A function receives each array once
+/// it is complete: until then its packed bytes are in memory, since its checksum precedes them.
 ///
-/// Ownership: reads the tensors. `on_progress` is told of the bytes of the elements.
-/// Errors: InvalidArgument (a name that is there twice, is empty, has a zero character or more than
-/// 60000 others, or is not UTF-8); NotSupported, besides (more than 65534 arrays); those of
-/// write_npy(); AccessFailed too for a pipe; what on_progress threw.
+/// Ownership: reads the tensors. `on_progress` gets the bytes of the elements.
+/// Errors: InvalidArgument (a name that occurs twice, is empty, has a zero character or more than
+/// 60000 others, or is not UTF-8); also NotSupported (more than 65534 arrays); those of
+/// write_npy(); AccessFailed also for a pipe; what on_progress threw.
 /// Source: numpy.savez, numpy.savez_compressed.
 [[nodiscard]] inline Error write_npz(const detail::FileTarget& to,
                                      const std::vector<NamedTensor>& tensors,

@@ -14,7 +14,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The session's functions for its inputs, its outputs, or its inputs that have a default.
+/// The session's functions that describe its inputs, its outputs, or its inputs with defaults.
 struct OnnxPortFunctions {
   decltype(OrtApi::SessionGetInputCount) count;
   decltype(OrtApi::SessionGetInputName) name;
@@ -24,10 +24,10 @@ struct OnnxPortFunctions {
 /// The inputs of a model, or its outputs.
 struct OnnxPorts {
   std::vector<ValueSpec> specs;
-  std::map<size_t, std::string> refusals;  // why ports are of kind None
+  std::map<size_t, std::string> refusals;  // why ports have the kind None
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
-  /// The error of a port i that EValue cannot hold, else Ok.
+  /// Ok, or why EValue cannot hold port i.
   Error explain_none(size_t i) const noexcept {
     const auto found = refusals.find(i);
     return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
@@ -102,41 +102,40 @@ struct OnnxPorts {
 
 }  // namespace detail
 
-/// A model in ONNX's format, run by ONNX Runtime: one method, `forward`, with the inputs and the
+/// A model in ONNX's format, run by ONNX Runtime: one method, `forward`, with the inputs and
 /// outputs of the model's graph.
 ///
 /// Nothing is opened before the first use, which reports errors of the file; a later use tries
-/// again. A dimension that the model leaves open is -1 in the specs, with its symbol as its name. A
-/// tensor of rank 0 or of unknown rank, which the library's C API does not tell apart, is not
-/// described but for its dtype, which the library checks.
+/// again. A dimension that the model leaves open is -1 in the specs, with its symbol as its name.
+/// ONNX Runtime's C API does not distinguish rank 0 from unknown rank: such a tensor is described
+/// only by its dtype, which ONNX Runtime checks.
 ///
-/// Inputs: contiguous tensors, read where they are, read-only ones too; lists of such for sequences
-/// of tensors. Those that have an initializer as default come after the others, and may be None or
-/// left out, as may optional ones.
+/// Inputs: contiguous tensors, used in place, read-only ones too; lists of these for sequences of
+/// tensors. Inputs with a default (an initializer) come after the others, and may be None or left
+/// out, like optional ones.
 /// Texts: a text tensor is a StringList in row-major order, or a String if it has one element; an
 /// input may be either. One open size of an input follows from the number of texts; if several are
-/// open, describe_inputs() gives all but one. If the model has no sizes (rank 0 or unknown), a
-/// String is of rank 0 and a StringList of rank 1. text_sizes() has an output's sizes. ONNX Runtime
+/// open, describe_inputs() must give all but one. If the model has no sizes (rank 0 or unknown), a
+/// String gets rank 0 and a StringList rank 1. text_sizes() has an output's sizes. ONNX Runtime
 /// copies texts; they may be any bytes, but some operators require UTF-8.
-/// Outputs: written right into the tensor that was set, if that has the sizes which the model says,
-/// a symbol being as large as in the inputs, is contiguous, and shares no memory with an input or
-/// an earlier output; all others are copied there, and so is an output that is an input, is
-/// optional or is selected twice. Where none was set, it is a tensor over memory of the library's,
-/// Adopted. A later run writes only to outputs that were set. A sequence of
-/// tensors is a TensorList, of copies; an optional value that is not there is None. Any other
-/// output, such as a map or a sequence of texts, is None; get_output() names it, and a model whose
-/// outputs are all such cannot be run.
-/// Ownership: a file is read when it is opened, the weights in files beside it too. A model in
-/// memory is shared until then; with options, as long as the module. The options, null for the
-/// library's defaults, are the caller's to keep until the model is open. Outputs outlive the
-/// module.
-/// Errors: as Module's; NotFound and AccessFailed, with the path; InvalidArgument (no model, or a
-/// broken one); NotSupported (a tensor that is not contiguous; memory that is not the host's; a
-/// required input or requested output that EValue cannot hold; an empty list of tensors; what the
-/// library has no kind of error for). The library's own text is in the message; it logs nothing,
-/// unless the program made an OrtEnv that does so before.
-/// Threads: as Module's; several modules, several threads. The library computes on threads of its
-/// own, by default as many as there are cores.
+/// Outputs: written directly to the tensor that was set, if that has the sizes of the model
+/// (symbols have their values in the inputs), is contiguous, and shares no memory with an input or
+/// an earlier output; otherwise copied there, and so are outputs that are inputs, optional, or
+/// selected twice. If none was set, the output is a tensor over memory of ONNX Runtime's, Adopted.
+/// A later run writes only to outputs that were set. A sequence of tensors is a TensorList, of
+/// copies; an optional output without a value is None. Any other output, such as a map or a
+/// sequence of texts, is None; get_output() names it, and a model that has only such outputs cannot
+/// be run.
+/// Ownership: a file is read when it is opened, with the weights in files beside it. A model in
+/// memory is shared until then; with options, as long as the module. The caller keeps the options,
+/// null for defaults, until the model is open. Outputs outlive the module.
+/// Errors: those of Module; NotFound and AccessFailed, with the path; InvalidArgument (no model, or
+/// a broken one); NotSupported (a tensor that is not contiguous; memory off the host; a required
+/// input or requested output that EValue cannot hold; an empty list of tensors; errors for which
+/// ONNX Runtime has no code). The message has ONNX Runtime's text; it logs nothing, unless the
+/// program made an OrtEnv that logs before.
+/// Threads: as Module; several modules may run on several threads. ONNX Runtime computes on its own
+/// threads, by default one per core.
 /// Cost: a run allocates a few small objects for each input and output, and memory for the outputs
 /// that are not written in place.
 /// Source: OrtApi::Run.
@@ -150,7 +149,7 @@ class TENON_EXPORT OnnxModule final : public Module {
         is_in_memory_(true),
         options_(options) {}
 
-  /// Leaves only these of the model's outputs, by name or by index, in that order. Call before the
+  /// Keeps only these of the model's outputs, by name or by index, in that order. Call before the
   /// first use; that use fails with NotFound for an unknown name, OutOfBounds for an index,
   /// NotSupported for an output that EValue cannot hold.
   /// Errors: InvalidState after the first use; InvalidArgument for no output; OutOfMemory.
@@ -182,7 +181,7 @@ class TENON_EXPORT OnnxModule final : public Module {
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
     }
-    // The process has one, which counts references.
+    // OrtEnv is a counted singleton of the process.
     detail::OnnxHandle<OrtEnv> environment;
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon",
                                                                detail::MadeOnnx(environment))));
@@ -190,7 +189,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateCpuMemoryInfo(
         OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
     if (!is_in_memory_) {
-      detail::InputFile file;  // for its errors, which tell more than the library's
+      detail::InputFile file;  // for its errors, which are more specific
       Error error = file.open(path_.c_str());
       if (error == Error::Ok) {
         error = detail::check_onnx(detail::onnx_api()->CreateSession(
@@ -204,7 +203,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(detail::check_for_onnx(bytes));
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
         environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
-    if (options_ == nullptr) model_ = Tensor();  // else the session may use the bytes in place
+    if (options_ == nullptr) model_ = Tensor();  // else the session may use the bytes
     return Error::Ok;
   }
 
@@ -349,9 +348,9 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return -1;
   }
-  /// The sizes of the tensor that an input's texts are.
+  /// The sizes of the tensor that an input's texts form.
   Error size_texts(size_t i, const EValue& input, Dims& sizes) {
-    TENON_ASSIGN(const MethodMeta meta, method_meta());  // describe_inputs() may have said more
+    TENON_ASSIGN(const MethodMeta meta, method_meta());  // with what describe_inputs() added
     return detail::size_texts(meta.inputs[i].tensor, input.toStringList().size(),
                               input.isStringList(), sizes);
   }
@@ -363,14 +362,14 @@ class TENON_EXPORT OnnxModule final : public Module {
   std::shared_ptr<OrtEnv> environment_;  // destroyed last
   detail::OnnxHandle<OrtMemoryInfo> host_;
   detail::OnnxHandle<OrtSession> session_;
-  std::vector<std::string> selected_names_;  // or
+  std::vector<std::string> selected_names_;  // or selected_indices_
   std::vector<size_t> selected_indices_;
   bool is_described_ = false;
   detail::OnnxPorts inputs_;
   detail::OnnxPorts outputs_;
   std::vector<Dims> text_sizes_;  // of the last run's outputs that are texts
-  // Whether the library writes an output to a value that it is given. Where the output is an input,
-  // is asked for twice, or is not there, it leaves the given value as it was.
+  // Whether ONNX Runtime writes an output to a given value. It does not if the output is an input,
+  // is selected twice, or has no value.
   std::vector<bool> is_written_;
 };
 

@@ -18,7 +18,8 @@ TENON_BEGIN_NAMESPACE
 
 /// Whether the channels of a cv::Mat are the tensor's last dimension.
 enum class MatChannels : uint8_t {
-  /// from_mat: where there are several. to_mat: of a tensor of three dimensions. As in Python.
+  /// from_mat: if there are several channels. to_mat: for a tensor of three dimensions. As in
+  /// Python.
   Auto,
   Always,  ///< also a single one
   Never,   ///< the Mat has one channel
@@ -41,8 +42,8 @@ static_assert(CV_8U == 0 && CV_8S == 1 && CV_16U == 2 && CV_16S == 3 && CV_32S =
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wc11-extensions"  // of CV_XADD, OpenCV's atomic sum
 #endif
-/// A tensor's deleter that counts as a Mat of the memory, and as a UMat if a UMat owns it, since
-/// the UMat may be dropped first.
+/// A tensor's deleter that counts as a Mat of the memory. If a UMat owns the memory, it counts as a
+/// UMat too, since the UMat may be dropped first.
 struct KeepMat {
   explicit KeepMat(const cv::Mat& mat) noexcept
       : record(mat.u), is_mapped(CV_XADD(&record->urefcount, 0) > 0) {
@@ -55,7 +56,7 @@ struct KeepMat {
     if (record == nullptr) return;
     {
       cv::Mat mat;
-      mat.u = record;  // its destructor releases as any Mat's
+      mat.u = record;  // its destructor releases like any Mat's
     }
     if (is_mapped && CV_XADD(&record->urefcount, -1) == 1 && CV_XADD(&record->refcount, 0) == 0) {
       record->currAllocator->deallocate(record);
@@ -110,7 +111,7 @@ struct LentMat final : cv::MatAllocator {
     record.size = nbytes;
     record.refcount = 1;
   }
-  // Never called: no Mat has this allocator.
+  // Never called, since no Mat allocates with it.
   cv::UMatData* allocate(int, const int*, int, void*, size_t*, cv::AccessFlag,
                          cv::UMatUsageFlags) const override {
     return nullptr;
@@ -177,7 +178,7 @@ inline Error describe_for_mat(const TensorArg& source, MatChannels channels, Mat
   for (size_t d = rank; d-- > 0;) {
     const bool is_free = sizes[d] <= 1 || layout.numel == 0;
     const int64_t step = is_free ? least : layout.strides()[d] * element;
-    // A single dimension is a column, whose elements need not be neighbours.
+    // A single dimension is a column, whose elements need not be adjacent.
     if (step < least || (step != least && rank > 1 && d + 1 == rank)) {
       return fail_mat_stride(
           layout, d, ": a cv::Mat is in row-major order without gaps in rows, not dimension ");
@@ -221,15 +222,15 @@ struct FromMat {
 
   /// A Mat's memory as a tensor: its sizes, then its channels as MatChannels says. A BGR image is
   /// {rows, columns, 3}, a grey one {rows, columns}. Padded rows and parts of a Mat keep their
-  /// strides. What converts to a Mat, such as MatExpr, does so first.
+  /// strides. An argument that converts to a Mat, such as MatExpr, is converted first.
   ///
-  /// Ownership: counts as one more Mat over the memory and keeps it alive, also that of a UMat
-  /// which is mapped. Writes show on both sides, a const Mat's too. The memory of a Mat that has no
-  /// reference count (`mat.u` is null) is borrowed: one over a caller's pointer, or over the vector
-  /// or Matx of an InputArray; clone() of it is not.
+  /// Ownership: counts as one more Mat over the memory and keeps it alive, also that of a mapped
+  /// UMat. Both sides see writes, even those of a const Mat. Memory of a Mat without a reference
+  /// count (`mat.u` is null) is borrowed: a Mat over a caller's pointer, or over the vector or Matx
+  /// of an InputArray. clone() such a Mat first to keep its memory.
   /// Errors: InvalidState (no dimensions, as after a failed imread), NotSupported (a depth that
-  /// OpenCV 4 lacks), InvalidArgument (several channels and MatChannels::Never; a step that is no
-  /// multiple of an element), OutOfMemory.
+  /// OpenCV 4 lacks), InvalidArgument (several channels and MatChannels::Never; a step that is not
+  /// a multiple of the element size), OutOfMemory.
   /// Threads: as cv::Mat; the last of all Mats and tensors may be dropped on any thread.
   /// Cost: one allocation. Source: cv2's conversion to NumPy's arrays.
   Out operator()(const cv::Mat& mat, MatChannels channels = MatChannels::Auto) const {
@@ -263,17 +264,17 @@ inline constexpr detail::FromMat<TensorPtr> from_mat{"from_mat"};
 inline constexpr detail::FromMat<Result<TensorPtr>> try_from_mat{"try_from_mat"};
 
 /// A tensor's memory as a Mat of two dimensions or more, besides its channels, which MatChannels
-/// says. One dimension is a column; a tensor of none has one row and column. Padded rows stay. The
-/// try_ form returns a Result.
+/// says. One dimension is a column; a tensor of rank 0 has one row and column. Padded rows are
+/// kept. The try_ form returns a Result.
 ///
 /// Ownership: shares the memory, not the shape: the Mats keep it alive, and while there is one the
-/// tensor cannot grow (InUse). Memory that create() needs for another size is OpenCV's own. Over
-/// a raw TensorImpl* the memory is the caller's to keep. Each round trip adds an owner.
-/// Errors: NotSupported (read-only; memory that the host cannot reach; a dtype that OpenCV 4
-/// lacks: Bool, Long, UInt32, UInt64, BFloat16, Float8 and complex ones; strides that are 0,
-/// negative or not in row-major order; elements of a row, or channels, that are not neighbours;
-/// more than 32 dimensions; sizes beyond int), InvalidArgument (not 1 to CV_CN_MAX channels; data
-/// that is not aligned), InvalidState (undefined; a placeholder), OutOfMemory.
+/// tensor cannot grow (InUse). create() with other sizes allocates by OpenCV. Memory of a tensor
+/// over a raw TensorImpl* is borrowed: the caller keeps it alive. Each round trip adds an owner.
+/// Errors: NotSupported (read-only; memory that the host cannot reach; a dtype that OpenCV 4 lacks:
+/// Bool, Long, UInt32, UInt64, BFloat16, Float8 and complex ones; strides that are 0, negative or
+/// not in row-major order; elements of a row, or channels, that are not adjacent; more than 32
+/// dimensions; sizes beyond int), InvalidArgument (not 1 to CV_CN_MAX channels; data that is not
+/// aligned), InvalidState (undefined; a placeholder), OutOfMemory.
 /// Threads: as cv::Mat; the last one may be dropped on any thread.
 /// Cost: one allocation, two with more than two dimensions. Source: cv2's conversion of arrays.
 inline cv::Mat to_mat(const TensorArg& tensor, MatChannels channels = MatChannels::Auto) {

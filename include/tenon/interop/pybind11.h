@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Type casters for pybind11: functions that it binds take and return tensors.
+// Type casters for pybind11: bound functions take and return tensors.
 //
 //     m.def("scale", [](const tenon::TensorPtr& values, double factor) { … return result; });
 //
-// takes whatever from_python() does (NumPy arrays, PyTorch's and JAX's tensors, buffers) and
-// returns what to_python() makes, sharing the memory both ways.
+// takes any object that from_python() takes (NumPy arrays, PyTorch's and JAX's tensors, buffers)
+// and returns the object of to_python(). Memory is shared both ways.
 //
 // Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor` and
 // `std::shared_ptr<Tensor>`, compat/executorch.h's TensorPtr. In ATen mode Tensor is at::Tensor,
@@ -13,17 +13,17 @@
 // - None and objects that are not arrays do not match: the next overload is tried, and after the
 //   last one pybind11 raises TypeError with the signatures. An array that cannot be taken raises
 //   from_python()'s error, which says why, unless an overload takes it without conversion.
-// - With `py::arg("t").noconvert()` that array does not match either. The reason is then lost:
-//   pybind11 has no place for it while another overload may follow.
-// - A bare capsule is consumed when its argument is looked at, even if a later one does not fit.
-// - Whether a tensor is read-only is for the function to ask; writing to it raises.
+// - With `py::arg("t").noconvert()` such an array does not match either. The reason is then lost:
+//   pybind11 cannot store it while another overload may follow.
+// - A bare capsule is consumed when its argument is checked, even if a later argument fails.
+// - Read-only tensors are accepted. The function checks is_readonly(); writing to one raises.
 //
 // Results: an undefined tensor, or a null TensorPtr, is an error, not None. The error in a
 // `Result<T>` is raised, as set_python_error() says; else its T is returned. A tensor keeps its
-// memory alive by itself, so `return_value_policy` and `keep_alive` are not looked at. A tensor
-// that borrows memory without an owner, as from_blob(pointer, …) makes it, has none to keep.
+// memory alive by itself, so `return_value_policy` and `keep_alive` are ignored. A tensor that
+// borrows memory without an owner, as from_blob(pointer, …) makes it, keeps nothing alive.
 //
-// Exceptions: tenon's, thrown in a bound function, become those that set_python_error() names, in
+// Exceptions: tenon's exceptions that a bound function throws become those of set_python_error() in
 // modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.
 //
 // Signatures say tenon.Tensor and, of arguments, tenon.ArrayLike: interop/python/tenon.pyi has both
@@ -40,7 +40,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Makes tenon's exceptions, where they leave a bound function of this module, Python's ValueError,
+/// Translates tenon's exceptions that leave a bound function of this module to Python's ValueError,
 /// TypeError, BufferError and so on. Call it once, in PYBIND11_MODULE.
 inline void register_pybind11_exceptions() {
   pybind11::register_local_exception_translator([](std::exception_ptr thrown) {
@@ -57,7 +57,8 @@ TENON_END_NAMESPACE
 namespace PYBIND11_NAMESPACE {
 namespace detail {
 
-/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. load() throws what Python raised.
+/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. load() throws errors that Python
+/// raised.
 template <class T>
 struct tenon_caster {
 #if PYBIND11_VERSION_HEX >= 0x03000000

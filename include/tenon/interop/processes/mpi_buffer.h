@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// part: the slabs of a dimension for each rank. MpiRanks: the ranks of a communicator, and the
-// check that they make the same call. MpiBuffer: the memory and datatype by which MPI reads or
-// writes a tensor.
+// part: each rank's indices of a dimension. MpiRanks: the ranks of a communicator, and the check
+// that they make the same call. MpiBuffer: the memory and datatype by which MPI reads or writes a
+// tensor.
 #pragma once
 
 #include <cstring>
@@ -30,8 +30,8 @@ struct Part {
   int64_t size;
 };
 
-/// The part of `n` indices that `rank` of `ranks` has: all get n / ranks, the first n % ranks one
-/// more. Ranks beyond the n-th have none.
+/// The share of `rank` in `n` indices for `ranks` ranks: n / ranks each, and one more for each of
+/// the first n % ranks. If n < ranks, ranks from n on get none.
 /// Errors: InvalidArgument, raised, unless n >= 0 and 0 <= rank < ranks.
 /// Source: numpy.array_split.
 inline Part part(int64_t n, int ranks, int rank) {
@@ -57,7 +57,7 @@ constexpr const char* toString(MpiCall call) noexcept {
 /// One call's arguments. Numbers that MPI sends as they are.
 struct MpiRecord {
   static constexpr int64_t kNone = INT64_MIN;
-  int64_t error = 0;  // of the rank's arguments, which it returns
+  int64_t error = 0;  // of the rank's arguments; the rank returns it
   int64_t call;
   int64_t root;
   int64_t dim;
@@ -79,7 +79,7 @@ struct MpiRecord {
     for (size_t d = 0; d < t.layout.rank(); ++d) sizes[d] = t.layout.sizes()[d];
   }
 };
-/// In MPI_INT64_T.
+/// Counted in MPI_INT64_T.
 inline constexpr int kMpiRecordLength = sizeof(MpiRecord) / sizeof(int64_t);
 
 /// "scatter of Float {4, 3}, dim 0, root 1".
@@ -135,7 +135,7 @@ struct MpiRanks {
   int rank = 0;
   int size = 0;
   std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
-  std::unique_ptr<MpiRecord[]> records;  // of each rank; null where shapes are not checked
+  std::unique_ptr<MpiRecord[]> records;  // of each rank; null if shapes are not checked
 
   /// Duplicates `given` and reads its ranks. Collective.
   Error make(MPI_Comm parent, bool checks) noexcept {
@@ -214,8 +214,8 @@ enum class MpiForm : uint8_t {
   Reducible,   ///< and of a dtype that MPI can combine
 };
 
-/// A tensor as an argument of MPI's functions. If MPI cannot access its memory as required, uses a
-/// contiguous copy on the host, perhaps of another dtype.
+/// A tensor as an argument of MPI. If MPI cannot access its memory as required, uses a contiguous
+/// copy on the host, perhaps of another dtype.
 struct MpiBuffer : MpiElements {
   void* data = nullptr;
   int64_t numel = 0;
@@ -223,7 +223,7 @@ struct MpiBuffer : MpiElements {
   Tensor copy;    // the tensor at `data`, if not the caller's
   Tensor target;  // the caller's, if MPI writes to the copy
 
-  /// Finds the memory, and copies to it what MPI is to read.
+  /// Finds the memory; if MPI will read a copy, fills it.
   Error find(const TensorArg& tensor, const char* role, MpiUse use,
              MpiForm form = MpiForm::Any) noexcept {
     TENON_TRY(check_defined(tensor, role));
@@ -264,7 +264,7 @@ struct MpiBuffer : MpiElements {
   void* at(int64_t i) const noexcept {
     return static_cast<char*>(data) + i * static_cast<int64_t>(elementSize(scalar_type));
   }
-  /// Copies MPI's results to the tensor.
+  /// Copies MPI's results to the tensor, if they are in a copy.
   Error store() const noexcept { return target.defined() ? copy_(target, copy) : Error::Ok; }
 };
 
@@ -280,7 +280,7 @@ inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t di
   return Error::Ok;
 }
 
-/// Whether `part` is the part() of `dim` that a rank has of `all`. The dimension exists.
+/// Checks that `part` is a rank's part() of `all` along `dim`. The dimension exists.
 inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim, int ranks,
                         int rank) noexcept {
   const TensorFields& a = fields(all);
@@ -299,8 +299,8 @@ inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim
   return Error::Ok;
 }
 
-/// MPI's functions do not allow what they read and what they write to share memory. Both are
-/// contiguous; a part without elements begins at null.
+/// MPI's functions require that the memory they read and the memory they write do not overlap. Both
+/// are contiguous; the address of a part without elements is null.
 inline Error check_apart(const MpiBuffer& one, const MpiBuffer& other) noexcept {
   const std::less<void*> below;
   const bool meet = below(one.data, other.at(other.numel)) && below(other.data, one.at(one.numel));

@@ -6,7 +6,7 @@
 #error "tenon: interop/mpi.h needs MPI's <mpi.h> in the include path; mpicxx has it there"
 #endif
 
-// Excludes the C++ bindings, removed in MPI-3: another library, full of warnings.
+// Excludes the C++ bindings, which MPI-3 removed: they need another library, and cause warnings.
 #if !defined(OMPI_SKIP_MPICXX)
 #define OMPI_SKIP_MPICXX 1
 #endif
@@ -24,9 +24,9 @@
 TENON_BEGIN_NAMESPACE
 namespace mpi {
 
-/// How the elements of all ranks become one. Of Bool, Sum and Max are "or", Product and Min "and".
+/// How elements of all ranks are combined. For Bool, Sum and Max are "or", Product and Min "and".
 /// Half, BFloat16, Float8 and ComplexHalf are combined as Float or ComplexFloat, and rounded once.
-/// Whether Min and Max of a NaN and a number are the NaN is MPI's to say, and may depend on ranks.
+/// MPI decides whether Min and Max of a NaN and a number are the NaN; that may depend on ranks.
 /// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
 enum class Op : uint8_t { Sum, Product, Min, Max };
 
@@ -42,11 +42,11 @@ constexpr Error own_mpi_error(int error_class) noexcept {
     case MPI_ERR_RMA_SYNC: return Error::InvalidState;
     case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
     case MPI_ERR_NO_MEM: return Error::OutOfMemory;
-    default: return Error::AccessFailed;  // of the network or the other rank
+    default: return Error::AccessFailed;  // of the network or another rank
   }
 }
 
-/// The error of a code that a function of MPI's returned, with the message "MPI: <its text>".
+/// The error for a code that an MPI function returned, with the message "MPI: <its text>".
 TENON_COLD inline Error fail_mpi(int code) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
   MPI_Error_class(code, &error_class);
@@ -74,7 +74,7 @@ inline Error check_mpi_runs() noexcept {
   return fail(Error::InvalidState, "MPI is finalised already");
 }
 
-/// MPI's type for an element; if it has none, an unsigned integer of the same size, to move the
+/// MPI's type for an element; if there is none, an unsigned integer of that size, which moves the
 /// bits.
 inline MPI_Datatype mpi_element(ScalarType type) noexcept {
   switch (number_of(type)) {
@@ -123,8 +123,8 @@ class MpiHandle {
 };
 using MpiType = MpiHandle<MPI_Datatype, &MPI_Type_free>;
 
-/// How many elements lie one after another at a layout's element 0, in row-major order: the
-/// elements of its dimensions from `first` on.
+/// How many elements are consecutive at a layout's element 0, in row-major order: those of its
+/// dimensions from `first` on.
 inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcept {
   int64_t n = 1;
   first = layout.rank();
@@ -144,13 +144,13 @@ inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
   return suits;
 }
 
-/// Elements as MPI counts them: `count` of `type`.
+/// Elements in MPI's terms: `count` of `type`.
 struct MpiElements {
   int count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MpiType made;  // owns `type`, if it was created
 
-  /// Describes n consecutive elements. MPI counts in int: more of them are a type, made of pieces.
+  /// Describes n consecutive elements. MPI counts in int: more elements become a type of pieces.
   Error describe(ScalarType element, int64_t n) noexcept {
     if (n <= INT_MAX) {
       count = static_cast<int>(n);
@@ -218,7 +218,7 @@ constexpr ScalarType reduced_as(ScalarType type) noexcept {
 }
 
 /// Finds MPI's operation.
-/// Errors: InvalidType (complex elements have no order), InvalidArgument (no Op).
+/// Errors: InvalidType (complex elements have no order), InvalidArgument (an unknown Op).
 inline Error find_operation(ScalarType type, mpi::Op op, MPI_Op& found) noexcept {
   if (op > mpi::Op::Max) {
     return fail(Error::InvalidArgument, "number ", static_cast<int>(op), " is no operation");

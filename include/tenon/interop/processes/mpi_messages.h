@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages between two ranks, and Request: one that is under way; functions that all ranks call
+// Messages between two ranks; Request, a message in progress; and functions that all ranks call
 // together.
 #pragma once
 
@@ -18,7 +18,8 @@ inline Error find_message(const MpiRanks& ranks, const TensorArg& t, int peer, i
   return buffer.find(t, "the tensor", is_receive ? MpiUse::Write : MpiUse::Read);
 }
 
-/// Takes a message that was received, if it is all that the tensor holds. MPI refuses a longer one.
+/// Completes a received message; it must have as many elements as the tensor. MPI refuses a longer
+/// one.
 inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
   const MPI_Datatype element = mpi_element(buffer.scalar_type);
@@ -52,7 +53,7 @@ inline Error receive_message(const MpiRanks& ranks, const TensorArg& t, int sour
   return take_message(status, buffer);
 }
 
-/// A message that is under way.
+/// A message in progress.
 struct MpiMessage {
   MPI_Request request = MPI_REQUEST_NULL;
   bool is_receive = false;
@@ -72,33 +73,33 @@ namespace mpi {
 
 class Communicator;
 
-/// A send or a receive that was begun, by Communicator::isend() or irecv(). Move-only.
+/// A send or a receive in progress, begun by Communicator::isend() or irecv(). Move-only.
 ///
-/// Ownership: keeps the tensor and its memory alive, which can neither grow nor be let go of, until
-/// wait() or test() has said that it is done. (Memory lent by raw pointer is the caller's to keep.)
-/// A request that is dropped before: a receive is cancelled, or where its message has arrived
-/// already, completed; a send is waited for, until the receiver has taken the message or MPI has
-/// copied it. After MPI_Finalize it lets go of the tensor and does nothing else.
-/// Errors: MPICH raises what goes wrong in MPI_Wait and MPI_Test, such as a message that is too
-/// long, on MPI_COMM_WORLD, whose handler ends the program: a program that wants it returned gives
-/// that MPI_ERRORS_RETURN.
-/// Threads: one thread at a time; what the level of MPI_Init_thread allows.
+/// Ownership: keeps the tensor and its memory alive until wait() or test() reports that it is done;
+/// meanwhile the tensor can neither grow nor be deallocated. (The caller keeps memory alive that
+/// was lent by raw pointer.) A request that is dropped before: a receive is cancelled, or completed
+/// if its message has arrived already; a send is waited for, until the receiver has taken the
+/// message or MPI has copied it. After MPI_Finalize it only releases the tensor.
+/// Errors: MPICH raises errors of MPI_Wait and MPI_Test, such as a message that is too long, on
+/// MPI_COMM_WORLD, whose handler ends the program. To have them returned, give MPI_COMM_WORLD the
+/// handler MPI_ERRORS_RETURN.
+/// Threads: one thread at a time, within the level of MPI_Init_thread.
 /// Source: mpi4py.MPI.Request, which keeps the buffer; boost::mpi::request.
 class Request {
  public:
-  /// Nothing under way: done.
+  /// A request that is done.
   Request() noexcept = default;
 
-  /// Whether nothing is under way.
+  /// Whether the message is done, or there is none.
   bool is_done() const noexcept { return message_ == nullptr; }
 
-  /// Waits until the message is sent, or is in the tensor; then lets go of the tensor, whatever the
-  /// outcome. Ok when nothing is under way.
-  /// Errors: of a receive InvalidArgument, when the message is longer or shorter than the tensor,
-  /// which may have been written to; what a backend reports that copies to the tensor; AccessFailed
+  /// Waits until the message is sent, or is in the tensor; then releases the tensor, also after an
+  /// error. Ok if there is no message.
+  /// Errors: for a receive InvalidArgument, if the message is longer or shorter than the tensor,
+  /// which may have been written to; those of a backend that copies to the tensor; AccessFailed
   /// with MPI's text.
   Error wait() noexcept { return detail::add_context_if("wait", complete(true)); }
-  /// As wait(), but returns false at once if it is not done yet.
+  /// As wait(), but returns false at once if the message is not done yet.
   Result<bool> test() noexcept {
     TENON_TRY(detail::add_context_if("test", complete(false)));
     return is_done();
@@ -146,7 +147,7 @@ class Request {
 namespace detail {
 
 /// Calls MPI for pieces of a buffer's elements, since some versions count bytes in int, and stores
-/// what it has written. It is called without elements, too: the other ranks call it.
+/// the results. Calls it even without elements, since the other ranks call it.
 template <class Call>
 Error call_in_pieces(const MpiBuffer& buffer, const Call& call) noexcept {
   constexpr int64_t kMost = 1 << 26;  // of at most 16 bytes each
@@ -159,20 +160,20 @@ Error call_in_pieces(const MpiBuffer& buffer, const Call& call) noexcept {
   return buffer.store();
 }
 
-/// A tensor and the part that a rank has of it, cut along a dimension, which comes first here.
+/// A whole tensor and a rank's part of it, with the dimension that is cut moved to the front.
 struct MpiParts {
   Tensor all;  // undefined where the rank has none
   Tensor mine;
   MpiBuffer whole;
   MpiBuffer part;
 
-  /// `source` is null where the rank has none. `cuts` says that the parts are made of the whole,
-  /// else the whole is made of the parts.
+  /// `source` is null if this rank has no whole. `cuts`: the whole is cut into parts, else parts
+  /// are joined.
   Error prepare(const MpiRanks& ranks, const TensorArg* source, const TensorArg& piece, int64_t dim,
                 bool cuts, MpiForm form = MpiForm::Contiguous) noexcept {
     TENON_TRY(put_dim_first(piece, "the part", dim, mine));
     TENON_TRY(part.find(mine, "the part", cuts ? MpiUse::Write : MpiUse::Read, form));
-    // MPICH looks at addresses only, and an empty part may have the whole's.
+    // MPICH only compares addresses, and an empty part may have the address of the whole.
     if (part.numel == 0) part.data = nullptr;
     if (source == nullptr) return Error::Ok;
     TENON_TRY(put_dim_first(*source, "the whole", dim, all));
@@ -199,7 +200,7 @@ inline Error broadcast(const MpiRanks& ranks, const TensorArg& t, int root) noex
       buffer, [&](void* at, int n) { return MPI_Bcast(at, n, element, root, ranks.comm.get()); });
 }
 
-/// Scatter, Gather or Allgather, which has no root.
+/// Scatter, Gather or Allgather; the last has no root.
 inline Error cut_or_join(const MpiRanks& ranks, MpiCall call, const TensorArg& all,
                          const TensorArg& piece, int64_t root, int64_t dim) noexcept {
   TENON_TRY(ranks.check_usable());

@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A rank's part of a window. Plain numbers, for MPI to send.
+/// A rank's part of a window. Plain numbers that MPI can send.
 struct MpiExposed {
   int64_t error;  // of the rank's tensor
   int64_t type;
@@ -25,7 +25,7 @@ struct MpiAccess {
   MemoryHold hold;
 };
 
-/// Kept by a window until MPI has freed it.
+/// Objects that a window keeps until MPI has freed it.
 struct MpiKept {
   MemoryHold hold;
   std::forward_list<MpiAccess> accesses;
@@ -41,19 +41,19 @@ class Communicator;
 enum class Lock : uint8_t { Exclusive, Shared };
 
 /// The tensors of all ranks, each with its own dtype and sizes, as memory that every rank reads and
-/// writes. Communicator::window() makes it; it can be moved, but not assigned to.
+/// writes. Made by Communicator::window(). It can be moved, but not assigned to.
 ///
-/// put(), get() and accumulate() belong between two calls of fence(), which all ranks call, or
+/// Call put(), get() and accumulate() between two calls of fence(), which all ranks call, or
 /// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
-/// returns Ok; until then the tensor must not be changed, and that of a get() not be read.
-/// Shapes and units: a displacement counts elements of the target, from its lowest one. There the
-/// tensor's elements lie one after another, in row-major order.
+/// returns Ok; until then the tensor must not be changed, and that of a get() must not be read.
+/// Shapes and units: a displacement counts the target's elements, from its lowest one. The tensor's
+/// elements are consecutive there, in row-major order.
 /// Ownership: keeps the window's tensor alive, and the tensors of operations until these are done;
-/// none of them can grow or be deallocated meanwhile. (Memory lent by raw pointer is the caller's
-/// to keep.) Destroying it is collective, as MPI_Win_free is, and outside of lock(): within, or
-/// with operations that are not done, MPICH frees no window, and the tensors are kept for ever. It
-/// belongs before MPI_Finalize, in which MPICH ends a program that has a window; after it, it does
-/// nothing.
+/// none of them can grow or be deallocated meanwhile. (The caller keeps memory alive that was lent
+/// by raw pointer.) Destroying it is collective, as MPI_Win_free is, and must be outside of lock():
+/// inside, or with operations that are not done, MPICH does not free the window, and the tensors
+/// are leaked. Destroy it before MPI_Finalize, in which MPICH ends a program that has a window;
+/// later its destruction does nothing.
 /// Errors: as Communicator's; OutOfBounds for an access beyond the target's memory, InvalidType for
 /// a tensor of another dtype than the target's, InvalidState from MPI outside of fence() and
 /// lock().
@@ -63,7 +63,7 @@ class Window {
  public:
   Window(Window&&) noexcept = default;
   ~Window() {
-    // MPICH frees none within fence() or lock(): what it may still read or write stays for ever.
+    // MPICH frees no window within fence() or lock(): memory that it may still access is leaked.
     if (!window_.free()) static_cast<void>(kept_.release());
   }
   /// MPI_WIN_NULL after it was moved from.
@@ -79,8 +79,8 @@ class Window {
   Error get(TensorArg t, int target, int64_t displacement = 0) noexcept {
     return detail::add_context_if("get", access(Kind::Get, t, target, displacement));
   }
-  /// Combines the tensor's elements with those in the target's memory, each in one piece, so that
-  /// several ranks may do it at once, all with the same Op.
+  /// Combines the tensor's elements with those in the target's memory. Each element is updated
+  /// atomically, so that several ranks may call this at once, all with the same Op.
   /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
   /// operations; InvalidType for Min and Max of complex elements.
   /// Source: MPI_Accumulate.
@@ -161,7 +161,8 @@ class Window {
     mine.type = static_cast<int64_t>(f.type);
     mine.reach = offsets.max - offsets.min + 1;
     base = static_cast<char*>(f.data) + offsets.min * static_cast<int64_t>(elementSize(f.type));
-    // MPICH 4.0 on UCX takes a multiple of 16 bytes below for the window's beginning.
+    // MPICH 4.0 on UCX takes an address that is a multiple of 16 bytes lower for the window's
+    // start.
     mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
     base -= mine.offset;
     return kept_->hold.hold(t);
@@ -217,7 +218,7 @@ class Window {
   }
 
   /// Ends the operations on one target or on all, by the given function, and releases their
-  /// tensors. A fence takes assertions in place of a target: none.
+  /// tensors. A fence takes assertions (none here) instead of a target.
   Error end(int target, int (*call)(int, MPI_Win)) noexcept {
     const int argument = target == kAll ? 0 : target;
     TENON_TRY(check_target(argument));
@@ -234,7 +235,7 @@ class Window {
   int ranks_ = 0;
   std::unique_ptr<detail::MpiExposed[]> exposed_;  // one for each rank
   std::unique_ptr<detail::MpiKept> kept_;
-  detail::MpiHandle<MPI_Win, &MPI_Win_free> window_;  // goes first
+  detail::MpiHandle<MPI_Win, &MPI_Win_free> window_;  // destroyed first
 };
 
 }  // namespace mpi

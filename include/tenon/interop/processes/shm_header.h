@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The header of a tensor in shared memory, and its check, which trusts nothing.
+// The header of a tensor in shared memory, and a check that does not trust it.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Where the elements begin, in bytes: at a page.
+/// The elements begin here, in bytes: at a page.
 inline constexpr size_t kShmOffset = 4096;
 
-/// The beginning of shared memory, in this host's byte order.
+/// The start of shared memory, in this host's byte order.
 struct ShmHeader {
   char magic[8] = {'T', 'E', 'N', 'O', 'N', 'S', 'H', 'M'};
   uint32_t version = 1;
@@ -32,7 +32,7 @@ struct ShmLayout {
   Layout layout;
   size_t length;  // of the mapping, in bytes
 
-  /// Distinct elements at positive strides, as in a tensor that owns its memory.
+  /// Requires distinct elements at positive strides, as in a tensor that owns its memory.
   Error set(ScalarType new_type, const Dims& sizes, const Dims& strides) noexcept {
     type = new_type;
     TENON_TRY(check_type(type));
