@@ -42,8 +42,6 @@ enum class Check : uint8_t { None, Shapes };
 /// not compared before they are sent. With or without checks, a receive compares the number of
 /// elements once the message is there; MPI does not tell the sender's sizes and dtype. window()
 /// always compares.
-/// compares the number of elements when the message is there; MPI does not say which sizes and
-/// which dtype it was sent with. window() compares always.
 /// Errors: of all functions InvalidState (MPI is finalised; an undefined tensor, a placeholder, a
 /// read-only one to receive), InvalidArgument (a rank or root outside of the communicator, a
 /// negative tag; elements to receive that share memory; calls on which ranks disagree), OutOfBounds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that Python objects lend by __array_interface__ and __cuda_array_interface__.
+// Memory that Python objects share by __array_interface__ and __cuda_array_interface__.
 #pragma once
 
 #include "tenon/interop/python/buffer.h"  // Python.h first
@@ -14,7 +14,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Reads a tuple of integers.
-/// Errors: Python's stays set where it comes from an integer.
+/// Errors: Python's error stays set if an integer raised it.
 inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   if (tuple == nullptr || PyTuple_Check(tuple) == 0) {
     return fail(Error::InvalidType, what, " is not a tuple");
@@ -27,8 +27,8 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   return check_dims(what, values);
 }
 
-/// The type of an array of ml_dtypes' types, by its dtype's name: its typestr says little more than
-/// how long the elements are, "<V2". Undefined for others, then perhaps with Python's error set.
+/// The type of an array of ml_dtypes' types, by its dtype's name: its typestr, "<V2", only has the
+/// size of an element. Undefined for other arrays, then perhaps with Python's error set.
 inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
   const PyRef dtype(PyObject_GetAttrString(object, "dtype"));
   const PyRef name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
@@ -44,8 +44,8 @@ inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
   return ScalarType::Undefined;
 }
 
-/// The dict of an interface. Values are kept from the beginning on: reading an integer may call
-/// anything, which may change the dict.
+/// The dict of an interface. References to its values are taken first: reading an integer may run
+/// any code, which may change the dict.
 struct ArrayInterface {
   explicit ArrayInterface(const char* called) noexcept : name(called) {}
 
@@ -69,7 +69,7 @@ struct ArrayInterface {
     return Error::Ok;
   }
 
-  /// Reads what both interfaces have of an object: type, shape and strides.
+  /// Reads the entries of both interfaces: type, shape and strides.
   Error read_layout(PyObject* object, LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
     if (text == nullptr) {
@@ -97,7 +97,7 @@ struct ArrayInterface {
     return Error::Ok;
   }
 
-  /// Whether the data is a pair, of an address and whether it is read-only.
+  /// Whether the data is a pair: an address, and whether it is read-only.
   bool has_address() const noexcept {
     return data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
   }
@@ -112,8 +112,7 @@ struct ArrayInterface {
 };
 
 /// Reads an __array_interface__. Its data is an address, or an object with a row-major buffer, as
-/// PIL's images have it.
-/// Errors: Python's stays set where it comes from there.
+/// in PIL's images.
 inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                   LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__array_interface__");
@@ -143,9 +142,9 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
   return divide_strides(lent);
 }
 
-/// Finds the device of CUDA memory, which the interface does not say: the one whose registered
-/// DeviceBackend knows the memory, `worker` then. Without any such backend, cuda:0.
-/// Errors: the last backend's, where none knows it.
+/// Finds the device of CUDA memory, which the interface lacks: the device whose registered
+/// DeviceBackend, `worker`, knows the memory. Without any such backend, cuda:0.
+/// Errors: if no backend knows it, the last one's.
 inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept {
   Layout layout;
   TENON_TRY(make_layout(lent.sizes, {}, lent.strides, elementSize(lent.type), layout));
@@ -170,10 +169,10 @@ inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept
   return error;
 }
 
-/// Reads a __cuda_array_interface__ of any version; older ones by the rules of 2 and 3 for strides
-/// and streams, as other libraries do. The work on the producer's stream comes before the next work
-/// on the backend's.
-/// Errors: Python's stays set where it comes from there.
+/// Reads a __cuda_array_interface__ of any version; older ones by the rules of versions 2 and 3 for
+/// strides and streams, as other libraries do. The backend's next work waits for the producer's
+/// stream.
+/// Errors: Python's error stays set if Python raised it.
 /// Source: Numba's specification; CuPy's reader.
 inline Error read_cuda_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                        LentBuffer& lent, Deleter& release) {

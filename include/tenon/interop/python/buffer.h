@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that Python objects lend, by the buffer protocol.
+// Memory that Python objects share by the buffer protocol.
 #pragma once
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
@@ -17,14 +17,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether numbers of `size` bytes are in the other byte order. `order` is that of the struct
-/// module; other characters mean the host's.
+/// Whether numbers of `size` bytes are in the other byte order. `order` is a character of the
+/// struct module; unknown ones mean the host's order.
 inline bool is_swapped(char order, size_t size) noexcept {
   const bool is_big = order == '>' || order == '!';
   return size != 1 && (is_big || order == '<') && is_big != host_is_big_endian();
 }
 
-/// The type of a letter of the struct module, of the host's size or the standard one; Undefined for
+/// The type of a letter of the struct module, of native or standard size; Undefined if there is
 /// none. F and D are complex, in Python 3.14.
 inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
   switch (letter) {
@@ -71,7 +71,7 @@ inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   return agrees && elementSize(type) == size ? type : ScalarType::Undefined;
 }
 
-/// The type of a typestr, "<f4"; Undefined for none.
+/// The type of a typestr, "<f4"; Undefined if there is none.
 inline ScalarType type_of_typestr(const char* text) noexcept {
   if (std::strlen(text) < 3 || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
   char* end = nullptr;
@@ -81,8 +81,8 @@ inline ScalarType type_of_typestr(const char* text) noexcept {
   return type_of_kind(text[1], size);
 }
 
-/// A tensor's hold on Python: a reference, and a buffer, which stays where it is, because exporters
-/// let its fields point into itself. After the interpreter's end both are left as they are.
+/// A tensor's hold on Python: a reference and a buffer. The buffer is not moved, because exporters
+/// let its fields point into itself. After the interpreter's end both are leaked.
 struct PythonHold {
   PyObject* object;   // or null
   Py_buffer* buffer;  // or null
@@ -100,8 +100,8 @@ struct PythonHold {
     });
     delete buffer;
   }
-  /// Fast path, a fifth of a call: others still hold the object, so a decrement runs no code. An
-  /// object of an interpreter that is gone is not looked at.
+  /// Fast path, a fifth of a call: others still hold the object, so a decrement runs no code. Does
+  /// not read objects of an interpreter that is gone.
   bool is_only_counted() const noexcept {
     if (buffer != nullptr || the_python_state().run != run) return false;
     PyThreadState* const current = current_state();
@@ -111,7 +111,7 @@ struct PythonHold {
 template <>
 inline constexpr const char* deleter_name_v<PythonHold> = "PythonHold";
 
-/// Memory that a Python object lends.
+/// Memory that a Python object shares.
 struct LentBuffer {
   void* data = nullptr;
   Device device;
@@ -121,7 +121,7 @@ struct LentBuffer {
   Dims strides;  // empty for row-major
 };
 
-/// Makes the strides, read in bytes, strides in elements.
+/// Converts the strides, read in bytes, to elements.
 inline Error divide_strides(LentBuffer& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
@@ -140,7 +140,7 @@ inline Error divide_strides(LentBuffer& from) noexcept {
   return Error::Ok;
 }
 
-/// A tensor over lent memory, which `release` gives back, or a copy of it.
+/// A tensor over shared memory, which `release` releases, or a copy of it.
 inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   const bool readonly = from.readonly || (args.flags & kDLPackReadOnly) != 0;
@@ -166,9 +166,9 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   return return_to_user<Result<TensorPtr>>(args.function, error, new_tensor);
 }
 
-/// Gets an object's buffer, which `release` releases: into `place` if that only drops a reference,
-/// else into a heap block.
-/// Errors: Python's stays set where the exporter gives no buffer.
+/// Gets an object's buffer, which `release` releases: in `place` if releasing only drops a
+/// reference, else in a heap block.
+/// Errors: Python's error stays set if the exporter has no buffer.
 inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer& place,
                         Py_buffer*& buffer, Deleter& release) {
   const PyBufferProcs* const exporter = Py_TYPE(object)->tp_as_buffer;
@@ -191,7 +191,7 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
   return Error::Ok;
 }
 
-/// Whether the strides are those that the shape alone implies, as they mostly are.
+/// Whether the strides are row-major, as is usual.
 inline bool is_row_major(const Py_buffer& buffer) noexcept {
   size_t nbytes = static_cast<size_t>(buffer.itemsize);  // wraps where the shape is refused
   bool is_dense = true;

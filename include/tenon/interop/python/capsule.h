@@ -32,19 +32,19 @@ inline Error order_after(DeviceBackend& backend, int64_t stream) noexcept {
   return call_backend(backend, "order_after", [&] { return backend.order_after(stream); });
 }
 
-/// The DeviceBackend that is registered for a device, itself or inside of another; null for none.
+/// The DeviceBackend registered for a device, itself or wrapped in another; null if there is none.
 inline DeviceBackend* find_device_backend(Device device) noexcept {
   Backend* const backend = has_streams(device) ? find_backend(device) : nullptr;
   return backend == nullptr ? nullptr : backend->as_device();
 }
-/// As above, for a device as another library names it.
+/// As above, for DLPack's device.
 inline DeviceBackend* find_device_backend(DLDevice device) noexcept {
   if (!is_dlpack_device(device.device_type) || device.device_id < 0) return nullptr;
   return find_device_backend(device_from_dlpack(device));
 }
 
-/// Finds the DeviceBackend that is to order the consumer's stream. Any other backend is waited for
-/// here, and `device` stays null.
+/// Finds the DeviceBackend that has to order the consumer's stream. For any other backend, waits
+/// for its work and leaves `device` null.
 inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) noexcept {
   if (!has_streams(tensor.device)) return Error::Ok;
   Backend* backend = nullptr;
@@ -57,7 +57,7 @@ inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) no
 }
 
 /// Makes a device's memory ready for the stream that a consumer names in __dlpack__.
-/// Errors: Python's stays set where it comes from there.
+/// Errors: Python's error stays set if Python raised it.
 inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
   if (!has_streams(tensor.device)) return Error::Ok;
   const DeviceType type = tensor.device.type();
@@ -77,11 +77,11 @@ inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
 /// The stream on which a producer should make its data ready.
 struct ConsumerStream {
   int64_t number = -1;               // -1: name none
-  int64_t otherwise = 1;             // of a producer that cannot be asked
-  DeviceBackend* backend = nullptr;  // the one whose stream it is
+  int64_t otherwise = 1;             // for a producer that cannot be asked
+  DeviceBackend* backend = nullptr;  // whose stream it is
 };
-/// That of the registered DeviceBackend, else the device's default one. Some producers before 1.0
-/// have no __dlpack_device__.
+/// The stream of the registered DeviceBackend, else the device's default stream. Some producers
+/// before DLPack 1.0 have no __dlpack_device__.
 inline ConsumerStream stream_for(PyObject* object) {
   ConsumerStream stream;
   const PyRef device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
@@ -107,13 +107,13 @@ struct ImportArgs {
   Optional<bool> copy;
   Optional<Device> device;
   TensorShapeDynamism dynamism;
-  uint64_t flags = 0;  // DLPack's, besides the struct's
+  uint64_t flags = 0;  // flags that are added to the struct's
 };
 
 template <class Managed>
 inline constexpr const char* kCapsuleName =
     is_versioned_v<Managed> ? "dltensor_versioned" : "dltensor";
-/// The name once a consumer has taken the struct.
+/// The capsule's name after a consumer has taken the struct.
 template <class Managed>
 inline constexpr const char* kUsedCapsuleName =
     is_versioned_v<Managed> ? "used_dltensor_versioned" : "used_dltensor";
@@ -149,7 +149,7 @@ inline PyObject* export_capsule(const char* function, const TensorArg& t, bool v
       return_to_user<Result<DLManagedTensorVersioned*>>(function, error, std::move(managed)));
 }
 
-/// Releases a struct from Python, whose deleter may ask for the GIL.
+/// Releases a struct from Python, whose deleter may request the GIL.
 template <class Managed>
 struct ReleaseFromPython {
   Managed* managed;
@@ -159,7 +159,7 @@ struct ReleaseFromPython {
   }
 };
 
-/// Imports the struct in a capsule of its kind. One that is refused stays in the capsule.
+/// Imports the struct in a capsule of this kind. A struct that is refused stays in the capsule.
 template <class Managed>
 Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) noexcept {
   auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>));
@@ -201,7 +201,7 @@ inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& arg
   return add_context(args.function, error);
 }
 
-/// The tensor, or null with Python's error set: what Python raised, or else that of `made`.
+/// The tensor, or null with Python's error set: the one that Python raised, else that of `made`.
 inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
   if (made.ok()) return *std::move(made);
   if (PyErr_Occurred() == nullptr) set_python_error(made.error(), made.message());
@@ -226,7 +226,8 @@ struct FromObject {
   }
 };
 
-// The functions of __dlpack__ that return an Error leave Python's set where it comes from Python.
+// In the functions of __dlpack__ that return an Error, Python's error stays set if Python raised
+// it.
 
 /// Reads a pair of integers, unless it is None.
 inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) {
@@ -242,8 +243,9 @@ inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) {
   return Error::Ok;
 }
 
-/// Exports the tensor, or a copy, as the keywords of __dlpack__ ask, whose values are in the order
-/// of `names`. Read by hand: PyArg_ParseTupleAndKeywords() takes three times as long as the rest.
+/// Exports the tensor, or a copy, as the keywords of __dlpack__ ask; `values` are in the order of
+/// `names`. Does not use PyArg_ParseTupleAndKeywords(), which takes three times as long as the
+/// rest.
 inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
                              PyObject* names, PyObject*& capsule) {
   constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
@@ -279,8 +281,7 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
                 ", was asked for on the cpu, and copy is false");
   }
   Tensor copied;
-  // Before 1.0 DLPack could not say that memory is read-only, so that a consumer from then gets its
-  // own, unless it wants none.
+  // DLPack before 1.0 has no read-only flag: its consumers get a copy, unless they refuse one.
   const bool copies_read_only =
       version[0] < 1 && copy_asked == Py_None && fields(TensorArg(tensor)).readonly;
   const bool copies = moves || copy == 1 || copies_read_only;
@@ -311,9 +312,9 @@ inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
   return detail::export_capsule(detail::kForPython, t, versioned, 0);
 }
 
-/// A tensor over the struct in a DLPack capsule of either kind, which is consumed: its name becomes
-/// "used_…". `copy` and `device` are as in from_dlpack(); a struct that says that it is a copy is
-/// not copied again.
+/// A tensor over the struct in a DLPack capsule of either kind. Consumes the capsule: its name
+/// becomes "used_…". `copy` and `device` are as in from_dlpack(); a struct whose flag says that it
+/// is a copy is not copied again.
 ///
 /// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule,
 /// which releases it.
@@ -326,8 +327,9 @@ inline constexpr detail::FromObject<TensorPtr> from_capsule{"from_capsule",
 inline constexpr detail::FromObject<Result<TensorPtr>> try_from_capsule{"try_from_capsule",
                                                                         &detail::import_capsule};
 
-/// from_capsule() in the form of CPython's functions: null, with Python's error set, when it fails:
-/// ValueError for a capsule that was consumed before, else the exception of set_python_error().
+/// from_capsule() in the form of CPython's functions. When it fails, returns null with Python's
+/// error set: ValueError for a capsule that was consumed before, else the exception of
+/// set_python_error().
 inline TensorPtr from_capsule_or_set_error(
     PyObject* capsule, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {

@@ -15,13 +15,14 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Looks up an attribute in a type and its bases; borrowed, null without an error. CPython caches
-/// it: a few ns.
+/// the result: a few ns.
 inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type,
                               TypeAttribute name) noexcept {
   return _PyType_Lookup(type, state.names[name]);
 }
 
-/// The exchange API of a type, in the newest table of a major version that tenon knows; or null.
+/// The exchange API of a type, in the newest version whose major version tenon knows; null if there
+/// is none.
 inline const DLPackExchangeAPI* find_exchange_api(const PythonState& state,
                                                   PyTypeObject* type) noexcept {
   PyObject* const capsule = find_in_type(state, type, kExchangeApi);
@@ -66,7 +67,7 @@ inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept
 }
 
 /// Refuses PyTorch tensors that require grad, or are lazily conjugated or negated.
-/// Errors: Python's stays set where it comes from there.
+/// Errors: Python's error stays set if Python raised it.
 inline Error check_torch(const PythonState& state, PyObject* object) {
   for (const TorchState& torch : kTorchStates) {
     PyObject* const name = state.names[torch.name];
@@ -79,7 +80,7 @@ inline Error check_torch(const PythonState& state, PyObject* object) {
   return Error::Ok;
 }
 
-/// Calls __dlpack__ for the newest version, and as it was before 1.0 where that is not understood.
+/// Calls __dlpack__ for the newest version or, if the object does not accept that, as before 1.0.
 /// Null with an error set.
 inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) {
   const ConsumerStream stream = stream_for(object);
@@ -112,16 +113,16 @@ inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArg
   return old.release();
 }
 
-/// The ways to ask an object for its memory. Each gives the tensor, an error, or null: where the
-/// object does not know that way, or with Python's error set.
+/// The protocols by which an object can share its memory. Each function returns the tensor, an
+/// error, or null: if the object lacks the protocol, or with Python's error set.
 struct PythonImport {
   const PythonState& state;
   PyObject* object;
   const ImportArgs& args;
   const DLPackExchangeAPI* api;   // of the object's type; or null
-  mutable bool has_type = false;  // an array interface's elements are of a type that there is
+  mutable bool has_type = false;  // whether an array interface's elements have a type in tenon
 
-  /// The attribute; null, with an error set unless it is just not there.
+  /// The attribute. Null if it does not exist, or with an error set.
   PyRef find(const char* attribute) const {
     PyRef found(PyObject_GetAttrString(object, attribute));
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();
@@ -140,7 +141,7 @@ struct PythonImport {
     }
     Deleter release(nullptr, ReleaseFromPython<DLManagedTensorVersioned>{managed});
     const DLPackContents contents = read_import(*managed);
-    // Nobody waits for a device this way; __dlpack__ does.
+    // This protocol does not wait for a device; __dlpack__ does.
     const bool is_on_host =
         contents.tensor.device.device_type == static_cast<int32_t>(DeviceType::CPU);
     if (!is_on_host && PyObject_HasAttrString(object, "__dlpack__") != 0) return TensorPtr();
@@ -162,7 +163,7 @@ struct PythonImport {
     const PyRef capsule(method ? call_dlpack(object, method.get(), args) : nullptr);
     if (!capsule) return TensorPtr();
     ImportArgs asked = args;
-    // JAX's arrays are immutable, which its structs, older than 1.0, cannot say.
+    // JAX's arrays are immutable, which their structs, older than DLPack 1.0, cannot express.
     if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return import_capsule(capsule.get(), asked);
   }
@@ -202,14 +203,14 @@ struct PythonImport {
     return PythonImport{state, array.get(), args, its_api}.run(false);
   }
 
-  /// Tries one way after another until one gives a tensor. Reports the last way's error, except
+  /// Tries the protocols in turn until one gives a tensor. Reports the last one's error, except
   /// __array_interface__'s error of an unknown type.
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
       if (error != Error::Ok) return add_context(args.function, error);
     }
-    if (api == nullptr) {  // what is most frequent, aside, where it costs a tenth less
+    if (api == nullptr) {  // the most frequent case, which is then a tenth faster
       Result<TensorPtr> made = by_buffer();
       if ((made.ok() && *made != nullptr) || must_stop()) return made;
       PyErr_Clear();
@@ -280,36 +281,36 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 
 }  // namespace detail
 
-/// A tensor over the memory of a Python object: the same sizes, strides, dtype and device,
-/// read-only where the object says so.
+/// A tensor over the memory of a Python object: with its sizes, strides, dtype and device, and
+/// read-only if the object is.
 ///
-/// Asked in turn, until one gives a tensor: tenon's own objects; capsules, as by from_capsule();
-/// the C exchange API of the object's type (PyTorch's); the buffer protocol (NumPy's arrays,
-/// bytes, array.array, memoryview); __dlpack__(), for version 1.3, and as it was before 1.0 where
-/// that raises TypeError, unless a copy is asked for; __cuda_array_interface__ (Numba's arrays);
-/// __array_interface__, with an address, or with a row-major buffer as PIL's images have it, and of
-/// ml_dtypes' types; the result of __array__(), for an object that has nothing else (pandas'
-/// Series, h5py's datasets). `copy` and `device` are as in from_dlpack(), and go to __dlpack__();
-/// if no copy is wanted, __array__() is asked for none.
+/// Tries in turn, until one gives a tensor: tenon's own objects; capsules, as from_capsule() does;
+/// the C exchange API of the object's type (PyTorch's); the buffer protocol (NumPy's arrays, bytes,
+/// array.array, memoryview); __dlpack__(), for version 1.3, and if that raises TypeError, as before
+/// 1.0, unless a copy is requested; __cuda_array_interface__ (Numba's arrays); __array_interface__,
+/// with an address, or with a row-major buffer as in PIL's images, and with ml_dtypes' types; the
+/// result of __array__(), for an object that has nothing else (pandas' Series, h5py's datasets).
+/// `copy` and `device` are as in from_dlpack(), and are passed to __dlpack__(); if no copy is
+/// wanted, __array__() is asked for none.
 ///
-/// Ownership: keeps the holder of the memory, mostly the object, until the tensor releases it; for
+/// Ownership: keeps the holder of the memory, usually the object, until the tensor releases it; for
 /// a tenon.Tensor, that tensor's memory. After the interpreter's end, it is leaked.
 /// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors
 /// that require grad or are conjugated or negated lazily; Python's exceptions, with their text;
 /// AccessFailed in a sub-interpreter; the errors of from_dlpack(). A capsule that is refused is not
 /// consumed. Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without.
-/// Streams: device memory is ready for what the DeviceBackend that is registered for the device
-/// does next; without one, on the device's default stream, and of a __cuda_array_interface__ on
-/// the stream that this names.
+/// Streams: device memory is ready for the next work of the DeviceBackend registered for the
+/// device. Without one, it is ready on the device's default stream, or for a
+/// __cuda_array_interface__ on the stream that this names.
 /// Source: torch.from_dlpack, numpy.asarray.
 inline constexpr detail::FromObject<TensorPtr> from_python{"from_python", &detail::import_python};
 inline constexpr detail::FromObject<Result<TensorPtr>> try_from_python{"try_from_python",
                                                                        &detail::import_python};
 
-/// from_python() in the form of CPython's functions: null, with Python's error set, when it fails:
-/// the exception that Python raised, such as an interrupt, ImportError in a sub-interpreter, else
-/// the exception of set_python_error().
+/// from_python() in the form of CPython's functions. When it fails, returns null with Python's
+/// error set: the exception that Python raised, such as an interrupt, or ImportError in a
+/// sub-interpreter, else the exception of set_python_error().
 inline TensorPtr from_python_or_set_error(
     PyObject* object, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
@@ -319,8 +320,8 @@ inline TensorPtr from_python_or_set_error(
 
 namespace detail {
 
-/// Whether an object has a protocol that from_python() knows. A class is not an array, though
-/// the methods of its objects are attributes of it.
+/// Whether an object has a protocol that from_python() knows. A class is not an array, though it
+/// has the methods of its objects as attributes.
 TENON_COLD inline bool is_array(PyObject* object) {
   return PyType_Check(object) == 0 &&
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
@@ -330,18 +331,18 @@ TENON_COLD inline bool is_array(PyObject* object) {
           PyObject_HasAttrString(object, "__array__") != 0);
 }
 
-/// An argument of a function that pybind11 or nanobind binds: taken as a tensor, or refused with
+/// An argument of a function that pybind11 or nanobind binds: accepted as a tensor, or refused with
 /// Python's error.
 struct PythonArgument {
   TensorPtr tensor;
   TakenPythonError refusal;
 
-  /// Whether the object is this parameter's argument: a tensor was taken, or, with `convert` (the
-  /// binder's last round), an array was refused, which is final. None and other objects that are
-  /// not arrays never match. Leaves no Python error set. Never copies, so that the caller sees what
-  /// is written to the tensor.
+  /// Whether the object matches this parameter: it was accepted as a tensor, or with `convert` (the
+  /// binder's last round) it is an array that was refused, which is final. None and other objects
+  /// that are not arrays never match. Leaves no Python error set. Never copies, so that the caller
+  /// sees writes to the tensor.
   ///
-  /// An interrupt while the object was asked is a refusal, not a reason to try another overload.
+  /// An interrupt meanwhile is a refusal: no other overload is tried.
   bool load(PyObject* object, bool convert) noexcept {
     if (object == Py_None) return false;
     tensor = from_python_or_set_error(object, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CPython: references, errors, the GIL on threads that may outlive the interpreter, and what is
-// kept for each interpreter. Includes Python.h, which wants to be the first header.
+// CPython: references, errors, the GIL on threads that may outlive the interpreter, and state of
+// each interpreter. Includes Python.h, which has to be the first header.
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN
@@ -43,8 +43,8 @@ inline PyThreadState* current_state() noexcept {
 #else
   PyThreadState* const current = _PyThreadState_UncheckedGet();  // of whichever thread has the GIL
   if (current == nullptr || current == PyGILState_GetThisThreadState()) return current;
-  // PyGILState knows the first state of a thread, which may have others in sub-interpreters. Not
-  // read where there are none: another thread may free it at any time.
+  // PyGILState knows only the first state of a thread, which may have others in sub-interpreters.
+  // Not read if there are none: another thread may free it at any time.
   const bool has_others = PyInterpreterState_Next(PyInterpreterState_Head()) != nullptr;
   return has_others && current->thread_id == PyThread_get_thread_ident() ? current : nullptr;
 #endif
@@ -54,11 +54,11 @@ inline bool is_of_main(const PyThreadState* state) noexcept {
 }
 
 /// Calls `f`, which may run Python. Before 3.14, CPython unwinds a thread that requests the GIL
-/// during finalisation; unwinding through a noexcept function aborts. The thread sleeps here for
-/// ever instead, as in 3.14. Functions called inside are therefore not noexcept.
+/// during finalisation; unwinding through a noexcept function aborts. This function lets the thread
+/// sleep for ever instead, as 3.14 does. Functions called inside are therefore not noexcept.
 template <class F>
 #if !TENON_PORTABLE
-__attribute__((no_sanitize("undefined")))  // what is caught is not an object of C++
+__attribute__((no_sanitize("undefined")))  // the exception is not an object of C++
 #endif
 auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #if TENON_HAS_EXCEPTIONS && defined(__GLIBCXX__) && PY_VERSION_HEX < 0x030E0000
@@ -72,7 +72,7 @@ auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #endif
 }
 
-/// Calls `f` in a destructor; not in one of a thread that is unwound, which has no GIL.
+/// Calls `f` in a destructor, unless the thread is being unwound: then it has no GIL.
 template <class F>
 void stay_at_end_of_scope(const F& f) noexcept {
   if (current_state() != nullptr) stay_at_end(f);
@@ -101,13 +101,13 @@ struct TakenPythonError {
   void restore() { PyErr_Restore(type.release(), value.release(), traceback.release()); }
 };
 
-/// Whether Python's error, such as an interrupt, ends the search for another way.
+/// Whether Python's error, such as an interrupt, means that no other protocol may be tried.
 inline bool must_stop() noexcept {
   return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
                                          PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
 }
 
-/// Sets Python's error aside for its lifetime; errors that are set in that time are dropped.
+/// Sets Python's error aside for its lifetime; errors that are set meanwhile are dropped.
 struct KeepPythonError {
   TakenPythonError error = TakenPythonError::take();
   ~KeepPythonError() {
@@ -166,16 +166,15 @@ inline void set_python_error(Error error, const char* message) noexcept {
 
 namespace detail {
 
-/// Guards the end of the interpreter. CPython ends a thread that asks for the GIL then, which
-/// aborts the process: so none may be waiting for it when the end begins. Threads that have the
-/// GIL release it and ask again where they run Python code, so they are counted too.
+/// Guards the end of the interpreter. CPython then ends threads that request the GIL, which aborts
+/// the process: so no thread may be waiting for it when the end begins. Threads that have the GIL
+/// release and request it again while they run Python code, so they are counted too.
 struct GilGate {
   std::atomic<int> inside{0};  // threads in with_gil()
   std::atomic<bool> is_open{false};
-  PyThreadState* closer = nullptr;  // ends the interpreter, and may go on; needs the GIL
+  PyThreadState* closer = nullptr;  // ends the interpreter, and may pass; needs the GIL
 
-  /// How many calls of with_gil() this thread is in: the code that they run may fork, or end the
-  /// interpreter.
+  /// How many calls of with_gil() this thread is in: their code may fork, or end the interpreter.
   static int& depth() noexcept {
     static thread_local int depth = 0;
     return depth;
@@ -232,13 +231,13 @@ TENON_COLD inline bool open_gil_gate() {
 class MainGil {
  public:
   MainGil() noexcept {
-    // PyGILState_Ensure() takes the state that the thread had last: perhaps a sub-interpreter's.
+    // PyGILState_Ensure() takes the state that the thread had last, perhaps a sub-interpreter's.
     PyThreadState* const own = PyGILState_GetThisThreadState();
     if (own == nullptr || is_of_main(own)) {
       ensured_ = PyGILState_Ensure();
     } else {
       made_ = PyThreadState_New(PyInterpreterState_Main());
-      is_held_ = made_ != nullptr;  // else memory is out
+      is_held_ = made_ != nullptr;  // else out of memory
       if (is_held_) PyEval_RestoreThread(made_);
     }
   }
@@ -260,9 +259,9 @@ class MainGil {
   bool is_held_ = true;
 };
 
-/// Calls `f` with the main interpreter's GIL, on any thread, also where a sub-interpreter is
-/// current; Python's error stays as it is. Does nothing when the interpreter is gone or ending:
-/// what `f` would release is leaked.
+/// Calls `f` with the main interpreter's GIL, on any thread, also if a sub-interpreter is current.
+/// Keeps Python's error. Does nothing if the interpreter is gone or ending: objects that `f` would
+/// release are leaked.
 template <class F>
 void with_gil(const F& f) noexcept {
   GilGate& gate = gil_gate();
@@ -272,7 +271,7 @@ void with_gil(const F& f) noexcept {
     f();
   };
   ++GilGate::depth();
-  ++gate.inside;  // before is_open is read: close() does both in the other order
+  ++gate.inside;  // before is_open is read: close() accesses both in the other order
   if (current != nullptr && is_of_main(current)) {
     if (gate.closer == nullptr || gate.closer == current) call();
   } else if (gate.is_open) {
@@ -289,7 +288,7 @@ enum TypeAttribute : size_t { kExchangeApi, kRequiresGrad, kIsConj, kIsNeg, kMod
 inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "requires_grad",
                                                   "is_conj", "is_neg", "__module__"};
 
-/// State that is kept for an interpreter, and dropped when it ends. A program may start it again.
+/// State of an interpreter, dropped when that ends. A program may start Python again.
 /// Threads: read and written with the GIL.
 struct PythonState {
   bool is_alive;
@@ -298,7 +297,7 @@ struct PythonState {
   PyTypeObject* tensor_type;                    // made when first needed
 };
 
-/// Each shared library that hides its symbols has its own, and its own type.
+/// Each shared library with hidden symbols has its own state and its own type.
 inline PythonState& the_python_state() noexcept {
   static PythonState state{};
   return state;
@@ -318,7 +317,7 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   };
   PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   const bool is_open = dict != nullptr && open_gil_gate();
-  if (state.is_alive) {  // by another thread: an import lets others run
+  if (state.is_alive) {  // another thread has set it: an import lets others run
     PyErr_Clear();
     return &state;
   }
@@ -336,8 +335,8 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   return nullptr;
 }
 
-/// Null with an error set: ImportError in a sub-interpreter, since what is kept here is the main
-/// one's; MemoryError.
+/// Null with an error set: ImportError in a sub-interpreter, since the state is the main
+/// interpreter's; MemoryError.
 inline PythonState* python_state() {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What of a tenon.Tensor uses NumPy: its dtype, an object of NumPy's that is imported when it is
-// asked for; __array__, comparisons, pickling; and copies.
+// The parts of tenon.Tensor that use NumPy: its dtype, NumPy's object, imported at the first
+// access; __array__, comparisons, pickling and copies.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -10,13 +10,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether ml_dtypes has the type for NumPy: it is not NumPy's.
+/// Whether NumPy's dtype for the type comes from ml_dtypes.
 inline bool is_of_ml_dtypes(ScalarType type) noexcept {
   return python_type(type).kind == '\0' && !isComplexType(type);
 }
 
-/// A module without dots in its name; null with an error set. PyImport_ImportModule() goes through
-/// Python's __import__, which takes twice as long as all the rest of a dtype.
+/// Imports a module without dots in its name; null with an error set. Not PyImport_ImportModule(),
+/// which calls Python's __import__: that takes twice as long as the rest of a dtype.
 inline PyObject* import_module(const char* name) {
   return PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0);
 }
@@ -45,7 +45,7 @@ inline PyObject* numpy_dtype(ScalarType type) {
   return nullptr;
 }
 
-/// The type of `dtype` without a NumPy dtype: a str with `.name`, printed without quotes.
+/// The type of `dtype` if NumPy has no such dtype: a str with `.name`, printed without quotes.
 inline PyObject* make_dtype_name_type() {
   const PyRef text(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__str__"));
   return !text ? nullptr
@@ -67,8 +67,8 @@ inline PyObject* python_dtype(PythonTensor& object, const TensorFields& tensor) 
   return made.release();
 }
 
-/// A view that the buffer protocol can describe: ml_dtypes' types as integers. Null with an error
-/// set.
+/// A view that the buffer protocol can describe: ml_dtypes' types become integers. Null with an
+/// error set.
 inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   if (python_type(type).format != nullptr) return Py_NewRef(self);
   const ScalarType bits = elementSize(type) == 1 ? ScalarType::Byte : ScalarType::UInt16;
@@ -78,7 +78,7 @@ inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   return wrap_view(Py_TYPE(self), view_of_shape<Result<Tensor>>(kForPython, t, shape));
 }
 
-/// NumPy's array over the memory. Null with an error set: TypeError where NumPy has no such type.
+/// NumPy's array over the memory. Null with an error set: TypeError if NumPy has no such type.
 inline PyObject* to_numpy(PyObject* self) {
   const TensorArg t = python_tensor(self).arg();
   const TensorFields& tensor = fields(t);
@@ -92,7 +92,7 @@ inline PyObject* to_numpy(PyObject* self) {
   return PyObject_CallMethod(array.get(), "view", "O", dtype.get());
 }
 
-/// __array__(dtype=None, *, copy=None), by the rules of NumPy 2, whichever there is.
+/// __array__(dtype=None, *, copy=None), by the rules of NumPy 2, whatever NumPy's version.
 inline PyObject* python_array(PyObject* self, PyObject* args, PyObject* keywords) {
   static constexpr const char* names[] = {"dtype", "copy", nullptr};
   PyObject* dtype = Py_None;
@@ -118,7 +118,7 @@ inline PyObject* python_array(PyObject* self, PyObject* args, PyObject* keywords
   return array.release();
 }
 
-/// __arrow_array__(type=None): pyarrow asks for it first.
+/// __arrow_array__(type=None): pyarrow tries it first.
 inline PyObject* python_arrow_array(PyObject* self, PyObject* args, PyObject* keywords) {
   static constexpr const char* names[] = {"type", nullptr};
   PyObject* type = Py_None;
@@ -131,19 +131,19 @@ inline PyObject* python_arrow_array(PyObject* self, PyObject* args, PyObject* ke
   return pyarrow ? PyObject_CallMethod(pyarrow.get(), "array", "OO", array.get(), type) : nullptr;
 }
 
-/// tp_richcompare of the type: element by element, an array of NumPy's.
+/// tp_richcompare of the type: compares each element; the result is NumPy's array.
 inline PyObject* python_compare(PyObject* self, PyObject* other, int operation) {
   const PyRef array(to_numpy(self));
   return array ? PyObject_RichCompare(array.get(), other, operation) : nullptr;
 }
 
-/// sq_contains of the type: NumPy's answer, too.
+/// sq_contains of the type, by NumPy.
 inline int python_contains(PyObject* self, PyObject* value) {
   const PyRef array(to_numpy(self));
   return array ? PySequence_Contains(array.get(), value) : -1;
 }
 
-/// __reduce_ex__: is read back as NumPy's array, since the reading process may not have this type.
+/// __reduce_ex__: unpickles as NumPy's array, since the reading process may not have this type.
 inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
   const PyRef array(to_numpy(self));
   return array ? PyObject_CallMethod(array.get(), "__reduce_ex__", "O", protocol) : nullptr;

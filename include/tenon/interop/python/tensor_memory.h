@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a tenon.Tensor lends its memory: the buffer protocol, the array interfaces and __dlpack__.
+// How a tenon.Tensor shares its memory: the buffer protocol, the array interfaces and __dlpack__.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Sets the AttributeError of a tensor without the attribute, and returns null.
+/// Sets the AttributeError for an attribute that this tensor lacks, and returns null.
 inline PyObject* raise_attribute_error(const TensorFields& tensor, const char* name) noexcept {
   return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no %s",
                       python_type(tensor.type).name, toString(tensor.device.type()), name);
@@ -33,8 +33,8 @@ inline PyObject* array_interface(PythonTensor& object, const TensorFields& tenso
   return make_interface(object, tensor, object.address());
 }
 
-/// Version 3, with the stream of the memory's DeviceBackend, for which a consumer is to wait; None
-/// where there is nothing to wait for, and where nothing is known.
+/// Version 3, with the stream of the memory's DeviceBackend, on which a consumer waits; None if
+/// there is nothing to wait for, or the stream is unknown.
 inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& tensor) {
   const DeviceType type = tensor.device.type();
   const bool is_cuda =
@@ -53,7 +53,7 @@ inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& 
   return dict.release();
 }
 
-/// Describes the tensor's memory as `flags` ask, but for the owner.
+/// Describes the tensor's memory as `flags` ask, except the owner.
 inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexcept {
   const TensorArg t = object.arg();
   const TensorFields& tensor = fields(t);
@@ -101,7 +101,7 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   return finish_status(error);
 }
 
-/// __dlpack__: keywords alone, their values in the order of `names`.
+/// __dlpack__: only keywords, whose values are in the order of `names`.
 inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
   PyObject* capsule = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The layout and the life of a Python object of the type tenon.Tensor.
+// The layout and the lifetime of a Python object of the type tenon.Tensor.
 //
 // Slots that may run Python code (any object allocation may run the collector) are not noexcept:
 // see stay_at_end().
@@ -30,7 +30,7 @@ struct PythonTensor {
   size_t rank() noexcept { return static_cast<size_t>(Py_SIZE(this)) / 2; }
   Py_ssize_t* shape() noexcept { return reinterpret_cast<Py_ssize_t*>(this + 1); }
   Py_ssize_t* byte_strides() noexcept { return shape() + rank(); }
-  /// Where Python finds the elements. Never null, which some take for no memory at all.
+  /// The elements' address in Python. Never null, which some consumers take for missing memory.
   void* address() noexcept {
     void* const data = fields(arg()).data;
     return data != nullptr ? data : this;
@@ -41,10 +41,10 @@ inline PythonTensor& python_tensor(PyObject* object) noexcept {
   return *reinterpret_cast<PythonTensor*>(object);
 }
 
-/// The tensors that this thread destroys.
+/// The tensors that this thread is destroying.
 struct PythonTensorReleases {
-  int depth = 0;                // one in another
-  PyObject* waiting = nullptr;  // for the innermost one to end, linked by their weak_references
+  int depth = 0;                // nested destructions
+  PyObject* waiting = nullptr;  // until the innermost one ends, linked by their weak_references
 };
 inline PythonTensorReleases& python_tensor_releases() noexcept {
   static TENON_THREAD_LOCAL PythonTensorReleases releases;
@@ -52,8 +52,8 @@ inline PythonTensorReleases& python_tensor_releases() noexcept {
 }
 
 /// tp_dealloc of the type. A tensor's memory may hold another tensor, and so on, as when NumPy and
-/// tenon hand memory back and forth. Beyond some depth a tensor waits, as in release_dlpack(), so
-/// that no chain takes more than so much stack; CPython 3.13's trashcan lets 10,000 nest.
+/// tenon pass memory back and forth. Beyond some depth a tensor is queued, as in release_dlpack(),
+/// which bounds the stack that a chain takes; CPython 3.13's trashcan lets 10,000 nest.
 inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
   constexpr int kMaxDepth = 16;
   PythonTensorReleases& releases = python_tensor_releases();
@@ -80,13 +80,13 @@ inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callb
 }
 
 /// tp_traverse of the type: shows the garbage collector the Python object that owns the memory, so
-/// that an object which refers to a tensor over itself is freed. Memory that others hold too, in
-/// Python or in C++, is not shown: their references are not Python's.
+/// that an object which refers to a tensor over its own memory is freed. Memory that has other
+/// owners too, in Python or in C++, is not shown: the collector cannot see those references.
 ///
-/// A buffer's exporter is shown only if one can derive from its type, from bytearray's say. CPython
-/// clears a memoryview and the like, from which one cannot, so that PyBuffer_Release() crashes.
+/// A buffer's exporter is shown only if its type allows derived types, as bytearray does. CPython
+/// clears a memoryview and similar types, which do not, and PyBuffer_Release() would then crash.
 ///
-/// There is no tp_clear, as tuples have none: a cycle has another member, which can be cleared.
+/// There is no tp_clear, as for tuples: a cycle has another member, which can be cleared.
 inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   Deleter* const deleter = sole_deleter(python_tensor(self).arg());
@@ -135,7 +135,7 @@ inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   const size_t size = elementSize(tensor.type);
   for (size_t d = 0; d < rank; ++d) {
     object.shape()[d] = static_cast<Py_ssize_t>(tensor.layout.sizes()[d]);
-    // Unsigned: the stride of a dimension of size 1 means nothing, and may overflow.
+    // Unsigned: the stride of a dimension of size 1 is unspecified, and may overflow.
     object.byte_strides()[d] =
         static_cast<Py_ssize_t>(static_cast<size_t>(tensor.layout.strides()[d]) * size);
   }
@@ -148,7 +148,7 @@ inline PyObject* wrap(PyTypeObject* type, const TensorArg& source) {
   return wrap_view(type, view_all<Result<Tensor>>(kForPython, source, TensorShapeDynamism::STATIC));
 }
 
-/// Whether the host can have the elements by their address.
+/// Whether the host can access the elements by their address.
 inline Error check_shareable(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   if (!tensor.is_host_accessible()) {
@@ -189,7 +189,7 @@ inline int finish_status(Error error) noexcept {
   return -1;
 }
 
-/// A method of Python's, whatever its parameters.
+/// A method of Python's with any parameters.
 template <class F>
 PyCFunction as_method(F* function) noexcept {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));

@@ -21,7 +21,7 @@ namespace detail {
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept;
 
 using AttributeGetter = PyObject* (*)(PythonTensor&, const TensorFields&);
-/// An attribute that `get` makes; null with an error set.
+/// An attribute whose value `get` returns; null with an error set.
 inline PyGetSetDef attribute(const char* name, const char* doc, AttributeGetter get) noexcept {
   const getter call = [](PyObject* self, void* closure) {
     const TensorArg t = python_tensor(self).arg();
@@ -30,7 +30,7 @@ inline PyGetSetDef attribute(const char* name, const char* doc, AttributeGetter 
   return {name, call, nullptr, doc, reinterpret_cast<void*>(get)};
 }
 
-/// The functions of the C exchange API. Nothing is thrown in them.
+/// The functions of the C exchange API. They throw nothing.
 struct ExchangeFunctions {
   static int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                       void (*set_error)(void*, const char*, const char*)) noexcept {
@@ -53,7 +53,7 @@ struct ExchangeFunctions {
     return -1;
   }
 
-  /// Gets the tensor of an object, which has to be of the type that has this API.
+  /// Finds the tensor of an object of the type that has this API.
   static Error find_tensor(void* object, Tensor*& tensor) noexcept {
     auto* const self = static_cast<PyObject*>(object);
     if (Py_TYPE(self)->tp_dealloc != &destroy_python_tensor) {
@@ -76,7 +76,7 @@ struct ExchangeFunctions {
     if (managed == nullptr) {
       return finish_status(fail(Error::InvalidArgument, "the pointer is null"));
     }
-    // Until the object is there, the struct is the caller's: a release is only noted.
+    // Until the object exists, the caller owns the struct: a release is only noted.
     const auto deleter = std::exchange(
         managed->deleter, [](DLManagedTensorVersioned* self) { self->deleter = nullptr; });
     {
@@ -119,8 +119,8 @@ struct ExchangeFunctions {
     return finish_status(make());
   }
 
-  /// That of the registered DeviceBackend, else the default one. The numbers 1 and 2 are CUDA's
-  /// handles for its two default streams, too.
+  /// The stream of the registered DeviceBackend, else the default stream. The numbers 1 and 2 are
+  /// also CUDA's handles for its two default streams.
   static int current_stream(int32_t type, int32_t index, void** out) noexcept {
     DeviceBackend* const device = find_device_backend(DLDevice{type, index});
     const int64_t stream = device == nullptr ? 0 : device->stream_number();
@@ -189,7 +189,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_python_tensor)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_traverse, reinterpret_cast<void*>(&traverse_python_tensor)},
-                         // Compared by elements, hashed by identity, as PyTorch does.
+                         // Compared by elements, hashed by identity, as in PyTorch.
                          {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
                          {Py_tp_richcompare, reinterpret_cast<void*>(&python_compare)},
                          {Py_tp_iter, reinterpret_cast<void*>(&python_iterator)},
@@ -213,7 +213,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyRef type(PyType_FromSpec(&spec));
   if (!type) {
-    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // which Python 3.11 forgets
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // Python 3.11 does not set it
     return nullptr;
   }
   const PyRef capsule(
@@ -227,7 +227,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
   return reinterpret_cast<PyTypeObject*>(type.release());
 }
 
-/// The object around a view of `source`; null with an error set.
+/// An object over a view of `source`; null with an error set.
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
   return stay_at_end([&]() -> PyObject* {
     PythonState* const state = python_state();
@@ -246,12 +246,12 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
 /// __cuda_array_interface__ and the C exchange API, so that NumPy, PyTorch, JAX and others take it
 /// without a copy; shape, strides (in elements), dtype, device, ndim, size, nbytes, itemsize and
 /// readonly; len(), indexing by views, item(), tolist() and the conversions of one element;
-/// comparisons, copies and pickling. docs/python.md says what each does. NumPy is imported when
-/// dtype, __array__, a comparison or a pickle is asked for.
+/// comparisons, copies and pickling. docs/python.md describes each. NumPy is imported when dtype,
+/// __array__, a comparison or a pickle needs it.
 /// Ownership: a new reference. The object is a view: it keeps the memory alive, and while it or
-/// anything made of it lives, the tensor cannot grow (InUse). Its own shape is fixed. A tensor over
-/// a raw TensorImpl* has nothing to share: the memory is the caller's to keep.
-/// Errors: null, with Python's error set, for an undefined tensor and when memory is out.
+/// anything made of it lives, the tensor cannot grow (InUse). Its own shape is fixed. Memory of a
+/// tensor over a raw TensorImpl* is borrowed: the caller keeps it alive.
+/// Errors: null, with Python's error set, for an undefined tensor and when out of memory.
 /// Threads: needs the GIL. Cost: two allocations.
 /// Source: torch's THPVariable_Wrap.
 inline PyObject* to_python(TensorArg t) noexcept { return detail::make_python_tensor(t); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Elements of a tenon.Tensor: as Python's numbers, by item(), tolist() and the conversions of one
-// element; and by views, with len(), [] and iteration.
+// element; and as views, by len(), [] and iteration.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -21,8 +21,8 @@ inline PyObject* make_number(ScalarType type, const char* element) {
   return PyComplex_FromDoubles(both.real(), both.imag());
 }
 
-/// The element of a tensor that has one; null with an error set, of the type `kind` where it has
-/// more or none.
+/// The only element of a tensor. Null with an error set: of type `kind` if it does not have exactly
+/// one element.
 inline PyObject* only_number(PythonTensor& object, PyObject* kind) {
   const TensorArg t = object.arg();
   const TensorFields& tensor = fields(t);
@@ -42,7 +42,7 @@ inline PyObject* python_item(PyObject* self, PyObject*) {
   return only_number(python_tensor(self), PyExc_ValueError);
 }
 
-// The slots of the conversions: Python's own, of the element.
+// The slots of the conversions: Python's own conversion of the element.
 
 inline int python_bool(PyObject* self) {
   const PyRef number = only_number(self);
@@ -61,7 +61,7 @@ inline PyObject* python_complex(PyObject* self, PyObject*) {
   return !number ? nullptr
                  : PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), number.get());
 }
-/// As in NumPy only of an integer without dimensions: bytes() and bytearray() ask for it first, and
+/// As in NumPy only for an integer without dimensions: bytes() and bytearray() try it first, and
 /// would make zeros of a tensor of one byte.
 inline PyObject* python_index(PyObject* self) {
   PythonTensor& object = python_tensor(self);
@@ -104,14 +104,14 @@ struct IndexEntry {
   Py_ssize_t step;
 };
 
-/// An index, read from Python before anything is made of it: reading it may call anything.
+/// An index, read from Python before it is applied: reading it may run any code.
 struct TensorIndex {
   static constexpr size_t kMost = 2 * kMaxDims + 1;
   IndexEntry entries[kMost];
   size_t count = 0;
-  size_t taken = 0;    // dimensions that integers and slices take
-  size_t dropped = 0;  // dimensions that an integer indexes
-  size_t added = 0;    // by None
+  size_t taken = 0;    // dimensions that integers and slices use
+  size_t dropped = 0;  // dimensions that integers remove
+  size_t added = 0;    // dimensions that None adds
   bool has_ellipsis = false;
 
   /// Reads an entry; false with an error set.
@@ -147,7 +147,7 @@ struct TensorIndex {
     return true;
   }
 
-  /// Reads what is between the brackets; false with an error set.
+  /// Reads the index between the brackets; false with an error set.
   bool read(PythonTensor& object, PyObject* key) {
     PyTypeObject* const type = Py_TYPE(&object);
     if (PyTuple_Check(key) == 0) {
@@ -169,9 +169,9 @@ struct TensorIndex {
     return false;
   }
 
-  /// Edits the tensor's shape: from the last dimension on, so that the numbers of those that are
-  /// left stay; what None adds comes after what integers drop, so that there is room.
-  /// Errors: that of the first index that is wrong.
+  /// Edits the tensor's shape: from the last dimension on, so that the numbers of the remaining
+  /// ones stay; adds dimensions after removing others, so that there is room.
+  /// Errors: that of the first wrong index.
   Error apply(ViewShape& shape) const noexcept {
     const size_t skipped = shape.rank() - taken;
     size_t end = shape.rank();  // dimensions before it are still to be indexed
@@ -229,7 +229,7 @@ inline PyObject* python_subscript(PyObject* self, PyObject* key) {
   return index.read(python_tensor(self), key) ? make_indexed(self, index) : nullptr;
 }
 
-/// Whether there is a dimension to go along; false with an error set.
+/// Checks that there is a dimension to iterate over; false with an error set.
 inline bool check_not_scalar(PyObject* self, const char* what) {
   if (Py_SIZE(self) != 0) return true;
   PyErr_Format(PyExc_TypeError, "%s of a tensor without dimensions", what);
@@ -241,7 +241,7 @@ inline Py_ssize_t python_length(PyObject* self) {
   return check_not_scalar(self, "len()") ? python_tensor(self).shape()[0] : -1;
 }
 
-/// sq_item of the type, by which it is iterated. CPython has added len() to what was negative.
+/// sq_item of the type, which iteration uses. CPython has added len() to negative indices.
 inline PyObject* python_entry(PyObject* self, Py_ssize_t i) {
   if (!check_not_scalar(self, "an entry")) return nullptr;
   if (i < 0) return PyErr_SetString(PyExc_IndexError, "index out of range"), nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The orders of dimensions that torch's kernels for images give their results.
+// The dim orders of the results of torch's kernels for images.
 #pragma once
 
 #include "tenon/core/layout.h"
@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether a tensor of rank 4 or 5 has its channels innermost, as c10 decides that.
+/// Whether a tensor of rank 4 or 5 has its channels innermost, by c10's rules.
 /// Source: c10::is_channels_last_strides_2d_s4, c10::is_channels_last_strides_3d_s5.
 inline bool has_channels_last(const Dims& sizes, const Dims& strides) noexcept {
   const size_t rank = sizes.size();
@@ -24,13 +24,13 @@ inline bool has_channels_last(const Layout& layout) noexcept {
   return has_channels_last(layout.sizes(), layout.strides());
 }
 
-/// Strides without gaps of sizes whose dimension `channels` is innermost.
+/// Dense strides for sizes whose dimension `channels` is innermost.
 inline void set_channels_last(const Dims& sizes, size_t channels, Dims& strides) noexcept {
   strides = sizes;
   int64_t distance = 1;
   const auto place = [&](size_t d) {
     strides[d] = distance;
-    // Unsigned, so that it may overflow: who makes the tensor refuses that.
+    // Unsigned, so that it may overflow: the function that makes the tensor refuses that.
     distance = static_cast<int64_t>(static_cast<uint64_t>(distance) *
                                     static_cast<uint64_t>(sizes[d] > 1 ? sizes[d] : 1));
   };

@@ -2,8 +2,8 @@
 // Fourier transforms of tensors along dimensions, by kissfft (Debian: libkissfft-dev).
 //
 // Computed in Double, in which kissfft is as fast: its Float factors lose digits in long rows.
-// Results have Float's numbers where the input has, and the strides that libtorch with MKL gives
-// them, which compiled models expect.
+// Results have the input's precision, and the strides of libtorch with MKL, which compiled models
+// expect.
 #pragma once
 
 #include <cmath>
@@ -35,10 +35,10 @@ inline size_t largest_factor(size_t n) noexcept {
   return (std::max)(n, largest);
 }
 
-/// Transforms rows of one length. What it computes is not scaled.
+/// Transforms rows of one length, without scaling.
 ///
-/// kissfft takes time p * n for a prime factor p of n, so that lengths with a large one go by
-/// Bluestein's method: a convolution, of a length that is a power of two.
+/// kissfft takes time p * n for a prime factor p of n, so lengths with a large factor use
+/// Bluestein's method: a convolution, whose length is a power of two.
 class FourierPlan {
  public:
   static constexpr size_t kLargestFactor = 40;  // from here on Bluestein's method is faster
@@ -64,7 +64,7 @@ class FourierPlan {
     transform_.transform(filter.data(), filter_.data());
   }
 
-  /// The transform of `row`, until the next call.
+  /// The transform of `row`, valid until the next call.
   const FourierNumber* run(const FourierNumber* row) {
     if (padded_ == length_) {
       transform_.transform(row, result_.data());
@@ -92,14 +92,14 @@ class FourierPlan {
   size_t length_;
   size_t padded_;
   kissfft<double> transform_;
-  std::vector<kissfft<double>> back_;  // one, or none
+  std::vector<kissfft<double>> back_;  // one or none
   std::vector<FourierNumber> chirp_;
   std::vector<FourierNumber> filter_;
   std::vector<FourierNumber> work_;
   std::vector<FourierNumber> result_;
 };
 
-/// The half of a transform of real rows that tells all: (length / 2 + 1) numbers.
+/// The half of a real row's transform that determines it: length / 2 + 1 numbers.
 class RealFourierPlan {
  public:
   explicit RealFourierPlan(size_t length)
@@ -111,7 +111,7 @@ class RealFourierPlan {
         result_(length / 2 + 1) {}
 
   double* row() noexcept { return row_.data(); }
-  /// The transform of row(), until the next call.
+  /// The transform of row(), valid until the next call.
   const FourierNumber* run() {
     if (is_half_) {
       half_.transform_real(row_.data(), result_.data());
@@ -141,7 +141,7 @@ struct FourierRow {
   int64_t step;
   T& operator[](size_t i) const noexcept { return data[static_cast<int64_t>(i) * step]; }
 };
-/// Calls f(from, to) for each row of two tensors of one shape but for dimension d.
+/// Calls f(from, to) for each row of two tensors, whose shapes are equal except for dimension d.
 template <class From, class To, class F>
 void each_row(const Tensor& from, const Tensor& to, size_t d, const F& f) {
   const TensorFields& source = fields(TensorArg(from));
@@ -199,8 +199,8 @@ inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
   return Error::Ok;
 }
 
-/// By torch's number: 0 for none, 1 for the root of the number of elements that are summed up, 2
-/// for that number.
+/// By torch's number: 0 for none, 1 for the root of the number of elements in a sum, 2 for that
+/// number.
 inline Error FourierJob::read_normalization(int64_t normalization, const Dims& sizes) {
   if (normalization < 0 || normalization > 2) {
     return fail(Error::InvalidArgument, "normalization ", normalization, ", expected 0, 1 or 2");
@@ -211,8 +211,8 @@ inline Error FourierJob::read_normalization(int64_t normalization, const Dims& s
   return Error::Ok;
 }
 
-/// The transformed dimensions are innermost, and all follow the order of the input's strides, but
-/// for the last one of a real transform, which stays the last.
+/// The transformed dimensions are innermost, in the order of the input's strides, except that the
+/// last one of a real transform stays the last.
 /// Source: _exec_fft of aten/src/ATen/native/mkl/SpectralOps.cpp.
 inline Error FourierJob::make_output(const Dims& sizes, ScalarType type, bool keeps_last,
                                      Tensor& made) const {
@@ -233,7 +233,7 @@ inline Error FourierJob::make_output(const Dims& sizes, ScalarType type, bool ke
   return aoti_empty(shape, made);
 }
 
-/// Transforms rows of complex elements of type C, perhaps in place.
+/// Transforms rows of complex elements of type C; input and output may be the same.
 template <class C>
 void transform_complex(const Tensor& from, const Tensor& to, size_t d, bool is_inverse,
                        double scale) {
@@ -264,7 +264,7 @@ void transform_real(const Tensor& from, const Tensor& to, size_t d, double scale
     }
   });
 }
-/// The real rows of `length` numbers whose transform begins as rows of `from` do.
+/// The real rows of `length` numbers, from the first half of their transform in `from`.
 template <class T>
 void transform_to_real(const Tensor& from, const Tensor& to, size_t d, double scale) {
   if (to.numel() == 0) return;

@@ -26,39 +26,39 @@ struct AOTIProxyExecutorOpaque;
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Where AotiModule finds torch's functions, which interop/aoti_shim.h defines. Undefined when
-/// linking: no file of the program includes that header, or the one that does is built with other
-/// switches.
+/// The functions of torch that AotiModule uses, which interop/aoti_shim.h defines. A linker error
+/// that it is undefined means: no file of the program includes that header, or the one that does is
+/// built with other switches.
 struct TenonAotiShim {
   AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
-  bool lists_handles;  // whether that file is checked; decided there alone, as functions are shared
+  bool lists_handles;  // whether that file is checked, set there: functions are shared
 };
 TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
 
-/// Reads the calls of operators that a package's JSON lists, and the layouts of their results that
-/// the source has. `missing` is given the operators that are not registered.
+/// Reads the calls of operators in a package's JSON, and the layouts of their results in the
+/// source. `missing` gets the operators that are not registered.
 using ReadAotiProxy = Error (*)(const std::string& json, std::string_view source,
                                 std::shared_ptr<AOTIProxyExecutorOpaque>& made,
                                 std::vector<std::string>& missing);
 /// Set before main() in a program with interop/aoti_proxy.h, else null.
 TENON_EXPORT inline ReadAotiProxy aoti_proxy_reader = nullptr;
 
-/// A tensor in which the model makes an output.
+/// A tensor to which the model writes an output.
 struct AotiPlacement {
-  size_t allocation;  // which of the last run's allocations it was; kUnknownAllocation at first
-  Tensor* target;     // null where none was set
+  size_t allocation;  // index of its allocation in the last run; kUnknownAllocation at first
+  Tensor* target;     // null if none was set
 };
 inline constexpr size_t kUnknownAllocation = SIZE_MAX;
 
-/// A call into a model's library, as the C functions see it.
+/// A call into a model's library, for the C functions.
 struct AotiCall {
   const void* owner = nullptr;  // of the handles that it makes
   size_t allocations = 0;       // so far
   int threads = 1;              // for kernels
   Span<AotiPlacement> placements;
-  std::vector<const void*>* made = nullptr;  // is given the impl of each allocation
+  std::vector<const void*>* made = nullptr;  // gets the impl of each allocation
 
-  /// The tensor for the next allocation, if its shape is equal.
+  /// The tensor for the next allocation, if the shapes are equal.
   const Tensor* next_target(ScalarType type, const Dims& sizes, const Dims& strides) noexcept {
     const size_t number = allocations++;
     for (const AotiPlacement& placement : placements) {
@@ -89,7 +89,7 @@ class AotiCallScope {
   AotiCall* before_;
 };
 
-/// In checked builds, the handles that are alive, with the owner of the call that made each.
+/// In checked builds, the live handles, with the owner of the call that made each.
 struct AotiHandles {
   std::mutex mutex;
   std::map<const void*, const void*> owners;
@@ -124,8 +124,8 @@ inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   made = reinterpret_cast<AtenTensorHandle>(handle.release());
   return Error::Ok;
 }
-/// Errors: InvalidArgument for null; in checked builds InvalidState for what is not a handle, or
-/// was deleted.
+/// Errors: InvalidArgument for null; in checked builds InvalidState for an unknown or a deleted
+/// handle.
 inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
   if (handle == nullptr) return fail(Error::InvalidArgument, "the handle is null");
   if (tenon_aoti_shim.lists_handles && !aoti_handles().has(handle)) {
@@ -134,7 +134,7 @@ inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept
   tensor = reinterpret_cast<Tensor*>(handle);
   return Error::Ok;
 }
-/// Takes the tensor out of a handle, which is deleted.
+/// Takes the tensor out of a handle, and deletes the handle.
 inline Error take_aoti_tensor(AtenTensorHandle handle, Tensor& tensor) noexcept {
   Tensor* found = nullptr;
   TENON_TRY(find_aoti_tensor(handle, found));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors joined, padded and chosen from by masks, and what else kernels share that move elements.
+// Joins and pads tensors, chooses elements by masks, and other tools of kernels that move elements.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ inline AotiDims offsets_of(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   return offsets;
 }
 
-/// Calls f(copy), where copy(to, from) copies an element of that many bytes.
+/// Calls f(copy), where copy(to, from) copies an element of a number of bytes.
 template <class F>
 void with_element_copy(size_t size, const F& f) {
   const auto copy_of = [](auto bytes) {
@@ -55,9 +55,9 @@ void with_element_copy(size_t size, const F& f) {
   }
 }
 
-/// A number that torch's functions pass as double, as an element of that type takes it: integers
-/// without its fraction, Bool whether it is not 0.
-/// Errors: InvalidArgument for what is out of the type's range.
+/// Converts a number that torch's functions pass as double to an element type: integers lose the
+/// fraction, Bool is true unless it is 0.
+/// Errors: InvalidArgument for a number out of the type's range.
 /// Source: c10::checked_convert.
 inline Error read_number(ScalarType type, double value, Scalar& number) {
   number = value;
@@ -106,7 +106,7 @@ inline Error separate(const Tensor& written, Tensor& read) {
   return Error::Ok;
 }
 
-/// Index tensors as a dense Long one.
+/// Reads an index tensor as a dense Long one.
 /// Errors: InvalidType for other types than Long and Int.
 inline Error read_indices(AtenTensorHandle handle, Tensor& dense) {
   Tensor given;
@@ -128,7 +128,7 @@ inline Error check_indices(const int64_t* indices, int64_t count, int64_t least,
   return Error::Ok;
 }
 
-/// Without the undefined overflow of signed integers.
+/// Integers wrap: overflow of signed ones would be undefined.
 template <class T>
 T wrapping_sum(T a, T b) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -138,7 +138,7 @@ T wrapping_sum(T a, T b) noexcept {
   }
 }
 
-/// Checks a tensor that the caller gives for the result.
+/// Checks a tensor that the caller passes for the result.
 /// Errors: InvalidArgument; InvalidType.
 inline Error check_out(const Tensor& out, ArrayRef<int64_t> sizes, ScalarType type) {
   if (out.sizes() != sizes) {
@@ -163,7 +163,7 @@ inline AotiShape dense_shape(ArrayRef<int64_t> sizes, ScalarType type, bool chan
 }
 
 /// Errors: InvalidArgument for no tensors, rank 0 and sizes that do not fit; NotSupported for types
-/// that none holds; those of check_readable().
+/// that no type can hold; those of check_readable().
 inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
   if (tensors.empty()) return fail(Error::InvalidArgument, "no tensors to join");
   std::vector<Tensor> pieces;
@@ -182,7 +182,7 @@ inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
       return fail(Error::InvalidArgument, "tensor ", i, " has rank 0");
     }
     channels_last = channels_last && has_channels_last(fields(TensorArg(piece)).layout);
-    // As torch, an empty list joins tensors of any rank.
+    // As in torch, an empty list may be joined with tensors of any rank.
     const bool is_nothing = piece.sizes() == Dims{0};
     if (!is_nothing) pieces.push_back(piece);
   }
@@ -213,8 +213,8 @@ inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
   return Error::Ok;
 }
 
-/// The index of the element that stands at `i` of a padded dimension, of which the elements from
-/// `begin` up to `end` are kept; -1 for the constant.
+/// The index of the element at position `i` of a padded dimension, which keeps elements `begin` to
+/// `end`; -1 for the constant.
 inline int64_t padded_index(std::string_view mode, int64_t i, int64_t begin, int64_t end) noexcept {
   if (i >= begin && i < end) return i;
   const bool is_front = i < begin;
@@ -223,8 +223,8 @@ inline int64_t padded_index(std::string_view mode, int64_t i, int64_t begin, int
   if (mode == "reflect") return is_front ? -i : 2 * (end - 1) - i;
   return -1;
 }
-/// Pairs of `pad`, from the last dimension on, are the elements before and after it; negative
-/// numbers cut off.
+/// `pad` has a pair for each dimension, from the last one on: the number of elements to add before
+/// and after it; negative numbers remove elements.
 /// Errors: InvalidArgument and NotSupported for padding that torch refuses; those of
 /// check_readable() and read_number().
 inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view mode,
@@ -248,7 +248,7 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   }
   AotiDims sizes = self.sizes().vec();
   struct Kept {
-    int64_t front;  // elements before them
+    int64_t front;  // elements before it
     int64_t begin;
     int64_t end;
   };
@@ -332,14 +332,15 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   return result.finish();
 }
 
-/// Elements that are not 0 of a dense Bool or Byte tensor.
+/// Counts the elements that are not 0 in a dense Bool or Byte tensor.
 inline int64_t count_nonzero(const Tensor& mask) noexcept {
   const auto* const bytes = dense_data<uint8_t>(mask);
   int64_t count = 0;
   for (int64_t i = 0; i < mask.numel(); ++i) count += bytes[i] != 0 ? 1 : 0;
   return count;
 }
-/// The first `most` of them: their index of dimension d is at to[k * strides[0] + d * strides[1]].
+/// Writes the first `most` of them: the index in dimension d is at to[k * strides[0] + d *
+/// strides[1]].
 inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strides)[2],
                          int64_t* to) {
   const auto* const bytes = dense_data<uint8_t>(mask);
@@ -354,7 +355,7 @@ inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strid
   }
 }
 
-/// Both as dense tensors of the sizes to which they broadcast.
+/// Reads both as dense tensors of the sizes to which they broadcast.
 inline Error read_masked(const Tensor& given, const Tensor& chosen, Tensor& dense, Tensor& mask) {
   TENON_TRY(check_readable(given, "the input"));
   TENON_TRY(check_readable(chosen, "the mask"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the operators of torch.linalg share: arguments that are matrices, results by columns, and
-// what LAPACK's infos mean.
+// Shared by the operators of torch.linalg: arguments that are matrices, results by columns, and the
+// meaning of LAPACK's infos.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Matrices of an operator's argument.
+/// Reads the matrices of an operator's argument.
 inline Error read_matrices(const EValue& value, const char* name, Tensor& read) {
   TENON_TRY(read_operand(value, read));
   return check_matrices(read, name);
@@ -21,7 +21,7 @@ inline Error read_squares(const EValue& value, const char* name, Tensor& read) {
   TENON_TRY(read_matrices(value, name, read));
   return check_square(read, name);
 }
-/// The last two dimensions swapped, if `turns`.
+/// Swaps the last two dimensions, if `turns`.
 inline Error turn_matrices(bool turns, Tensor& t) {
   const auto last = static_cast<int64_t>(t.sizes().size()) - 1;
   if (turns) {
@@ -34,27 +34,27 @@ inline Error give_by_columns(const Tensor& from, ScalarType type, AtenOut& out) 
   TENON_TRY(copy_by_columns(from, type, made));
   return give(made, out);
 }
-/// A contiguous result.
+/// Returns a contiguous result.
 inline Error give_dense(const Tensor& from, ScalarType type, AtenOut& out) {
   AotiResult result;
   TENON_TRY(result.make(from.sizes(), type, type));
   TENON_TRY(convert(result.work(), from));
   return give(result, out);
 }
-/// Where a result is not asked for.
+/// Returns an empty result, for one that was not requested.
 inline Error give_empty(ScalarType type, AtenOut& out) {
   AotiResult result;
   TENON_TRY(result.make(Dims{0}, type, type));
   return give(result, out);
 }
-/// A result of integers of 32 bits, as pivots and infos are.
+/// Returns a result of 32-bit integers, such as pivots and infos.
 inline Error give_ints(const std::vector<int32_t>& numbers, ArrayRef<int64_t> sizes, AtenOut& out) {
   AotiResult result;
   TENON_TRY(result.make(sizes, ScalarType::Int, ScalarType::Int));
   std::copy(numbers.begin(), numbers.end(), result.data<int32_t>());
   return give(result, out);
 }
-/// What is wrong with a matrix, by the function's name.
+/// The problem with a matrix that an info reports, by the function's name.
 /// Source: at::native::_linalg_check_errors.
 inline const char* meaning_of_info(std::string_view function) noexcept {
   const auto is = [&](const char* part) { return function.find(part) != std::string_view::npos; };

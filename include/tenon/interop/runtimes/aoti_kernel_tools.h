@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the kernels of interop/aoti_kernels.h share: arguments as dense rows of one of five types,
-// and results in the strides that torch gives them.
+// Shared by the kernels of interop/aoti_kernels.h: arguments as dense rows of one of five types,
+// and results in torch's strides.
 //
-// A kernel reads its arguments by read_dense(), computes by plain loops, and hands over what it
-// made by AotiResult. Integers are computed as Long, floating types of 8 and 16 bits as Float, so
-// that a loop is compiled for few types: computed_type() and on_computed_type().
+// A kernel reads its arguments by read_dense(), computes by plain loops, and returns results by
+// AotiResult. Integers are computed as Long, floating types of 8 and 16 bits as Float, so that a
+// loop is compiled for few types: computed_type() and on_computed_type().
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Error on_computed_type(ScalarType type, const F& f) {
   return fail(Error::NotSupported, "elements of type ", type);
 }
 
-/// Calls f(T()) with double, or with float for other floating types.
+/// Calls f(T()): double for Double, float for other floating types.
 template <class F>
 auto on_floating_type(ScalarType type, const F& f) {
   return type == ScalarType::Double ? f(double()) : f(float());
@@ -56,15 +56,15 @@ Error on_computed_number(ScalarType type, const F& f) {
   return on_computed_type(type, f);
 }
 
-/// Undefined where there is none, as of BFloat16.
+/// Undefined if there is none, as for BFloat16.
 inline ScalarType complex_type_of(ScalarType type) noexcept {
   if (type == ScalarType::Half) return ScalarType::ComplexHalf;
   if (type == ScalarType::Float) return ScalarType::ComplexFloat;
   if (type == ScalarType::Double) return ScalarType::ComplexDouble;
   return isComplexType(type) ? type : ScalarType::Undefined;
 }
-/// The type that elements of two tensors are converted to. One of rank 0, or a number, decides only
-/// where its kind is above the other's.
+/// The type to which elements of two tensors are converted. A tensor of rank 0, or a number,
+/// matters only if its kind (Bool, integer, floating, complex) is above the other's.
 /// Source: at::native::result_type.
 inline ScalarType result_type(ScalarType a, bool a_is_scalar, ScalarType b,
                               bool b_is_scalar) noexcept {
@@ -82,7 +82,7 @@ inline ScalarType result_type(const Tensor& a, const Tensor& b) noexcept {
   return result_type(a.scalar_type(), a.dim() == 0, b.scalar_type(), b.dim() == 0);
 }
 
-/// Without the undefined overflow of signed integers.
+/// Integers wrap: overflow of signed ones would be undefined.
 template <class T>
 T multiply_elements(T a, T b) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -91,22 +91,22 @@ T multiply_elements(T a, T b) noexcept {
     return a * b;
   }
 }
-/// As torch does it: a product with an infinity is not mended as C's is.
+/// As torch multiplies: unlike C's product, one with an infinity is not corrected.
 template <class T>
 std::complex<T> multiply_elements(std::complex<T> a, std::complex<T> b) noexcept {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Errors: NotSupported but for Byte, signed integers and floating types of 16 bits and more: those
-/// for which most of torch's kernels that compare elements are compiled.
+/// Errors: NotSupported except for Byte, signed integers and floating types of 16 bits and more:
+/// the types for which most of torch's comparing kernels are compiled.
 inline Error check_compared_type(ScalarType type, bool takes_bool) {
   if (type == ScalarType::Bool && takes_bool) return Error::Ok;
   if (type <= ScalarType::Double || type == ScalarType::BFloat16) return Error::Ok;
   return fail(Error::NotSupported, "elements of type ", type, " are not compared");
 }
 
-/// That a tensor is defined and the host reads it.
-/// Errors: InvalidArgument for none; NotSupported for memory elsewhere.
+/// Checks that a tensor is defined and the host can read it.
+/// Errors: InvalidArgument for an undefined one; NotSupported for memory off the host.
 inline Error check_readable(const Tensor& tensor, const char* name) {
   TENON_TRY(check_defined(tensor, name));
   const TensorFields& from = fields(TensorArg(tensor));
@@ -144,7 +144,8 @@ const T* dense_data(const Tensor& dense) noexcept {
   return static_cast<const T*>(fields(TensorArg(dense)).data);
 }
 
-/// A dimension that may be negative, from 0 on. Of a tensor of rank 0 it is 0 or -1, as torch's.
+/// Makes a dimension that may be negative nonnegative. For a tensor of rank 0 it may be 0 or -1, as
+/// in torch.
 /// Errors: OutOfBounds.
 inline Error read_dim(int64_t dim, size_t rank, size_t& read) {
   const auto end = static_cast<int64_t>(rank == 0 ? 1 : rank);
@@ -156,7 +157,7 @@ inline Error read_dim(int64_t dim, size_t rank, size_t& read) {
 }
 
 /// A dense tensor as rows along one dimension: element i of a row is at (outer * count + i) * inner
-/// + its place in `inner`. A tensor of rank 0 is one row of one element.
+/// + its position in `inner`. A tensor of rank 0 is one row of one element.
 struct DenseRows {
   int64_t outer = 1;
   int64_t count = 1;
@@ -167,10 +168,10 @@ struct DenseRows {
       (d < dim ? outer : d == dim ? count : inner) *= sizes[d];
     }
   }
-  /// Calls f(begin) with the place of each row's first element; the others are `inner` apart.
+  /// Calls f(begin) with the position of each row's first element; the others are `inner` apart.
   template <class F>
   void each(const F& f) const {
-    if (count == 0) return;  // however many rows
+    if (count == 0) return;  // there may be rows without elements
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) f(o * count * inner + i);
     }
@@ -182,15 +183,15 @@ inline int64_t product(ArrayRef<int64_t> sizes) noexcept {
   for (const int64_t size : sizes) count *= size;
   return count;
 }
-/// The sizes in front of a tensor's matrices, of rank 2 or more.
+/// The batch sizes of a tensor of matrices, of rank 2 or more.
 inline ArrayRef<int64_t> batch_of(const Tensor& a) noexcept {
   return {a.sizes().data(), a.sizes().size() - 2};
 }
-/// The number of a tensor's matrices; 0 if they have no elements, however many they are.
+/// The number of a tensor's matrices; 0 if they have no elements, whatever their number.
 inline int64_t count_matrices(const Tensor& a) noexcept {
   return a.numel() == 0 ? 0 : product(batch_of(a));
 }
-/// Sizes to which both broadcast.
+/// The sizes to which both broadcast.
 /// Errors: InvalidArgument; those of check_dims().
 inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
   TENON_TRY(check_dims("sizes", sizes));
@@ -209,12 +210,12 @@ inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
   return Error::Ok;
 }
 
-/// The dimensions of broadcast inputs, innermost first, in torch's order: by the strides of the
-/// first input that tells two apart. A stride of 0 does not tell.
+/// The dimensions of broadcast inputs, innermost first, in torch's order: two dimensions are
+/// compared by the strides of the first input in which these differ. Strides of 0 are ignored.
 /// Source: at::TensorIteratorBase::reorder_dimensions, at::infer_dense_strides.
 inline std::vector<size_t> iteration_order(ArrayRef<int64_t> sizes,
                                            const std::vector<std::vector<int64_t>>& strides) {
-  const auto is_outside = [&](size_t a, size_t b) {  // 1, or -1 for inside, 0 for either
+  const auto is_outside = [&](size_t a, size_t b) {  // 1 for outside, -1 for inside, 0 for unknown
     for (const std::vector<int64_t>& each : strides) {
       if (each[a] == 0 || each[b] == 0) continue;
       if (each[a] != each[b]) return each[a] > each[b] ? 1 : -1;
@@ -236,8 +237,8 @@ inline std::vector<size_t> iteration_order(ArrayRef<int64_t> sizes,
   }
   return order;
 }
-/// Strides without gaps. Where they overflow they wrap: aoti_empty() refuses such sizes, and lists
-/// that found no memory.
+/// Dense strides. If they overflow they wrap: aoti_empty() refuses such sizes, and lists that could
+/// not be allocated.
 inline std::vector<int64_t> strides_in_order(ArrayRef<int64_t> sizes,
                                              const std::vector<size_t>& order) {
   std::vector<int64_t> strides(sizes.size());
@@ -251,7 +252,7 @@ inline std::vector<int64_t> strides_in_order(ArrayRef<int64_t> sizes,
 inline Dims row_major_strides(ArrayRef<int64_t> sizes) {
   return Dims(strides_in_order(sizes, iteration_order(sizes, {})));
 }
-/// The strides of a copy: those of the layout if it is dense, else in its order of dimensions.
+/// The strides of a copy: those of the layout if it is dense, else dense ones in its dim order.
 /// Source: torch.preserve_format.
 inline Dims preserved_strides(const Layout& like) {
   if (like.is_dense()) return Dims(like.strides());
@@ -260,10 +261,10 @@ inline Dims preserved_strides(const Layout& like) {
 }
 
 /// A result: the tensor that the caller gets, and a dense one that the kernel fills. They are one
-/// where the first is contiguous and of the computed type.
+/// tensor if the first is contiguous and of the computed type.
 class AotiResult {
  public:
-  /// A contiguous one.
+  /// Makes a contiguous result.
   Error make(const Dims& sizes, ScalarType type, ScalarType computed) {
     AotiShape shape;
     TENON_TRY(check_dims("sizes", sizes));
@@ -274,7 +275,7 @@ class AotiResult {
     shape.type = type;
     return make(shape, computed);
   }
-  /// One with preserved_strides().
+  /// Makes a result with preserved_strides().
   Error make_like(const Tensor& like, ScalarType type, ScalarType computed) {
     const Layout& from = fields(TensorArg(like)).layout;
     AotiShape shape;
@@ -287,7 +288,7 @@ class AotiResult {
     TENON_TRY(aoti_empty(shape, tensor_));
     return attach_work(computed);
   }
-  /// A tensor that is there already, whose elements are replaced.
+  /// Uses an existing tensor, whose elements are replaced.
   Error use(const Tensor& tensor, ScalarType computed) {
     TENON_TRY(check_writable(fields(TensorArg(tensor))));
     tensor_ = tensor;
@@ -299,14 +300,14 @@ class AotiResult {
     return static_cast<T*>(fields(TensorArg(work_)).data);
   }
   const Tensor& tensor() const noexcept { return tensor_; }
-  /// The dense tensor that data() is of.
+  /// The dense tensor of data().
   const Tensor& work() const noexcept { return work_; }
-  /// Fills it with the elements of `from`, which may be the tensor itself.
+  /// Fills the dense tensor with the elements of `from`, which may be that tensor.
   Error copy_from(const Tensor& from) {
     return from.unsafeGetTensorImpl() == work_.unsafeGetTensorImpl() ? Error::Ok
                                                                      : convert(work_, from);
   }
-  /// Moves what was computed to the tensor, if that is another.
+  /// Copies the computed elements to the caller's tensor, if that is another.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;
     return convert(tensor_, work_);
@@ -330,13 +331,13 @@ class AotiResult {
   Tensor work_;
 };
 
-/// AotiResult::finish() of an operator's result.
+/// AotiResult::finish(), for an operator's result.
 inline Error give(AotiResult& result, std::vector<EValue>& outputs) {
   TENON_TRY(result.finish());
   outputs.push_back(EValue(result.tensor()));
   return Error::Ok;
 }
-/// The handles of a function that has several results: all, or none.
+/// Makes the handles of a function with several results: all, or none.
 inline Error make_handles(const std::vector<std::pair<Tensor, AtenTensorHandle*>>& tensors) {
   Error error = Error::Ok;
   size_t made = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention, as torch computes it on the CPU: scores, their softmax, and sums of values.
+// Attention, as torch computes it on the CPU: scores, their softmax, and weighted sums of values.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Columns of a matrix that attention's kernels take together: 128 bytes, which are whole vectors
-/// of each set of instructions.
+/// The columns of a matrix that attention's kernels process together: 128 bytes, which are whole
+/// vectors in each instruction set.
 template <class T>
 inline constexpr int64_t kPanel = static_cast<int64_t>(128 / sizeof(T));
 
@@ -72,7 +72,7 @@ struct PanelProduct {
 #endif
 };
 
-/// The scores of few rows of queries, for which putting the keys into panels would take longer.
+/// The scores of a few rows of queries, for which packing the keys into panels would take longer.
 template <class T>
 struct KeyProducts {
   int64_t rows, keys, width;
@@ -118,12 +118,12 @@ struct KeyProducts {
 #endif
 };
 
-/// Numbers of a floating type for its exponential function.
+/// Constants of a floating type for the exponential function.
 template <class T>
 struct ExpNumbers {
   using Bits = uint64_t;
-  static constexpr T kLeast = -708;                 // the exponentials of smaller ones become 0
-  static constexpr T kRounding = 6755399441055744;  // 1.5 * 2^52: a sum with it has no fraction
+  static constexpr T kLeast = -708;                 // smaller arguments give 0
+  static constexpr T kRounding = 6755399441055744;  // 1.5 * 2^52: adding it removes the fraction
   static constexpr T kLn2High = 0.693145751953125;
   static constexpr T kLn2Low = 1.42860682030941723212e-6;
   static constexpr int kTerms = 13;
@@ -168,7 +168,7 @@ struct RowExponentials {
     store(lanes, largest);
     x.largest = lanes[0];
     for (int64_t i = 1; i < kLanes; ++i) x.largest = lanes[i] > x.largest ? lanes[i] : x.largest;
-    // Of a row that is masked as a whole all exponentials are 0.
+    // In a row that is masked completely all exponentials are 0.
     if (x.largest == -std::numeric_limits<T>::infinity()) x.largest = 0;
     V sums = {};
     for (int64_t i = 0; i < x.count; i += kLanes) {
@@ -207,7 +207,7 @@ struct RowExponentials {
 #endif
 };
 
-/// A tensor of rank 4 by the strides of batch, head, row and column; 0 where it repeats.
+/// A tensor of rank 4 with strides of batch, head, row and column, 0 where it is broadcast.
 template <class T>
 struct Heads {
   const T* data = nullptr;
@@ -215,7 +215,7 @@ struct Heads {
 
   Heads() = default;
   explicit Heads(const Tensor& tensor) noexcept : data(dense_data<T>(tensor)) {
-    const size_t rank = tensor.strides().size();  // a mask may have 2
+    const size_t rank = tensor.strides().size();  // a mask may have rank 2
     for (size_t d = 0; d < rank; ++d) {
       strides[4 - rank + d] = tensor.sizes()[d] == 1 ? 0 : tensor.strides()[d];
     }
@@ -225,11 +225,11 @@ struct Heads {
   }
 };
 
-/// The arguments of attention, checked, of the computed type.
+/// The checked arguments of attention, in the computed type.
 struct Attention {
   ScalarType type = ScalarType::Undefined;
   Tensor query, key, value;
-  Tensor mask;  // added to the scores; undefined: none
+  Tensor mask;  // added to the scores; undefined if there is none
   bool is_causal = false;
   double scale = 1;
 
@@ -238,7 +238,7 @@ struct Attention {
   int64_t rows() const noexcept { return query.sizes()[2]; }
   int64_t width() const noexcept { return query.sizes()[3]; }
   int64_t keys() const noexcept { return key.sizes()[2]; }
-  /// How many heads share one of the keys'.
+  /// How many query heads share one key head.
   int64_t group() const noexcept { return key.sizes()[1] == 0 ? 1 : heads() / key.sizes()[1]; }
 
   Error read(AtenTensorHandle handle, const char* name, Tensor& read) const {
@@ -258,7 +258,7 @@ struct Attention {
       return fail(Error::InvalidType, "a query of ", query.scalar_type(),
                   ", and a key or value of ", other->scalar_type());
     }
-    const bool is_shared = k[1] != 0 && q[1] % k[1] == 0;  // heads of keys among those of queries
+    const bool is_shared = k[1] != 0 && q[1] % k[1] == 0;  // key heads serve several query heads
     if (k == v && q[0] == k[0] && q[3] == k[3] && (is_shared || q[1] == 0)) return Error::Ok;
     return fail(Error::InvalidArgument, "a query of sizes ", q, ", a key of sizes ", k,
                 ", a value of sizes ", v);
@@ -277,7 +277,7 @@ struct Attention {
                 mask.sizes(), ", expected ", type, " and sizes ", Dims(ArrayRef<int64_t>(expected)),
                 ", the first two of which may be left out, or 1");
   }
-  /// Strided tensors of the computed type stay as they are.
+  /// Converts a tensor to the computed type; strided tensors of that type stay as they are.
   Error to_computed(Tensor& tensor) const {
     if (tensor.scalar_type() == computed_type(type)) return Error::Ok;
     const Tensor given = tensor;
@@ -285,11 +285,11 @@ struct Attention {
   }
 };
 
-/// One head's keys and values as the products read them.
+/// One head's keys and values in the layout of the products.
 template <class T>
 struct AttentionHead {
   std::vector<T> keys;          // panels of kPanel keys, each with a row for each column of a key
-  std::vector<T> value_memory;  // rows of whole panels, where the values are not such rows
+  std::vector<T> value_memory;  // rows of whole panels, unless the values already are
   const T* values = nullptr;
   int64_t value_stride = 0;
 
@@ -322,7 +322,7 @@ struct AttentionHead {
 /// the logarithm of each softmax's divisor.
 template <class T>
 void attend(const Attention& a, T* out, T* logarithms) {
-  constexpr int64_t kRows = 32;  // that read the keys together
+  constexpr int64_t kRows = 32;  // they share each read of the keys
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   const Heads<T> query(a.query);
   const Heads<T> key(a.key);
@@ -423,7 +423,7 @@ AOTITorchError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     AotiResult result;
     AotiResult logarithms;
     TENON_TRY(result.make_like(given, a.type, computed_type(a.type)));
-    // torch makes it in the order of batches, rows, heads.
+    // torch lays it out in the order of batches, rows, heads.
     AotiShape shape;
     shape.type = computed_type(a.type);
     shape.sizes = {a.batches(), a.heads(), a.rows()};

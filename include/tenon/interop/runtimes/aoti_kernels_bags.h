@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that sum, average or take the maxima of bags of rows: torch.nn.EmbeddingBag.
+// Kernels that sum or average the rows of bags, or take their maxima: torch.nn.EmbeddingBag.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernel_tools.h"
@@ -7,28 +7,28 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What becomes of a bag's rows, by torch's numbers.
+/// How a bag's rows are combined, by torch's numbers.
 enum class BagMode : int64_t { Sum, Mean, Max };
 
-/// The arguments of an embedding bag, checked: each index is that of a row, and bag b has the
-/// indices from begin(b) to end(b).
+/// The checked arguments of an embedding bag: each index is a row's, and bag b has the indices from
+/// begin(b) to end(b).
 struct EmbeddingBags {
-  Tensor weight;  // dense, of the type that was given
+  Tensor weight;  // dense, of the caller's type
   Tensor indices;
   Tensor offsets;
-  Tensor factors;  // of each index, in the computed type; undefined: 1
+  Tensor factors;  // for each index, in the computed type; undefined: 1
   ScalarType index_type = ScalarType::Long;
   BagMode mode = BagMode::Sum;
-  int64_t padding = -1;  // the row that is left out
+  int64_t padding = -1;  // the row that is ignored
   int64_t bags = 0;
-  bool sums_fast = false;  // whether torch adds rows up without the bag of each index
+  bool sums_fast = false;  // whether torch adds rows without making the bag of each index
 
   bool is_fast() const noexcept { return sums_fast && mode == BagMode::Sum; }
 
   int64_t width() const noexcept { return weight.sizes()[1]; }
   int64_t begin(int64_t bag) const noexcept { return dense_data<int64_t>(offsets)[bag]; }
   int64_t end(int64_t bag) const noexcept {
-    // As torch, which adds the indices after the last offset to the last bag on its other path.
+    // As torch: only its other code adds the indices after the last offset to the last bag.
     const int64_t count = sums_fast ? offsets.numel() : bags;
     return bag + 1 < count ? begin(bag + 1) : indices.numel();
   }
@@ -58,7 +58,7 @@ struct EmbeddingBags {
     return check();
   }
 
-  /// Lists of two types become one of the type that holds both.
+  /// If the two lists have different types, converts both to the one that holds both.
   Error read_indices(AtenTensorHandle indices_handle, AtenTensorHandle offsets_handle) {
     Tensor places;
     Tensor begins;
@@ -107,7 +107,7 @@ struct EmbeddingBags {
   }
 };
 
-/// Fills the bags' rows, how many indices each has, and, of maxima, the row that each is from.
+/// Fills the bags' rows, the number of indices in each and, for maxima, the row of each maximum.
 template <class W, class T>
 void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sources) noexcept {
   const int64_t width = bags.width();
@@ -131,7 +131,7 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
       }
       ++count;
     }
-    if (b + 1 == bags.bags) count += bags.indices.numel() - bags.end(b);  // counted by torch, too
+    if (b + 1 == bags.bags) count += bags.indices.numel() - bags.end(b);  // torch counts them too
     for (int64_t j = 0; j < width && bags.mode == BagMode::Mean && count != 0; ++j) {
       to[j] /= static_cast<T>(count);
     }
@@ -139,8 +139,8 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
   }
 }
 
-/// Makes the bags, the bag of each index, each bag's number of indices, and the rows that maxima
-/// are from. Where torch computes none of the last three, they have its sizes and are 0.
+/// Makes the bags, the bag of each index, each bag's number of indices, and the rows of maxima. The
+/// last three are 0 where torch does not compute them, with its sizes.
 inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
                        AtenTensorHandle* const (&results)[4]) {
   const ScalarType type = bags.weight.scalar_type();
@@ -166,7 +166,7 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
   } else {
     fill_bags<double>(bags, made[0].data<double>(), counts, rows);
   }
-  // Those behind the last bag have its number: -1 if there is none.
+  // Indices after the last bag get its number: -1 if there is none.
   std::fill_n(made[1].data<int64_t>(), made[1].tensor().numel(), bags.bags - 1);
   for (int64_t b = 0; b < bags.bags && !bags.is_fast(); ++b) {
     std::fill(made[1].data<int64_t>() + bags.begin(b), made[1].data<int64_t>() + bags.end(b), b);
@@ -212,7 +212,7 @@ AOTITorchError aoti_torch_cpu__embedding_bag_forward_only(
   return answer_bags(__func__, weight, indices, offsets, mode, per_sample_weights,
                      include_last_offset, padding_idx, true, results);
 }
-// Of models that older versions of torch compiled.
+// For models that older versions of torch compiled.
 AOTITorchError aoti_torch__embedding_bag(AtenTensorHandle weight, AtenTensorHandle indices,
                                          AtenTensorHandle offsets, int32_t, int32_t mode, int32_t,
                                          AtenTensorHandle per_sample_weights,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Operators of PyTorch's on complex tensors that have no C function: AOTInductor generates no code
-// for such tensors, and the proxy of interop/aoti_proxy.h calls the operators by name. Most refuse
-// real elements, which models compute by generated code.
+// PyTorch's operators on complex tensors, which have no C function: AOTInductor generates no code
+// for such tensors, and calls the operators by name through interop/aoti_proxy.h. Most refuse real
+// elements, for which models have generated code.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_elementwise.h"
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// All are computed in this type, so that one loop is compiled.
+/// All operators compute in this type, so that one loop is compiled.
 using AtenComplex = std::complex<double>;
 
 inline Error add_operand(const EValue& value, Elementwise& job) {
@@ -171,7 +171,7 @@ inline Error reduce_complex(const EValue& tensor, ArrayRef<int64_t> dims, bool k
 inline ArrayRef<int64_t> dims_of(const EValue& value) {
   return value.isNone() ? ArrayRef<int64_t>() : value.toIntList();
 }
-/// Squared lengths of what is apart from the mean.
+/// The variance: means of squared distances from the mean.
 inline Error run_complex_variance(AtenIn in, AtenOut& out) {
   Tensor from;
   AtenReduction reduction;
@@ -203,7 +203,7 @@ inline Error run_bmm(AtenIn in, AtenOut& out) {
   }
   return aten_matmul(a, b, Tensor(), out);
 }
-/// addmm and baddbmm: beta * self + alpha * product. With beta 0 self is not read.
+/// addmm and baddbmm: beta * self + alpha * product. If beta is 0, self is not read.
 inline Error run_added_product(AtenIn in, AtenOut& out, bool is_batch) {
   Tensor added;
   TENON_TRY(read_operand(in[0], added));

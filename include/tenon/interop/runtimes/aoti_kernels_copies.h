@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of PyTorch's that view, copy and choose elements, and have no C function: models call
-// them for complex tensors, of which AOTInductor generates no code. Elements of any type.
+// PyTorch's operators that view, copy and choose elements, and have no C function: models call them
+// for complex tensors, for which AOTInductor generates no code. Elements of any type.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_elementwise.h"
@@ -28,7 +28,7 @@ inline Error run_full(AtenIn in, AtenOut& out) {
   TENON_TRY(fill_(made, value.toScalar()));
   return give(made, out);
 }
-/// A copy with the same strides, gaps too, but where elements lie on each other.
+/// A copy with equal strides, gaps included, unless elements share memory.
 /// Source: at::clone_preserve_strides.
 inline Error clone_with_strides(const EValue& value, Tensor& made) {
   Tensor from;
@@ -41,7 +41,7 @@ inline Error clone_with_strides(const EValue& value, Tensor& made) {
   TENON_TRY(aoti_empty(shape, made));
   return convert(made, from);
 }
-/// Copies `given` into a part of a copy that is made.
+/// Returns `made`, a copy, after `given` was copied into its view `part`.
 inline Error give_with_part(const Tensor& made, Result<Tensor> part, const EValue& given,
                             AtenOut& out) {
   Tensor from;

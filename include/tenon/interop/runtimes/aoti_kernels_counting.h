@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that count or reduce elements by interval: histograms, reductions of segments.
+// Kernels that count or reduce elements by intervals: histograms and segment reductions.
 #pragma once
 
 #include <cmath>
@@ -21,25 +21,25 @@ T round_to(ScalarType type, T x) noexcept {
   return x;
 }
 
-/// A histogram over the rows of `points`, each a point with a coordinate per dimension.
+/// A histogram of the rows of `points`: each is a point with a coordinate for each dimension.
 template <class T>
 struct Histogram {
   ScalarType type = ScalarType::Undefined;
-  int64_t count = 0;  // of points
+  int64_t count = 0;  // number of points
   const T* points = nullptr;
-  const T* weights = nullptr;         // null: 1 each
-  std::vector<std::vector<T>> edges;  // of each dimension, from left to right
-  bool searches = true;               // the bins beside the computed one, as edges are rounded
+  const T* weights = nullptr;         // null if each is 1
+  std::vector<std::vector<T>> edges;  // of each dimension, ascending
+  bool searches = true;  // also tests the neighbours of the computed bin, since edges are rounded
 
   T rounded(T x) const noexcept { return round_to(type, x); }
-  /// As torch's linspace, which is compiled with fused multiply-adds.
+  /// As torch's linspace, which is compiled with fused multiply-add.
   T step_from(T from, T step, size_t count_) const noexcept {
     const auto steps = static_cast<T>(count_);
     if (elementSize(type) > 2) return std::fma(step, steps, from);
     return rounded(from + rounded(step * steps));
   }
 
-  /// Sets the edges of a dimension, with equal distances.
+  /// Sets equidistant edges for a dimension.
   /// Errors: InvalidArgument.
   Error set_edges(size_t dim, int64_t bins, double left, double right) {
     if (!std::isfinite(left) || !std::isfinite(right)) {
@@ -78,7 +78,7 @@ struct Histogram {
     return set_edges(dim, bins, left, right);
   }
 
-  /// The bin of a coordinate; -1 for none.
+  /// The bin of a coordinate; -1 if it is in none.
   int64_t bin(size_t dim, T x) const noexcept {
     const std::vector<T>& at = edges[dim];
     const auto bins = static_cast<int64_t>(at.size()) - 1;
@@ -103,7 +103,7 @@ struct Histogram {
       if (at >= 0) to[at] = rounded(to[at] + (weights == nullptr ? T{1} : weights[i]));
     }
   }
-  /// Divides by the sum, and by the volume of each bin.
+  /// Divides each count by the sum, and by the volume of its bin.
   void make_density(T* to, int64_t size) const noexcept {
     T sum = 0;
     for (int64_t i = 0; i < size; ++i) sum += to[i];
@@ -124,15 +124,15 @@ struct Histogram {
 struct HistogramArguments {
   const int64_t* bins = nullptr;
   int64_t dims = 1;
-  const double* range = nullptr;  // null for that of the points
+  const double* range = nullptr;  // null: the range of the points
   int64_t range_size = 0;
   AtenTensorHandle* weight = nullptr;
   bool is_density = false;
-  bool is_histc = false;     // without the search in rounded edges
-  bool has_columns = false;  // the last dimension has the coordinates, else elements are the points
+  bool is_histc = false;     // does not test neighbouring bins
+  bool has_columns = false;  // the last dimension has coordinates, else elements are points
 };
 
-/// Answers with the counts, and the edges where `edges` is not null.
+/// Returns the counts, and the edges unless `edges` is null.
 inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& args,
                               AtenTensorHandle* counts, AtenTensorHandle* edges) {
   Tensor given;
@@ -198,7 +198,7 @@ inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& a
 
 // --- Segments -----------------------------------------------------------------------------------
 
-/// What becomes of a segment's elements.
+/// How a segment's elements are reduced.
 enum class SegmentReduction { Max, Mean, Min, Sum, Prod };
 inline Error read_segment_reduction(const char* name, SegmentReduction& read) {
   constexpr const char* kNames[] = {"max", "mean", "min", "sum", "prod"};
@@ -211,7 +211,7 @@ inline Error read_segment_reduction(const char* name, SegmentReduction& read) {
               "\", expected max, mean, min, sum or prod");
 }
 
-/// The element that `count` elements, `stride` apart, are reduced to.
+/// Reduces `count` elements that are `stride` apart.
 template <class T>
 T reduce_segment(SegmentReduction how, ScalarType type, const double* initial, const T* from,
                  int64_t count, int64_t stride) noexcept {
@@ -235,14 +235,14 @@ T reduce_segment(SegmentReduction how, ScalarType type, const double* initial, c
   return round_to(type, so_far / static_cast<T>(count));
 }
 
-/// Where each segment begins in its row, and where it ends.
+/// The begin and the end of each segment in its row.
 struct Segments {
   std::vector<int64_t> begins;
   std::vector<int64_t> ends;
   std::vector<int64_t> sizes;  // of the result
   size_t axis = 0;
 
-  /// From lengths that follow each other, or offsets.
+  /// Reads lengths of consecutive segments, or offsets.
   /// Errors: InvalidArgument, OutOfBounds for a segment outside its row.
   Error read(AtenTensorHandle handle, bool are_offsets, int64_t axis_, bool unsafe,
              ArrayRef<int64_t> data) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that fill a tensor, or one like it, from a distribution: bernoulli_, exponential, normal,
-// uniform, and native_dropout.
+// Kernels that fill a tensor, or a new one of its shape, from a distribution: bernoulli_,
+// exponential, normal, uniform, and native_dropout.
 #pragma once
 
 #include <cmath>
@@ -61,7 +61,7 @@ inline Error fill_bernoulli(const Tensor& tensor, const Tensor* p, double p_of_a
   return copy_(tensor, numbers, CastMode::Truncate);
 }
 
-/// Multiplies what `mask` keeps by 1 / (1 - p), and sets the rest to 0.
+/// Multiplies elements where `mask` is true by 1 / (1 - p), and sets the others to 0.
 inline Error drop_elements(const Tensor& tensor, const Tensor& mask, double p) {
   const ScalarType type = tensor.scalar_type();
   const bool is_complex = isComplexType(type);
@@ -80,7 +80,7 @@ inline Error drop_elements(const Tensor& tensor, const Tensor& mask, double p) {
   return copy_(tensor, values, CastMode::Truncate);
 }
 
-/// Exponential with a mean of 1 / lambda; above 0.
+/// Exponential with mean 1 / lambda; always above 0.
 inline Error fill_exponential(const Tensor& made, double lambda) {
   const ScalarType type = made.scalar_type();
   TENON_TRY(check_random_type(type, isFloatingType(type), "a floating type"));
@@ -89,7 +89,7 @@ inline Error fill_exponential(const Tensor& made, double lambda) {
   }
   Tensor numbers;
   TENON_TRY(make_uniform(made.sizes(), numbers));
-  // The middles of the generator's 2^53 steps: neither 0 nor 1.
+  // The middles of the generator's 2^53 intervals: neither 0 nor 1.
   for (double& value : doubles_of(numbers)) value = -std::log(value + 0x1p-54) / lambda;
   return copy_(made, numbers);
 }
@@ -118,7 +118,7 @@ AOTITorchError aoti_torch_cpu_bernoulli__float(AtenTensorHandle self, double p,
   });
 }
 
-// These fill a new tensor like `self`.
+// These functions fill a new tensor like `self`.
 AOTITorchError aoti_torch_cpu_exponential(AtenTensorHandle self, double lambd,
                                           AtenGeneratorHandle* generator, AtenTensorHandle* ret0) {
   return answer_filled(__func__, self, generator, ret0,
@@ -136,15 +136,15 @@ AOTITorchError aoti_torch_cpu_uniform(AtenTensorHandle self, double from, double
                        [&](const Tensor& made) { return fill_uniform(made, from, to); });
 }
 
-/// Result 1 is Bool: which elements stay. The others become 0, and those that stay are multiplied
-/// by 1 / (1 - p).
+/// Result 1 is a Bool mask of the elements that are kept. The others become 0, and those kept are
+/// multiplied by 1 / (1 - p).
 AOTITorchError aoti_torch_cpu_native_dropout(AtenTensorHandle input, double p, int32_t* train,
                                              AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
   return aoti_answer(__func__, [&] {
     Tensor given;
     TENON_TRY(read_aoti(input, "the input", given));
     const ScalarType type = given.scalar_type();
-    if (given.numel() == 0) {  // as torch, whose mask has the input's type then
+    if (given.numel() == 0) {  // as in torch, the mask then has the input's type
       AotiResult empty[2];
       for (AotiResult& each : empty) TENON_TRY(each.make_like(given, type, type));
       return finish_all({{&empty[0], ret0}, {&empty[1], ret1}});

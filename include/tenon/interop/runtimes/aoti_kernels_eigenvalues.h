@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of PyTorch's that find eigenvalues and singular values of matrices, by Jacobi's
-// rotations, and the functions of a matrix that need them or its powers. All is computed in double.
+// PyTorch's operators that find eigenvalues and singular values, by Jacobi rotations, and functions
+// of matrices that need these or matrix powers. All compute in double.
 #pragma once
 
 #include <cmath>
@@ -42,8 +42,8 @@ inline Error scale_down(double* x, int64_t count, double& scale) {
   for (int64_t i = 0; i < count; ++i) x[i] /= scale;
   return Error::Ok;
 }
-/// The rotation that makes the product of two columns, or an element of a symmetric matrix, 0: from
-/// it, and the elements of the diagonal.
+/// The rotation that makes the inner product of two columns 0, or an off-diagonal element of a
+/// symmetric matrix: from that number and the two diagonal elements.
 struct Rotation {
   double cosine = 1;
   double sine = 0;
@@ -64,8 +64,8 @@ struct Rotation {
 };
 constexpr int kMaxJacobiSweeps = 60;  // ten are usual
 
-/// The eigenvalues of a symmetric n x n matrix come to its diagonal, the vectors to the columns of
-/// v, which is the identity before.
+/// Turns a symmetric n x n matrix into its eigenvalues, on the diagonal; the eigenvectors become
+/// the columns of v, which must be the identity.
 inline Error diagonalize(double* a, double* v, int64_t n) {
   const double least = std::numeric_limits<double>::epsilon() * std::sqrt(dot(a, a, n * n)) /
                        static_cast<double>((std::max)(n, int64_t{1}));
@@ -85,11 +85,13 @@ inline Error diagonalize(double* a, double* v, int64_t n) {
   }
   return fail(Error::InvalidState, "eigenvalues did not converge");
 }
-/// Turns the columns of a tall m x n matrix until they are orthogonal, and those of v, n x n.
+/// Rotates the columns of a tall m x n matrix until they are orthogonal, and those of v, n x n,
+/// with them.
 inline Error orthogonalize(double* a, double* v, int64_t m, int64_t n) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const double tolerance = kEpsilon * std::sqrt(static_cast<double>(m));
-  const double least = kEpsilon * kEpsilon * dot(a, a, m * n);  // columns that are 0 but for errors
+  const double least =
+      kEpsilon * kEpsilon * dot(a, a, m * n);  // columns below it are 0 up to rounding
   for (int sweep = 0; sweep < kMaxJacobiSweeps; ++sweep) {
     bool has_turned = false;
     for (int64_t q = 1; q < n; ++q) {
@@ -109,10 +111,11 @@ inline Error orthogonalize(double* a, double* v, int64_t m, int64_t n) {
   }
   return fail(Error::InvalidState, "singular values did not converge");
 }
-/// Fills column `done` of a matrix of m rows with a vector that is orthogonal to those before.
+/// Sets column `done` of a matrix of m rows to a unit vector that is orthogonal to the columns
+/// before.
 inline void add_orthogonal_column(double* a, int64_t m, int64_t done) noexcept {
   double* const to = a + done * m;
-  // Of the unit vectors, the one of which they leave most.
+  // Starts from the unit vector with the largest part outside their span.
   int64_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < m; ++i) {
@@ -132,7 +135,7 @@ inline void add_orthogonal_column(double* a, int64_t m, int64_t done) noexcept {
     for (int64_t i = 0; i < m; ++i) to[i] /= length;
   }
 }
-/// The places of the numbers from the least to the greatest.
+/// The indices of the numbers in ascending order.
 inline std::vector<int64_t> ascending_order(const std::vector<double>& numbers) {
   std::vector<int64_t> order(numbers.size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -152,12 +155,12 @@ struct SingularValues {
   ColumnMatrices u;
   ColumnMatrices v;
   Tensor s;
-  int64_t rank = 0;  // of s
+  int64_t rank = 0;  // the length of s
 
   /// U and V of `rank` columns, or square with `is_full`.
   Error find(const Tensor& given, bool is_full) {
     const Dims batch(batch_of(given));
-    ColumnMatrices a;  // never wide: of a wide matrix, the transpose
+    ColumnMatrices a;  // tall or square: the transpose of a wide matrix
     const bool is_wide = given.sizes().end()[-2] < given.sizes().back();
     Tensor tall = given;
     TENON_TRY(turn_matrices(is_wide, tall));
@@ -197,7 +200,7 @@ struct SingularValues {
         const double length = -lengths[static_cast<size_t>(at)];
         doubles(s)[k * n + c] = length * scale;
         std::copy_n(turned.at<double>(k) + at * n, n, right.at<double>(k) + c * n);
-        if (length <= least) {  // no direction is known
+        if (length <= least) {  // too short to have a direction
           add_orthogonal_column(to, m, c);
           continue;
         }
@@ -278,7 +281,7 @@ inline Error run_eigh(AtenIn in, AtenOut& out) {
   return give_by_columns(vectors, type, out);
 }
 
-/// A limit of pinv's, for each matrix.
+/// Reads a tolerance of pinv for each matrix.
 inline Error read_limits(const EValue& value, const Dims& batch, double without, Tensor& read) {
   if (value.isNone()) {
     TENON_TRY(make_doubles(batch, read));
@@ -288,7 +291,7 @@ inline Error read_limits(const EValue& value, const Dims& batch, double without,
   TENON_ASSIGN(read, try_expand(read, batch));
   return make_dense(read, ScalarType::Double, read);
 }
-/// V / S Uᵀ, with 0 for singular values below the limits.
+/// V / S Uᵀ, where singular values below the tolerance give 0.
 inline Error run_pinv(AtenIn in, AtenOut& out) {
   Tensor given;
   TENON_TRY(read_matrices(in[0], "self", given));
@@ -316,7 +319,7 @@ inline Error run_pinv(AtenIn in, AtenOut& out) {
   TENON_TRY(make_doubles(with_sizes(batch, {n, m}), made));
   for (int64_t k = 0; k < product(batch) && found.rank != 0; ++k) {
     const double* const s = doubles(found.s) + k * found.rank;
-    // torch's default of rtol, too, is 0 where atol is given
+    // As in torch, rtol's default is 0 if atol is given.
     const bool has_default = in[2].isNone() && doubles(absolute)[k] > 0;
     const double limit =
         (std::max)(doubles(absolute)[k], has_default ? 0 : doubles(relative)[k] * s[0]);
@@ -344,7 +347,7 @@ inline void multiply_squares(const double* a, const double* b, int64_t n, double
     if (adds_identity) to[i * n + i] += 1;
   }
 }
-/// The exponential series of matrices that are scaled down, squared as often.
+/// Scales the matrices down, sums the exponential series, and squares the result as often.
 inline Error run_matrix_exp(AtenIn in, AtenOut& out) {
   constexpr int kTerms = 18;  // for norms up to 1/2: exact in double
   Tensor given;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What kernels of aoti_kernels_pointwise.h share: inputs that broadcast to one shape, and a result
-// that has torch's result_type and the strides that torch's TensorIterator gives it.
+// Shared by the kernels of aoti_kernels_pointwise.h: inputs that broadcast to one shape, and a
+// result with torch's result_type and the strides of its TensorIterator.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ Error on_computed_fraction(ScalarType type, const F& f) {
 inline ScalarType real_type_of(ScalarType type) noexcept {
   return isComplexType(type) ? static_cast<ScalarType>(static_cast<int>(type) - 3) : type;
 }
-/// The type of a tensor with a floating number of Python's.
+/// The result type of a tensor and a Python float.
 inline ScalarType with_fraction(ScalarType type) noexcept {
   return isIntegralType(type, true) ? ScalarType::Float : type;
 }
 
-/// One or two inputs, broadcast, and the result that is computed from them, element by element.
+/// One or two inputs, broadcast, and a result that is computed element by element.
 class Elementwise {
  public:
   Error read(AtenTensorHandle handle, const char* name) {
@@ -38,14 +38,14 @@ class Elementwise {
     ++count_;
     return Error::Ok;
   }
-  /// A tensor that the host reads.
+  /// Adds an input, a tensor that the host can read.
   void add(const Tensor& tensor) { inputs_[count_++] = tensor; }
   ScalarType type(size_t i) const noexcept { return inputs_[i].scalar_type(); }
-  /// The type that both inputs are converted to.
+  /// The type to which both inputs are converted.
   ScalarType common_type() const noexcept { return result_type(inputs_[0], inputs_[count_ - 1]); }
 
-  /// Makes the result, and converts the inputs to the computed type of `common`. A row-major result
-  /// does not follow the inputs' strides.
+  /// Makes the result, and converts the inputs to the computed type of `common`. With
+  /// `is_row_major` the result's strides do not follow the inputs'.
   /// Errors: InvalidArgument for sizes that do not broadcast, NotSupported for an undefined type.
   Error begin(ScalarType common, ScalarType result, bool is_row_major = false);
 
@@ -66,7 +66,7 @@ class Elementwise {
     } while (next_row(index, at));
   }
   const Tensor& result() const noexcept { return result_; }
-  /// Moves what was computed to the result, if that is of another type.
+  /// Copies the computed elements to the result, if that has another type.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == result_.unsafeGetTensorImpl()) return Error::Ok;
     return convert(result_, work_);
@@ -106,11 +106,11 @@ class Elementwise {
   Tensor inputs_[2];
   Tensor result_;
   Tensor work_;                 // the result in its computed type
-  std::vector<int64_t> sizes_;  // merged where elements follow on, innermost first
+  std::vector<int64_t> sizes_;  // merged where possible, innermost first
   std::vector<Steps> steps_;
 };
 
-/// The strides of input k along the dimensions of the result; 0 where elements repeat.
+/// The strides of input k along the result's dimensions; 0 where elements repeat.
 inline std::vector<int64_t> Elementwise::input_strides(const Dims& sizes, size_t k) const {
   const Layout& layout = fields(TensorArg(inputs_[k])).layout;
   const size_t missing = sizes.size() - layout.rank();
@@ -135,7 +135,7 @@ inline Dims Elementwise::result_strides(const Dims& sizes) const {
   return Dims(strides_in_order(sizes, iteration_order(sizes, strides)));
 }
 
-/// The dimensions as loops, innermost first, of all operands at once.
+/// The dimensions as loops over all operands, innermost first.
 inline void Elementwise::merge_dimensions(const AotiShape& shape) {
   const std::vector<int64_t> of_a = input_strides(shape.sizes, 0);
   const std::vector<int64_t> of_b = input_strides(shape.sizes, count_ - 1);

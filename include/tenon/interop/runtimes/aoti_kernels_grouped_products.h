@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// One scale for all, or one for each row or column of `count`.
+/// Reads one scale for all, or one for each of `count` rows or columns.
 inline Error read_scales(AtenTensorHandle handle, const char* name, int64_t count, Tensor& dense) {
   TENON_TRY(read_dense(handle, name, ScalarType::Float, dense));
   if (dense.numel() == 1 || dense.numel() == count) return Error::Ok;
@@ -18,7 +18,7 @@ inline bool is_float8(ScalarType type) noexcept {
   return type == ScalarType::Float8_e4m3fn || type == ScalarType::Float8_e5m2;
 }
 
-/// The matrices of _scaled_mm, checked.
+/// The checked matrices of _scaled_mm.
 struct ScaledProduct {
   Tensor a;
   Tensor b;
@@ -45,7 +45,7 @@ struct ScaledProduct {
     return fail(Error::InvalidArgument, "bias has sizes ", bias.sizes(), ", expected ",
                 b.sizes()[1], " elements");
   }
-  /// Into a dense Float matrix.
+  /// Writes the product to a dense Float matrix.
   Error run(AotiResult& result) const {
     TENON_TRY(plain_product(result.work(), nullptr, a, b, 0, 1));
     float* to = result.data<float>();
@@ -63,7 +63,7 @@ struct ScaledProduct {
 #pragma GCC visibility push(default)
 extern "C" {
 
-/// scale_result is for other devices: torch's kernel for the CPU does not read it either.
+/// scale_result is for other devices: torch's kernel for the CPU ignores it too.
 AOTITorchError aoti_torch_cpu__scaled_mm(AtenTensorHandle self, AtenTensorHandle mat2,
                                          AtenTensorHandle scale_a, AtenTensorHandle scale_b,
                                          AtenTensorHandle* bias, AtenTensorHandle*,
@@ -104,8 +104,8 @@ AOTITorchError aoti_torch_cpu__scaled_mm_out(AtenTensorHandle out, AtenTensorHan
   });
 }
 
-/// Products of batches; or of a matrix that is cut in groups, by rows, columns or the summed
-/// dimension, at the ends that `offs` has, as torch.nn.functional.grouped_mm.
+/// Products of batches; or of a matrix that is cut into groups, by rows, columns or the summed
+/// dimension, which end at the indices in `offs`, as torch.nn.functional.grouped_mm.
 AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandle mat2,
                                           AtenTensorHandle* offs, AtenTensorHandle* bias,
                                           int32_t* out_dtype, AtenTensorHandle* ret0) {
@@ -144,7 +144,7 @@ AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandl
       TENON_TRY(make_dense(ends, ScalarType::Int, ends));
       if (x == 2 && y == 2) groups = ends.numel();
     }
-    const int64_t cut = x == 3 ? n : y == 3 ? m : k;  // what offs cuts
+    const int64_t cut = x == 3 ? n : y == 3 ? m : k;  // the dimension that offs cuts
     bool fits = b.sizes()[y - 2] == k && (!has_ends || ends.numel() == groups) &&
                 (x != 3 || y != 3 || b.sizes()[0] == groups);
     int64_t before = 0;
@@ -157,7 +157,7 @@ AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandl
       return fail(Error::InvalidArgument, "matrices of sizes ", a.sizes(), " and ", b.sizes(),
                   " in groups with ends ", ends.defined() ? ends.sizes() : a.sizes());
     }
-    // Rows begin at multiples of 16 bytes, as torch lays them out.
+    // Rows begin at multiples of 16 bytes, as in torch.
     AotiShape shape;
     const int64_t unit = 16 / static_cast<int64_t>(elementSize(type));
     const int64_t row = (n + unit - 1) / unit * unit;

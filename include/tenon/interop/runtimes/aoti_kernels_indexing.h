@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Kernels that read and write elements at the places that lists of index tensors name.
+// Kernels that read and write elements at positions given by lists of index tensors.
 //
-// All indices are checked before the first element is written. Where an element is written twice
-// the later one stays, in the order in which one thread of torch's writes them.
+// All indices are checked before the first element is written. If an element is written twice, the
+// later value stays, in the order in which one thread of torch writes.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernel_elements.h"
@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The strides with which torch views a tensor in other sizes that have the same elements; empty if
-/// a copy is needed. Also those of dimensions of size 1, by which torch orders dimensions.
+/// The strides of torch's view of a tensor with other sizes of equal element count; empty if a copy
+/// is needed. Includes those of dimensions of size 1, by which torch orders dimensions.
 /// Source: at::detail::computeStride.
 inline AotiDims torch_view_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                    ArrayRef<int64_t> wanted) {
@@ -35,13 +35,13 @@ inline AotiDims torch_view_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   return made;
 }
 
-/// Which elements of a tensor the lists of x[i, :, j] name. The result has the dimensions `before`,
-/// those of the indices, and the dimensions `after`.
+/// The elements that x[i, :, j] selects. The result has the dimensions `before`, those of the
+/// indices, and the dimensions `after`.
 class AotiIndexing {
  public:
   Dims sizes;  // of the result
 
-  /// `self` gives sizes and torch's strides; offsets are for elements at `strides`.
+  /// `self` has torch's sizes and strides; offsets are for elements at `strides`.
   Error read(const Tensor& self, const std::vector<AtenTensorHandle>& handles) {
     const ArrayRef<int64_t> own = self.sizes();
     if (handles.size() > own.size()) {
@@ -58,8 +58,8 @@ class AotiIndexing {
     return arrange(self);
   }
 
-  /// Offsets of the indexed places, with `strides` those of the tensor, in the order of the shape's
-  /// dimensions that is given.
+  /// The offsets of the indexed elements, for a tensor with `strides`, in the given order of the
+  /// result's dimensions.
   /// Errors: OutOfBounds for an index.
   Error find(ArrayRef<int64_t> strides, ArrayRef<size_t> order, AotiDims& found) const {
     AotiDims shape;
@@ -82,15 +82,15 @@ class AotiIndexing {
     return Error::Ok;
   }
 
-  /// The entries of a list for the tensor's dimensions that are not indexed, of those in front of
-  /// the indices and behind.
+  /// The entries of a list that belong to dimensions that are not indexed, before the indices and
+  /// after them.
   AotiDims before(ArrayRef<int64_t> list) const { return pick(list, 0, before_); }
   AotiDims after(ArrayRef<int64_t> list) const { return pick(list, before_, kept_.size()); }
   size_t before_count() const noexcept { return before_; }
   const Dims& shape() const noexcept { return shape_; }
 
-  /// torch's order of the result's dimensions, innermost first, with the operands' strides. `first`
-  /// is another operand's that goes before the indices.
+  /// torch's order of the result's dimensions, innermost first, from the operands' strides. `first`
+  /// has those of another operand, which counts before the indices.
   std::vector<size_t> order(const Tensor& self, const AotiDims* first) const {
     const auto item = static_cast<int64_t>(elementSize(self.scalar_type()));
     std::vector<AotiDims> operands;
@@ -109,7 +109,7 @@ class AotiIndexing {
       wanted.resize(sizes.size(), 1);
       AotiDims spread = broadcast_strides(index.sizes, index.torch_strides, shape_);
       const bool is_spread = std::count(spread.begin(), spread.end(), 0) != 0;
-      if (index.is_int && is_spread) {  // torch makes a dense Long copy
+      if (index.is_int && is_spread) {  // torch copies it to a dense Long tensor
         spread = strides_in_order(shape_, iteration_order(shape_, {spread}));
       }
       spread = torch_view_strides(shape_, spread, wanted);
@@ -162,7 +162,7 @@ class AotiIndexing {
     indices_.push_back(index);
     return Error::Ok;
   }
-  /// A mask stands for one list for each of its dimensions.
+  /// A mask counts as a list for each of its dimensions.
   Error add_mask(const Tensor& given, ArrayRef<int64_t> own) {
     const ArrayRef<int64_t> covered = given.sizes();
     for (size_t d = 0; d < covered.size(); ++d) {
@@ -184,7 +184,7 @@ class AotiIndexing {
     return Error::Ok;
   }
 
-  /// Puts the indexed dimensions in front if others are between them.
+  /// Moves the indexed dimensions to the front if others are between them.
   Error arrange(const Tensor& self) {
     ptrdiff_t count = 0;
     own_sizes_ = self.sizes();
@@ -220,11 +220,11 @@ class AotiIndexing {
     return picked;
   }
 
-  std::vector<One> indices_;  // one for each dimension of the tensor
+  std::vector<One> indices_;  // for each dimension of the tensor
   Dims own_sizes_;
-  Dims shape_;                // of the indices, broadcast
+  Dims shape_;                // the broadcast shape of the indices
   std::vector<size_t> kept_;  // dimensions that are not indexed
-  size_t before_ = 0;         // how many of them stand in front of the indices
+  size_t before_ = 0;         // how many of these come before the indices
 };
 
 inline Error read_list(const AtenTensorHandle** handles, int64_t count,
@@ -235,7 +235,7 @@ inline Error read_list(const AtenTensorHandle** handles, int64_t count,
   return Error::Ok;
 }
 
-/// self[indices].
+/// Computes self[indices].
 inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& handles,
                                AtenTensorHandle* ret) {
   AotiIndexing indexing;
@@ -263,7 +263,7 @@ inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorH
   AotiDims after_from = indexing.after(self.strides());
   AotiDims after_to(to.begin() + middle, to.end());
   const size_t item = elementSize(shape.type);
-  // Inner dimensions that lie without gaps in both are copied as one block.
+  // Inner dimensions that are dense in both are copied as one block.
   int64_t block = 1;
   while (!after_sizes.empty() &&
          (after_sizes.back() == 1 || (after_from.back() == block && after_to.back() == block))) {
@@ -300,8 +300,8 @@ inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorH
   return make_aoti_handle(std::move(made), *ret);
 }
 
-/// A copy of `self` in `result`, made by `make`, with elements that the indices name replaced by
-/// `values`, or with these added.
+/// Makes a copy of `self` in `result`, by `make`, in which the indexed elements are replaced by
+/// `values`, or `values` are added to them.
 template <class Make>
 Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& handles,
                      AtenTensorHandle values_handle, bool accumulates, AotiResult& result,
@@ -373,7 +373,7 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
     });
     return Error::Ok;
   }
-  // A complex number is a pair.
+  // A complex number is added as two.
   const int64_t parts = isComplexType(type) ? 2 : 1;
   const ScalarType part = work == ScalarType::ComplexFloat    ? ScalarType::Float
                           : work == ScalarType::ComplexDouble ? ScalarType::Double

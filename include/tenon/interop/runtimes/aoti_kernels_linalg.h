@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of torch.linalg, for matrices of Float and Double, by plain loops. A program that
-// solves for matrices of hundreds of rows registers its own instead, of LAPACK's or Eigen's, by
-// register_torch_operator().
+// Operators of torch.linalg, for matrices of Float and Double, by plain loops. For matrices of
+// hundreds of rows, register LAPACK's or Eigen's functions instead, by register_torch_operator().
 #pragma once
 
 #include <cmath>
@@ -12,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// L of L Lᵀ comes into the lower triangle, 0 into the other. Returns LAPACK's info.
+/// Writes L of L Lᵀ to the lower triangle, and 0 to the other. Returns LAPACK's info.
 template <class T>
 int32_t factor_cholesky(T* a, int64_t n) noexcept {
   int32_t info = 0;
@@ -87,7 +86,7 @@ inline Error run_solve_triangular(AtenIn in, AtenOut& out) {
   return give_by_columns(solution, a.scalar_type(), out);
 }
 
-/// Q of `reflections`, of m rows and as many columns as q.
+/// Computes Q from `reflections`, with m rows and as many columns as q.
 inline void make_q(const ColumnMatrices& reflections, const Tensor& taus, ColumnMatrices& q) {
   on_floating_type(q.memory.scalar_type(), [&](auto zero) {
     using T = decltype(zero);

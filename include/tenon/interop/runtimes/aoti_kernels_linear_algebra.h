@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels of factored matrices: solving with triangular and Cholesky factors, and QR, of Float and
-// Double, by plain loops. Matrices are laid out by columns, as LAPACK's and torch's results.
+// Kernels of matrix factorizations: solving with triangular and Cholesky factors, and QR, for Float
+// and Double, by plain loops. Matrices are stored by columns, like LAPACK's and torch's results.
 #pragma once
 
 #include <cmath>
@@ -10,11 +10,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tensor of these values whose matrices, the last two dimensions, lie by columns.
+/// A copy whose matrices, the last two dimensions, are stored by columns.
 inline Error copy_by_columns(const Tensor& from, ScalarType type, Tensor& made) {
   AotiShape shape;
   shape.sizes = from.sizes();
-  shape.strides = row_major_strides(shape.sizes);  // torch's of empty matrices, too
+  shape.strides = row_major_strides(shape.sizes);  // as torch's for empty matrices
   TENON_TRY(shape.check());
   if (const size_t rank = shape.sizes.size(); rank >= 2) {
     shape.strides[rank - 2] = 1;
@@ -30,7 +30,7 @@ inline Dims with_sizes(ArrayRef<int64_t> first, std::initializer_list<int64_t> l
   return sizes;
 }
 
-/// A batch of matrices to compute in, dense and by columns.
+/// A batch of matrices for computations, dense and by columns.
 struct ColumnMatrices {
   Tensor memory;  // of sizes (…, columns, rows)
   int64_t rows = 0;
@@ -41,7 +41,7 @@ struct ColumnMatrices {
   T* at(int64_t k) const noexcept {
     return static_cast<T*>(fields(TensorArg(memory)).data) + k * rows * columns;
   }
-  /// Copies matrices, which broadcast to the batch.
+  /// Copies matrices, broadcast to the batch.
   Error copy(const Tensor& from, ArrayRef<int64_t> batch) {
     const size_t rank = from.sizes().size();
     rows = from.sizes()[rank - 2];
@@ -70,7 +70,7 @@ struct ColumnMatrices {
     memory = *zeros;
     return Error::Ok;
   }
-  /// The matrices with their rows and columns in the order of sizes.
+  /// The matrices as a view with rows before columns.
   Result<Tensor> matrices() const {
     const auto last = static_cast<int64_t>(memory.sizes().size()) - 1;
     return try_transpose(memory, last - 1, last);
@@ -80,14 +80,14 @@ struct ColumnMatrices {
     TENON_TRY(make_result(made));
     return make_aoti_handle(made, *ret);
   }
-  /// A result of these matrices, by columns.
+  /// Makes a result of these matrices, by columns.
   Error make_result(Tensor& made) const {
     TENON_ASSIGN(const Tensor all, matrices());
     return copy_by_columns(all, all.scalar_type(), made);
   }
 };
 
-/// That a tensor holds matrices of Float or Double.
+/// Checks that a tensor has matrices of Float or Double.
 inline Error check_matrices(const Tensor& read, const char* name) {
   const ScalarType type = read.scalar_type();
   if (read.sizes().size() < 2) {
@@ -106,7 +106,7 @@ inline Error check_square(const Tensor& a, const char* name) noexcept {
   if (a.sizes()[rank - 1] == a.sizes()[rank - 2]) return Error::Ok;
   return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), ", expected square matrices");
 }
-/// Reads square factors, and the right sides of equations; their batches broadcast.
+/// Reads square factors, and the right-hand sides of equations; their batches broadcast.
 inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, const char* name,
                             ColumnMatrices& x, ColumnMatrices& factors) {
   Tensor a;
@@ -124,8 +124,8 @@ inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, con
   return x.copy(b, batch);
 }
 
-/// x becomes the solution of a x = b, or of the transpose's. `a` is n x n, of which one triangle is
-/// read; x has `count` columns.
+/// Replaces x by the solution of a x = b, or of the transpose's equation. `a` is n x n, of which
+/// one triangle is read; x has `count` columns.
 template <class T>
 void solve_triangular(const T* a, T* x, int64_t n, int64_t count, bool is_upper, bool is_transposed,
                       bool has_unit_diagonal) noexcept {
@@ -144,14 +144,14 @@ void solve_triangular(const T* a, T* x, int64_t n, int64_t count, bool is_upper,
     }
   }
 }
-/// With a Cholesky factor, upper: of Uᵀ U, else of L Lᵀ.
+/// Solves with a Cholesky factor: upper, of Uᵀ U, or lower, of L Lᵀ.
 template <class T>
 void solve_cholesky(const T* factor, T* x, int64_t n, int64_t count, bool is_upper) noexcept {
   solve_triangular(factor, x, n, count, is_upper, is_upper, false);
   solve_triangular(factor, x, n, count, is_upper, !is_upper, false);
 }
 
-/// Applies I - tau v vᵀ to `count` columns, `distance` apart: v is 1 and n - 1 elements.
+/// Applies I - tau v vᵀ to `count` columns, `distance` apart: v is 1 followed by n - 1 elements.
 template <class T>
 void reflect(const T* v, T tau, int64_t n, T* x, int64_t count, int64_t distance,
              int64_t step = 1) noexcept {
@@ -164,7 +164,8 @@ void reflect(const T* v, T tau, int64_t n, T* x, int64_t count, int64_t distance
     for (int64_t i = 1; i < n; ++i) to[i * step] -= sum * v[i];
   }
 }
-/// The reflection that makes x (alpha, 0, …), as LAPACK's larfg: v lies in x[1 …], alpha in x[0].
+/// The reflection that makes x (alpha, 0, …), as LAPACK's larfg: v is stored in x[1 …], alpha in
+/// x[0].
 template <class T>
 T make_reflection(T* x, int64_t n) noexcept {
   T norm = 0;
@@ -188,7 +189,7 @@ void factor_qr(T* a, int64_t m, int64_t n, T* tau) noexcept {
   }
 }
 
-/// P, L and U of what lu_factor() made; empty ones where they are not asked for.
+/// P, L and U from the result of lu_factor(); empty ones if not requested.
 inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack_data,
                        bool unpack_pivots, AotiResult& p, AotiResult& l, AotiResult& u) {
   const ScalarType type = lu.scalar_type();
@@ -219,7 +220,7 @@ inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack
   TENON_TRY(u.make(unpack_data ? with({k, n}) : Dims{0}, type, type));
   TENON_TRY(zero_(p.work()));
   const int64_t made = p.tensor().numel() + l.tensor().numel() + u.tensor().numel();
-  const int64_t count = made == 0 ? 0 : product(batch);  // however many without elements
+  const int64_t count = made == 0 ? 0 : product(batch);  // of any number without elements
   on_floating_type(type, [&](auto zero) {
     using T = decltype(zero);
     std::vector<int64_t> order(static_cast<size_t>(count == 0 ? 0 : m));
@@ -339,7 +340,7 @@ AOTITorchError aoti_torch_cpu_geqrf(AtenTensorHandle self, AtenTensorHandle* ret
   });
 }
 
-/// other multiplied by the Q of geqrf, or its transpose, from the left or the right.
+/// Multiplies `other` by the Q of geqrf, or its transpose, from the left or the right.
 AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle input2,
                                     AtenTensorHandle input3, int32_t left, int32_t transpose,
                                     AtenTensorHandle* ret0) {

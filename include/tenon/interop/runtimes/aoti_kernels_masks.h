@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that find, take and replace the elements that a mask chooses, and that repeat indices.
+// Kernels that find, take and replace elements selected by a mask, and that repeat indices.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernel_elements.h"
@@ -12,7 +12,7 @@ inline AOTITorchError answer_nonzero(const char* function, AtenTensorHandle self
   return aoti_answer(function, [&] {
     Tensor mask;
     TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
-    // As torch, one list for each dimension.
+    // As torch, returns a list for each dimension.
     const int64_t count = count_nonzero(mask);
     Tensor made;
     TENON_TRY(aoti_empty({{count, mask.dim()}, {1, count}, ScalarType::Long}, made));
@@ -20,7 +20,7 @@ inline AOTITorchError answer_nonzero(const char* function, AtenTensorHandle self
     return make_aoti_handle(std::move(made), *ret0);
   });
 }
-/// Index i as many times as repeats[i] says.
+/// Repeats each index i repeats[i] times.
 inline AOTITorchError answer_repeats(const char* function, AtenTensorHandle repeats,
                                      const int64_t* output_size, AtenTensorHandle* ret0) noexcept {
   return aoti_answer(function, [&] {

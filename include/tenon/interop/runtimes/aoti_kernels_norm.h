@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Normalizes rows of `width` elements by their root mean square, which it gives inverted.
+/// Normalizes rows of `width` elements by their root mean square, and returns its inverse.
 template <class T>
 void normalize_rows(int64_t rows, int64_t width, const T* from, const T* weight, T eps, T* to,
                     T* inverse) noexcept {

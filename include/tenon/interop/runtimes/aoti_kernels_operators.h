@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of PyTorch's that sort or count and have no C function: the proxy of
-// interop/aoti_proxy.h calls them by name.
+// PyTorch's operators that sort or count and have no C function: interop/aoti_proxy.h calls them by
+// name.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tensor argument that the host reads.
+/// Reads a tensor argument on the host.
 inline Error read_operand(const EValue& value, Tensor& read) {
   read = value.toTensor();
   return check_readable(read, "the tensor");
@@ -92,17 +92,17 @@ inline Error run_bincount(Span<const EValue> inputs, std::vector<EValue>& output
   return give(result, outputs);
 }
 
-/// Slices of a tensor along a dimension, or its elements, of which equal ones become one.
+/// Slices of a tensor along a dimension, or its elements, in groups of equal ones.
 struct UniqueSlices {
-  Tensor dense;                   // the slices one after the other
-  std::vector<int64_t> sizes;     // with the number of slices first
-  size_t dim = 0;                 // whose place that number has in the results
-  int64_t count = 0;              // of slices
-  int64_t width = 1;              // of a slice, in elements
+  Tensor dense;                   // the slices, consecutively
+  std::vector<int64_t> sizes;     // first the number of slices
+  size_t dim = 0;                 // the position of that number in the results' sizes
+  int64_t count = 0;              // number of slices
+  int64_t width = 1;              // elements in a slice
   OrderedRow keys;                // of all elements
   std::vector<int64_t> order;     // of the slices
-  std::vector<int64_t> firsts;    // of each group
-  std::vector<int64_t> group_of;  // each slice
+  std::vector<int64_t> firsts;    // first slice of each group
+  std::vector<int64_t> group_of;  // the group of each slice
   std::vector<int64_t> group_size;
 
   Error read_elements(const Tensor& given) {
@@ -153,7 +153,7 @@ struct UniqueSlices {
                                           comes_before);
     });
   }
-  /// Makes one group of slices that follow each other and are equal; NaN is equal to nothing.
+  /// Puts consecutive equal slices into one group; NaN is equal to nothing.
   void group() {
     const bool has_nan = isFloatingType(dense.scalar_type());
     const auto are_equal = [&](const OrderedElement& a, const OrderedElement& b) {
@@ -170,7 +170,7 @@ struct UniqueSlices {
       group_of[static_cast<size_t>(order[i])] = static_cast<int64_t>(firsts.size()) - 1;
     }
   }
-  /// The first slice of each group, in torch's strides: the groups are outermost.
+  /// Returns the first slice of each group, in torch's strides: the groups are outermost.
   Error give_values(std::vector<EValue>& outputs) const {
     AotiShape shape;
     std::vector<int64_t> to = sizes;
@@ -210,7 +210,7 @@ inline Error run_unique2(Span<const EValue> inputs, std::vector<EValue>& outputs
                                : give_longs({}, outputs));
   return give_longs(inputs[3].toBool() ? slices.group_size : std::vector<int64_t>(), outputs);
 }
-/// As torch's, it gives places and counts whether asked to or not.
+/// As torch, returns positions and counts even if not requested.
 inline Error run_unique_dim(Span<const EValue> inputs, std::vector<EValue>& outputs) {
   Tensor given;
   UniqueSlices slices;
@@ -238,7 +238,7 @@ inline Error run_unique_consecutive(Span<const EValue> inputs, std::vector<EValu
   return give_longs(gives_counts ? slices.group_size : std::vector<int64_t>(), outputs);
 }
 
-/// Draws `drawn` of the numbers that have these weights, by uniform numbers.
+/// Draws `drawn` indices with these weights, by uniform random numbers.
 inline void draw_by_weight(const double* weights, const double* uniform, int64_t count,
                            int64_t drawn, bool replaces, int64_t* to) {
   if (replaces) {
@@ -247,11 +247,11 @@ inline void draw_by_weight(const double* weights, const double* uniform, int64_t
     for (int64_t i = 0; i < drawn; ++i) {
       const double x = uniform[i] * sums.back();
       to[i] = std::upper_bound(sums.begin(), sums.end() - 1, x) - sums.begin();
-      while (weights[to[i]] == 0) --to[i];  // of rounded sums, at the end
+      while (weights[to[i]] == 0) --to[i];  // rounded sums may reach past the last weight
     }
     return;
   }
-  // The first of exponential clocks that run at these rates.
+  // Without replacement: the first of exponential clocks with these rates.
   OrderedRow row(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     const double time = -std::log1p(-uniform[i]) / weights[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that sort the rows of a tensor, or take elements out of them by their order.
+// Kernels that sort the rows of a tensor, or select elements by rank.
 #pragma once
 
 #include <cmath>
@@ -54,8 +54,8 @@ inline Error topk_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool large
   return results.finish(values, indices);
 }
 
-/// Moves the element with rank k to place k, by Hoare's selection with the median of three as the
-/// pivot; of equal elements it takes the one that torch's kthvalue takes.
+/// Moves the element with rank k to position k, by Hoare's selection with the median of three as
+/// the pivot; among equal elements it chooses the one of torch's kthvalue.
 inline void select_rank(OrderedRow& row, size_t k) noexcept {
   const auto order = [&](size_t a, size_t b) {
     if (comes_before(row[b], row[a])) std::swap(row[a], row[b]);
@@ -87,7 +87,7 @@ inline void select_rank(OrderedRow& row, size_t k) noexcept {
   if (last == first + 1) order(first, last);
 }
 
-/// Answers with one element of each row, which pick(row) returns.
+/// Returns one element of each row, which pick(row) chooses.
 template <class Pick>
 Error pick_of_rows(const RowsToOrder& from, bool keeps_dim, AtenTensorHandle* values,
                    AtenTensorHandle* indices, const Pick& pick) {
@@ -114,7 +114,7 @@ inline Error kthvalue_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool k
   });
 }
 
-/// The smallest of the values that a row has most often. Each NaN is another value.
+/// The smallest of a row's most frequent values. Each NaN counts as a separate value.
 inline Error mode_aoti(AtenTensorHandle self, int64_t dim, bool keeps_dim, AtenTensorHandle* values,
                        AtenTensorHandle* indices) {
   RowsToOrder from;
@@ -140,7 +140,8 @@ inline Error mode_aoti(AtenTensorHandle self, int64_t dim, bool keeps_dim, AtenT
   });
 }
 
-/// The median of all elements. Of none it is NaN, or for integers what torch makes of that.
+/// The median of all elements. Without elements it is NaN, or for integers torch's conversion of
+/// NaN.
 inline Error median_aoti(AtenTensorHandle self, bool ignores_nan, AtenTensorHandle* ret) {
   RowsToOrder all;
   TENON_TRY(all.read(self, 0));

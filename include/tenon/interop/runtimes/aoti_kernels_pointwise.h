@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that compute each element by itself: abs, angle, add, mul, pow, polar and gcd, above all
-// of complex elements, for which AOTInductor generates no code.
+// Kernels that compute each element separately: abs, angle, add, mul, pow, polar and gcd, mainly
+// for complex elements, for which AOTInductor generates no code.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ template <class T>
 T reciprocal(T x) noexcept {
   return 1 / x;
 }
-/// As torch does it, by Smith's method; of 0 and infinities a part is NaN.
+/// As in torch, by Smith's method; with 0 and infinities a part may be NaN.
 template <class T>
 std::complex<T> reciprocal(std::complex<T> z) noexcept {
   const T real = z.real();
@@ -38,8 +38,8 @@ std::complex<T> reciprocal(std::complex<T> z) noexcept {
   const T scale = 1 / (real * ratio + imag);
   return {ratio * scale, -scale};
 }
-/// By the shortcuts that torch takes where the exponent is a number, not a tensor. They differ from
-/// std::pow() for -0 and infinities.
+/// torch's shortcuts for an exponent that is a number, not a tensor. They differ from std::pow()
+/// for -0 and infinities.
 template <class T>
 T fractional_power(T base, double exponent, bool has_roots) {
   if (exponent == 0) return T(1);
@@ -57,7 +57,7 @@ inline int64_t abs_of(int64_t x) noexcept { return x < 0 ? multiply_elements(x, 
 inline float abs_of(float x) noexcept { return std::abs(x); }
 inline double abs_of(double x) noexcept { return std::abs(x); }
 inline double abs_of(std::complex<double> z) noexcept { return std::hypot(z.real(), z.imag()); }
-/// In Double, where squares neither overflow nor vanish.
+/// Computed in Double, where squares neither overflow nor underflow.
 inline float abs_of(std::complex<float> z) noexcept {
   const double real = z.real();
   const double imag = z.imag();
@@ -82,18 +82,18 @@ inline int64_t common_divisor(int64_t a, int64_t b) noexcept {
   return static_cast<int64_t>(greater);
 }
 
-/// How a function of one or two tensors treats types and strides.
+/// The rules of a function of one or two tensors for types and strides.
 struct ElementRules {
-  bool widens_integers = false;  // to Float, as a Double beside a tensor does
+  bool widens_integers = false;  // to Float, as for a Double beside a tensor
   bool takes_bool = true;
   bool takes_complex_half = true;
   bool gives_real = false;
-  bool is_row_major = false;  // the result, whatever the inputs' strides are
+  bool is_row_major = false;  // whatever the inputs' strides
   bool complex_is_row_major = false;
 };
 
-/// Answers with what `compute(job, zero)` computes in the type of `zero`.
-/// kTakesIntegers false compiles no code for them.
+/// Returns the result of `compute(job, zero)`, computed in the type of `zero`. If kTakesIntegers is
+/// false, no code for integers is compiled.
 template <bool kTakesIntegers, class Compute>
 AOTITorchError answer_elementwise(const char* function, const ElementRules& rules,
                                   AtenTensorHandle a, const AtenTensorHandle* b,
@@ -125,14 +125,14 @@ AOTITorchError answer_elementwise(const char* function, const ElementRules& rule
   });
 }
 
-/// The type of both parts of complex numbers; else T.
+/// The type of a complex number's parts; else T.
 template <class T>
 using PartOf = decltype(abs_of(T()));
 
 #pragma GCC visibility push(default)
 extern "C" {
 
-/// Of complex elements their real length.
+/// For complex elements, their real magnitude.
 AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* ret0) {
   ElementRules rules;
   rules.takes_bool = false;
@@ -164,7 +164,7 @@ AOTITorchError aoti_torch_cpu_add_Scalar(AtenTensorHandle self, double other, do
     job.template compute<T, T>([&](T x) { return x + addend; });
   });
 }
-/// Integers are refused, as by libtorch, whose function passes alpha as a Double too.
+/// Integers are refused, as in libtorch, whose function also passes alpha as a Double.
 AOTITorchError aoti_torch_cpu_add_Tensor(AtenTensorHandle self, AtenTensorHandle other,
                                          double alpha, AtenTensorHandle* ret0) {
   return answer_elementwise<false>(__func__, {}, self, &other, ret0, [&](auto& job, auto zero) {

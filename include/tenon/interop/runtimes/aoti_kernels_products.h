@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products and distances that interop/aoti_onednn.h does not compute.
+// Products and distances that interop/aoti_onednn.h lacks.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_plain_product.h"
@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// beta self + alpha a b of matrices, and `change` for each element, in the computed type.
+/// Computes beta self + alpha a b, then `change` of each element, in the computed type.
 template <class Change>
 Error add_matrix_product(const Tensor& self, const Tensor& a, const Tensor& b, double beta,
                          double alpha, const Dims& result_sizes, AtenTensorHandle* ret,
@@ -33,7 +33,7 @@ inline Error add_matrix_product(const Tensor& self, const Tensor& a, const Tenso
                             [](AotiResult&) { return Error::Ok; });
 }
 
-/// The distance of two rows of `count` elements, as torch's cdist names p.
+/// The distance of two rows of `count` elements, with the p of torch's cdist.
 template <class T>
 T distance_of(const T* a, const T* b, int64_t count, double p) noexcept {
   T sum = 0;
@@ -63,7 +63,7 @@ inline Error check_distance(const Tensor& x, double p) noexcept {
   return fail(Error::InvalidArgument, "p is ", p, ", expected at least 0");
 }
 
-/// One of _trilinear's factors: sizes and strides in all dimensions, 0 in those that it lacks.
+/// A factor of _trilinear: sizes and strides for all dimensions, 0 for missing ones.
 struct TrilinearFactor {
   Tensor dense;
   std::vector<int64_t> strides;
@@ -116,7 +116,7 @@ AOTITorchError aoti_torch_cpu_addbmm(AtenTensorHandle self, AtenTensorHandle bat
     if (x[0] != y[0] || x[2] != y[1]) {
       return fail(Error::InvalidArgument, "batches of sizes ", x, " and ", y, " have no product");
     }
-    // The sum of the products is one of the matrices beside each other.
+    // The sum of products is one product of the matrices joined side by side.
     TENON_ASSIGN(const Tensor turned, try_permute(a, {1, 0, 2}));
     TENON_ASSIGN(const Tensor left, try_reshape(turned, {x[1], x[0] * x[2]}));
     TENON_ASSIGN(const Tensor right, try_reshape(b, {x[0] * x[2], y[2]}));
@@ -143,7 +143,7 @@ AOTITorchError aoti_torch_cpu_addmv(AtenTensorHandle self, AtenTensorHandle mat,
     if (a.numel() != 0 || beta == 0) {
       return add_matrix_product(added, a, column, beta, alpha, sizes, ret0);
     }
-    // As torch, without a product: beta self, of the sizes of self.
+    // As in torch, without a product: beta self, with the sizes of self.
     TENON_TRY(check_product_sizes(a, column, sizes[0], 1));
     TENON_TRY(check_broadcast(added.sizes(), Dims{sizes[0], 1}));
     TENON_ASSIGN(const TensorPtr left,
@@ -200,7 +200,7 @@ AOTITorchError aoti_torch_cpu__int_mm_out(AtenTensorHandle out, AtenTensorHandle
       return fail(Error::InvalidType, "a product of ", left, " and ", b.scalar_type(), " as ",
                   to.scalar_type(), ", expected Char or Byte, Char, and Int");
     }
-    // Sums of this many products are exact in 24 bits, all others in 53.
+    // Sums of up to 512 products are exact in 24 bits, all others in 53.
     const ScalarType type = a.sizes()[1] <= 512 ? ScalarType::Float : ScalarType::Double;
     AotiResult result;
     TENON_TRY(result.use(to, type));
@@ -225,7 +225,7 @@ AOTITorchError aoti_torch__mm_plus_mm_out(AtenTensorHandle out, AtenTensorHandle
       TENON_TRY(check_product_sizes(factors[i], factors[i + 1], to.sizes()[0], to.sizes()[1]));
     }
     TENON_TRY(check_product_type(to.scalar_type()));
-    // In memory aside, so that no failure leaves the output half written.
+    // Computed in separate memory, so that no failure leaves the output half written.
     const ScalarType type = computed_type(to.scalar_type());
     TENON_TRY(check_writable(fields(TensorArg(to))));
     TENON_ASSIGN(const TensorPtr sum, try_empty(to.sizes(), type, host_backend()));
@@ -265,7 +265,7 @@ AOTITorchError aoti_torch_cpu__weight_int8pack_mm(AtenTensorHandle self, AtenTen
   });
 }
 
-/// By differences, whatever compute_mode says: torch's products of rows lose digits.
+/// By differences, whatever compute_mode says: torch's alternative, products of rows, loses digits.
 AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHandle x2, double p,
                                              int64_t* compute_mode, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
@@ -283,7 +283,7 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
       return fail(Error::InvalidArgument, "rows of tensors of sizes ", left, " and ", right,
                   ", expected ones of equal length, of rank 2 or more");
     }
-    // The dimensions in front broadcast.
+    // The batch dimensions broadcast.
     const int64_t rows = left[left.size() - 2];
     const int64_t columns = right[right.size() - 2];
     const int64_t count = left.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that make tensors of random numbers: rand, randn, randint and randperm; hann_window and
-// _efficientzerotensor, which take the same options.
+// Kernels that make tensors of random numbers: rand, randn, randint and randperm; also hann_window
+// and _efficientzerotensor, which take the same options.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace detail {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// The parameters without a name are torch's: a device's number, and pinned memory.
+// Unnamed parameters are torch's device index and pinned memory.
 AOTITorchError aoti_torch_cpu_rand(const int64_t* size, int64_t size_len_, int32_t* dtype,
                                    int32_t* layout, int32_t* device, int32_t, int32_t*,
                                    AtenTensorHandle* ret0) {
@@ -108,7 +108,7 @@ AOTITorchError aoti_torch_cpu_randint_like_low_dtype(AtenTensorHandle self, int6
       __func__, self, {dtype, layout, device}, memory_format, nullptr, ret0,
       [&](const Tensor& made) { return fill_integers_below(made, low, high); });
 }
-/// Inductor's seeds: a tensor of Long that is there already.
+/// Fills an existing Long tensor: Inductor's seeds.
 AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low, int64_t high,
                                               const int64_t* size, int64_t size_len_) {
   return aoti_on(__func__, out, [&](const Tensor& filled) {
@@ -159,7 +159,7 @@ AOTITorchError aoti_torch_cpu_hann_window(int64_t window_length, int32_t* dtype,
   return answer_random(__func__, &window_length, 1, {dtype, layout, device}, ScalarType::Float,
                        nullptr, ret0, fill);
 }
-/// Zeros in memory: torch's has none.
+/// Zeros in memory, unlike torch's.
 AOTITorchError aoti_torch_cpu__efficientzerotensor(const int64_t* size, int64_t size_len_,
                                                    int32_t* dtype, int32_t* layout, int32_t* device,
                                                    int32_t, int32_t*, AtenTensorHandle* ret0) {

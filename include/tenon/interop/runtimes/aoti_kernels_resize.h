@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Images resized with antialiasing: operators of PyTorch's that have no C function.
+// Operators of PyTorch that resize images with antialiasing, and have no C function.
 #pragma once
 
 #include <cmath>
@@ -25,12 +25,12 @@ T cubic_filter(T x) noexcept {
   return x < 2 ? ((T{-0.5} * x + T{2.5}) * x - 4) * x + 2 : T{0};
 }
 
-/// The weights of the elements that each element along one dimension of the result is a sum of.
+/// For each element along one dimension of the result, the input elements and their weights.
 /// Source: at::native::HelperInterpBase::_compute_index_ranges_weights.
 template <class T>
 struct ResizeWeights {
-  std::vector<int64_t> first;  // element
-  std::vector<size_t> begin;   // in `weights`, and the end of the last
+  std::vector<int64_t> first;  // input element
+  std::vector<size_t> begin;   // index in `weights`; also the end of the last
   std::vector<T> weights;
 
   ResizeWeights(int64_t from, int64_t to, bool aligns_corners, const EValue& factor,
@@ -42,9 +42,9 @@ struct ResizeWeights {
     } else if (given > 0) {
       scale = static_cast<T>(1 / given);
     }
-    const T widened = (std::max)(scale, T{1});  // the filter, when the image shrinks
+    const T widened = (std::max)(scale, T{1});  // widens the filter when the image shrinks
     const T support = (is_cubic ? 2 : 1) * widened;
-    const auto place = [&](double x) {  // not below 0 for NaN
+    const auto place = [&](double x) {  // NaN gives 0
       return !(x > 0) ? 0 : x < static_cast<double>(from) ? static_cast<int64_t>(x) : from;
     };
     begin.push_back(0);
@@ -67,8 +67,8 @@ struct ResizeWeights {
     }
   }
 
-  /// Resizes the rows of a dense tensor. (torch 2.15 is wrong where a result is one column wide:
-  /// it computes each row by the first one's weights.)
+  /// Resizes the rows of a dense tensor. (torch 2.15 is wrong for a result one column wide: it
+  /// computes each row by the weights of the first.)
   void run(const DenseRows& rows, const T* from, T* to) const noexcept {
     for (int64_t o = 0; o < rows.outer; ++o, from += rows.count * rows.inner) {
       for (size_t i = 0; i < first.size(); ++i, to += rows.inner) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of a tensor along a dimension as keys, sorted, and for kernels that sort them.
+// The rows of a tensor along a dimension as sort keys, for kernels that sort them.
 //
 // Keys are unsigned numbers in torch's order, so that the algorithms are compiled for one type.
-// These are those that torch calls, and so order equal elements as it does, where it is built with
-// the same C++ library.
+// torch uses the same algorithms of the C++ library, so equal elements get its order if it is built
+// with the same library.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ struct OrderedElement {
   int64_t index;  // in its row
 };
 using OrderedRow = std::vector<OrderedElement>;
-/// An object, so that the algorithms inline it.
+/// A function object, so that the algorithms inline it.
 inline constexpr auto comes_before = [](const OrderedElement& a, const OrderedElement& b) noexcept {
   return a.key < b.key;
 };
@@ -36,7 +36,7 @@ inline uint64_t order_key(double x) noexcept {
   return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
 }
 
-/// Real types but those of 8 floating bits, as torch.
+/// Real types except the 8-bit floats, as in torch.
 constexpr bool is_sorted_type(ScalarType type) noexcept {
   return !isComplexType(type) && !(isFloatingType(type) && elementSize(type) == 1);
 }
@@ -46,7 +46,7 @@ struct RowsToOrder {
   Tensor dense;
   DenseRows rows{{}, 0};
   size_t dim = 0;
-  bool is_expanded = false;  // along the dimension, so that all elements of a row are equal
+  bool is_expanded = false;  // along the dimension, so that a row's elements are equal
 
   /// Errors: those of read_aoti(); OutOfBounds for the dimension.
   Error read(AtenTensorHandle handle, int64_t given_dim) {
@@ -67,8 +67,8 @@ struct RowsToOrder {
                 " has no elements");
   }
 
-  /// The row that begins at that element, as keys, which are inverted for descending order. Of a
-  /// type that can be sorted.
+  /// Reads the row that begins at that element as keys, inverted for descending order. The type
+  /// must be one that can be sorted.
   void read_row(int64_t begin, bool descending, OrderedRow& row) const {
     row.resize(static_cast<size_t>(rows.count));
     const auto read_typed = [&](auto tag) {
@@ -98,7 +98,7 @@ void write_row(const OrderedElement* row, int64_t count, int64_t inner, const vo
   }
 }
 
-/// Values and indices, two results of the same shape.
+/// Values and indices: two results of equal shape.
 struct OrderedResults {
   AotiResult values;
   AotiResult indices;
@@ -107,7 +107,7 @@ struct OrderedResults {
     TENON_TRY(values.make(sizes, type, type));
     return indices.make(sizes, ScalarType::Long, ScalarType::Long);
   }
-  /// Fills `count` elements of each row with those from `pick(row)` on, which gets all of them.
+  /// Fills `count` elements of each row, starting with pick(row) in the row's elements.
   template <class Pick>
   void fill(const RowsToOrder& from, int64_t count, bool descending, const Pick& pick) {
     if (from.dense.numel() == 0) return;
@@ -152,7 +152,7 @@ inline Error sort_rows(const Tensor& given, bool stable, int64_t dim, bool desce
   return Error::Ok;
 }
 
-/// The sizes without dimension `dim`, or with 1 for it.
+/// The sizes without dimension `dim`, or with size 1 for it.
 inline std::vector<int64_t> reduced_sizes(ArrayRef<int64_t> given, size_t dim, bool keeps_dim) {
   std::vector<int64_t> sizes(given.begin(), given.end());
   if (sizes.empty()) return sizes;
@@ -163,7 +163,7 @@ inline std::vector<int64_t> reduced_sizes(ArrayRef<int64_t> given, size_t dim, b
   }
   return sizes;
 }
-/// The lower median of a row. NaN, the first of the row, unless NaNs are ignored.
+/// The lower median of a row; or the row's first NaN, unless NaNs are ignored.
 inline const OrderedElement* pick_median(OrderedRow& row, bool has_nan, bool ignores_nan) {
   const auto is_nan = [&](const OrderedElement& e) { return has_nan && e.key == UINT64_MAX; };
   const auto nans = static_cast<size_t>(std::count_if(row.begin(), row.end(), is_nan));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that read images and volumes at places that another tensor gives: fractional pools, the
-// inverse of a maximum pool, samples at a grid's points.
+// Kernels that read images and volumes at positions from another tensor: fractional pooling, the
+// inverse of maximum pooling, grid sampling.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The windows of one plane in one dimension, which begin where `sample`, from 0 to 1, sends them.
-/// Numbers round as those of the samples' type.
+/// The windows of one plane in one dimension, placed by `sample`, a number from 0 to 1. Rounds to
+/// the samples' type.
 /// Source: at::native::generate_intervals.
 inline Error make_fractional_windows(Pool& pool, size_t d, int64_t kernel, double sample) {
   const auto round = [&](double x) {
@@ -32,7 +32,7 @@ inline Error make_fractional_windows(Pool& pool, size_t d, int64_t kernel, doubl
   pool.windows[d].clear();
   for (int64_t i = 0; i < gaps; ++i) {
     const double place = round(round(round(static_cast<double>(i)) + sample) * distance);
-    // Rounding may lead past the last place.
+    // Rounding may go past the last position.
     const int64_t begin = (std::min)(static_cast<int64_t>(place) - origin, last);
     pool.windows[d].push_back({begin, begin + kernel, kernel});
   }
@@ -60,7 +60,7 @@ inline AOTITorchError fractional_pool(const char* function, size_t spatial, Aten
                   " and sizes ", samples.sizes(), ", expected ", pool.type, " and ", expected);
     }
     for (size_t d = pool.first(); d < 3; ++d) {
-      // Windows of volumes do not fill the input, by torch's own check.
+      // As in torch, windows of volumes need not fill the input.
       if (pool.out[d] + kernel[d] - (spatial == 2 ? 1 : 0) <= pool.in[d]) continue;
       return fail(Error::InvalidArgument, "windows of ", kernel[d], " at ", pool.out[d],
                   " places are too many for an input of sizes ", pool.given.sizes());
@@ -70,7 +70,7 @@ inline AOTITorchError fractional_pool(const char* function, size_t spatial, Aten
     const double* next = dense_data<double>(wide);
     return make_maxima(pool, values, indices, [&](int64_t) {
       for (size_t d = pool.first(); d < 3; ++d) {
-        // The samples of images are of columns, then rows.
+        // Samples of images are in the order columns, rows.
         const size_t place = spatial == 2 ? 2 - d : d;
         TENON_TRY(make_fractional_windows(pool, d, kernel[d], next[place]));
       }
@@ -81,7 +81,7 @@ inline AOTITorchError fractional_pool(const char* function, size_t spatial, Aten
   });
 }
 
-/// Puts each element of the planes where its index says, among zeros.
+/// Writes each element of the planes to the position in its index; the others are 0.
 inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHandle self,
                              AtenTensorHandle indices, const AotiList& output_size,
                              AtenTensorHandle* ret) noexcept {
@@ -119,10 +119,10 @@ inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHan
   });
 }
 
-/// How points beyond a volume are read, by torch's numbers.
+/// How points outside a volume are read, by torch's numbers.
 enum class GridPadding : int64_t { Zeros, Border, Reflection };
 
-/// Where a grid's coordinate from -1 to 1 is among `size` elements.
+/// The position of a grid's coordinate, from -1 to 1, among `size` elements.
 /// Source: at::native::grid_sampler_compute_source_index.
 template <class T>
 T find_in_grid(T coordinate, int64_t size, GridPadding padding, bool aligns_corners) noexcept {
@@ -137,7 +137,7 @@ T find_in_grid(T coordinate, int64_t size, GridPadding padding, bool aligns_corn
     x = span == 0 ? T(0) : is_even ? extra + low : span - extra + low;
   }
   if (padding == GridPadding::Zeros) {
-    // Far away, where it has a whole number.
+    // Far outside, where it can be converted to an integer.
     return x > T(-1e6) && x < T(1e9) ? x : T(-100);
   }
   return (std::min)(count - 1, (std::max)(x, T(0)));  // NaN: count - 1
@@ -208,7 +208,7 @@ inline Error sample_grid(AtenTensorHandle input, AtenTensorHandle grid, int64_t 
     const T* point = dense_data<T>(dense);
     for (int64_t n = 0; n < sizes[0]; ++n) {
       for (int64_t i = 0; i < count; ++i, point += 3) {
-        for (size_t d = 0; d < 3; ++d) {  // a point is a column, a row and a depth
+        for (size_t d = 0; d < 3; ++d) {  // a point is given as column, row, depth
           sampler.at[d] = find_in_grid<T>(point[2 - d], pool.in[d],
                                           static_cast<GridPadding>(padding), aligns_corners);
         }
@@ -247,7 +247,7 @@ AOTITorchError aoti_torch_cpu_max_unpool2d(AtenTensorHandle self, AtenTensorHand
                                            AtenTensorHandle* ret0) {
   return unpool(__func__, 2, self, indices, {"output_size", output_size, output_size_len}, ret0);
 }
-// Strides and padding say nothing about the result beside its size.
+// Strides and padding only determine the result's size.
 AOTITorchError aoti_torch_cpu_max_unpool3d(AtenTensorHandle self, AtenTensorHandle indices,
                                            const int64_t* output_size, int64_t output_size_len,
                                            const int64_t*, int64_t, const int64_t*, int64_t,

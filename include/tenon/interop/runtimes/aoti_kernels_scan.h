@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that scan along a dimension: each element of the result comes from those up to it.
+// Kernels that scan along a dimension: each element of the result depends on the elements up to it.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls f(T(), Sum()): the computed type, and the one that a row is summed up in, as torch's.
-/// Integers wrap, so theirs is unsigned.
+/// Calls f(T(), Sum()) with the computed type, and the type of torch's sums. Integers wrap, so
+/// their sums are unsigned.
 template <class F>
 Error on_sum_type(ScalarType type, const F& f) {
   using C = std::complex<double>;
@@ -24,7 +24,7 @@ Error on_sum_type(ScalarType type, const F& f) {
   return fail(Error::NotSupported, "a scan of ", type, " elements");
 }
 
-/// Replaces each element of a row by what next(sum, element) makes of it and of `first`, the sum
+/// Replaces each element of a row by next(sum, element), which is the next sum; `first` is the sum
 /// before element 0.
 template <class Sum, class T, class Next>
 void scan_dense(const DenseRows& rows, const T* from, T* to, Sum first, const Next& next) {
@@ -54,7 +54,7 @@ AOTITorchError scan_rows(const char* function, AtenTensorHandle self, int64_t di
     return on_sum_type(type, [&](auto zero, auto zero_sum) {
       using T = decltype(zero);
       using Sum = decltype(zero_sum);
-      // In the result's type first: a narrow one drops bits.
+      // Converts to the result's type first: a narrow one drops bits.
       Tensor narrow;
       Tensor dense;
       TENON_TRY(make_dense(given, type, narrow));
@@ -89,8 +89,8 @@ std::complex<T> log_add_exp(std::complex<T> x, std::complex<T> y) noexcept {
   return std::log(std::exp(low - high) + T{1}) + high;
 }
 
-/// Each element of a row with the extreme of those up to it, and the place of that: the last of
-/// equal ones. NaN is extreme from its place on.
+/// For each element of a row, the extreme of the elements up to it and its index: the last of equal
+/// ones. A NaN stays extreme.
 template <class Replaces>
 AOTITorchError scan_extremes(const char* function, AtenTensorHandle self, int64_t dim,
                              AtenTensorHandle* values, AtenTensorHandle* indices,

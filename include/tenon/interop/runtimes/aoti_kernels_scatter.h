@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Kernels that write to the places that indices along one dimension name.
+// Kernels that write to positions given by indices along one dimension.
 //
-// All indices are checked before the first element is written. Where an element is written twice
-// the later one stays.
+// All indices are checked before the first element is written. If an element is written twice, the
+// later value stays.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,7 @@ inline Error read_reduction(const char* name, bool has_sum, AotiReduction& read)
   const std::string_view given = text_or_empty(name);
   constexpr std::string_view kNames[] = {"sum", "prod", "mean", "amax", "amin"};
   for (size_t i = has_sum ? 0 : 1; i < std::size(kNames); ++i) {
-    const bool is_extreme = kNames[i][0] == 'a';  // torch takes "max", too, where it takes "sum"
+    const bool is_extreme = kNames[i][0] == 'a';  // torch takes "max" wherever it takes "sum"
     if (given != kNames[i] && !(has_sum && is_extreme && given == kNames[i].substr(1))) continue;
     read = static_cast<AotiReduction>(i);
     return Error::Ok;
@@ -27,16 +27,16 @@ inline Error read_reduction(const char* name, bool has_sum, AotiReduction& read)
               has_sum ? "sum, " : "", "prod, mean, amax or amin");
 }
 
-/// Elements of a source, and their places in a tensor along one dimension. Lists have an entry for
-/// each dimension; rank 0 counts as one of size 1.
+/// Elements of a source, and their positions in a tensor along one dimension. Lists have an entry
+/// for each dimension; rank 0 counts as one dimension of size 1.
 struct AotiScatter {
   size_t dim = 0;
   AotiDims self_sizes;
   AotiDims sizes;        // of the source's elements that are used
-  AotiDims strides;      // of the index
+  AotiDims strides;      // of the index tensor
   AotiDims src_strides;  // zeros for a single value
   Tensor index;
-  AotiDims row_places;  // of each row's first element in the tensor, in the source and in the index
+  AotiDims row_places;  // of each row's first element in the tensor, the source and the index
   AotiDims row_sources;
   AotiDims row_indices;
   int64_t step = 0;  // along a row of the tensor
@@ -48,7 +48,7 @@ struct AotiScatter {
   Error check() const {
     return check_indices(dense_data<int64_t>(index), index.numel(), 0, self_sizes[dim]);
   }
-  /// scatter()'s, of a source of sizes `src`, null for a value.
+  /// Reads the arguments of scatter(); `src` has the source's sizes, null for a single value.
   Error read(const Tensor& self, int64_t dim_, AtenTensorHandle index_handle,
              const ArrayRef<int64_t>* src) {
     TENON_TRY(read_dim(dim_, self.sizes().size(), dim));
@@ -69,7 +69,7 @@ struct AotiScatter {
     src_strides = src == nullptr ? AotiDims(sizes.size(), 0) : dense_strides(from);
     return check();
   }
-  /// Allocates what each() needs: before the output is written, so that it can fail.
+  /// Allocates the memory that each() needs. It can fail, so it comes before the output is written.
   void begin() {
     if (index.numel() == 0) return;
     AotiDims row_sizes = sizes;
@@ -80,7 +80,7 @@ struct AotiScatter {
     row_sources = offsets_of(row_sizes, src_strides);
     row_indices = offsets_of(row_sizes, strides);
   }
-  /// Calls f(place in a dense tensor, place in the source).
+  /// Calls f(position in a dense tensor, position in the source).
   template <class F>
   void each(const F& f) const {
     const auto* const indices = dense_data<int64_t>(index);
@@ -93,7 +93,7 @@ struct AotiScatter {
   }
 };
 
-/// Copies elements, or one of them, to their places.
+/// Copies elements, or a single one, to their positions.
 inline void scatter_elements(const AotiScatter& scatter, size_t size, char* to, const void* src) {
   const auto* const from = static_cast<const char*>(src);
   const auto item = static_cast<int64_t>(size);
@@ -102,7 +102,7 @@ inline void scatter_elements(const AotiScatter& scatter, size_t size, char* to, 
   });
 }
 
-/// An integer as an element of the type keeps it.
+/// An integer wrapped to the type's range.
 inline int64_t wrapped(ScalarType type, int64_t value) noexcept {
   const auto unused = 64 - 8 * static_cast<int>(elementSize(type));
   const uint64_t high = static_cast<uint64_t>(value) << unused;
@@ -118,7 +118,7 @@ T number_as(int64_t number) noexcept {
     return T(static_cast<typename T::value_type>(number));
   }
 }
-/// Errors: NotSupported for what torch does not reduce.
+/// Errors: NotSupported for reductions that torch lacks.
 inline Error check_reduction(AotiReduction reduction, ScalarType type, int64_t count) {
   const bool compares = reduction == AotiReduction::Max || reduction == AotiReduction::Min;
   const bool is_mean = reduction == AotiReduction::Mean;
@@ -139,7 +139,8 @@ T reduction_start(AotiReduction reduction) noexcept {
   return reduction == AotiReduction::Prod ? T{1} : T{0};
 }
 
-/// Reduces the elements of `from` into `to`. Of a mean, `counts` has an entry for each of these.
+/// Reduces the elements of `from` into `to`. For a mean, `counts` has an entry for each element of
+/// `to`.
 template <class T>
 void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool include_self,
                      ScalarType type, std::vector<int64_t>& counts, const T* from, T* to) {
@@ -156,7 +157,7 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
     if (is_max || reduction == AotiReduction::Min) {
       scatter.each([&](int64_t t, int64_t f) {
         const bool precedes = is_max ? from[f] > to[t] : from[f] < to[t];
-        if (precedes || from[f] != from[f]) to[t] = from[f];  // NaN stays
+        if (precedes || from[f] != from[f]) to[t] = from[f];  // a NaN stays
       });
       return;
     }
@@ -180,7 +181,7 @@ void scatter_reduced(const AotiScatter& scatter, AotiReduction reduction, bool i
   }
 }
 
-/// Scatters to `result`, which becomes a copy of `self` before.
+/// Scatters to `result`, which is first set to a copy of `self`.
 inline Error finish_reduced(AotiScatter& scatter, AotiReduction reduction, bool include_self,
                             const Tensor& self, const Tensor& src, AotiResult& result) {
   const Tensor& made = result.tensor();
@@ -236,7 +237,7 @@ struct AotiScatterCall {
     TENON_TRY(separate(out, scatter.index));
     return result.use(out, work);
   }
-  /// The output becomes the input with elements of `from` at their places.
+  /// Sets the output to the input, with elements of `from` at their positions.
   Error finish(const void* from) {
     scatter.begin();
     TENON_TRY(result.copy_from(self));
@@ -308,7 +309,7 @@ AOTITorchError aoti_torch_scatter_reduce_out(AtenTensorHandle out, AtenTensorHan
   return answer_scatter_reduce(__func__, out, self, dim, index, src, reduce, include_self);
 }
 
-/// Row i of the source goes to row index[i].
+/// Reduces row i of the source into row index[i].
 AOTITorchError aoti_torch_cpu_index_reduce(AtenTensorHandle self, int64_t dim,
                                            AtenTensorHandle index, AtenTensorHandle source,
                                            const char* reduce, int32_t include_self,

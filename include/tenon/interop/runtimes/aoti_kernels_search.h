@@ -9,16 +9,17 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A search in sorted sequences, which are the rows of a tensor.
+/// A search in the rows of a tensor, which are sorted sequences.
 struct SortedSearch {
   Tensor sequence;
   Tensor values;
-  Tensor sorter;                   // the order of the sequence; undefined if it is sorted
-  bool values_are_scalar = false;  // one number, which does not widen the sequence's type
+  Tensor sorter;                   // order of the sequence; undefined if that is sorted
+  bool values_are_scalar = false;  // a number, which does not widen the sequence's type
   bool is_right = false;           // after equal elements
   bool is_int32 = false;
 
-  /// Errors: InvalidArgument for another side than left and right, or for both.
+  /// Errors: InvalidArgument for a side other than left and right, or if `side` and `right`
+  /// disagree.
   Error read_side(const char* const* side, int32_t right) {
     is_right = right != 0;
     if (side == nullptr) return Error::Ok;
@@ -69,7 +70,7 @@ struct SortedSearch {
     }
     return Error::Ok;
   }
-  /// The type that elements are compared in: torch's for a sequence and values of rank 0 or more.
+  /// The type in which elements are compared: torch's for a sequence and values of rank 0 or more.
   ScalarType common_type() const noexcept {
     const bool is_scalar = values_are_scalar || values.sizes().empty();
     return result_type(sequence.scalar_type(), false,
@@ -88,7 +89,7 @@ struct SortedSearch {
       const T* const elements = dense_data<T>(in) + row;
       int64_t begin = 0;
       int64_t end = count;
-      // NaN compares as larger, so negated comparisons.
+      // Comparisons are negated, so that NaN counts as larger.
       while (begin < end) {
         const int64_t middle = begin + (end - begin) / 2;
         const T x = elements[order == nullptr ? middle : order[row + middle]];

@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// L, without its diagonal, and U come into the m x n matrix. Returns LAPACK's info: the number of
+/// Writes L, without its diagonal, and U to the m x n matrix. Returns LAPACK's info: the number of
 /// the first pivot that is 0, or 0.
 template <class T>
 int32_t factor_lu(T* a, int64_t m, int64_t n, int32_t* pivots) noexcept {
@@ -42,7 +42,7 @@ struct LuFactors {
   Dims batch;
 
   int64_t pivot_count() const noexcept { return (std::min)(lu.rows, lu.columns); }
-  /// Of the transposes, with `is_transposed`.
+  /// Factors the transposes, if `is_transposed`.
   Error factor(const Tensor& a, bool is_transposed) {
     Tensor from = a;
     TENON_TRY(turn_matrices(is_transposed, from));
@@ -70,13 +70,13 @@ struct LuFactors {
     return give_ints(pivots, with_sizes(batch, {pivot_count()}), out);
   }
   Error give_infos(AtenOut& out) const { return give_ints(infos, batch, out); }
-  /// The pivots as a tensor, for as long as these factors live.
+  /// The pivots as a tensor, valid while these factors live.
   Tensor pivot_tensor() {
     return *from_blob(pivots.data(), with_sizes(batch, {pivot_count()}), ScalarType::Int);
   }
 };
 
-/// X of A X = B, or of X A = B without `is_left`, by the factors of A, or of its transpose.
+/// X of A X = B, or without `is_left` of X A = B, by the factors of A, or of its transpose.
 /// Errors: InvalidArgument; OutOfBounds for a pivot outside the matrix.
 inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Tensor& b,
                          bool is_left, bool is_transposed, Tensor& solution) {
@@ -125,12 +125,12 @@ inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Ten
   TENON_TRY(turn_matrices(is_left, solution));
   return Error::Ok;
 }
-/// By columns from the left, else by rows.
+/// Returns the solution: by columns if from the left, else by rows.
 inline Error give_solution(const Tensor& solution, bool is_left, AtenOut& out) {
   const ScalarType type = solution.scalar_type();
   return is_left ? give_by_columns(solution, type, out) : give_dense(solution, type, out);
 }
-/// Factors of A, and the solution for B.
+/// Factors A, and solves for B.
 inline Error solve_matrices(const Tensor& a, const Tensor& b, bool is_left, LuFactors& factors,
                             Tensor& solution) {
   TENON_TRY(factors.factor(a, false));
@@ -221,7 +221,8 @@ inline Error run_determinant(AtenIn in, AtenOut& out, bool is_logarithm) {
   Tensor a;
   LuFactors factors;
   TENON_TRY(read_squares(in[0], "A", a));
-  // As torch, which factors the transpose of a contiguous matrix: that lies by columns as it is.
+  // As in torch, which factors the transpose of a contiguous matrix: that is stored by columns
+  // already.
   TENON_TRY(factors.factor(a, fields(TensorArg(a)).layout.is_contiguous()));
   const ScalarType type = a.scalar_type();
   const int64_t n = factors.lu.rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that view a tensor in another shape or type, change its handle, and fill and check its
-// elements.
+// Kernels that view a tensor in another shape or type, replace a handle's tensor, and fill and
+// check elements.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Answers with a view of a defined tensor, which `make(tensor)` makes.
+/// Returns the view of a defined tensor that `make(tensor)` makes.
 template <class Make>
 AOTITorchError answer_view(const char* function, AtenTensorHandle self, AtenTensorHandle* ret,
                            const Make& make) noexcept {
@@ -32,7 +32,7 @@ inline AOTITorchError answer_view_dtype(const char* function, AtenTensorHandle s
     return try_view_as_type(t, type);
   });
 }
-/// Another dimension has the real and the imaginary parts.
+/// Adds a dimension for the real and the imaginary parts.
 inline AOTITorchError answer_view_as_real(const char* function, AtenTensorHandle self,
                                           AtenTensorHandle* ret) noexcept {
   return aoti_on(function, self, [&](const Tensor& t) {
@@ -50,8 +50,8 @@ inline AOTITorchError answer_view_as_real(const char* function, AtenTensorHandle
   });
 }
 
-/// Gives a handle's tensor other sizes in the memory that it has, or in more. Other handles of the
-/// tensor keep its old sizes.
+/// Gives a handle's tensor other sizes, in its memory or in new memory. Other handles of the tensor
+/// keep its old sizes.
 inline Error resize_handle(Tensor& tensor, ArrayRef<int64_t> sizes, const int32_t* memory_format) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(TensorArg(tensor));
@@ -87,7 +87,7 @@ AOTITorchError aoti_torch_cpu_permute(AtenTensorHandle self, const int64_t* dims
     return try_permute(t, order);
   });
 }
-/// A copy where there is no view with these sizes.
+/// Copies if no view can have these sizes.
 AOTITorchError aoti_torch_cpu_reshape(AtenTensorHandle self, const int64_t* shape,
                                       int64_t shape_len_, AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
@@ -137,7 +137,7 @@ AOTITorchError aoti_torch_cpu_view_as_real(AtenTensorHandle self, AtenTensorHand
 AOTITorchError aoti_torch_view_as_real(AtenTensorHandle self, AtenTensorHandle* ret) {
   return answer_view_as_real(__func__, self, ret);
 }
-/// The last dimension has the real and the imaginary parts, side by side.
+/// The last dimension has the real and the imaginary parts, adjacent.
 AOTITorchError aoti_torch_cpu_view_as_complex(AtenTensorHandle self, AtenTensorHandle* ret0) {
   return answer_view(__func__, self, ret0, [&](const Tensor& t) -> Result<Tensor> {
     const ScalarType type = t.scalar_type();
@@ -172,14 +172,14 @@ AOTITorchError aoti_torch_cpu_resize_as_(AtenTensorHandle self, AtenTensorHandle
     const Dims sizes(like->sizes());
     TENON_TRY(check_dims("sizes", sizes));
     int32_t format = memory_format == nullptr ? 0 : *memory_format;
-    if (format == 1) {  // torch's preserve_format: the template's
+    if (format == 1) {  // torch's preserve_format: that of `like`
       const bool is_last = has_channels_last(fields(TensorArg(*like)).layout);
       format = is_last ? static_cast<int32_t>(sizes.size()) - 2 : 0;
     }
     return resize_handle(tensor, sizes, memory_format == nullptr ? nullptr : &format);
   });
 }
-/// The handle gets the source's tensor. Other handles of its old tensor keep that.
+/// Sets the handle to the source's tensor. Other handles of its old tensor keep that.
 AOTITorchError aoti_torch_cpu_set__source_Tensor(AtenTensorHandle self, AtenTensorHandle source) {
   return aoti_on(__func__, self, [&](Tensor& tensor) {
     Tensor* from = nullptr;
@@ -222,7 +222,7 @@ AOTITorchError aoti_torch_check_inf_and_nan(const char* tensor_name, AtenTensorH
                 " has ", found);
   });
 }
-/// Prints to standard output: all elements if they are few.
+/// Prints to standard output: all elements if there are few.
 void aoti_torch_print_tensor_handle(AtenTensorHandle self, const char* msg) {
   std::string text;
   const AOTITorchError code = aoti_on(__func__, self, [&](const Tensor& tensor) {

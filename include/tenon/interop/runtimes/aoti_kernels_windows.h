@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that give the mean or the maximum of windows of images and volumes: pooling.
+// Kernels that compute the mean or the maximum of windows of images and volumes: pooling.
 #pragma once
 
 #include <limits>
@@ -10,18 +10,18 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The dtypes that a pool takes.
+/// The dtypes that a pool accepts.
 enum class PoolTypes { Numbers, FloatingOrLong, Floating };
 
-/// The part of one dimension that an element of the result is computed from: element `begin`, and
-/// every `step` of the pool on, before `end`.
+/// The elements of one dimension that an element of the result is computed from: `begin`, then
+/// every step-th, before `end`; `step` is the pool's.
 struct PoolWindow {
   int64_t begin;
   int64_t end;
-  int64_t count;  // of elements, for the mean
+  int64_t count;  // number of elements, for the mean
 };
 
-/// A list of integers, as functions of operators take it.
+/// A list of integers, as an argument of operators' functions.
 struct AotiList {
   const char* name;
   const int64_t* values;
@@ -70,7 +70,7 @@ struct Pool {
     return make_dense(given, computed_type(type), dense);
   }
 
-  /// Reads `spatial` integers, or one for all where that is taken, into their places of the three.
+  /// Reads `spatial` integers, or with `takes_one` one for all, into the last of the three entries.
   Error read_list(const AotiList& list, int64_t least, int64_t (&read)[3],
                   bool takes_one = true) const {
     const auto expected = static_cast<int64_t>(spatial);
@@ -88,8 +88,8 @@ struct Pool {
     return Error::Ok;
   }
 
-  /// A result of sizes `out`. To be called before `out` windows are made: it refuses what has no
-  /// memory.
+  /// Makes a result of sizes `out`. Call it before making windows for `out`: it refuses sizes that
+  /// memory cannot hold.
   Error make_result(AotiResult& result, ScalarType made, ScalarType computed) const {
     AotiShape shape;
     shape.type = made;
@@ -111,7 +111,7 @@ struct Pool {
       }
     }
   }
-  /// Calls f with the place in the plane of each element of three windows.
+  /// Calls f with the position in the plane of each element in three windows.
   template <class F>
   void each_element(const PoolWindow& z, const PoolWindow& y, const PoolWindow& x,
                     const F& f) const {
@@ -124,7 +124,7 @@ struct Pool {
   }
 };
 
-/// The means of a plane's windows, or their sums by `divisor` unless 0.
+/// The means of a plane's windows, or their sums divided by `divisor` unless that is 0.
 template <class T>
 void find_means(const Pool& pool, int64_t divisor, const T* from, T* to) noexcept {
   pool.each_window([&](const PoolWindow& z, const PoolWindow& y, const PoolWindow& x) {
@@ -145,8 +145,8 @@ T lowest_of(ScalarType type) noexcept {
     return (std::numeric_limits<T>::min)() >> (8 * (sizeof(T) - elementSize(type)));
   }
 }
-/// The greatest elements of a plane's windows, and where in the plane they are: the first of equal
-/// ones, and the last NaN.
+/// The maxima of a plane's windows, and their positions in the plane: the first of equal ones, and
+/// the last NaN.
 template <class T>
 void find_maxima(const Pool& pool, const T* from, T* to, int64_t* indices) noexcept {
   const T lowest = lowest_of<T>(pool.type);
@@ -163,7 +163,7 @@ void find_maxima(const Pool& pool, const T* from, T* to, int64_t* indices) noexc
   });
 }
 
-/// Makes the means, with windows that make_windows() gives.
+/// Makes the means, with windows from make_windows().
 template <class MakeWindows>
 Error make_means(Pool& pool, int64_t divisor, AtenTensorHandle* ret,
                  const MakeWindows& make_windows) {
@@ -180,8 +180,8 @@ Error make_means(Pool& pool, int64_t divisor, AtenTensorHandle* ret,
   }));
   return means.finish(ret);
 }
-/// Makes the maxima and their indices. start(plane) makes the windows of a plane, or leaves those
-/// of the one before.
+/// Makes the maxima and their indices. start(plane) makes the windows of a plane, or keeps those of
+/// the one before.
 template <class Start>
 Error make_maxima(Pool& pool, AtenTensorHandle* values, AtenTensorHandle* indices,
                   const Start& start) {
@@ -208,7 +208,7 @@ struct StridedWindows {
   int64_t stride[3] = {1, 1, 1};
   int64_t padding[3] = {0, 0, 0};
 
-  /// Sets the sizes of the pool's result. Without strides the windows touch.
+  /// Computes the sizes of the pool's result. Without strides the windows are adjacent.
   /// Source: at::native::pooling_output_shape.
   Error read(Pool& pool, const AotiList& kernel_size, const AotiList& strides,
              const AotiList& paddings, bool rounds_up) {
@@ -227,7 +227,7 @@ struct StridedWindows {
                     " is too large for an input of sizes ", pool.given.sizes());
       }
       pool.out[d] = (room + (rounds_up ? stride[d] - 1 : 0)) / stride[d] + 1;
-      // The last window begins in the input or before it.
+      // The last window must not begin after the input.
       if (rounds_up && (pool.out[d] - 1) * stride[d] >= pool.in[d] + padding[d]) --pool.out[d];
     }
     return Error::Ok;
@@ -258,7 +258,7 @@ inline AOTITorchError average_pool(const char* function, size_t spatial, AtenTen
     StridedWindows windows;
     TENON_TRY(pool.read(self, spatial, PoolTypes::FloatingOrLong));
     TENON_TRY(windows.read(pool, kernel, stride, padding, rounds_up));
-    for (size_t d = 0; d < 3 && spatial == 3; ++d) {  // of volumes alone
+    for (size_t d = 0; d < 3 && spatial == 3; ++d) {  // only for volumes
       if (windows.kernel[d] <= pool.in[d]) continue;
       return fail(Error::InvalidArgument, "kernel_size ", windows.kernel[d],
                   " is larger than an input of sizes ", pool.given.sizes());
@@ -270,8 +270,8 @@ inline AOTITorchError average_pool(const char* function, size_t spatial, AtenTen
                       [&] { windows.make(pool, counts_padding); });
   });
 }
-/// Whether a maximum pool of volumes gives its results in the input's order; without a batch that
-/// has to be dense.
+/// Whether a maximum pool of volumes keeps the input's channels-last order; without a batch
+/// dimension the input must be dense for that.
 inline bool keeps_channels_last(const Tensor& volumes) noexcept {
   const Layout& layout = fields(TensorArg(volumes)).layout;
   if (layout.rank() == 5) return has_channels_last(layout);
@@ -302,7 +302,7 @@ inline AOTITorchError maximum_pool(const char* function, size_t spatial, AtenTen
   });
 }
 
-/// Windows that share the input out to a result of any size.
+/// Windows that divide the input evenly among a result of any size.
 /// Source: at::native::start_index, end_index.
 inline void share_out(Pool& pool) {
   for (size_t d = 0; d < 3; ++d) {
