@@ -18,37 +18,37 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The tensors of a safetensors file, or of a model in several, by name and as a list in the order
-/// of their bytes.
+/// The tensors of a safetensors file, or of a model in several files, by name and as a list in the
+/// order of their bytes.
 ///
-/// The file is mapped, and the tensors that get() gives are over that mapping: nothing but the
-/// header is read. Each keeps the mapping, so they may outlive this object. They are read-only:
-/// functions that write fail with InvalidState, and clone_tensor_ptr() makes one to write to. While
-/// one of them lives, do not let anybody change or shorten the file in place: reading past its end
-/// ends the process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file
-/// there, unless it writes in place.
+/// The file is mapped, and only its header is read: get() returns tensors over the mapping. Each
+/// tensor keeps the mapping, so it may outlive this object. The tensors are read-only: functions
+/// that write fail with InvalidState, and clone_tensor_ptr() makes a writable copy. While one of
+/// them lives, the file must not be changed or shortened in place: reading past its end ends the
+/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there,
+/// unless it writes in place.
 ///
-/// A tensor whose bytes are not aligned, as SafeTensorInfo::is_copied says, is copied by each
-/// get(). Bytes of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid.
-/// Of F4, F6_E2M3, F6_E3M2 and F8_E8M0, which are not dtypes of tensors, get() gives the bytes, as
-/// Byte: the last size is that of a row in bytes; if rows do not end at a byte, the bytes are a
-/// list. unpack() of exchange/packed.h makes numbers of them.
+/// A tensor whose bytes are not aligned (SafeTensorInfo::is_copied) is copied by each get(). Bytes
+/// of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid. For F4,
+/// F6_E2M3, F6_E3M2 and F8_E8M0, which are not dtypes of tensors, get() returns the bytes, as Byte:
+/// the last size is that of a row in bytes; if rows do not end at a byte's end, the bytes are 1-d.
+/// unpack() of exchange/packed.h makes numbers of them.
 /// Ownership: copies of this object share the mapping.
-/// Threads: it does not change; any number may use it.
+/// Threads: immutable; any number of threads may use it.
 /// Source: safetensors' safe_open.
 class SafeTensors {
  public:
-  /// Without tensors.
+  /// Without tensors and metadata.
   SafeTensors() noexcept = default;
 
-  /// Opens a file. One whose name ends with .json is the index of a model in several files that
-  /// lie beside it, model.safetensors.index.json: each tensor that it names is in the file that it
-  /// says; others in these files are left out. Metadata is that of all files; where keys meet, that
-  /// of the first.
+  /// Opens a file. A file whose name ends with .json is the index of a model in several files next
+  /// to it, model.safetensors.index.json: each tensor that the index lists is read from its file
+  /// there; other tensors in these files are ignored. Metadata is that of all files; if a key
+  /// occurs twice, the first file's.
   /// Errors: NotFound; AccessFailed; InvalidArgument, which names the tensor, the field and the
-  /// offset (JSON that the format does not have, keys that are there twice; offsets that overlap,
-  /// leave gaps, lie beyond the file or do not fit the shape and dtype; a header of more than
-  /// 100 MB); OutOfMemory.
+  /// offset (JSON that the format does not allow, keys that occur twice; offsets that overlap,
+  /// leave gaps, lie beyond the file or do not fit the shape and dtype; a header of more than 100
+  /// MB); OutOfMemory.
   /// Cost: O(header); a page when it is first used.
   static Result<SafeTensors> open(const detail::FilePath& path) noexcept {
     Error error = path.check();
@@ -64,12 +64,12 @@ class SafeTensors {
     if (error == Error::Ok) return opened;
     return detail::add_context("SafeTensors::open", path.add_context(error));
   }
-  /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
-  /// their owner.
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
+  /// owner.
   /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
   /// tensors are gone.
-  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
-  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
+  /// contiguous or not in host memory); InvalidState (an undefined tensor).
   static Result<SafeTensors> open(const detail::FileContent& bytes) noexcept {
     SafeTensors opened;
     const Error error = opened.fill([&](Contents& contents) { return contents.add(bytes); });
@@ -78,17 +78,17 @@ class SafeTensors {
   }
 
   size_t size() const noexcept { return infos().size(); }
-  /// What the file says of its tensors; valid as long as this object.
+  /// The descriptions of all tensors; valid as long as this object.
   ArrayRef<SafeTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     return contents_->header.infos;
   }
-  /// The free texts in the file.
+  /// The file's metadata: texts by key.
   std::map<std::string, std::string> metadata() const {
     if (contents_ == nullptr) return {};
     return contents_->header.metadata;
   }
-  /// Null if there is none of that name.
+  /// The description of the tensor of that name; null if there is none.
   const SafeTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
     const auto found = contents_->names.find(name);
@@ -104,7 +104,7 @@ class SafeTensors {
     return detail::fail(Error::NotFound, "SafeTensors::get: there is no tensor \"",
                         detail::ShownText(name).text, "\" among the ", size());
   }
-  /// The tensor of infos()[i].
+  /// The tensor that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i) const noexcept {
     if (i < size()) return make(infos()[i]);
@@ -196,17 +196,17 @@ class SafeTensors {
   std::shared_ptr<const Contents> contents_;
 };
 
-/// Writes a safetensors file. An existing one is replaced once the new one is complete and on the
-/// disk, and otherwise stays as it is, unless FileWrite says otherwise. The elements begin at a
-/// multiple of 64 bytes, those of the widest numbers first, so that every tensor is aligned for its
-/// numbers; among equals in the order of the list. Tensors that are not contiguous, or not in the
-/// host's memory, are copied, one at a time.
+/// Writes a safetensors file. An existing file is replaced once the new one is complete and on the
+/// disk, and stays unchanged after an error, unless FileWrite says otherwise. The elements begin at
+/// a multiple of 64 bytes. Tensors of the widest numbers come first, so that every tensor is
+/// aligned; equally wide ones keep the list's order. Tensors that are not contiguous, or not in
+/// host memory, are copied, one at a time.
 ///
-/// `to` may also be a tensor or a function, as in write_npy(); the function gets the bytes as they
-/// are.
+/// `to` may also be a tensor or a function, as in write_npy(); the function receives the bytes
+/// without a copy of the file.
 ///
-/// Ownership: reads the tensors. `on_progress` is told of the bytes.
-/// Errors: InvalidArgument (a name that is there twice; a name or text that is not UTF-8;
+/// Ownership: reads the tensors. `on_progress` gets the number of bytes written.
+/// Errors: InvalidArgument (a name that occurs twice; a name or text that is not UTF-8;
 /// "__metadata__" as a name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot
 /// read); InvalidState (undefined; a placeholder); AccessFailed, with the system's text;
 /// OutOfMemory; what on_progress threw.

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 // shm_create, shm_attach, shm_fd: tensors in shared memory, which several processes map.
 //
-// Who owns what. The memory belongs to the kernel, which frees it when no process has it mapped or
-// open and it has no name. Each tensor has its own mapping and descriptor, and gives up both with
-// its last handle, view and export. Memory without a name needs no more.
-// A name is a file in /dev/shm, as shm_open() makes it. Its owners are the tensors of that name in
-// all processes; each descriptor has a shared lock (flock) on the file.
-// - shm_create() makes and locks a file without a name, and gives it the name last (O_TMPFILE,
-//   linkat): nobody sees half of it, and of two creators one gets the name.
-// - An owner that goes gives up mapping and descriptor, and with them the lock, and tries for the
-//   exclusive lock by another descriptor. It gets that if it was the last, and removes the name.
+// Ownership. The kernel owns the memory, and frees it when no process has it mapped or open and it
+// has no name. Each tensor has its own mapping and descriptor, and releases both with its last
+// handle, view and export. Memory without a name needs nothing else.
+// A name is a file in /dev/shm, as shm_open() makes it. The owners of a name are the tensors of
+// that name in all processes; each descriptor has a shared lock (flock) on the file.
+// - shm_create() makes and locks a file without a name, and names it last (O_TMPFILE, linkat): no
+//   other process sees an incomplete file, and of two creators one gets the name.
+// - An owner that ends releases mapping and descriptor, and with them the lock, and tries to get
+//   the exclusive lock by another descriptor. If it was the last owner, it succeeds, and removes
+//   the name.
 // - An owner that is killed, or ends without running destructors, loses mapping and lock to the
-//   kernel. If it was the last, the name is left, abandoned: shm_attach() then removes it and says
-//   NotFound, shm_create() replaces it.
-// - Names are removed under the exclusive lock only, and only while they refer to the locked file.
+//   kernel. If it was the last, the name is left abandoned: shm_attach() then removes it and
+//   returns NotFound, shm_create() replaces it.
+// - Names are removed only under the exclusive lock, and only while they refer to the locked file.
 //   A process that gets the shared lock checks that the name still refers to the file.
-// - fork(): parent and child have one lock, which goes when both have given it up. Whichever goes
-//   last removes the name. exec() gives up the child's.
+// - fork(): parent and child share one lock, which ends when both have released it. The last of
+//   them removes the name. exec() releases the child's.
 //
 // Trust. A process that may write to the memory may change the elements at any time. The header is
 // read once, into a copy that is checked: later writes to it do not matter. Memory without a name
@@ -55,7 +56,7 @@ enum class ShmAccess : uint8_t { ReadOnly = O_RDONLY, ReadWrite = O_RDWR };
 
 namespace detail {
 
-/// Copies the header of open memory and checks the copy. Says which file it is.
+/// Copies the header of open memory and checks the copy. `file` is set to the file's status.
 inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   ShmHeader header;
   const ssize_t count = ::fstat(fd, &file) == 0 ? ::pread(fd, &header, sizeof header, 0) : -1;
@@ -66,8 +67,8 @@ inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   return parse_shm_header(header, static_cast<uint64_t>(file.st_size), shm);
 }
 
-/// A name as a parameter, text of any kind, and its path: "/dev/shm/x" of "/x", as shm_open() has
-/// it. (That function makes no files without a name, and is in librt before glibc 2.34.)
+/// A name as a parameter, text of any kind, and its path: "/dev/shm/x" for "/x", as in shm_open().
+/// (That function cannot make files without a name, and is in librt before glibc 2.34.)
 class ShmName {
  public:
   ShmName(const char* name) noexcept : ShmName(std::string_view(name == nullptr ? "" : name)) {}
@@ -83,7 +84,7 @@ class ShmName {
     return fail(Error::InvalidArgument, "the name has ", name_.size(),
                 " characters; expected \"/\" and 1 to 255 others, none of them '/' or zero");
   }
-  /// Puts the path in front of an error's message.
+  /// Puts the path before an error's message.
   Error add_context_if(Error error) const noexcept {
     return error == Error::Ok ? error : FilePath(path_).add_context(error);
   }
@@ -95,10 +96,10 @@ class ShmName {
   char path_[8 + kMost + 1] = "/dev/shm";
 };
 
-/// How often to look again while others are removing and making files of one name.
+/// How often to retry while other processes remove and make files of that name.
 inline constexpr int kShmAttempts = 100;
 
-/// Whether the path is that of the file.
+/// Whether the path refers to the file.
 inline bool is_path_of(const struct stat& file, const char* path) noexcept {
   struct stat named;
   return ::lstat(path, &named) == 0 && file.st_dev == named.st_dev && file.st_ino == named.st_ino;
@@ -108,15 +109,15 @@ inline int open_shm(const char* path, ShmAccess access) noexcept {
   return ::open(path, static_cast<int>(access) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/// Removes the name of an open file that nobody has a lock on, where permissions let it. False if
-/// the file is locked, or not that of the name.
+/// Removes the name of an open file that nobody has locked, if permissions allow it. False if the
+/// file is locked, or the name refers to another file.
 inline bool remove_abandoned(int fd, const struct stat& file, const char* path) noexcept {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(file, path)) return false;
   ::unlink(path);
   return true;
 }
 
-/// A descriptor, a mapping and a share in a name: what a tensor over shared memory releases.
+/// What a tensor over shared memory releases: a descriptor, a mapping and its ownership of a name.
 struct ShmSegment {
   int fd;
   void* base = nullptr;
@@ -127,11 +128,11 @@ struct ShmSegment {
     const KeepErrno keep;
     struct stat file = {};
     const bool has_name = path != nullptr && ::fstat(fd, &file) == 0 && is_path_of(file, path);
-    if (base != nullptr) ::munmap(base, length);  // it keeps the lock, too
+    if (base != nullptr) ::munmap(base, length);  // the mapping keeps the lock too
     ::close(fd);
-    // The lock belongs to what open() made, which a forked process may share: what another open()
-    // makes shows whether it is still held. Only now, with the descriptor that was just closed:
-    // there may be no other left.
+    // The lock belongs to the file description of open(), which a forked process may share: another
+    // open() shows whether the lock is still held. Only now, after closing the descriptor: there
+    // may be no descriptors left.
     const int other = has_name ? open_shm(path, ShmAccess::ReadOnly) : -1;
     if (other >= 0) {
       remove_abandoned(other, file, path);
@@ -143,8 +144,8 @@ struct ShmSegment {
 template <>
 inline constexpr const char* deleter_name_v<ShmSegment> = "ShmSegment";
 
-/// Opens the file of a name and becomes one of its owners, by `deleter`. NotFound for
-/// a name that was abandoned, which is removed.
+/// Opens the file of a name and becomes one of its owners, which `deleter` releases. NotFound for
+/// an abandoned name, which is removed.
 inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
                         Deleter& deleter) noexcept {
   for (int attempt = 0; attempt < kShmAttempts; ++attempt, deleter.reset()) {
@@ -160,12 +161,12 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
       return fail(Error::NotFound, "it was abandoned by processes that ended");
     }
     if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(file, path)) return Error::Ok;
-    ::usleep(1000);  // a process that removes it holds the lock for microseconds
+    ::usleep(1000);  // another process that removes it holds the lock for microseconds
   }
   return fail(Error::InUse, "another process keeps it locked");
 }
 
-/// Maps an open segment and makes the tensor, which takes over from `deleter`.
+/// Maps an open segment and makes the tensor, which takes over the segment from `deleter`.
 inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& deleter,
                              NewTensor& new_tensor) noexcept {
   const bool readonly = access == ShmAccess::ReadOnly;
@@ -180,11 +181,11 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& de
                         &deleter, new_tensor);
 }
 
-/// Reserves the bytes of a new file: writing to memory that /dev/shm has not ends with SIGBUS.
+/// Reserves the bytes of a new file: writing to memory that /dev/shm lacks would end with SIGBUS.
 inline Error reserve_shm(int fd, size_t length) noexcept {
   struct statvfs room;
   if (::fstatvfs(fd, &room) != 0) return file_error("cannot reserve the memory", errno);
-  // Without a limit, f_blocks is 0: then no more than the machine has.
+  // Without a limit, f_blocks is 0: then at most the machine's memory.
   const auto machine = static_cast<fsblkcnt_t>(::sysconf(_SC_PHYS_PAGES));
   const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
   int code = (length - 1) / room.f_frsize < blocks ? 0 : ENOSPC;
@@ -198,7 +199,7 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
 }
 
-/// Removes a name that was abandoned. InUse for one that has an owner, or does not hold a tensor.
+/// Removes an abandoned name. InUse for a name that has an owner, or whose file has no tensor.
 inline Error free_name(const char* path) noexcept {
   Deleter other;
   ShmLayout shm;
@@ -209,7 +210,7 @@ inline Error free_name(const char* path) noexcept {
               "the name is taken: ", error == Error::Ok ? "it has an owner" : last_error_message());
 }
 
-/// Gives the file a name that has no living owner.
+/// Gives the file a name that no living process owns.
 inline Error name_shm(int fd, const char* path) noexcept {
   char self[32];
   std::snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
@@ -221,7 +222,7 @@ inline Error name_shm(int fd, const char* path) noexcept {
   return fail(Error::InUse, "the name is taken: ", last_error_message());
 }
 
-/// Makes shared memory, of this name unless that is null, and a tensor over it.
+/// Makes shared memory, with this name unless that is null, and a tensor over it.
 inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
                       const Dims& strides, mode_t mode, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
@@ -242,7 +243,7 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
   if (name != nullptr) {
     char* const copy = deleter.stored<ShmSegment>()->path = ::strdup(name->path());
     if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
-    struct stat status;  // the umask may have cleared what the last owner needs to find that it is
+    struct stat status;  // the umask may have cleared bits that the last owner needs
     if (::fstat(fd, &status) != 0 || ::fchmod(fd, status.st_mode | S_IRUSR) != 0) {
       return file_error("cannot make shared memory", errno);
     }
@@ -295,19 +296,20 @@ template <class Out>
 struct ShmCreate {
   const char* function;
 
-  /// Makes a tensor in shared memory of this name, for other processes to attach by it. The
-  /// elements are zero, and begin at a page. The strides are dense ones, or others that keep the
-  /// elements apart, as of empty_strided(). DYNAMIC_BOUND: a new shape is this tensor's alone.
+  /// Makes a tensor in shared memory with this name, by which other processes attach it. The
+  /// elements are zero, and begin at a page. The strides are dense, or any that keep the elements
+  /// apart, as in empty_strided(). DYNAMIC_BOUND; other processes do not see a resize.
   ///
-  /// `name` is "/x", as shm_open()'s: "/" and up to 255 other characters; `mode` its permissions,
-  /// without the bits of umask(). Its user may read it in any case, so that the last owner finds
-  /// out that it is the last. A name that was abandoned is replaced.
+  /// `name` is "/x", as for shm_open(): "/" and up to 255 other characters; `mode` its permissions,
+  /// without the bits of umask(). The user's read permission is always set, so that the last owner
+  /// can find out that it is the last. An abandoned name is replaced.
   /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
-  /// one goes, and the name removed when the last goes. See above for killed processes and fork().
-  /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument
-  /// (the name; invalid sizes or strides; strides that overlap or are negative);
-  /// InvalidType (Undefined); OutOfMemory (/dev/shm is full, too); AccessFailed; NotSupported (in
-  /// ATen mode, for a dtype that it lacks). Nothing is left then.
+  /// tensor is destroyed, and the name removed with the last one. See above for killed processes
+  /// and fork().
+  /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument (the
+  /// name; invalid sizes or strides; strides that overlap or are negative); InvalidType
+  /// (Undefined); OutOfMemory (also if /dev/shm is full); AccessFailed; NotSupported (in ATen mode,
+  /// for a dtype that it lacks). Nothing is left then.
   /// Threads: any.
   /// Cost: O(bytes): the memory is reserved.
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
@@ -318,12 +320,12 @@ struct ShmCreate {
     return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
-  /// Makes one without a name, for processes that are given its descriptor: by fork(), or over a
-  /// UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Only its user has permissions:
-  /// another user who is given a descriptor that only reads cannot open it for writing.
+  /// Makes a tensor in shared memory without a name, for processes that receive its descriptor: by
+  /// fork(), or over a UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Only its
+  /// user has permissions: another user who receives a read-only descriptor cannot reopen it for
+  /// writing.
   ///
-  /// Ownership: the memory goes with its last mapping and descriptor, in whatever way a process
-  /// ends.
+  /// Ownership: the memory is freed with its last mapping and descriptor, however processes end.
   /// Cost: O(1); a page when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const StridesArg& strides = {}) const {
@@ -337,15 +339,15 @@ template <class Out>
 struct ShmAttach {
   const char* function;
 
-  /// Makes a tensor over the memory that another process made, or this one, with the sizes,
-  /// strides and dtype that it was made with.
+  /// Makes a tensor over memory that another process made, or this one, with its sizes, strides and
+  /// dtype.
   ///
-  /// Ownership: an owner like the one that made it, which may go before.
+  /// Ownership: an owner like the tensor that made the memory, which may be destroyed first.
   /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
   /// InvalidArgument (the name; memory that does not hold a tensor; a header that does not describe
-  /// this memory); InvalidType (of a header); NotSupported (another version of the header; ReadOnly
-  /// in ATen mode before libtorch 2.13); AccessFailed (permissions; a folder, a pipe); InUse
-  /// (another process keeps the file locked, for longer than 0.1 seconds); OutOfMemory.
+  /// this memory); InvalidType (in the header); NotSupported (another version of the header;
+  /// ReadOnly in ATen mode before libtorch 2.13); AccessFailed (permissions; a folder, a pipe);
+  /// InUse (another process keeps the file locked for longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
@@ -357,9 +359,9 @@ struct ShmAttach {
 
   /// As above, by a descriptor of memory without a name.
   ///
-  /// Ownership: the descriptor is duplicated; the given one stays the caller's, to close.
-  /// Errors: InvalidArgument too for memory that is not sealed against shrinking, as files with a
-  /// name are not; AccessFailed too if it is not a descriptor, or not open for that access.
+  /// Ownership: the descriptor is duplicated; the caller closes the given one.
+  /// Errors: also InvalidArgument for memory that is not sealed against shrinking, such as files
+  /// with a name; also AccessFailed if it is not a descriptor, or not open for that access.
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
     NewTensor new_tensor;
     Error error = attach_shm(descriptor, access, new_tensor);

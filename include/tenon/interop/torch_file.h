@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TorchFile: tensors and values of a file of torch.save, without PyTorch. Needs minizip and zlib.
+// TorchFile: reads tensors and values from a file of torch.save, without PyTorch. Needs minizip and
+// zlib.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// A tensor over the file's bytes, or over a copy of those from its first element to its last.
+/// Makes a tensor over the file's bytes, or over a copy of them from its first to its last element.
 inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
                                const TorchTensorInfo& info, NewTensor& tensor) noexcept {
   if (info.refused != nullptr) return fail(Error::NotSupported, info.refused);
@@ -31,30 +32,30 @@ inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
 
 /// The tensors and values of a file of torch.save (.pt, .pth, .bin, .ckpt), by name.
 ///
-/// A name joins the keys of dicts and the places in lists by dots: "model.layer1.weight",
-/// "optimizer.state.0.exp_avg"; a file that is one tensor has the name "". Where keys have dots
+/// A name joins the keys of dicts and the indices in lists by dots: "model.layer1.weight",
+/// "optimizer.state.0.exp_avg"; a file that is a single tensor has the name "". If keys have dots
 /// themselves, two tensors may have one name: both are listed, and get() by that name fails.
 ///
-/// The file is mapped, its pickle is read, and the tensors that get() gives are over the mapping,
-/// read-only, with their strides: two of one storage share memory. Each keeps the mapping, so they
-/// may outlive this object. While one of them lives, do not let anybody change or shorten the
-/// file in place: reading past its end ends the process with SIGBUS. A CUDA tensor is stored as a
-/// CPU one, and read as one.
+/// The file is mapped and its pickle is read. get() returns tensors over the mapping, read-only,
+/// with their strides: two tensors of one storage share memory. Each tensor keeps the mapping, so
+/// it may outlive this object. While one of them lives, the file must not be changed or shortened
+/// in place: reading past its end ends the process with SIGBUS. A CUDA tensor is stored like a CPU
+/// tensor, and read as one.
 ///
-/// Nothing of a file is ever run. It holds dicts, lists, tuples, sets, numbers, texts, bytes,
-/// dtypes, devices, tensors and parameters, as torch.load(weights_only=True) takes them, and
-/// argparse.Namespace and defaultdict as dicts; a file with any other class or function is refused
-/// by its name. Tensors that are sparse, quantized, nested or without data are listed; get()
+/// No code of a file is ever run. It may have dicts, lists, tuples, sets, numbers, texts, bytes,
+/// dtypes, devices, tensors and parameters, as torch.load(weights_only=True) accepts, and
+/// argparse.Namespace and defaultdict as dicts. A file with any other class or function is refused;
+/// the error names it. Tensors that are sparse, quantized, nested or without data are listed; get()
 /// refuses them.
 /// Ownership: copies of this object share the mapping.
-/// Threads: it does not change; any number may use it.
+/// Threads: immutable; any number of threads may use it.
 /// Source: torch.load(mmap=True, weights_only=True).
 class TorchFile {
  public:
-  /// Without tensors.
+  /// Without tensors and values.
   TorchFile() noexcept = default;
 
-  /// Opens a file: of the zip form, or of the old one before PyTorch 1.6.
+  /// Opens a file: of the zip form, or of the old form from before PyTorch 1.6.
   /// Errors: NotFound; AccessFailed; InvalidArgument, which names the byte or the tensor (another
   /// kind of file; a broken archive or pickle; a tensor beyond its storage); NotSupported (a class
   /// or function; a pickle of more than 256 MiB; a deflated archive); OutOfMemory.
@@ -69,10 +70,10 @@ class TorchFile {
     }
     return detail::add_context("TorchFile::open", error);
   }
-  /// Opens a file that is in memory, without a copy: get() gives tensors over the bytes, which keep
-  /// their owner.
-  /// Errors: as above, without those of files; InvalidArgument, besides (bytes that are not
-  /// contiguous memory of the host); InvalidState (an undefined tensor).
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
+  /// owner.
+  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
+  /// contiguous or not in host memory); InvalidState (an undefined tensor).
   static Result<TorchFile> open(const detail::FileContent& bytes) noexcept {
     TorchFile opened;
     const Error error = opened.fill(bytes);
@@ -81,12 +82,12 @@ class TorchFile {
   }
 
   size_t size() const noexcept { return infos().size(); }
-  /// What the file says of its tensors, in its order; valid as long as this object.
+  /// The descriptions of all tensors, in the file's order; valid as long as this object.
   ArrayRef<TorchTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     return contents_->infos;
   }
-  /// Null if there is none of that name; the first of several.
+  /// The description of the tensor of that name, the first of several; null if there is none.
   const TorchTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
     const auto found = contents_->tensor_names.find(name);
@@ -95,7 +96,7 @@ class TorchFile {
 
   /// The tensor of that name.
   /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
-  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (`refused` says why);
+  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (`refused` has the reason);
   /// OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
@@ -103,22 +104,23 @@ class TorchFile {
     if (error == Error::Ok) return make(i);
     return detail::add_context("TorchFile::get", error);
   }
-  /// The tensor of infos()[i].
+  /// The tensor that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i) const noexcept {
     if (i < size()) return make(i);
     return detail::fail(Error::OutOfBounds, "TorchFile::get: tensor ", i, " of ", size());
   }
 
-  /// The names of what is not a tensor, in the file's order: an epoch, a text, a list of integers.
+  /// The names of values that are not tensors, in the file's order: an epoch, a text, a list of
+  /// integers.
   std::vector<std::string> value_names() const {
     std::vector<std::string> names;
     if (contents_ == nullptr) return names;
     for (const detail::TorchValue& value : contents_->values) names.push_back(value.name);
     return names;
   }
-  /// A number, a flag, None, a text, or a list of numbers, flags or texts; bytes, a dtype and a
-  /// device as a text, "torch.float32", "cuda:0".
+  /// The value of that name: a number, a flag, None, a text, or a list of numbers, flags or texts.
+  /// Bytes, a dtype and a device are texts: "torch.float32", "cuda:0".
   /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
   /// integer beyond 64 bits); OutOfMemory.
   Result<EValue> value(std::string_view name) const noexcept {
@@ -127,7 +129,7 @@ class TorchFile {
     if (error == Error::Ok) return value(i);
     return detail::add_context("TorchFile::value", error);
   }
-  /// The value of value_names()[i].
+  /// The value that value_names()[i] names.
   /// Errors: also OutOfBounds.
   Result<EValue> value(size_t i) const noexcept {
     if (contents_ == nullptr || i >= contents_->values.size()) {
@@ -142,7 +144,7 @@ class TorchFile {
     return detail::add_context("TorchFile::value", detail::add_name(error, "value", found.name));
   }
 
-  /// The entries of one dict or list; of "model.fc.weight", under("model") has "fc.weight".
+  /// The entries of one dict or list: for "model.fc.weight", under("model") has "fc.weight".
   /// Ownership: shares the mapping.
   /// Errors: NotFound; OutOfMemory.
   Result<TorchFile> under(std::string_view prefix) const noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // to_stable and from_stable: tensors to and from torch::stable::Tensor, for extensions of PyTorch
-// that are built for its stable ABI, torch 2.11 or later. Their program has libtorch; or, with
-// interop/torch_stable_shim.h, tenon alone.
+// that use its stable ABI, torch 2.11 or later. The program has libtorch, or instead of it
+// interop/torch_stable_shim.h.
 #pragma once
 
 #include <torch/csrc/stable/library.h>
@@ -17,7 +17,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The error that torch's functions left, as one of ours.
+/// tenon's error for the error that torch's functions left.
 TENON_COLD inline Error fail_stable(const char* what) noexcept {
 #if TORCH_FEATURE_VERSION >= TORCH_VERSION_2_13_0
   const char* const text = torch_exception_get_what_without_backtrace();
@@ -91,10 +91,10 @@ inline Error read_stable(const torch::stable::Tensor& tensor, TensorPtr& made) {
 
 /// A torch::stable::Tensor over the same memory.
 ///
-/// Ownership: shares; the tensor, and with it its memory, lives as long as the result. Metadata are
-/// copied: a later resize of one does not show in the other.
+/// Ownership: shares; the tensor, and with it its memory, lives as long as the result. Metadata is
+/// copied: neither side sees the other's resizes.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor); NotSupported
-/// (memory that the host does not read); what torch reports, with its text; OutOfMemory.
+/// (memory that the host cannot read); torch's errors, with their text; OutOfMemory.
 /// Source: torch::stable::from_blob.
 inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noexcept {
   std::optional<torch::stable::Tensor> made;
@@ -109,8 +109,8 @@ inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noex
 }
 
 /// A tensor over the memory of a torch::stable::Tensor, which lives as long as the result.
-/// Errors: InvalidState (an undefined tensor); NotSupported (a device, layout or dtype that tenon's
-/// tensors do not have); OutOfMemory.
+/// Errors: InvalidState (an undefined tensor); NotSupported (a device, layout or dtype that tenon
+/// lacks); OutOfMemory.
 inline Result<TensorPtr> try_from_stable(const torch::stable::Tensor& tensor) noexcept {
   TensorPtr made;
   const Error error = detail::call_safely([&] { return detail::read_stable(tensor, made); });

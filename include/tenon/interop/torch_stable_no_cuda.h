@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// CUDA's runtime as libraries of operators call it that were built for CUDA too, in a program
-// without CUDA: PyPI's wheels of torchvision, torchaudio and others name these functions, which
-// register kernels when such a library is loaded. With this header in one file of the program
-// load_torch_library() loads it without libcudart.so: kernels are not registered, and all else
-// answers that there is no device.
+// Stubs of CUDA's runtime, for libraries of operators that were also built for CUDA, in a program
+// without CUDA. PyPI's wheels of torchvision, torchaudio and others call these functions, some of
+// which register kernels when the library is loaded. With this header in one file of the program
+// load_torch_library() loads such a library without libcudart.so: kernels are not registered, and
+// all other functions report that there is no device.
 //
-// Not in a program that uses CUDA: the functions would go before libcudart's. Export them:
-// -rdynamic, or -Wl,--export-dynamic-symbol='cuda*' and '__cuda*'.
+// Not for a program that uses CUDA: these functions would hide libcudart's. Export them: -rdynamic,
+// or -Wl,--export-dynamic-symbol='cuda*' and '__cuda*'.
 #pragma once
 
 #include "tenon/core/error.h"
@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// With parameters, which no function here reads; the caller removes them.
+// Callers pass arguments, which no function here reads; the caller's ABI removes them.
 #define TENON_NO_CUDA(name) \
   int name() { return 100; }  // cudaErrorNoDevice
 TENON_NO_CUDA(__cudaGetKernel)

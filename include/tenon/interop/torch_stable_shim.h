@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What libraries of operators for torch's stable ABI (torch/csrc/stable) call, beside the functions
-// of interop/aoti_shim.h: registration, the dispatcher, lists, texts, errors, data pointers. With
-// both in one file of a program, as aoti_shim.h says, such a library runs without libtorch;
-// call_torch_operator() calls its operators. docs/extensions.md lists what there is.
+// The functions of torch's stable ABI (torch/csrc/stable) beyond those of interop/aoti_shim.h:
+// registration, the dispatcher, lists, texts, errors, data pointers. With both headers in one file
+// of a program, as aoti_shim.h says, a library of operators runs without libtorch;
+// call_torch_operator() calls its operators. docs/extensions.md lists what is supported.
 //
 // There is one thread: torch_parallel_for() calls its function once. torch_stable_aten.h has the
-// table of torch's own operators that there are. sort and masked_select need
+// table of torch's own operators that are available. sort and masked_select need
 // interop/aoti_kernels.h in the same file.
 #pragma once
 
@@ -37,7 +37,7 @@ AOTITorchError aoti_torch_library_init_impl(const char* ns, const char* k, const
 AOTITorchError aoti_torch_library_def(TorchLibraryHandle self, const char* schema) {
   return define_stable(self, schema);
 }
-/// Tags tell compilers of graphs what an operator does; here is none.
+/// Tags describe an operator to graph compilers, which tenon is not.
 AOTITorchError torch_library_def_with_tags(TorchLibraryHandle self, const char* schema,
                                            const int32_t* /*tags*/, int32_t /*num_tags*/) {
   return define_stable(self, schema);
@@ -187,7 +187,7 @@ AOTITorchError torch_has_storage(AtenTensorHandle tensor, bool* ret_has_storage)
     return Error::Ok;
   });
 }
-/// The deleter runs exactly once, after an error too.
+/// The deleter runs exactly once, even after an error.
 AOTITorchError torch_from_blob(void* data, int64_t ndim, const int64_t* sizes_ptr,
                                const int64_t* strides_ptr, int64_t storage_offset, int32_t dtype,
                                int32_t device_type, int32_t /*device_index*/, AtenTensorHandle* ret,
@@ -230,7 +230,7 @@ AOTITorchError torch_parse_device_string(const char* device_string, uint32_t* ou
 int32_t torch_dtype_float8_e8m0fnu() { return 44; }
 int32_t torch_dtype_float4_e2m1fn_x2() { return 45; }
 #define TENON_TAG(name) \
-  int32_t torch_tag_##name() { return __LINE__; }  // of no meaning here
+  int32_t torch_tag_##name() { return __LINE__; }  // any number will do
 // clang-format off
 TENON_TAG(core)
 TENON_TAG(cudagraph_unsafe)
@@ -326,8 +326,8 @@ AOTITorchError aoti_torch_aten_subtract_Tensor(AtenTensorHandle self, AtenTensor
 
 // --- Devices and streams ------------------------------------------------------------------------
 
-// One device, the CPU, and one stream, on which all is done when a call returns. Guards are handles
-// to nothing.
+// One device, the CPU, and one stream, on which work is done when a call returns. Guards are
+// handles without an object.
 AOTITorchError aoti_torch_create_device_guard(int32_t, DeviceGuardHandle* ret_guard) {
   *ret_guard = nullptr;
   return 0;
@@ -409,7 +409,8 @@ void torch_c10_cuda_free_error_msg(char*) {}
 }  // extern "C"
 #pragma GCC visibility pop
 
-/// Before main(), so that libraries and models find them, in whatever order they are loaded.
+/// Runs before main(), so that libraries and models find the operators, in whatever order they are
+/// loaded.
 [[maybe_unused]] const Error kProvidedAtenOperators = provide_operators(kAtenOperators);
 
 }  // namespace detail

@@ -5,7 +5,7 @@
 #include "tenon/interop/runtimes/torchscript_values.h"
 
 #include <c10/core/GradMode.h>
-// Has torch::jit::load. <torch/script.h>, the documented one, takes a third longer to compile.
+// Declares torch::jit::load. The documented <torch/script.h> takes a third longer to compile.
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
@@ -20,35 +20,35 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An argument of a method, or a part of one. A leaf is one input; the parts of a tuple, and those
-/// of a dict or a list that was taken apart, are inputs from `first` on.
+/// An argument of a method, or a part of one. A leaf is one input. The parts of a tuple, or of a
+/// dict or list that was split, are inputs from `first` on.
 struct TorchScriptInput {
   bool is_leaf() const noexcept { return parts.empty() && count == 1; }
 
   c10::TypePtr type;                     // without Optional
-  std::optional<c10::IValue> otherwise;  // used if none of its inputs is given
-  std::optional<std::string> refusal;    // why EValue cannot hold it; of a leaf
+  std::optional<c10::IValue> otherwise;  // its default, if none of its inputs is given
+  std::optional<std::string> refusal;    // of a leaf: why EValue cannot hold it
   size_t first = 0;
   size_t count = 0;
   std::vector<TorchScriptInput> parts;
   std::vector<std::string> keys;  // of a dict
 };
 
-/// A dict or a list whose elements the caller made inputs.
+/// A dict or a list that the caller split into inputs.
 struct TorchScriptSplit {
   std::string input;
   std::vector<std::string> elements;
   bool is_found = false;
 };
 
-/// A method, and its specs by its schema.
+/// A method, and its specs from its schema.
 class TorchScriptMethod {
  public:
   explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
 
   const char* name() const noexcept { return method_.name().c_str(); }
 
-  /// Makes the elements of an input inputs.
+  /// Makes each element of an input an input.
   /// Errors: InvalidState once a module refers to the description; NotFound. Nothing is changed.
   Error split(std::string_view input, std::vector<std::string> elements) {
     if (is_in_use_) {
@@ -98,7 +98,7 @@ class TorchScriptMethod {
     return Error::Ok;
   }
 
-  /// Why output i of the last run is None; Ok where that is its value.
+  /// Why output i of the last run is None; Ok if its value is None.
   Error explain_none(size_t i) const noexcept {
     const auto found = refusals_.find(i);
     return found == refusals_.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
@@ -136,7 +136,8 @@ class TorchScriptMethod {
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
   }
-  /// Describes a value of a type. If EValue cannot hold it, its kind is None; `refusal` says why.
+  /// Describes a value by its type. If EValue cannot hold it, its kind is None, and `refusal` has
+  /// the reason.
   static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
                          std::optional<std::string>& refusal) {
     spec = ValueSpec(name, ValueKind::None);
@@ -193,7 +194,7 @@ class TorchScriptMethod {
     input.count = specs_.inputs.size() - input.first;
     return Error::Ok;
   }
-  /// Whether it is a dict with str keys.
+  /// Whether it is a dict with keys of type str.
   static bool is_table(const c10::Type& type) {
     return type.kind() == c10::TypeKind::DictType &&
            type.containedType(0)->kind() == c10::TypeKind::StringType;
@@ -269,47 +270,49 @@ class TorchScriptMethod {
 /// A TorchScript file, scripted or traced, or a module that libtorch has loaded. The file is opened
 /// when it is first needed, and put into evaluation mode.
 ///
-/// Inputs have the names and kinds of the script's arguments; nothing is known of a tensor's sizes
-/// and dtype. None, or no input, stands for an argument's default where it has one. A tuple's
-/// elements are one input each ("state_0"); if none is given, the tuple's default or None is used.
-/// Elements of a dict or list become inputs by split_input(). An argument that EValue cannot hold
-/// always has its default; a run of a method whose argument has none is NotSupported.
-/// Outputs: the elements of tuples and lists and the values of dicts, in their order and to any
-/// depth, are one output each, as in ExecuTorch's export. A method that gives None has none.
-/// Outputs are known before a run unless the return type contains a list, dict, number, Any or
-/// Union, or an optional tuple. A value that EValue cannot hold is None, and get_output() says what
-/// it is; a run that gives nothing else is NotSupported, as is such a value for an output that was
-/// set. So is a sparse tensor, though the method's description says Tensor. A result that is nested
-/// more than 64 deep, as a list that contains itself is, or has more than 2^20 parts is
+/// Inputs have the names and kinds of the script's arguments; a tensor's sizes and dtype are
+/// unknown. If an input is None or missing, the argument's default is used, if it has one. Each
+/// element of a tuple is one input ("state_0"); if none is given, the tuple's default or None is
+/// used. split_input() makes inputs of the elements of a dict or list. An argument that EValue
+/// cannot hold always has its default; a run of a method without that default is NotSupported.
+/// Outputs: the elements of tuples and lists and the values of dicts, in order and to any depth,
+/// are one output each, as in ExecuTorch's export. A method that returns None has none. Outputs are
+/// known before a run unless the return type contains a list, dict, number, Any or Union, or an
+/// optional tuple. A value that EValue cannot hold is None, and get_output() returns the reason; a
+/// run that returns only such values is NotSupported, as is such a value for an output that was
+/// set. This includes sparse tensors, though the method's description says Tensor. A result that is
+/// nested more than 64 deep, as a list that contains itself, or has more than 2^20 parts is
 /// NotSupported.
 ///
-/// Ownership: libtorch gets the inputs' own memory, and what it gives is shared as by from_aten():
-/// outputs outlive the module, and one may be an input's memory or the module's, as the script has
-/// it. It writes to an input where the script does, as in `x.add_(1)`. A tensor that was set for an
-/// output gets a copy. A read-only tensor may be an input; whether the script writes to it is
-/// neither known beforehand nor prevented. Outputs that share its memory are read-only. In ATen
-/// mode inputs and outputs are the at::Tensors themselves.
+/// Ownership: libtorch uses the inputs' memory in place, and its outputs are shared as by
+/// from_aten(): they outlive the module, and an output may share memory with an input or the
+/// module, if the script returns that. The script may write to an input, as in `x.add_(1)`. A
+/// tensor that was set for an output gets a copy. A read-only tensor may be an input; whether the
+/// script writes to it is neither known beforehand nor prevented. Outputs that share its memory are
+/// read-only. In ATen mode inputs and outputs are the at::Tensors themselves.
 /// Gradients: none are recorded. Outputs do not require them.
-/// Errors: as Module's. NotFound, AccessFailed (the file), InvalidArgument (it is not TorchScript;
-/// what the script raises; what operators refuse, "forward: libtorch: mat1 and mat2 shapes cannot
-/// be multiplied (2x3 and 4x5)"), NotSupported (types, as above; an operator that this libtorch or
-/// device lacks; what to_aten() and from_aten() refuse), OutOfMemory.
-/// Threads: as Module's; several modules, several threads. libtorch computes on its own threads.
+/// Errors: those of Module. NotFound, AccessFailed (the file), InvalidArgument (it is not
+/// TorchScript; exceptions of the script; errors of operators, "forward: libtorch: mat1 and mat2
+/// shapes cannot be multiplied (2x3 and 4x5)"), NotSupported (types, as above; an operator that
+/// this libtorch or device lacks; tensors that to_aten() and from_aten() refuse), OutOfMemory.
+/// Threads: as Module; several modules may run on several threads. libtorch computes on its own
+/// threads.
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
  public:
   explicit TorchScriptModule(std::string path) noexcept : path_(std::move(path)) {}
-  /// Shares a module that is loaded, `torch::jit::load(path, at::kCPU)`, and leaves its mode as it
-  /// is.
+  /// Shares a module that is loaded, `torch::jit::load(path, at::kCPU)`, and does not change its
+  /// mode.
   explicit TorchScriptModule(torch::jit::Module module) noexcept
       : module_(std::move(module)), is_loaded_(true) {}
 
-  /// Makes each element of a dict by texts, or of a list, an input, as they are in a program that
-  /// ExecuTorch exported: `split_input("state", {"h", "c"})` makes of `state: Dict[str, Tensor]`
-  /// the inputs "state_h" and "state_c", in that order. A list has as many elements as there are
-  /// names, which need no meaning. In a tuple, the input's name is as in "state_0".
+  /// Makes each element of a dict with text keys, or of a list, an input, as in a program that
+  /// ExecuTorch exported: `split_input("state", {"h", "c"})` replaces `state: Dict[str, Tensor]` by
+  /// the inputs "state_h" and "state_c", in that order. A list must have as many elements as there
+  /// are names, which may be any. For an element of a tuple, give its input's name, such as
+  /// "state_0".
   ///
-  /// To be called before the method's first use. Loads the module if nothing has yet.
+  /// Call it before the method's first use. Loads the module if that has not happened yet.
   /// Errors: NotFound (the method; the input, or it has been split already); InvalidArgument (a key
   /// of a dict twice); InvalidState after the method's first use; those of loading.
   [[nodiscard]] Error split_input(std::string_view input, std::vector<std::string> elements) {
@@ -328,7 +331,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
                                   }));
   }
 
-  /// The module itself: its parameters, its mode. Loads it if nothing has yet.
+  /// The module itself: its parameters, its mode. Loads it if that has not happened yet.
   /// Errors: those of loading, which are raised.
   torch::jit::Module& module() {
     detail::raise_if("module", load());
@@ -338,7 +341,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
  protected:
   Error load() override {
     if (!is_loaded_) {
-      detail::InputFile file;  // for its errors, which tell more than libtorch's
+      detail::InputFile file;  // for its errors, which are more specific
       Error error = file.open(path_.c_str());
       if (error == Error::Ok) {
         error = detail::call_torchscript([&] {

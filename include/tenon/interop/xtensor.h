@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // from_xtensor: xtensor's containers and views as tensors over the same memory. as_xtensor: a
-// tensor's memory as a strided view of xtensor's.
+// tensor's memory as xtensor's strided view.
 #pragma once
 
 #include "tenon/config.h"
@@ -29,13 +29,13 @@ inline constexpr bool is_strided_xtensor_v<
     E, std::void_t<decltype(std::declval<E&>().data() + std::declval<E&>().data_offset()),
                    decltype(std::declval<E&>().strides())>> = true;
 
-/// Of a fixed number of dimensions: a move copies arrays.
+/// True for types with a fixed number of dimensions, whose moves copy arrays.
 template <class E, size_t N, xt::layout_type L, class Storage>
 inline constexpr bool
     is_nothrow_movable_v<xt::xstrided_view<E, std::array<size_t, N>, L, Storage>> = true;
 
-/// Whether elements of type T, which is const for reading only, may be viewed, and by which sizes
-/// and strides.
+/// Checks that elements of type T may be viewed, and computes sizes and strides. T is const for
+/// reading only.
 template <class T, class Sizes, class Strides>
 Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strides) noexcept {
   TENON_TRY(check_host_access(tensor));
@@ -52,14 +52,14 @@ Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strid
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
     sizes[d] = static_cast<size_t>(layout.sizes()[d]);
-    // xtensor has 0 where there is nothing to step over, and broadcasts by it.
+    // xtensor has stride 0 for sizes 0 and 1, and broadcasts by it.
     strides[d] = layout.sizes()[d] <= 1 ? 0 : layout.strides()[d];
   }
   return Error::Ok;
 }
 
-/// A view rather than an adaptor with strides: what is assigned to such an adaptor, it writes into
-/// its memory as if it had none, and takes the strides of what was assigned.
+/// A view, not an adaptor with strides: assignment to such an adaptor writes to its memory as if it
+/// had no strides, and replaces its strides by those of the right-hand side.
 template <class T, class Sizes, class Strides>
 auto make_xtensor(const TensorFields& from, Sizes&& sizes, Strides&& strides) {
   const OffsetRange& offsets = from.layout.offsets;  // from element 0; strides may be negative
@@ -81,7 +81,7 @@ struct KeepXtensor {
 
 /// The tensor's memory as an xstrided_view of N dimensions, or of as many as the tensor has:
 /// `as_xtensor<float, 2>(t)`, `as_xtensor<float>(t)`. T is const for a read-only tensor. Any
-/// strides are kept, those of sizes 0 and 1 become 0, as xtensor has them.
+/// strides are kept, except that those of sizes 0 and 1 become 0, as in xtensor.
 ///
 /// Ownership: none; valid until the tensor is resized or dropped.
 /// Errors: InvalidState (undefined; a placeholder; read-only, but T is not const), InvalidType
@@ -104,8 +104,8 @@ auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::raise_if("as_xtensor", detail::describe_for_xtensor<T>(tensor, sizes, strides));
   return detail::make_xtensor<T>(detail::fields(tensor), std::move(sizes), std::move(strides));
 }
-/// as_xtensor() of N dimensions, as a Result. (A view of any number of dimensions may allocate when
-/// it is moved, so that there is no Result of one.)
+/// As as_xtensor() with N dimensions, but returns a Result. (There is no Result of a view with a
+/// dynamic number of dimensions, since moving it may allocate.)
 template <class T, size_t N>
 auto try_as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) noexcept
     -> Result<decltype(as_xtensor<T, N>(tensor))> {
@@ -122,13 +122,14 @@ template <class Out>
 struct FromXtensor {
   const char* function;
 
-  /// The memory of an xarray, xtensor, xtensor_fixed, adaptor, or of a view that has strides, as a
-  /// tensor with the same ones. Const elements make a read-only tensor.
+  /// The memory of an xarray, xtensor, xtensor_fixed, adaptor, or of a view with strides, as a
+  /// tensor with those strides. Const elements give a read-only tensor.
   ///
-  /// Ownership: borrows; what is moved in is kept by the tensor, a copy of a const one. A view that
-  /// is moved in keeps what it was made of if that was moved into the view, else it refers to it.
+  /// Ownership: borrows lvalues; the tensor keeps a moved argument, or a copy of a const one. A
+  /// moved view keeps the expression that it views if that was moved into it; otherwise it refers
+  /// to it.
   /// Errors: OutOfMemory; InvalidArgument (more than kMaxDims dimensions).
-  /// Cost: one allocation; two, and a move, for what is moved in.
+  /// Cost: one allocation; for a moved argument two, and a move.
   /// Source: xtensor-python's pyarray, in the other direction.
   template <class E, std::enable_if_t<xt::is_xexpression<E>::value, int> = 0>
   Out operator()(E& from TENON_LIFETIMEBOUND) const {

@@ -113,6 +113,7 @@ struct ArrayInterface {
 
 /// Reads an __array_interface__. Its data is an address, or an object with a row-major buffer, as
 /// in PIL's images.
+/// Errors: Python's error stays set if Python raised it.
 inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                   LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__array_interface__");

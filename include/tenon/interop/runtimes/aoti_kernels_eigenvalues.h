@@ -90,8 +90,7 @@ inline Error diagonalize(double* a, double* v, int64_t n) {
 inline Error orthogonalize(double* a, double* v, int64_t m, int64_t n) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const double tolerance = kEpsilon * std::sqrt(static_cast<double>(m));
-  const double least =
-      kEpsilon * kEpsilon * dot(a, a, m * n);  // columns below it are 0 up to rounding
+  const double least = kEpsilon * kEpsilon * dot(a, a, m * n);  // a column below it is 0
   for (int sweep = 0; sweep < kMaxJacobiSweeps; ++sweep) {
     bool has_turned = false;
     for (int64_t q = 1; q < n; ++q) {

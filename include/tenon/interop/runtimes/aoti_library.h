@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library of a model that AOTInductor compiled: what it needs, its functions, its container.
+// The shared library of a model that AOTInductor compiled: its requirements, its functions, its
+// container.
 #pragma once
 
 #include <dlfcn.h>
@@ -28,17 +29,17 @@ namespace detail {
 // --- What a library needs, read before any of its code runs --------------------------------------
 
 struct AotiNeeds {
-  std::vector<std::string> functions;  // of torch or Sleef
-  std::vector<std::string> libraries;  // by the loader's names
+  std::vector<std::string> functions;  // required functions of torch or Sleef
+  std::vector<std::string> libraries;  // required libraries, by the loader's names
   std::string torch;                   // the name of libtorch, if the library is linked to it
 };
 
-/// A file's bytes.
+/// The bytes of a file.
 struct AotiBytes {
   const char* data = nullptr;
   uint64_t size = 0;
 
-  /// Null where the file does not reach.
+  /// Null if the range is beyond the file.
   const char* at(uint64_t offset, uint64_t count) const noexcept {
     return offset <= size && count <= size - offset ? data + offset : nullptr;
   }
@@ -48,7 +49,7 @@ struct AotiBytes {
     if (from != nullptr) std::memcpy(static_cast<void*>(&out), from, sizeof(T));
     return from != nullptr;
   }
-  /// A text that ends before `end`; "" where there is none.
+  /// A text that ends before `end`; "" if there is none.
   const char* text(uint64_t offset, uint64_t end) const noexcept {
     const char* const from = end > offset ? at(offset, end - offset) : nullptr;
     return from != nullptr && std::memchr(from, 0, end - offset) != nullptr ? from : "";
@@ -60,8 +61,8 @@ inline bool starts_with(const char* text, const char* begin) noexcept {
 }
 
 /// Reads the tables that the dynamic linker will read.
-/// Errors: InvalidArgument for what is not a whole shared library; NotSupported for one of another
-/// processor.
+/// Errors: InvalidArgument for a file that is not a complete shared library; NotSupported for
+/// another processor's.
 inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
   Elf64_Ehdr header;
   if (!file.read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -73,7 +74,7 @@ inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
 #elif defined(__aarch64__)
   constexpr Elf64_Half kMachine = EM_AARCH64;
 #else
-  const Elf64_Half kMachine = header.e_machine;  // dlopen() knows
+  const Elf64_Half kMachine = header.e_machine;  // dlopen() checks it
 #endif
   if (header.e_machine != kMachine) {
     return fail(Error::NotSupported, "it is for another processor: ELF machine ", header.e_machine,
@@ -127,20 +128,20 @@ inline const char* file_of(void* address) noexcept {
   return slash != nullptr ? slash + 1 : place.dli_fname;
 }
 
-/// Whether the program has a function that works on tenon's tensors: libtorch's do not.
+/// Whether the program has a function that works on tenon's tensors. libtorch's functions do not.
 inline bool has_aoti_function(const char* name) noexcept {
   void* const found = ::dlsym(RTLD_DEFAULT, name);
   return found != nullptr && !starts_with(file_of(found), "libtorch");
 }
 
-/// The functions that the program does not have, sorted.
+/// The functions that the program lacks, sorted.
 inline std::vector<std::string> missing_aoti_functions(const AotiNeeds& needs) {
   std::vector<std::string> missing;
   bool opened = false;
   for (const std::string& name : needs.functions) {
     if (has_aoti_function(name.c_str())) continue;
     if (!opened && starts_with(name.c_str(), "Sleef_")) {
-      opened = true;  // nothing that it is linked to names it
+      opened = true;  // no library that it is linked to is known
       static_cast<void>(::dlopen("libsleef.so.3", RTLD_NOW | RTLD_GLOBAL));
       if (has_aoti_function(name.c_str())) continue;
     }
@@ -150,7 +151,7 @@ inline std::vector<std::string> missing_aoti_functions(const AotiNeeds& needs) {
   return missing;
 }
 
-/// Whether the functions that a model will find are those of aoti_shim.h.
+/// Checks that the functions which a model will find are those of aoti_shim.h.
 /// Errors: NotSupported.
 inline Error check_aoti_shim() {
   void* const found = ::dlsym(RTLD_DEFAULT, "aoti_torch_delete_tensor_object");
@@ -184,7 +185,7 @@ inline Error read_aoti_file(const char* path, AotiNeeds& needs) {
 /// The function by which a model calls operators that have no C function.
 inline constexpr const char* kProxyFunction = "aoti_torch_proxy_executor_call_function";
 
-/// As many names as an error's text has room for.
+/// Joins as many names as an error's text has room for.
 inline std::string join_missing(const std::vector<std::string>& missing) {
   std::string names;
   for (size_t i = 0; i < missing.size(); ++i) {
@@ -197,7 +198,7 @@ inline std::string join_missing(const std::vector<std::string>& missing) {
   return names;
 }
 
-/// The header that has, or may have, a function that the program lacks; "" if none has it.
+/// The header that has, or may have, a function that the program lacks; "" if there is none.
 inline const char* header_of(const std::string& name) noexcept {
   constexpr std::string_view kCpu = "aoti_torch_cpu_";
   const std::string_view function = std::string_view(name).substr(name.find(kCpu) == 0 ? 15 : 0);
@@ -210,8 +211,8 @@ inline const char* header_of(const std::string& name) noexcept {
   return has_aoti_function("aoti_torch_cpu_cumsum") ? "" : "aoti_kernels.h";
 }
 
-/// Checks all that can be known before code of the library runs.
-/// Errors: those of read_aoti_file(); NotSupported for functions that nobody provides, with their
+/// Makes all checks that are possible before code of the library runs.
+/// Errors: those of read_aoti_file(); NotSupported for functions that the program lacks, with their
 /// names.
 inline Error check_aoti_library(const char* path) {
   AotiNeeds needs;
@@ -247,7 +248,7 @@ struct AotiConstantEntry {
   AtenTensorHandle handle;
 };
 
-/// The C functions of a model, AOTInductor's prefix "AOTInductorModel" left out.
+/// The C functions of a model, without AOTInductor's prefix "AOTInductorModel".
 /// Source: torch/csrc/inductor/aoti_runtime/interface.h, of torch 2.13 and later.
 struct AotiFunctions {
   using Code = int32_t;
@@ -271,7 +272,7 @@ struct AotiFunctions {
   Code (*load_constants)(AotiContainer, const uint8_t*);
   Code (*last_error)(const char**);
 
-  /// Errors: InvalidArgument for a library that lacks one.
+  /// Errors: InvalidArgument for a library that lacks one of them.
   Error find(void* library) noexcept {
     const auto get = [&](auto& function, const char* name) {
       void* const found = ::dlsym(library, name);
@@ -301,7 +302,8 @@ struct AotiFunctions {
 };
 
 /// An open library with its container.
-/// Threads: run by several at once; the container waits where all its models are in use.
+/// Threads: several threads may run it at once; the container waits while all its models are in
+/// use.
 class AotiLibrary {
  public:
   AotiLibrary() noexcept = default;
@@ -313,16 +315,16 @@ class AotiLibrary {
     kept_.drop();
     if (library_ != nullptr) ::dlclose(library_);
     const size_t leaked = tenon_aoti_shim.lists_handles ? aoti_handles().count(this) : 0;
-    // The program's data may be wrong too: it ends, as where a destructor throws.
+    // The program's data may be corrupt too: end it, as when a destructor throws.
     TENON_CHECK(leaked == 0, Error::Internal, "AotiModule: the model leaked ", leaked,
                 " tensor handles");
   }
 
-  /// Errors: those of check_aoti_library(); InvalidArgument for what the dynamic linker or the
-  /// model refuses.
+  /// Errors: those of check_aoti_library(); InvalidArgument if the dynamic linker or the model
+  /// refuses it.
   Error open(const char* path, size_t num_models) {
     TENON_TRY(check_aoti_library(path));
-    // A path without a slash would be searched for.
+    // dlopen() would search for a path without a slash.
     const std::string full = std::strchr(path, '/') == nullptr ? std::string("./") + path : path;
     library_ = ::dlopen(full.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library_ == nullptr) {
@@ -337,7 +339,7 @@ class AotiLibrary {
                 static_cast<const char*>(nullptr));
   }
 
-  /// Calls one of the functions; its error has the model's text and ours.
+  /// Calls one of the functions; its error has the model's text and tenon's.
   template <class... P, class... A>
   Error call(AotiCall& context, AotiFunctions::Code (*function)(P...), A... args) const noexcept {
     context.owner = this;
@@ -347,7 +349,7 @@ class AotiLibrary {
     before.put_back();
     return Error::Ok;
   }
-  /// What a function writes to its last argument.
+  /// Calls a function, and returns the value that it writes to its last argument.
   template <class T, class... P, class... A>
   Error get(T& out, AotiFunctions::Code (*function)(P...), A... args) const noexcept {
     AotiCall context;
@@ -357,7 +359,7 @@ class AotiLibrary {
   const AotiFunctions& functions() const noexcept { return f_; }
   AotiContainer container() const noexcept { return container_; }
 
-  /// Gives the container constants by its own names, and keeps them.
+  /// Passes constants to the container, by the model's names, and keeps them.
   Error set_constants(const std::vector<std::string>& names, const std::vector<Tensor>& tensors) {
     Constants made;
     std::vector<AotiConstantEntry> entries;
@@ -386,7 +388,7 @@ class AotiLibrary {
     Constants& operator=(const Constants&) = delete;
     ~Constants() { drop(); }
     void drop() noexcept {
-      const LastError text = last_error();  // deleters may leave theirs
+      const LastError text = last_error();  // deleters may change it
       for (const auto& entry : handles) {
         if (entry.second == nullptr) continue;
         static_cast<void>(tenon_aoti_shim.delete_tensor_object(entry.second));

@@ -19,14 +19,14 @@ struct AotiOptions {
   size_t num_models = 1;
   /// The model's name in the package.
   std::string model = "model";
-  /// Whether an input of other strides than the model reads it by is copied. If not, it is an
-  /// error, as it always is for an input that the model writes to.
+  /// Whether an input whose strides differ from the model's is copied. If not, it is an error, as
+  /// it always is for an input that the model writes to.
   bool copies_inputs = true;
-  /// Whether tensors are row-major to the model where neither the package nor the library's source
-  /// tells. If not, a run with such an input is an error.
+  /// Whether the model's strides are row-major if neither the package nor the library's source has
+  /// them. If not, a run with such an input is an error.
   bool assume_row_major = false;
-  /// The number of threads for kernels. 0: the package's, which examples/aoti/export.py writes,
-  /// else 1. The model's own code has those that it was compiled for.
+  /// The number of threads for kernels. 0: the package's number, which examples/aoti/export.py
+  /// writes, else 1. The model's own code uses the number that it was compiled for.
   int threads = 0;
 };
 
@@ -36,27 +36,27 @@ struct AotiConstant {
   Tensor tensor;
 };
 
-/// A model that AOTInductor compiled for the CPU, loaded: what several AotiModules share.
+/// A model that AOTInductor compiled for the CPU, loaded. Several AotiModules may share it.
 ///
-/// Ownership: a handle, whose copies share the model. It goes with the last of them and of the
-/// modules made from them. A package's library is unpacked to a temporary file. The system keeps
-/// a library's code until the program ends.
-/// Threads: any, but for set_constants(), which is for times when no module of the model runs.
+/// Ownership: a handle, whose copies share the model. The last copy or module that uses it releases
+/// it. A package's library is unpacked to a temporary file. The system keeps a library's code until
+/// the program ends.
+/// Threads: any, except that no module of the model may run during set_constants().
 class AotiModel {
  public:
-  /// Empty.
+  /// An empty handle.
   AotiModel() noexcept = default;
 
-  /// Loads a library, or a package as torch._inductor.aoti_compile_and_package() makes it.
+  /// Loads a library, or a package of torch._inductor.aoti_compile_and_package().
   ///
   /// No code of the library runs before all functions of torch and Sleef that it calls are found.
   /// The program provides them: by <tenon/interop/aoti_shim.h>, and kernels by definitions of
   /// `extern "C" AOTITorchError aoti_torch_cpu_…(…)` that it exports.
   /// Errors: NotFound and AccessFailed, with the path; NotFound (no such model in the package);
-  /// InvalidArgument (what is not a package or a library that AOTInductor of torch 2.13 or later
-  /// made, or a part of one; what the model itself refuses); NotSupported (functions that nobody
-  /// provides, operators that nobody registered, all named; another processor; a library linked to
-  /// libtorch; weights in a layout of libtorch's); OutOfMemory.
+  /// InvalidArgument (a file that is not a complete package or library of AOTInductor of torch 2.13
+  /// or later; an error of the model itself); NotSupported (functions that the program lacks,
+  /// operators that are not registered, all named; another processor; a library linked to libtorch;
+  /// weights in one of libtorch's layouts); OutOfMemory.
   /// Source: torch::inductor::AOTIModelPackageLoader.
   static Result<AotiModel> load(const std::string& path, const AotiOptions& options = {}) noexcept {
     AotiModel made;
@@ -65,10 +65,10 @@ class AotiModel {
     return made;
   }
 
-  /// The operators and functions that a model calls and nobody registered or provides, for which
-  /// load() refuses it. Operators, such as "aten::median.dim", only in a program with
-  /// interop/aoti_proxy.h.
-  /// Errors: as load()'s of the file.
+  /// The operators that a model calls and that are not registered, and the functions that it calls
+  /// and the program lacks: load() refuses such a model. Operators, such as "aten::median.dim", are
+  /// only listed in a program with interop/aoti_proxy.h.
+  /// Errors: those of load() for the file.
   static Result<std::vector<std::string>> missing_functions(
       const std::string& path, const AotiOptions& options = {}) noexcept {
     std::vector<std::string> missing;
@@ -92,8 +92,8 @@ class AotiModel {
 
   bool is_loaded() const noexcept { return state_ != nullptr; }
 
-  /// The constants that set_constants() takes. Their sizes are known, and is_described set, where
-  /// the library's source is there, or else once they have values.
+  /// The constants that set_constants() takes. Their sizes are known, and is_described is set, if
+  /// the library's source is available, or once they have values.
   /// Errors: InvalidState for an empty handle; OutOfMemory.
   Result<std::vector<ValueSpec>> constants() const noexcept {
     std::vector<ValueSpec> specs;
@@ -106,15 +106,15 @@ class AotiModel {
     return specs;
   }
 
-  /// Replaces constants: all of these or, after an error, none. What is not described yet is
-  /// checked by its dtype and its bytes.
+  /// Replaces constants: all of these or, after an error, none. A constant that is not described
+  /// yet is only checked by its dtype and its bytes.
   ///
   /// Ownership: no copies; the model reads the tensors' memory and keeps it, until they are
-  /// replaced or the model goes.
-  /// Errors: NotFound (a constant, which names one that there is); InvalidType and InvalidArgument
-  /// for a tensor of another dtype or shape, or on another device; NotSupported unless its strides
-  /// are those that the model reads it by, or where nothing tells these; InvalidState for a
-  /// placeholder and for an empty handle; OutOfMemory.
+  /// replaced or the model is released.
+  /// Errors: NotFound (an unknown constant; the text names a known one); InvalidType and
+  /// InvalidArgument for a tensor of another dtype or shape, or on another device; NotSupported
+  /// unless its strides are the model's, or if these are unknown; InvalidState for a placeholder
+  /// and for an empty handle; OutOfMemory.
   /// Source: AOTInductorModelContainerUpdateUserManagedConstantBufferPairs.
   [[nodiscard]] Error set_constants(detail::ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {
@@ -127,12 +127,12 @@ class AotiModel {
   friend class AotiModule;
 
   struct Constant {
-    std::string name;  // the model's own
-    ValueSpec spec;    // by the name in PyTorch
+    std::string name;  // in the model
+    ValueSpec spec;    // with the name in PyTorch
     Dims strides;
     size_t nbytes = 0;
     bool has_value = false;
-    bool is_written = false;  // by the model
+    bool is_written = false;  // whether the model writes to it
 
     void describe(const Tensor& value) noexcept {
       const detail::Layout& layout = detail::fields(TensorArg(value)).layout;
@@ -146,8 +146,8 @@ class AotiModel {
     std::vector<ValueSpec> inputs;
     std::vector<ValueSpec> outputs;
     std::vector<detail::AotiDetails> input_details;   // empty if the package has no description
-    std::vector<detail::AotiDetails> output_details;  // so too
-    std::vector<bool> is_input_written;               // by the model
+    std::vector<detail::AotiDetails> output_details;  // likewise
+    std::vector<bool> is_input_written;               // whether the model writes to it
     std::vector<Constant> constants;
     bool knows_layouts = true;  // of all inputs
     bool assume_row_major = false;
@@ -180,7 +180,7 @@ class AotiModel {
     const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
     return error != Error::Ok ? detail::FilePath(path).add_context(error) : error;
   }
-  /// The library itself, or that of a package, unpacked.
+  /// Finds the library: the file itself, or the unpacked one of a package.
   static Error find_library(const char* path, const AotiOptions& options,
                             detail::AotiPackage& package, const char*& library) {
     char begin[2] = {};
@@ -239,7 +239,7 @@ class AotiModel {
     if (package.operators.empty() || detail::aoti_proxy_reader == nullptr) return Error::Ok;
     return detail::aoti_proxy_reader(package.operators, package.source, proxy, missing);
   }
-  /// "model.wrapper_weights.blob" beside "model.wrapper.so", if it is there.
+  /// "model.wrapper_weights.blob" next to "model.wrapper.so", if it exists.
   template <class Bytes>
   static Error read_beside(const std::string& path, const char* end, Bytes& bytes) {
     const std::string beside = path.substr(0, path.rfind(".so")) + end;
@@ -283,7 +283,7 @@ class AotiModel {
                             inputs[i].kind, ", expected a tensor");
       }
       inputs[i].copies_strides = compiled[i].copies_strides;
-      if (detail::has_layout(compiled[i].tensor)) {  // what it was compiled for
+      if (detail::has_layout(compiled[i].tensor)) {  // the strides that it was compiled for
         spec.strides = compiled[i].tensor.strides;
         spec.dim_order = compiled[i].tensor.dim_order;
       }
@@ -305,7 +305,7 @@ class AotiModel {
     return detail::read_aoti_specs(package.metadata, "tenon_outputs", state.outputs,
                                    state.output_details);
   }
-  /// Asks the container for its constants.
+  /// Reads the container's list of constants.
   static Error read_constants(State& state, std::string_view source) {
     const detail::AotiLibrary& library = state.library;
     const detail::AotiFunctions& f = library.functions();
@@ -314,7 +314,7 @@ class AotiModel {
     for (size_t i = 0; i < count; ++i) {
       bool is_folded = false;
       TENON_TRY(library.get(is_folded, f.constant_is_folded, i));
-      if (is_folded) continue;  // computed from others
+      if (is_folded) continue;  // computed from other constants
       Constant constant;
       const char* name = nullptr;
       const char* original = nullptr;
@@ -333,7 +333,7 @@ class AotiModel {
     }
     return Error::Ok;
   }
-  /// Passes weights to the library, which copies as many bytes as it has constants.
+  /// Passes weights to the library, which copies as many bytes as its constants have.
   static Error load_weights(State& state, const std::vector<uint8_t>& weights) {
     size_t expected = 0;
     for (const Constant& constant : state.constants) expected += constant.nbytes;
@@ -345,7 +345,7 @@ class AotiModel {
     return state.library.call(context, state.library.functions().load_constants,
                               state.library.container(), weights.data());
   }
-  /// Asks the container which constants have values, and for their handles.
+  /// Reads from the container which constants have values, and their handles.
   static Error describe_constants(State& state) {
     state.constant_handles.clear();
     const detail::AotiLibrary& library = state.library;
@@ -373,7 +373,7 @@ class AotiModel {
     std::vector<Tensor> tensors;
     for (const AotiConstant& value : values) {
       const size_t before = targets.size();
-      for (Constant& target : state_->constants) {  // several may have one name of PyTorch's
+      for (Constant& target : state_->constants) {  // several may have one name in PyTorch
         if (target.spec.tensor.name != value.name) continue;
         if (std::count(targets.begin(), targets.end(), &target) != 0) {
           return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
@@ -396,8 +396,8 @@ class AotiModel {
     state_->constant_handles.reserve(state_->constants.size());
     TENON_TRY(state_->library.set_constants(names, tensors));
     for (size_t i = 0; i < targets.size(); ++i) targets[i]->describe(tensors[i]);
-    // The constants are set already, so this may not fail. Where the model does not list them, an
-    // output that is a constant is not known as one; few models have such outputs.
+    // The constants are set already, so this must not fail. If the model does not list them, an
+    // output that is a constant is not recognised as one; few models have such outputs.
     if (detail::call_safely([&] { return describe_constants(*state_); }) != Error::Ok) {
       state_->constant_handles.clear();
     }
@@ -428,7 +428,7 @@ class AotiModel {
     }
     bool fits = constant.spec.is_described || given.layout.is_contiguous();
     for (size_t d = 0; constant.spec.is_described && d < strides.size(); ++d) {
-      // The stride of a dimension of size 1 leads nowhere.
+      // Strides of dimensions of size 1 do not matter.
       fits = fits && (spec.sizes[d] == 1 || strides[d] == constant.strides[d]);
     }
     if (fits || given.layout.numel == 0) return Error::Ok;

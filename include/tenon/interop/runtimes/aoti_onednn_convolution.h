@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions of 1 to 3 spatial dimensions, transposed ones too, by oneDNN; by plain loops where
-// that has none.
+// Convolutions of 1 to 3 spatial dimensions, also transposed ones, by oneDNN; by plain loops if
+// oneDNN lacks them.
 #pragma once
 
 #include <unordered_map>
@@ -17,7 +17,7 @@ namespace detail {
 struct OnednnConvolution {
   Tensor* input = nullptr;
   Tensor* weight = nullptr;
-  Tensor* bias = nullptr;  // null: none
+  Tensor* bias = nullptr;  // null if there is none
   dnnl::memory::dims stride;
   dnnl::memory::dims padding;
   dnnl::memory::dims dilation;
@@ -30,7 +30,7 @@ struct OnednnConvolution {
   }
   size_t spatial() const noexcept { return stride.size(); }
 
-  /// A list of one number is for all dimensions.
+  /// A list of one number applies to all dimensions.
   Error read(const char* name, const int64_t* values, int64_t count, int64_t least,
              dnnl::memory::dims& list) const {
     const size_t rank = layout_of(input).rank() - 2;
@@ -42,7 +42,7 @@ struct OnednnConvolution {
       if (value < least) {
         return fail(Error::InvalidArgument, name, ' ', value, ", expected at least ", least);
       }
-      if (value > INT32_MAX) {  // so that no place overflows
+      if (value > INT32_MAX) {  // so that no position overflows
         return fail(Error::InvalidArgument, name, ' ', value, ", expected at most ", INT32_MAX);
       }
       list.push_back(value);
@@ -100,7 +100,7 @@ struct OnednnConvolution {
     return Error::Ok;
   }
 
-  /// oneDNN has no such convolution, and libtorch does not ask it for one.
+  /// oneDNN lacks such convolutions, and libtorch does not call it for them.
   bool has_large_output_padding() const noexcept {
     for (size_t d = 0; d < output_padding.size(); ++d) {
       if (output_padding[d] >= stride[d]) return true;
@@ -111,7 +111,7 @@ struct OnednnConvolution {
   bool makes_channels_last() const noexcept {
     const Layout& x = layout_of(input);
     const Layout& w = layout_of(weight);
-    if (spatial() == 1) {  // computed in two dimensions, of a copy of an input with gaps
+    if (spatial() == 1) {  // computed in two dimensions, from a copy if the input has gaps
       const auto is_last = [](const Dims& sizes, const Dims& strides) {
         return has_channels_last({sizes[0], sizes[1], 1, sizes[2]},
                                  {strides[0], strides[1], sizes[2] * strides[2], strides[2]});
@@ -119,7 +119,7 @@ struct OnednnConvolution {
       return (x.is_contiguous() && is_last(x.sizes(), x.strides())) ||
              is_last(w.sizes(), w.strides());
     }
-    if (spatial() == 3) {  // where libtorch has oneDNN compute it; source: at::native, use_mkldnn
+    if (spatial() == 3) {  // if libtorch uses oneDNN; source: at::native, use_mkldnn
       const ScalarType type = fields(TensorArg(*input)).type;
       const Dims& in = x.sizes();
       const bool is_large = groups > 1 || (w.sizes()[3] > 3 && w.sizes()[4] > 3) || in[0] > 1 ||
@@ -130,7 +130,7 @@ struct OnednnConvolution {
     return has_channels_last(x.sizes(), x.strides()) || has_channels_last(w.sizes(), w.strides());
   }
 
-  /// The output as libtorch would make it, whose strides the model's code relies on.
+  /// Makes libtorch's output, on whose strides the model's code relies.
   Error make_output(Tensor& made) const {
     AotiShape shape;
     shape.type = fields(TensorArg(*input)).type;
@@ -140,7 +140,7 @@ struct OnednnConvolution {
     return aoti_empty(shape, made);
   }
 
-  /// Computes into a tensor of make_output()'s.
+  /// Computes into a tensor from make_output().
   Error run(const Tensor& output) const {
     const ScalarType type = fields(TensorArg(output)).type;
     if (onednn_type(type) == dnnl::memory::data_type::undef || has_large_output_padding()) {
@@ -253,7 +253,7 @@ struct OnednnConvolution {
     return {all_sizes, onednn_type(fields(TensorArg(*weight)).type), all_strides};
   }
 
-  /// False where oneDNN has no such convolution. Throws dnnl::error.
+  /// False if oneDNN lacks such a convolution. Throws dnnl::error.
   template <class Primitive>
   bool run_onednn(const Tensor& output, const Tensor& dense_bias, dnnl::algorithm algorithm) const {
     const auto source = describe(*input);

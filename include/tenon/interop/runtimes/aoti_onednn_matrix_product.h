@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices and of batches of them: of Float by oneDNN's dnnl_sgemm, of BFloat16 and
-// Half by its matmul, or as Float where that has none for the processor; of other types by plain
-// loops.
+// Products of matrices and of batches of them: Float by oneDNN's dnnl_sgemm; BFloat16 and Half by
+// its matmul, or as Float if it lacks them on the processor; other types by plain loops.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,8 +24,8 @@ TENON_EXPORT inline dnnl::stream& onednn_stream() {
   return stream;
 }
 
-/// In its scope oneDNN uses the model's number of OpenMP threads. Looks OpenMP's functions up by
-/// dlsym(): programs need not link to it.
+/// In its scope oneDNN uses the model's number of OpenMP threads. Finds OpenMP's functions by
+/// dlsym(), so that programs need not link to it.
 class OnednnThreads {
  public:
   OnednnThreads() noexcept {
@@ -52,7 +51,7 @@ class OnednnThreads {
     if (before_ != 0 && set_ != nullptr) set_(count);
   }
 
-  int before_ = 0;  // 0 where it is not changed
+  int before_ = 0;  // 0 if it was not changed
   void (*set_)(int) = nullptr;
 };
 
@@ -64,7 +63,7 @@ inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
                                         : Type::undef;
 }
 
-/// What a kernel returns. An exception of oneDNN's is an error of the kind that its status says.
+/// The result of a kernel. An exception of oneDNN becomes an error by its status.
 template <class Call>
 AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
   return aoti_answer(function, [&] {
@@ -84,7 +83,7 @@ AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
   });
 }
 
-/// A tensor whose elements the host reads.
+/// Finds a tensor whose elements the host can read.
 inline Error find_onednn(AtenTensorHandle handle, const char* role, Tensor*& tensor) noexcept {
   TENON_TRY(add_context_if(role, find_aoti_tensor(handle, tensor)));
   TENON_TRY(check_defined(*tensor, role));
@@ -95,12 +94,12 @@ inline Error find_onednn(AtenTensorHandle handle, const char* role, Tensor*& ten
               ", whose memory oneDNN does not read");
 }
 
-/// The matrix of a tensor's last two dimensions as oneDNN takes it.
+/// The matrix in a tensor's last two dimensions, in oneDNN's terms.
 struct OnednnMatrix {
-  char order = 0;        // 'N': the elements of a row are next to each other; 'T': of a column
+  char order = 0;        // 'N': the elements of a row are adjacent; 'T': of a column
   int64_t distance = 0;  // between rows, or columns
 
-  /// False where neither is so.
+  /// False if neither is the case.
   bool read(const Layout& layout) noexcept {
     const size_t rank = layout.rank();
     const int64_t rows = layout.sizes()[rank - 2];
@@ -199,13 +198,13 @@ struct OnednnProduct {
     };
     const bool is_small = batches >= 16 && m > 1 && m * n * k <= 32 * 1024;  // for dnnl_sgemm
     if (batches > 1 && (type != ScalarType::Float || is_small) && make_plan(true)) {
-      batches = 1;  // at once
+      batches = 1;  // all in one call
     } else if (type == ScalarType::Float) {
       plan = dnnl::matmul::primitive_desc();
     } else if (!make_plan(false)) {
       return run_as_float(self, beta, alpha);
     }
-    if (self != nullptr) TENON_TRY(tenon::copy_(target, *self));  // and broadcasts it
+    if (self != nullptr) TENON_TRY(tenon::copy_(target, *self));  // broadcasts too
     const dnnl::matmul product = plan ? dnnl::matmul(plan) : dnnl::matmul();
     for (int64_t i = 0; i < batches; ++i) {
       void* const r = matrix_of(target, i);
@@ -257,7 +256,7 @@ struct OnednnProduct {
     auto* const c = static_cast<float*>(r);
     const auto u = static_cast<float>(alpha);
     const auto v = static_cast<float>(beta);
-    // Of an output with columns the transpose has rows: bT aT.
+    // An output of adjacent columns is computed as its transpose: bT aT.
     const dnnl_status_t status =
         to.order == 'N' ? dnnl_sgemm(left.order, right.order, m, n, k, u, x, left.distance, y,
                                      right.distance, v, c, to.distance)
@@ -267,7 +266,7 @@ struct OnednnProduct {
     return fail(status == dnnl_out_of_memory ? Error::OutOfMemory : Error::Internal,
                 "dnnl_sgemm failed with status ", static_cast<int>(status));
   }
-  /// Empty where oneDNN cannot.
+  /// Empty if oneDNN lacks it.
   static dnnl::matmul::primitive_desc plan_matmul(const dnnl::memory::desc& left,
                                                   const dnnl::memory::desc& right,
                                                   const dnnl::memory::desc& to, double beta,
@@ -314,7 +313,7 @@ inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTen
       if (from.type != to.type) {
         return fail(Error::InvalidType, "self of type ", from.type, " and a product of ", to.type);
       }
-      if (beta == 0) summand = nullptr;  // what it has does not count, NaN neither
+      if (beta == 0) summand = nullptr;  // then self is ignored, even NaN
     }
     return product.run(summand, beta, alpha);
   });

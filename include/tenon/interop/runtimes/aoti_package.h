@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A .pt2 package: the library of one of its models, unpacked to a temporary file, with what lies
-// beside it.
+// A .pt2 package: the library of one of its models, unpacked to a temporary file, and the files
+// that belong to it.
 #pragma once
 
 #include "tenon/interop/files/temporary_file.h"
 
-/// TENON_AOTI_ZIP=0: interop/aoti.h opens .so files alone, and does not need minizip.
+/// TENON_AOTI_ZIP=0: interop/aoti.h opens only .so files, and does not need minizip.
 #if !defined(TENON_AOTI_ZIP)
 #define TENON_AOTI_ZIP 1
 #endif
@@ -23,11 +23,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a package has of one model.
+/// The files of one model in a package.
 struct AotiPackage {
   TemporaryFile library;
-  std::vector<uint8_t> weights;  // if they lie beside the library
-  std::string metadata = "{}";   // JSON: texts by names
+  std::vector<uint8_t> weights;  // if they are beside the library
+  std::string metadata = "{}";   // JSON: an object of texts
   std::string source;            // of the library
   std::string operators;         // JSON: calls of operators that have no C function
 };
@@ -69,7 +69,7 @@ class Crc32 {
   uint32_t rest_ = ~0u;
 };
 
-/// An archive open for reading.
+/// An archive, open for reading.
 class PackageReader {
  public:
   PackageReader() noexcept = default;
@@ -86,8 +86,8 @@ class PackageReader {
     return zip_ != nullptr ? Error::Ok : fail_broken();
   }
   /// Calls f(name) for each entry; `f` may read that entry.
-  /// Errors: InvalidArgument if the entries cannot be in the file, as when they overlap, or if they
-  /// unpack to more than kMostUnpacked times its size.
+  /// Errors: InvalidArgument if the entries cannot be in the file, for example because they
+  /// overlap, or if their unpacked size is more than kMostUnpacked times the file's.
   template <class F>
   Error each(const F& f) {
     std::string name;
@@ -121,14 +121,14 @@ class PackageReader {
     return code == UNZ_END_OF_LIST_OF_FILE ? Error::Ok : fail_broken();
   }
   /// Passes the current entry's bytes to write(data, count), in parts.
-  /// Errors: InvalidArgument for a broken one, by its checksum too.
+  /// Errors: InvalidArgument for a broken entry or a wrong checksum.
   template <class F>
   Error read(const F& write) {
     if (::unzOpenCurrentFile(zip_) != UNZ_OK) return fail_broken();
     std::vector<char> part(size_t{1} << 18);
     if (is_stored_) {
       const uint64_t begin = ::unzGetCurrentFileZStreamPos64(zip_);
-      static_cast<void>(::unzCloseCurrentFile(zip_));  // has read nothing
+      static_cast<void>(::unzCloseCurrentFile(zip_));  // nothing was read
       return read_stored(begin, part, write);
     }
     Error error = Error::Ok;
@@ -145,13 +145,13 @@ class PackageReader {
   }
 
  private:
-  static constexpr uint64_t kMostUnpacked = 100;  // weights and code pack by less than 10
+  static constexpr uint64_t kMostUnpacked = 100;  // weights and code shrink by less than 10
 
   static Error fail_broken() noexcept {
     return fail(Error::InvalidArgument, "the package is cut or broken");
   }
-  /// As read(), from the file itself: minizip copies stored bytes one by one, half of the time that
-  /// opening a model of 50 MB takes.
+  /// As read(), but directly from the file: minizip copies stored bytes one by one, which would be
+  /// half of the time to open a model of 50 MB.
   template <class F>
   Error read_stored(uint64_t begin, std::vector<char>& part, const F& write) {
     if (begin > size_ || entry_size_ > size_ - begin) return fail_broken();
@@ -198,7 +198,7 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
     return fail(Error::InvalidArgument, "the package has a second ", name.c_str());
   };
   TENON_TRY(zip.each([&](const std::string& name) {
-    // <archive>/data/aotinductor/<model>/<file>; only a model's name may have slashes.
+    // <archive>/data/aotinductor/<model>/<file>; only the model's name may have slashes.
     const size_t at = (std::min)(name.find('/'), name.size());
     if (name.compare(at, root.size(), root) != 0) return Error::Ok;
     const size_t begin = at + root.size();

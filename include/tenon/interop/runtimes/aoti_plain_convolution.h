@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions of 1 to 3 spatial dimensions by plain loops, of the types and sizes that oneDNN has
-// not.
+// Convolutions of 1 to 3 spatial dimensions by plain loops, for the types and sizes that oneDNN
+// lacks.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A convolution of dense tensors, of three spatial dimensions: those that are missing, the outer
-/// ones, have size 1.
+/// A convolution of dense tensors with three spatial dimensions. Missing ones are the outer ones,
+/// and have size 1.
 struct PlainConvolution {
   using Spatial = std::array<int64_t, 3>;
 
@@ -29,7 +29,7 @@ struct PlainConvolution {
 
   static int64_t count(const Spatial& sizes) noexcept { return sizes[0] * sizes[1] * sizes[2]; }
 
-  /// Without a bias that is null.
+  /// `bias` may be null.
   template <class T>
   void run(const T* x, const T* w, const T* bias, T* y) const noexcept {
     const int64_t window = count(kernel);
@@ -47,9 +47,9 @@ struct PlainConvolution {
   }
 
  private:
-  /// The part that one channel of the input has in one of the output. Position i of the smaller
-  /// side, the output of a plain convolution and the input of a transposed one, meets position
-  /// i * stride + k * dilation - padding of the larger one.
+  /// Adds the contribution of an input channel to an output channel. Position i of the smaller side
+  /// (the output of a plain convolution, the input of a transposed one) corresponds to position i *
+  /// stride + k * dilation - padding of the larger one.
   template <class T>
   TENON_VECTORIZE void add_plane(const T* x, const T* weights, T* y) const noexcept {
     const Spatial& fewer = transposed ? in : out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices and of batches of them by plain loops, of each type that torch multiplies.
+// Products of matrices and of batches of them by plain loops, for each type that torch multiplies.
 #pragma once
 
 #include <cmath>
@@ -45,8 +45,8 @@ TENON_VECTORIZE void add_product(int64_t m, int64_t n, int64_t k, T alpha, const
   }
 }
 
-/// A complex k x n matrix as a real one of twice the rows and columns: the real product of rows
-/// (re, im, re, im, ...) and this is the complex one.
+/// A complex k x n matrix as a real 2k x 2n matrix: its real product with rows (re, im, re, im,
+/// ...) is the complex product.
 template <class T>
 void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
   for (int64_t p = 0; p < k; ++p, to += 2 * n) {
@@ -59,7 +59,7 @@ void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
   }
 }
 
-/// Integers are multiplied without a sign, so that they wrap around as torch's do.
+/// Integers are multiplied as unsigned ones, so that they wrap as torch's do.
 template <class F>
 Error on_product_type(ScalarType type, const F& f) {
   if (type == ScalarType::Long) return f(uint64_t());
@@ -85,7 +85,7 @@ inline Error check_product_type(ScalarType type) noexcept {
   return fail(Error::NotSupported, "a product of ", type,
               " tensors, as in torch; convert them, as to Int");
 }
-/// Errors: InvalidArgument for a fraction of integers.
+/// Errors: InvalidArgument for factors of integers with a fraction.
 inline Error check_product_factors(ScalarType type, double beta, double alpha) noexcept {
   if (!isIntegralType(type, true)) return Error::Ok;
   for (const double factor : {beta, alpha}) {
@@ -107,15 +107,15 @@ inline Error check_same_type(const Tensor& a, const Tensor& b) noexcept {
   return fail(Error::InvalidType, "tensors of types ", a.scalar_type(), " and ", b.scalar_type(),
               ", expected one type");
 }
-/// Matrices whose product is m x n.
+/// Checks matrices whose product is m x n.
 inline Error check_product_sizes(const Tensor& a, const Tensor& b, int64_t m, int64_t n) noexcept {
   if (a.sizes()[1] == b.sizes()[0] && a.sizes()[0] == m && b.sizes()[1] == n) return Error::Ok;
   return fail(Error::InvalidArgument, "matrices of sizes ", a.sizes(), " and ", b.sizes(),
               " have no product of sizes ", Dims{m, n});
 }
 
-/// out = beta self + alpha a b, or alpha a b without a self, which broadcasts: of matrices or
-/// batches of them, of sizes that were checked, any strides and types.
+/// out = beta self + alpha a b, or alpha a b without a self, which broadcasts: for matrices or
+/// batches of them, whose sizes were checked, with any strides and types.
 inline Error plain_product(const Tensor& out, const Tensor* self, const Tensor& a, const Tensor& b,
                            double beta, double alpha) {
   const TensorFields& to = fields(TensorArg(out));

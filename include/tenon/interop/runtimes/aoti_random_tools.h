@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The random numbers of aoti_kernels_random.h and aoti_kernels_distributions.h.
 //
-// Numbers come from the calling thread's default_generator(), which manual_seed() seeds: rand,
-// randn and randint give what tenon's functions of that name give. Models pass no generator: one
-// is refused.
+// The numbers come from the calling thread's default_generator(), which manual_seed() seeds: rand,
+// randn and randint give the numbers of tenon's functions of that name. Models pass no generator,
+// and one is refused.
 #pragma once
 
 #include <numeric>
@@ -20,7 +20,7 @@ using AtenGeneratorHandle = AtenGeneratorOpaque*;
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Nothing makes such handles, so that one which is given cannot be tenon's.
+/// tenon makes no such handles, so any that is given is foreign.
 inline Error check_generator(const AtenGeneratorHandle* generator) noexcept {
   if (generator == nullptr || *generator == nullptr) return Error::Ok;
   return fail(Error::NotSupported, "a generator; numbers come from tenon's default_generator()");
@@ -30,7 +30,7 @@ inline Error check_random_type(ScalarType type, bool is_expected, const char* ex
   if (is_expected) return Error::Ok;
   return fail(Error::InvalidType, "elements of type ", type, ", expected ", expected);
 }
-/// `high` may be `low`, which all elements are then.
+/// `high` may equal `low`: then all elements do.
 inline Error fill_uniform(const Tensor& made, double low, double high) noexcept {
   const ScalarType type = made.scalar_type();
   TENON_TRY(check_random_type(type, !isIntegralType(type, true), "a floating or complex type"));
@@ -64,7 +64,7 @@ AOTITorchError answer_random(const char* function, const int64_t* sizes, int64_t
     return make_aoti_handle(made, *ret);
   });
 }
-/// The same of another tensor's sizes.
+/// Makes a tensor of another tensor's sizes and calls fill(tensor).
 template <class Fill>
 AOTITorchError answer_random_like(const char* function, AtenTensorHandle self,
                                   const AotiTensorOptions& options, const int32_t* memory_format,
@@ -82,8 +82,8 @@ AOTITorchError answer_random_like(const char* function, AtenTensorHandle self,
     return make_aoti_handle(made, *ret);
   });
 }
-/// The integers from 0 to n - 1 in random order, by Fisher's and Yates's shuffle: each order has
-/// the same probability. The generator advances by n.
+/// The integers from 0 to n - 1 in random order, by the Fisher-Yates shuffle: each order has equal
+/// probability. The generator advances by n.
 inline std::vector<int64_t> random_permutation(int64_t n) {
   Generator& generator = default_generator();
   const Generator::State start = generator.state();

@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-// Of torch's header, where that is included: they have the same bytes.
+// From torch's header if that is included: they have the same bytes.
 #if defined(AOTI_TORCH_SHIM)
 using AotiHalf = c10::Half;
 using AotiBFloat16 = c10::BFloat16;
@@ -25,13 +25,13 @@ template <class T>
 using AotiComplex = complex<T>;
 #endif
 
-/// What a C function returns. The text of an error is the thread's last; AotiModule adds it to the
+/// The result of a C function. An error's text is the thread's last; AotiModule adds it to the
 /// model's.
 template <class Call>
 AOTITorchError aoti_answer(const char* function, const Call& call) noexcept {
   return add_context_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
 }
-/// Answers with the Error of call(tensor), for a tensor that may be undefined.
+/// Returns the Error of call(tensor), for a tensor that may be undefined.
 template <class Call>
 AOTITorchError aoti_on(const char* function, AtenTensorHandle handle, const Call& call) noexcept {
   return aoti_answer(function, [&] {
@@ -40,7 +40,7 @@ AOTITorchError aoti_on(const char* function, AtenTensorHandle handle, const Call
     return call(*tensor);
   });
 }
-/// Answers with what `read(tensor, fields)` gives of a defined tensor.
+/// Returns the value of `read(tensor, fields)`, for a defined tensor.
 template <class T, class Read>
 AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
                         const Read& read) noexcept {
@@ -50,7 +50,7 @@ AOTITorchError aoti_get(const char* function, AtenTensorHandle handle, T* out,
     return Error::Ok;
   });
 }
-/// Answers with the address of element 0; null for a placeholder.
+/// Returns the address of element 0; null for a placeholder.
 template <class T>
 AOTITorchError aoti_data(const char* function, AtenTensorHandle handle, T** out) noexcept {
   return aoti_on(function, handle, [&](const Tensor& tensor) {
@@ -61,8 +61,8 @@ AOTITorchError aoti_data(const char* function, AtenTensorHandle handle, T** out)
     return Error::Ok;
   });
 }
-/// Answers with an entry of the sizes or strides that `read(fields)` gives; a negative d counts
-/// from the end.
+/// Returns an entry of the sizes or strides that `read(fields)` returns; a negative d counts from
+/// the end.
 template <class Read>
 AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t d, int64_t* out,
                           const Read& read) noexcept {
@@ -83,7 +83,7 @@ inline Tensor aoti_storage(const Tensor& tensor) noexcept {
   const TensorImplPtr& base = memory_base(TensorArg(tensor));
   return base != nullptr ? Tensor(base) : tensor;
 }
-/// In bytes, as its begin.
+/// The size in bytes of that memory.
 inline int64_t aoti_storage_size(const Tensor& tensor) noexcept {
   const Tensor storage = aoti_storage(tensor);
   const TensorFields& all = fields(TensorArg(storage));
@@ -95,7 +95,7 @@ inline int64_t aoti_storage_begin(const Tensor& tensor) noexcept {
   return data == nullptr ? 0 : data - static_cast<const char*>(fields(TensorArg(storage)).data);
 }
 
-/// The type of PyTorch's number.
+/// Converts PyTorch's number of a dtype.
 /// Errors: NotSupported for one that tenon lacks.
 inline Error read_torch_type(int64_t number, ScalarType& type) noexcept {
   type = type_of_torch_number(static_cast<int32_t>(number));
@@ -103,11 +103,11 @@ inline Error read_torch_type(int64_t number, ScalarType& type) noexcept {
   return fail(Error::NotSupported, "torch's dtype ", number, " is not one of tenon's");
 }
 
-/// A text, as functions take it: empty for null.
+/// A text argument: empty for null.
 inline const char* text_or_empty(const char* given) noexcept {
   return given == nullptr ? "" : given;
 }
-/// A list, as functions take it.
+/// A list argument.
 /// Errors: InvalidArgument for a negative length, and for null with a length.
 template <class T>
 Error read_values(const char* name, const T* given, int64_t count, ArrayRef<T>& read) noexcept {
@@ -126,7 +126,7 @@ inline Error read_dims(const char* name, const int64_t* given, int64_t count, Di
   return check_dims(name, read);
 }
 
-/// A tensor to make, as the functions describe it.
+/// The description of a tensor to make, as the C functions take it.
 struct AotiShape {
   Dims sizes;
   Dims strides;
@@ -143,7 +143,7 @@ struct AotiShape {
     TENON_TRY(read_dims("sizes", sizes_, rank, sizes));
     return read_dims("strides", strides_, rank, strides);
   }
-  /// Errors: OutOfMemory if one of the lists, both made by the library, found no memory.
+  /// Errors: OutOfMemory if one of the lists could not be allocated.
   Error check() const noexcept {
     TENON_TRY(check_dims("sizes", sizes));
     return check_dims("strides", strides);
@@ -160,9 +160,9 @@ struct AotiShape {
   }
 };
 
-/// A new tensor in the memory of the thread's BackendScope, or in that of the output that the model
-/// is making.
-/// Errors: NotSupported for a scope's memory that the host, and so the model, cannot reach.
+/// Makes a tensor in the memory of the thread's BackendScope, or in the output that the model is
+/// writing.
+/// Errors: NotSupported if the host, and so the model, cannot reach the scope's memory.
 inline Error aoti_empty(const AotiShape& shape, Tensor& made) noexcept {
   TENON_TRY(shape.check());
   AotiCall* const call = aoti_call();
@@ -221,7 +221,8 @@ inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t*
   return aoti_view(source, shape, begin, out);
 }
 
-/// Each element once, to set all to one number: with size 1 where they repeat along a dimension.
+/// A view with each element once: dimensions along which elements repeat get size 1. To set all
+/// elements to a number.
 inline Error distinct_elements(const Tensor& tensor, Tensor& made) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   made = tensor;
@@ -238,7 +239,7 @@ inline Error distinct_elements(const Tensor& tensor, Tensor& made) {
   return Error::Ok;
 }
 
-/// The one element of a tensor, as T.
+/// The only element of a tensor, as T.
 template <class T, class Out>
 AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out) noexcept {
   static_assert(sizeof(T) == sizeof(Out));
@@ -259,7 +260,7 @@ AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out
     return Error::Ok;
   });
 }
-/// A tensor of rank 0, of a value that has the bytes of a T.
+/// A tensor of rank 0, from a value with the bytes of a T.
 template <class T, class Value>
 AOTITorchError aoti_scalar(const char* function, const Value& value,
                            AtenTensorHandle* out) noexcept {
@@ -273,9 +274,9 @@ AOTITorchError aoti_scalar(const char* function, const Value& value,
     return make_aoti_handle(std::move(made), *out);
   });
 }
-/// copy_() as torch's: integers wrap, and so do floating numbers in integers, without their
-/// fraction. What C++ does not define, NaN and what Long does not hold, becomes the nearest number
-/// that Long holds, and NaN 0; unsigned 64 bits also hold those up to 2^64.
+/// copy_() by torch's rules: integers wrap, and so do floating numbers converted to integers, after
+/// their fraction is dropped. Values that Long cannot hold, undefined in C++, become Long's nearest
+/// number, and NaN 0; for unsigned 64 bits, numbers up to 2^64 are kept.
 inline Error convert(const Tensor& to, const Tensor& from) {
   const ScalarType type = to.scalar_type();
   const bool wraps = isIntegralType(type, false);

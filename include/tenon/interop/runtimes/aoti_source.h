@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the source of a model's library says of its inputs and constants. AOTInductor puts it beside
-// the library: in the package, or as the file of that name. Where the library itself checks its
-// inputs, with AOTI_RUNTIME_CHECK_INPUTS=1, the source has what is expected.
+// Information on inputs and constants in the source of a model's library. AOTInductor puts the
+// source beside the library: in the package, or as the file of that name. The library's checks of
+// its inputs, which AOTI_RUNTIME_CHECK_INPUTS=1 turns on, have the expected values.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The text between the first `begin` and the `end` that follows on the same line; empty without.
+/// The text between the first `begin` and the next `end` on that line; empty if there is none.
 inline std::string_view text_between(std::string_view text, const std::string& begin,
                                      std::string_view end) noexcept {
   size_t at = text.find(begin);
@@ -21,7 +21,7 @@ inline std::string_view text_between(std::string_view text, const std::string& b
   at = text.find(end);
   return at == std::string_view::npos ? std::string_view() : text.substr(0, at);
 }
-/// "4L, 3L*s41, s97", in words.
+/// Splits "4L, 3L*s41, s97".
 inline std::vector<std::string_view> source_list(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -36,7 +36,7 @@ inline int64_t source_number(std::string_view word) noexcept {
   return aoti_number(word);
 }
 
-/// Primes that stand for the symbols of sizes, so that different products have different values.
+/// Prime numbers for the symbols of sizes, so that different products have different values.
 struct SourceSymbols {
   static constexpr std::array<int64_t, 8> kSamples = {257, 263, 269, 271, 277, 281, 283, 293};
   std::array<std::string_view, kSamples.size()> names;
@@ -62,8 +62,8 @@ struct SourceSymbols {
   }
 };
 
-/// The dim order of the dense tensor that sizes and strides with symbols describe; empty for any
-/// other.
+/// The dim order of the dense tensor that sizes and strides with symbols describe; empty if it is
+/// not dense.
 /// Errors: OutOfMemory.
 inline Error find_source_order(const std::vector<std::string_view>& sizes,
                                const std::vector<std::string_view>& strides, Dims& order) {
@@ -90,7 +90,7 @@ inline Error find_source_order(const std::vector<std::string_view>& sizes,
   return Error::Ok;
 }
 
-/// The dtype and the fixed sizes and strides that the library's check of input `i` compares: -1 for
+/// Reads the dtype and the fixed sizes and strides from the library's check of input `i`; -1 for
 /// the others.
 inline void read_source_check(std::string_view source, size_t i, const std::string& name,
                               ScalarType& type, std::vector<int64_t>& sizes,
@@ -113,13 +113,13 @@ inline void read_source_check(std::string_view source, size_t i, const std::stri
       const auto at = static_cast<size_t>(d);
       if (sizes.size() <= at) sizes.resize(at + 1, -1);
       if (strides.size() <= at) strides.resize(at + 1, -1);
-      if (line.find(" != " + list) == std::string_view::npos) continue;  // a bound
+      if (line.find(" != " + list) == std::string_view::npos) continue;  // a bound, not a size
       (is_size ? sizes : strides)[at] = aoti_number(next_word(line, ' '));
     }
   }
 }
 
-/// Describes input `i` by the source, as far as that tells. Strides that are not in it stay empty.
+/// Describes input `i`, as far as the source has information. Strides that it lacks stay empty.
 /// `spec` has the input's name in the library.
 /// Errors: OutOfMemory.
 inline Error read_source_input(std::string_view source, size_t i, ValueSpec& spec) {
@@ -165,7 +165,7 @@ inline Error read_source_input(std::string_view source, size_t i, ValueSpec& spe
   return Error::Ok;
 }
 
-/// Whether the library writes to the memory of an input or a constant, by its name there.
+/// Whether the library writes to the memory of an input or a constant, by its name in the source.
 inline bool is_source_tensor_written(std::string_view source, const std::string& name) {
   if (source.find("aoti_torch_copy_(" + name + ",") != std::string_view::npos) return true;
   const std::string use = "*)(" + name + ".data_ptr())";

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a package says of a model's tensors, in words such as
+// Descriptions of a model's tensors in a package, such as
 // "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 2<=time<=99 2*time+1": name, dtype,
 // and each dimension's size, or its name with the least and the greatest size. "*" is a dimension
-// without a name, "2*time+1" one whose size another's tells. The strides, "*" for any, stand last,
-// or where they depend on sizes "order=0,2,3,1": the dimensions of a dense tensor, outermost first.
-// An output that is no tensor is "count Int", Double, Bool, as EValue's kinds, or none.
+// without a name, "2*time+1" one whose size follows from another's. At the end are the strides, "*"
+// for any, or if they depend on sizes "order=0,2,3,1": the dim order of a dense tensor, outermost
+// first. An output that is not a tensor is "count Int", Double, Bool, as in EValue's kinds, or
+// "none".
 //
-// An input is read in the strides that the model was compiled for, those of the example that it was
-// exported with, whatever the tensor says.
+// A model reads an input with the strides that it was compiled for, those of the example at export,
+// whatever strides the tensor has.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The number that a word is; -1 for none.
+/// The number in a word; -1 if it is not a number.
 inline int64_t aoti_number(std::string_view word) noexcept {
   if (word.empty()) return -1;
   int64_t value = 0;
@@ -37,7 +38,7 @@ inline int64_t aoti_number(std::string_view word) noexcept {
   return value;
 }
 
-/// Takes the text up to the next separator off `text`.
+/// Removes and returns the text up to the next separator.
 inline std::string_view next_word(std::string_view& text, char separator) noexcept {
   const size_t end = text.find(separator);
   const std::string_view word = text.substr(0, end);
@@ -45,7 +46,7 @@ inline std::string_view next_word(std::string_view& text, char separator) noexce
   return word;
 }
 
-/// Whether a dimension may have this name: a Python identifier, perhaps with JSON's escapes.
+/// Whether a word can be a dimension's name: a Python identifier, perhaps with JSON's escapes.
 inline bool is_aoti_name(std::string_view word) noexcept {
   for (size_t i = 0; i < word.size(); ++i) {
     const char c = word[i];
@@ -57,7 +58,7 @@ inline bool is_aoti_name(std::string_view word) noexcept {
   return !word.empty();
 }
 
-/// A dimension's name, or its size by that of another: factor * name + plus.
+/// A dimension's name, or its size in terms of another's: factor * name + plus.
 struct AotiDimension {
   int64_t factor = 1;
   std::string_view name;
@@ -82,7 +83,7 @@ inline bool read_aoti_dimension(std::string_view word, AotiDimension& dimension)
   return dimension.factor > 0 && dimension.factor <= AotiDimension::kMost &&
          is_aoti_name(dimension.name);
 }
-/// Whether two dimensions of these names and sizes can be in one call.
+/// Whether two dimensions with these names and sizes can occur in one call.
 inline bool fit_together(const char* a, int64_t a_size, const char* b, int64_t b_size) noexcept {
   AotiDimension first;
   AotiDimension second;
@@ -95,7 +96,7 @@ inline bool fit_together(const char* a, int64_t a_size, const char* b, int64_t b
          (a_size - first.plus) * second.factor == (b_size - second.plus) * first.factor;
 }
 
-/// Reads "strides=64,*,8,1" or "order=0,2,3,1"; false if the word is another one.
+/// Reads "strides=64,*,8,1" or "order=0,2,3,1"; false for any other word.
 inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_valid) {
   const bool has_strides = word.substr(0, 8) == "strides=";
   if (!has_strides && word.substr(0, 6) != "order=") return false;
@@ -111,14 +112,14 @@ inline bool read_aoti_layout(std::string_view word, TensorSpec& spec, bool& is_v
   return true;
 }
 
-/// What a description says beside a ValueSpec.
+/// The parts of a description that a ValueSpec lacks.
 struct AotiDetails {
-  Dims least;       // the least sizes, -1 for none
-  EValue constant;  // what the output always is; None for others
+  Dims least;       // the least sizes, -1 if there is none
+  EValue constant;  // the constant value of an output; else None
 };
 
-/// Reads "Int", "Double", "Bool", "none", or with a constant "Double=2.5", "Bool=1"; false for
-/// another word. "bool" is a tensor of that dtype without dimensions.
+/// Reads "Int", "Double", "Bool", "none", or with a constant "Double=2.5", "Bool=1"; false for any
+/// other word. "bool" is a tensor of that dtype and rank 0.
 inline bool read_aoti_kind(std::string_view word, ValueKind& kind, EValue& constant) {
   const size_t equals = (std::min)(word.find('='), word.size());
   std::string_view value = word.substr(equals);
@@ -198,7 +199,7 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec, AotiDetails&
   return check_dims("the least sizes", details.least);
 }
 
-/// Finds the text of that name in JSON of texts, {"name": "text", ...}. Escapes stay as they are.
+/// Finds a text by name in a JSON object of texts, {"name": "text", ...}. Keeps escapes.
 /// Errors: InvalidArgument for other JSON, with the field.
 inline Error find_aoti_text(std::string_view json, std::string_view name,
                             std::optional<std::string_view>& found) {
@@ -229,13 +230,13 @@ inline Error find_aoti_text(std::string_view json, std::string_view name,
     } while (is_valid && take(','));
     is_valid = is_valid && take('}');
   }
-  take(' ');  // and all other blanks
+  take(' ');  // skips all blanks
   if (is_valid && at == json.size()) return Error::Ok;
   return fail(Error::InvalidArgument, "the package's metadata is not JSON of texts, from byte ",
               (std::min)(at, json.size()), " on, in the field \"", std::string(key).c_str(), '"');
 }
 
-/// Reads descriptions with a ';' between them, as many as there are specs.
+/// Reads descriptions separated by ';', one for each spec.
 inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs,
                             std::vector<AotiDetails>& details) {
   std::vector<ValueSpec> made;
@@ -251,8 +252,8 @@ inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs
   specs.swap(made);
   return Error::Ok;
 }
-/// Describes tensors by the field of that name in a package's metadata, if it has one.
-/// `details` stay empty without the field.
+/// Describes tensors by the field `name` of a package's metadata. Without that field `details` stay
+/// empty.
 inline Error read_aoti_specs(std::string_view json, const char* name, std::vector<ValueSpec>& specs,
                              std::vector<AotiDetails>& details) {
   std::optional<std::string_view> found;
@@ -260,14 +261,14 @@ inline Error read_aoti_specs(std::string_view json, const char* name, std::vecto
   return found ? add_context_if(name, read_aoti_list(*found, specs, details)) : Error::Ok;
 }
 
-/// A copy in the strides of a spec. Where it leaves them open, the copy has no gaps.
-/// Errors: NotSupported for strides by which elements share memory, unless `given` repeats its
+/// Copies to a spec's strides. Open strides become dense.
+/// Errors: NotSupported for strides at which elements share memory, unless `given` repeats its
 /// elements along the same dimensions; those of allocation.
 inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor& copy) noexcept {
   const Layout& from = fields(TensorArg(given)).layout;
   Dims strides = strides_of(spec, from);
   TENON_TRY(check_dims("strides", strides));
-  Dims sizes = from.sizes();  // with 1 where elements repeat
+  Dims sizes = from.sizes();  // with 1 for dimensions along which elements repeat
   TENON_TRY(check_dims("sizes", sizes));
   const size_t element_size = elementSize(fields(TensorArg(given)).type);
   const auto is_open = [&spec](size_t d) noexcept {
@@ -306,10 +307,10 @@ inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor
   return Error::Ok;
 }
 
-/// The tensor that a model is given for `given`: that itself, a view with the strides of size-1
-/// dimensions that the model's own check expects, or a copy.
-/// Errors: NotSupported for a spec without strides, unless `is_row_major` makes up for that, and
-/// where a copy is needed but not allowed, or would have elements that share memory.
+/// The tensor that is passed to the model for `given`: itself, a view with the strides of size-1
+/// dimensions that the model's check expects, or a copy.
+/// Errors: NotSupported for a spec without strides, unless `is_row_major`, and if a copy is needed
+/// but not allowed, or would have elements that share memory.
 inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& given,
                        Tensor& handed) noexcept {
   const Layout& from = fields(TensorArg(given)).layout;
@@ -322,7 +323,7 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
                 "AotiOptions::assume_row_major");
   }
   bool is_same = true;
-  bool is_negative = false;  // torch has no such strides
+  bool is_negative = false;  // torch lacks negative strides
   for (size_t d = 0; d < from.rank(); ++d) {
     is_same &= from.strides()[d] == stride_of(spec.tensor, from, d);
     is_negative |= from.strides()[d] < 0 && from.sizes()[d] != 1;

@@ -8,7 +8,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// torch's TensorOptions, each null where it is not given.
+/// torch's TensorOptions; null means not given.
 struct AotiTensorOptions {
   const int32_t* dtype;
   const int32_t* layout;
@@ -31,7 +31,7 @@ struct AotiTensorOptions {
   }
 };
 
-// Memory formats by torch's numbers.
+// torch's numbers of memory formats.
 inline constexpr int64_t kContiguous = 0;
 inline constexpr int64_t kPreserve = 1;
 inline constexpr int64_t kChannelsLast = 2;
@@ -56,7 +56,7 @@ inline Error format_strides(const Dims& sizes, int64_t format, ScalarType type, 
   set_channels_last(sizes, 1, strides);
   return Error::Ok;
 }
-/// The strides that a tensor like this one has in a format; kPreserve keeps dense ones.
+/// The strides in a format for a tensor like this one; kPreserve keeps dense strides.
 inline Error strides_like(const Tensor& like, int64_t format, ScalarType type, Dims& strides) {
   TENON_TRY(check_defined(like, "the tensor"));
   const Layout& from = fields(TensorArg(like)).layout;
@@ -70,7 +70,7 @@ inline Error make_sized(const Dims& sizes, int64_t format, ScalarType type, Tens
   TENON_TRY(format_strides(sizes, format, type, shape.strides));
   return aoti_empty(shape, made);
 }
-/// The same of a C function's arguments.
+/// Makes a tensor by a C function's arguments.
 inline Error make_sized(const int64_t* sizes, int64_t rank, const AotiTensorOptions& options,
                         ScalarType by_default, Tensor& made) {
   Dims read;
@@ -79,7 +79,7 @@ inline Error make_sized(const int64_t* sizes, int64_t rank, const AotiTensorOpti
   TENON_TRY(read_dims("sizes", sizes, rank, read));
   return make_sized(read, kContiguous, type, made);
 }
-/// A tensor of the sizes of `self`.
+/// Makes a tensor with the sizes of `self`.
 inline Error make_sized_like(const Tensor& self, ScalarType type, int64_t format, Tensor& made) {
   AotiShape shape{self.sizes(), {}, type};
   TENON_TRY(check_dims("sizes", shape.sizes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A method of a program, loaded with the memory that it needs: an ExecuTorchModule's method.
+// A loaded method of a program, with its memory: a method of an ExecuTorchModule.
 #pragma once
 
 #include "tenon/interop/runtimes/executorch_tensors.h"
@@ -22,14 +22,14 @@ namespace detail {
 /// A bump allocator over blocks that are tensors in a backend's memory.
 ///
 /// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
-/// Cost: reset() makes one block of several, so that kernels, which take as much in each run, soon
-/// take it without an allocation.
+/// Cost: reset() replaces several blocks by one. Kernels take equal amounts in each run, and soon
+/// need no more allocations.
 class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
  public:
   explicit ExecutorchMemory(Backend& memory) noexcept
       : MemoryAllocator(0, nullptr), memory_(memory) {}
 
-  /// Null, with the thread's text, when there is none.
+  /// Null, with the thread's error text, when out of memory.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     if (!isPowerOf2(alignment)) return nullptr;
     void* const found = take(size, alignment);
@@ -60,7 +60,7 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   bool add_block(size_t size, size_t alignment) noexcept {
     if (size > PTRDIFF_MAX - alignment) return false;
     size_t nbytes = size + alignment;
-    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;  // what the last run took
+    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;  // as in the last run
     if (nbytes < kBlock) nbytes = kBlock;
     constexpr Empty<Result<Tensor>> make{"empty"};
     Result<Tensor> block = make({static_cast<int64_t>(nbytes)}, ScalarType::Byte,
@@ -97,12 +97,13 @@ inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
   }
 }
 
-/// Describes an input or output as it is before anything was run.
+/// Describes an input or output before the first run.
 ///
-/// Which dimensions of a dynamic shape may vary is not recorded: here any may, each up to what it
-/// is now. A row-major dim order is left out: a spec that has one can take no strides.
-/// Errors: NotSupported for lists of tensors, which exported methods neither take nor give, a dtype
-/// that tenon lacks, and memory that is not the host's.
+/// The program does not record which dimensions of a dynamic shape vary: here any may, each up to
+/// its present size. A row-major dim order is left out, since a spec that has one cannot take
+/// strides.
+/// Errors: NotSupported for lists of tensors, which exported methods neither take nor return, a
+/// dtype that tenon lacks, and memory off the host.
 inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
   spec = ValueSpec(kind_of(value.tag));
   if (spec.kind == ValueKind::None && !value.isNone()) {
@@ -128,8 +129,8 @@ inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
   return check_spec(spec.tensor);
 }
 
-/// Whether two dim orders lay a shape's elements alike: where a dimension of size 1 stands means
-/// nothing.
+/// Whether two dim orders are equivalent for a shape: the position of dimensions of size 1 does not
+/// matter.
 inline bool is_same_order(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> a,
                           ArrayRef<DimOrderType> b) noexcept {
   if (a == b) return true;
@@ -145,14 +146,14 @@ inline bool is_same_order(ArrayRef<int64_t> sizes, ArrayRef<DimOrderType> a,
 }
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing past set_input()
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // for writing without set_input()
 /// The runtime's value for an input.
 inline const TheirValue& input_of(const ::executorch::runtime::Method& method, size_t i) noexcept {
   return method.get_input(i);
 }
 #pragma GCC diagnostic pop
 
-/// Memory for a plan, zeroed: a mutable buffer without a value starts with zeros.
+/// Allocates zeroed memory for a plan: a mutable buffer without a value starts with zeros.
 inline Error make_planned(int64_t nbytes, Backend& memory, Tensor& made) {
   constexpr Constant<Result<Tensor>, 0> make{"zeros"};
   Result<Tensor> result = make({nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory);
@@ -161,26 +162,26 @@ inline Error make_planned(int64_t nbytes, Backend& memory, Tensor& made) {
   return Error::Ok;
 }
 
-/// What a program's methods are loaded with. It outlives them.
+/// The arguments with which a program's methods are loaded. It outlives them.
 struct ExecutorchSetup {
   const ::executorch::runtime::Program& program;
   ::executorch::runtime::EventTracer* event_tracer;
   const ::executorch::runtime::LoadBackendOptionsMap& backend_options;
   const ::executorch::runtime::NamedDataMap* data;
-  Span<const Tensor> arenas;  // the methods' common planned memory
+  Span<const Tensor> arenas;  // the methods' shared planned memory
 };
 
-/// A run binds every input to the caller's memory, and every output that has none by plan to the
-/// caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
-/// Afterwards an output may be elsewhere nevertheless: where it was planned, in an input, in a
-/// constant. Then it is copied.
+/// Each run binds every input to the caller's memory, and every output without planned memory to
+/// the caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
+/// After the run an output may nevertheless be elsewhere: in planned memory, in an input, in a
+/// constant. It is then copied.
 ///
 /// Ownership: the program outlives it.
 class ExecutorchMethod {
  public:
   explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
 
-  /// Loads it, also again.
+  /// Loads the method, perhaps again.
   Error load(const ExecutorchSetup& setup, const char* name) {
     const auto meta = setup.program.method_meta(name);
     TENON_TRY(check_executorch(meta.error(), "method ", name));
@@ -238,7 +239,7 @@ class ExecutorchMethod {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i].impl != nullptr) TENON_TRY(bind_output(i, outputs));
     }
-    is_whole_ = false;  // if a kernel or a tracer throws: the runtime cannot start from there
+    is_whole_ = false;  // stays so if a kernel or a tracer throws: the runtime cannot continue
     const auto error = method_->execute();
     is_whole_ = true;
     TENON_TRY(check_executorch(error, "method ", name));
@@ -255,15 +256,15 @@ class ExecutorchMethod {
   /// An output that is a tensor.
   struct Output {
     TheirImpl* impl = nullptr;
-    size_t nbytes = 0;     // the most that it takes
-    bool is_free = false;  // has no planned memory: it must be given some
+    size_t nbytes = 0;     // the most that it can need
+    bool is_free = false;  // has no planned memory, and must be given some
     ArrayRef<DimOrderType> dim_order() const noexcept {
       return {impl->dim_order().data(), impl->dim_order().size()};
     }
   };
 
-  /// Allocates the planned memory that is in no arena.
-  /// Errors: OutOfMemory; NotSupported for a plan with other memory than the host's; the runtime's.
+  /// Allocates the planned memory that is not in an arena.
+  /// Errors: OutOfMemory; NotSupported for planned memory off the host; the runtime's.
   Error plan(const ::executorch::runtime::MethodMeta& meta, Span<const Tensor> arenas) {
     const size_t count = meta.num_memory_planned_buffers();
     TENON_TRY(planned_.resize(count));
@@ -289,13 +290,13 @@ class ExecutorchMethod {
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
   }
-  /// For a broken program: the runtime aborts when it is asked for a value that is not there. For a
-  /// value that is there and has no tag, such as a list of tensors, the tag's error is Internal.
+  /// For a broken program: the runtime aborts when asked for a value that does not exist. For a
+  /// value without a tag, such as a list of tensors, it returns Internal.
   static Error check_is_there(::executorch::runtime::Error tag, const char* role, size_t i) {
     return tag == ::executorch::runtime::Error::Internal ? Error::Ok
                                                          : check_executorch(tag, role, i);
   }
-  /// A value that EValue cannot hold is of kind None.
+  /// A value that EValue cannot hold gets the kind None.
   static Error describe(
       ::executorch::runtime::Error tag,
       const ::executorch::runtime::Result<::executorch::runtime::TensorInfo>& info,
@@ -345,7 +346,7 @@ class ExecutorchMethod {
     }
     return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
   }
-  /// The runtime takes no other than the value that was there at export.
+  /// The runtime accepts no value other than that of export.
   Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
     if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
     EValue expected;
@@ -374,19 +375,19 @@ class ExecutorchMethod {
   Error bind_output(size_t i, Outputs& outputs) {
     const Output& output = outputs_[i];
     Tensor* const target = outputs.target(i);
-    // A branch may have moved another tensor there, which has memory.
+    // A branch may have moved another tensor there, which already has memory.
     const TheirValue& value = method_->get_output(i);
     const bool takes_memory =
         output.is_free && value.isTensor() && value.toTensor().unsafeGetTensorImpl() == output.impl;
     if (target == nullptr || (takes_memory && !has_room(i, *target))) {
       TENON_TRY(outputs.make(i, specs_.outputs[i], output.dim_order()));
     }
-    // As set_output_data_ptr() does, which asks the program again how much there has to be.
+    // As set_output_data_ptr() does, which would read the needed size from the program again.
     if (takes_memory) output.impl->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
     return Error::Ok;
   }
-  /// Whether the runtime may write an output right into the tensor that was set for it, whatever
-  /// its size will be.
+  /// Whether the runtime may write an output directly into the tensor that was set for it, whatever
+  /// size it will have.
   bool has_room(size_t i, const Tensor& target) const noexcept {
     const TensorFields& to = fields(TensorArg(target));
     const size_t element_size = elementSize(to.type);
@@ -415,7 +416,7 @@ class ExecutorchMethod {
     if (made.layout.numel == 0) return Error::Ok;
     if (from.const_data_ptr() == made.data && made.layout.is_dense() &&
         is_same_order(sizes, dim_order, made.layout.dim_order())) {
-      return Error::Ok;  // it was written there
+      return Error::Ok;  // it is there already
     }
     TensorImpl source(static_cast<ScalarType>(from.scalar_type()), from.dim(), sizes.data(),
                       from.mutable_data_ptr(), dim_order.data());

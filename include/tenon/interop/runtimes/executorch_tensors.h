@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// to_executorch, from_executorch: convert between tenon's tensors and those of ExecuTorch's
-// runtime, over one memory, and from its EValues, errors and dtypes to tenon's. Neither side needs
-// runtime_init() for it. The runtime's log messages go to the program's platform layer, by default
-// to stderr.
+// to_executorch, from_executorch: convert tensors between tenon and ExecuTorch's runtime, over the
+// same memory, and convert its EValues, errors and dtypes to tenon's. No conversion needs
+// runtime_init(). The runtime's log messages go to the program's platform layer, by default to
+// stderr.
 //
-// There is no to_executorch of an EValue, since ExecuTorch's owns nothing: make it where it is
-// used, from numbers and from the results of to_executorch().
+// EValues are not converted to ExecuTorch's, which own nothing: make these where they are used,
+// from numbers and from the results of to_executorch().
 #pragma once
 
 #include "tenon/config.h"
 
-#if TENON_ATEN_MODE  // Its headers mean at::Tensor by Tensor then, and want another build of it.
+#if TENON_ATEN_MODE  // in ATen mode its headers need another build, and at::Tensor
 #error "tenon: interop/executorch.h is for plain mode; build without USE_ATEN_LIB"
 #elif !__has_include(<executorch/runtime/core/error.h>)
 #error "tenon: interop/executorch.h needs ExecuTorch's headers in the include path"
@@ -31,7 +31,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The error here. For a broken program or broken data: InvalidArgument.
+/// tenon's error for ExecuTorch's; InvalidArgument for a broken program or broken data.
 constexpr Error own_error(::executorch::runtime::Error error) noexcept {
   using Theirs = ::executorch::runtime::Error;
   switch (error) {
@@ -68,7 +68,7 @@ Error check_executorch(::executorch::runtime::Error error, const Parts&... what)
   return fail(own_error(error), what..., ": ExecuTorch says ", name + (sizeof "Error::" - 1));
 }
 
-// Both have the same numbers.
+// The two enumerations have equal numbers.
 static_assert(static_cast<int>(ScalarType::BFloat16) ==
               static_cast<int>(::executorch::aten::ScalarType::BFloat16));
 static_assert(static_cast<int>(ScalarType::UInt64) ==
@@ -84,13 +84,13 @@ inline Error own_dtype(::executorch::aten::ScalarType from, ScalarType& to) noex
               static_cast<int>(from));
 }
 
-/// The arguments of ExecuTorch's TensorImpl, and the lists that it refers to. Allocates nothing.
+/// The arguments of ExecuTorch's TensorImpl, and the lists that they refer to. Allocates nothing.
 struct ExecutorchLayout {
   using Size = ::executorch::aten::SizesType;
   static constexpr size_t kMaxRank = ::executorch::runtime::kTensorDimensionLimit;
   static_assert(std::is_same_v<Size, ::executorch::aten::StridesType>);
 
-  // Nothing is set: make_executorch_layout() does.
+  // Uninitialised: make_executorch_layout() sets it.
   ExecutorchLayout() noexcept {}  // NOLINT(modernize-use-equals-default)
 
   Size sizes[kMaxRank];
@@ -103,16 +103,16 @@ struct ExecutorchLayout {
   ::executorch::runtime::etensor::DeviceIndex device_index;
   void* data;
 
-  /// Refers to the lists: this must stay where it is for as long.
+  /// The result refers to the lists of this object, which must not move meanwhile.
   ::executorch::aten::TensorImpl make_impl() noexcept {
     return {type, rank, sizes, data, dim_order, strides, dynamism, device_type, device_index};
   }
 };
 
-/// Describes a tensor for ExecuTorch, which knows the host's memory and CUDA's. Strides that mean
-/// nothing, of a size-1 dimension and of a shape without elements, become those of its dim order.
+/// Describes a tensor for ExecuTorch, which supports host memory and CUDA. Unspecified strides, of
+/// size-1 dimensions and shapes without elements, become those of the dim order.
 ///
-/// Ownership: none; the memory must stay.
+/// Ownership: none; the memory must outlive the description.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (strides that are not
 /// dense in some dim order; more dimensions than kMaxRank; a size or stride of more than 32 bits;
 /// another device, a meta tensor).
@@ -150,7 +150,7 @@ TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
     layout.sizes[d] = static_cast<ExecutorchLayout::Size>(size);
     layout.strides[d] = static_cast<ExecutorchLayout::Size>(stride);
     layout.dim_order[i] = d;
-    if (size != 0) stride *= size;  // fits, as a tensor's shape does
+    if (size != 0) stride *= size;  // cannot overflow, since the tensor's shape does not
   }
   if (!fits) {
     return fail(Error::NotSupported, "sizes ", shape.sizes(),
@@ -168,7 +168,7 @@ using TheirValue = ::executorch::runtime::EValue;
 /// executorch::extension::TensorPtr.
 using ExecutorchTensorPtr = std::shared_ptr<TheirTensor>;
 
-/// A tensor of ExecuTorch's with all that it refers to.
+/// A tensor of ExecuTorch, with everything that it refers to.
 struct ExecutorchExport {
   ExecutorchExport(const ExecutorchLayout& from, MemoryHold&& held) noexcept
       : layout(from), impl(layout.make_impl()), tensor(&impl), memory(std::move(held)) {}
@@ -179,7 +179,7 @@ struct ExecutorchExport {
   MemoryHold memory;
 };
 
-/// One block for all of it, where the tensor's backend keeps metadata.
+/// Allocates one block for all of it; in the metadata backend of the tensor, if it has one.
 TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
                                             ExecutorchTensorPtr& tensor) noexcept {
   ExecutorchLayout layout;
@@ -205,13 +205,14 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
   return Error::Ok;
 }
 
-/// Reads a list of a TensorImpl's, which may lack it.
+/// Reads a list of a TensorImpl, which may lack it.
 template <class T>
 Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
   return list.data() == nullptr ? Dims() : Dims(list);
 }
 
-/// A tensor over the memory of ExecuTorch's, which may be null. `release` becomes the deleter.
+/// A tensor over the memory of an ExecuTorch tensor, which may be null. `release` becomes the
+/// deleter.
 template <class Release>
 Error make_from_executorch(const TheirTensor* source, Release release,
                            Tensor& tensor) noexcept(std::is_nothrow_move_constructible_v<Release>) {
@@ -234,7 +235,7 @@ Error make_from_executorch(const TheirTensor* source, Release release,
   return make_first_handle(new_tensor, tensor);
 }
 
-/// With an owner, the tensor keeps it; else it is borrowed.
+/// The tensor keeps `owner`; without one the memory is borrowed.
 inline Error read_tensor(const TheirTensor& from, const std::shared_ptr<const void>& owner,
                          Tensor& tensor) noexcept {
   if (owner.use_count() == 0) return make_from_executorch(&from, nullptr, tensor);
@@ -270,12 +271,11 @@ Error read_list(const char* kind,
   return Error::Ok;
 }
 
-/// Reads an EValue of ExecuTorch's. Each tensor keeps `owner`, if there is one, and is borrowed
-/// else.
+/// Reads an EValue of ExecuTorch. Each tensor keeps `owner`; without one its memory is borrowed.
 inline Error read_value(const TheirValue& from, const std::shared_ptr<const void>& owner,
                         EValue& value) noexcept {
   using ::executorch::runtime::Tag;
-  return call_safely([&] {  // without memory, an EValue of a text or a list throws
+  return call_safely([&] {  // out of memory, an EValue of a text or a list throws
     switch (from.tag) {
       case Tag::None: value = EValue(); return Error::Ok;
       case Tag::Tensor:
@@ -291,7 +291,7 @@ inline Error read_value(const TheirValue& from, const std::shared_ptr<const void
       case Tag::ListTensor: return read_list("ListTensor", from.tryToTensorList(), owner, value);
       case Tag::ListOptionalTensor:
         return read_list("ListOptionalTensor", from.tryToListOptionalTensor(), owner, value);
-      case Tag::ListScalar: break;  // which its runtime cannot make
+      case Tag::ListScalar: break;  // the runtime cannot make these
     }
     return fail(Error::NotSupported, "tenon has no EValue for ExecuTorch's of tag number ",
                 static_cast<uint32_t>(from.tag));
@@ -310,14 +310,14 @@ Out to_executorch(const char* function, const TensorArg& tensor) {
 
 namespace detail {  // function objects
 
-/// The overloads of from_executorch: a tensor over the memory of ExecuTorch's, of the same sizes,
-/// strides, dim order, dtype, dynamism and device; an EValue of its EValue.
+/// The overloads of from_executorch: a tensor over the memory of ExecuTorch's, with its sizes,
+/// strides, dim order, dtype, dynamism and device; or an EValue from ExecuTorch's.
 ///
-/// Resizes do not show on the other side, writes do. A DYNAMIC_UNBOUND tensor with an owner that
-/// grows beyond its elements moves to new memory. ExecuTorch does not say which memory must
-/// not be written, as that of a program's constants. A TensorImpl that was made without strides or
-/// without a dim order has those that are implied, unless ExecuTorch's debug assertions are on,
-/// which end the program.
+/// Both sides see writes, but not resizes. A DYNAMIC_UNBOUND tensor with an owner that grows beyond
+/// its elements moves to new memory. ExecuTorch does not report memory that must not be written,
+/// such as a program's constants. If a TensorImpl was made without strides or without a dim order,
+/// the missing list is computed from the other; with ExecuTorch's debug assertions it ends the
+/// program.
 /// Errors: InvalidState (null; a tensor without memory, as a method's outputs may be); NotSupported
 /// (a dtype that tenon lacks: quantised and packed ones); InvalidArgument (strides that do not nest
 /// in the dim order); OutOfMemory. The owners are dropped.
@@ -328,13 +328,13 @@ struct FromExecutorch {
 
   const char* function;
 
-  /// Ownership: keeps the TensorPtr, and so its deleter's duty, as long as the memory is in use.
+  /// Ownership: keeps the TensorPtr, and with it its deleter, as long as the memory is in use.
   Out operator()(ExecutorchTensorPtr tensor) const {
     const TheirTensor* const source = tensor.get();
     return make(source, [kept = std::move(tensor)](void*) noexcept {});
   }
   /// Ownership: borrows. An executorch::aten::Tensor owns nothing: the owner of its memory must
-  /// keep it.
+  /// keep it alive.
   Out operator()(const TheirTensor& tensor) const { return make(&tensor, nullptr); }
   /// Ownership: keeps any movable value alive with the tensor: the owner of the memory, such as a
   /// std::shared_ptr to a runtime's Module.
@@ -369,15 +369,15 @@ struct FromExecutorch {
 
 }  // namespace detail
 
-/// The tensor's memory as an executorch::extension::TensorPtr of the same sizes, dim order,
-/// dtype, dynamism and device. Strides without a meaning become those of the dim order.
+/// The tensor's memory as an executorch::extension::TensorPtr with its sizes, dim order, dtype,
+/// dynamism and device. Unspecified strides become those of the dim order.
 ///
-/// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive
-/// after the tensor is gone, and until it is dropped the tensor cannot grow (InUse). Resized
-/// there, it has room for the elements of now, even if DYNAMIC_UNBOUND. Writes show on both
-/// sides. A tensor over a raw TensorImpl* has nothing to share: the memory is the caller's to
-/// keep. Copies of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it,
-/// borrow from the TensorPtr.
+/// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive after
+/// the tensor is gone, and until the TensorPtr is dropped the tensor cannot grow (InUse). Resized
+/// by ExecuTorch, it has room for its present elements, even if DYNAMIC_UNBOUND. Both sides see
+/// writes. Memory of a tensor over a raw TensorImpl* is borrowed: the caller keeps it alive. Copies
+/// of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it, borrow from the
+/// TensorPtr.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (read-only; strides
 /// that are not dense; more than 16 dimensions; sizes or strides beyond 32 bits; a device other
 /// than the host and CUDA); OutOfMemory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts between ONNX Runtime's errors, dtypes and values and tenon's.
+// Conversions between ONNX Runtime's errors, dtypes and values and tenon's.
 #pragma once
 
 #if !__has_include(<onnxruntime_c_api.h>)
@@ -18,12 +18,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The library's functions; null if the library is older than its header.
+/// ONNX Runtime's functions; null if the library is older than its header.
 /// Cost: a call and a comparison.
 inline const OrtApi* onnx_api() noexcept { return OrtGetApiBase()->GetApi(ORT_API_VERSION); }
 
 /// tenon's error for a code: InvalidArgument for a broken model; NotSupported for a failed run, for
-/// which the library has no finer codes.
+/// which ONNX Runtime has no more specific codes.
 constexpr Error own_error(OrtErrorCode code) noexcept {
   switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
     case ORT_OK: return Error::Ok;
@@ -59,7 +59,7 @@ struct OnnxRelease {
   void operator()(OrtValue* object) const noexcept { onnx_api()->ReleaseValue(object); }
 };
 
-/// Owns one of the library's objects.
+/// Owns an object of ONNX Runtime.
 template <class T>
 using OnnxHandle = std::unique_ptr<T, OnnxRelease>;
 
@@ -77,8 +77,8 @@ class MadeOnnx {
   T* object_ = nullptr;
 };
 
-/// tenon's dtypes by the library's numbers; Undefined where one of both has none. The library's
-/// header has numbers for complex types, but the library has no tensors of them.
+/// tenon's dtypes by ONNX Runtime's numbers; Undefined if either lacks the type. Its header has
+/// numbers for complex types, but it has no tensors of them.
 inline constexpr ScalarType kOnnxTypes[] = {ScalarType::Undefined,     ScalarType::Float,
                                             ScalarType::Byte,          ScalarType::Char,
                                             ScalarType::UInt16,        ScalarType::Short,
@@ -115,7 +115,7 @@ inline Error read_onnx_sizes(const OrtTensorTypeAndShapeInfo& info, Dims& sizes)
   if (!sizes.resize_for_overwrite(rank)) return check_dims("sizes", sizes);
   return check_onnx(onnx_api()->GetDimensions(&info, sizes.data(), rank));
 }
-/// And the element type.
+/// The sizes and the element type.
 inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& type,
                              Dims& sizes) noexcept {
   ONNXTensorElementDataType theirs = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
@@ -124,9 +124,9 @@ inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& 
   return read_onnx_sizes(info, sizes);
 }
 
-/// The sizes of a tensor of these texts by its spec. One size may be open: it is what the count
-/// leaves. Of one text all open sizes are 1, of none 0. A spec without sizes, of an unknown rank,
-/// stands for {} where one text is given alone, and for a row of a list.
+/// The sizes of a tensor of these texts, by its spec. One size may be open: it follows from the
+/// count. For one text all open sizes are 1, for none 0. Without sizes in the spec (unknown rank),
+/// a single text has rank 0 and a list rank 1.
 /// Errors: InvalidArgument.
 inline Error size_texts(const TensorSpec& spec, size_t count, bool is_list, Dims& sizes) noexcept {
   const auto total = static_cast<int64_t>(count);
@@ -162,7 +162,7 @@ inline Error size_texts(const TensorSpec& spec, size_t count, bool is_list, Dims
   return Error::Ok;
 }
 
-/// Checks that the library can be given a tensor's memory.
+/// Checks that ONNX Runtime can use a tensor's memory.
 inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   if (!tensor.is_host_accessible()) return fail_host_access(tensor);
@@ -175,7 +175,7 @@ inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-/// The library's values of one call, over a tensor's memory or made by the library.
+/// ONNX Runtime's values of one call, over a tensor's memory or made by it.
 /// Ownership: releases them.
 class OnnxValues {
  public:
@@ -189,7 +189,7 @@ class OnnxValues {
   }
 
   OrtValue** data() noexcept { return values_.data(); }
-  /// Whether lend() made it.
+  /// Whether value i is over a tensor's memory.
   bool is_lent(size_t i) const noexcept { return lent_[i]; }
   OnnxHandle<OrtValue> take(size_t i) noexcept {
     return OnnxHandle<OrtValue>(std::exchange(values_[i], nullptr));
@@ -211,7 +211,7 @@ class OnnxValues {
     lent_[i] = true;
     return Error::Ok;
   }
-  /// Makes value i a tensor of copies of these texts, which are its elements in row-major order.
+  /// Makes value i a tensor of copies of these texts, in row-major order.
   /// Source: OrtApi::CreateTensorAsOrtValue.
   Error make(size_t i, ArrayRef<std::string_view> texts, const Dims& sizes) noexcept {
     OrtAllocator* allocator = nullptr;  // the library's
@@ -227,7 +227,7 @@ class OnnxValues {
     return Error::Ok;
   }
   /// Makes value i a sequence of these tensors.
-  /// Errors: also NotSupported for none: the library makes no empty sequence.
+  /// Errors: also NotSupported for an empty list, since ONNX Runtime makes no empty sequence.
   /// Source: OrtApi::CreateValue.
   Error lend(size_t i, const OrtMemoryInfo& host, ArrayRef<Tensor> sources) {
     if (sources.empty()) {
@@ -248,7 +248,7 @@ class OnnxValues {
   std::vector<bool> lent_;
 };
 
-/// Makes a tensor over the memory of a value that the library made.
+/// Makes a tensor over the memory of a value that ONNX Runtime made.
 ///
 /// Ownership: the tensor keeps the value and the environment alive.
 /// Errors: NotSupported for a value that is not a tensor, or has a dtype that tenon lacks;
@@ -273,7 +273,7 @@ inline Error adopt_from_onnx(OnnxHandle<OrtValue> value, std::shared_ptr<OrtEnv>
   return make_first_handle(new_tensor, tensor);
 }
 
-/// Copies the elements of a tensor of texts: to a String if it has one, else to a StringList.
+/// Copies the elements of a tensor of texts: to a String if there is one, else to a StringList.
 inline Error copy_texts_from_onnx(OnnxHandle<OrtValue> value, EValue& to, Dims& sizes) {
   OnnxHandle<OrtTensorTypeAndShapeInfo> info;
   TENON_TRY(check_onnx(onnx_api()->GetTensorTypeAndShape(value.get(), MadeOnnx(info))));
@@ -288,7 +288,7 @@ inline Error copy_texts_from_onnx(OnnxHandle<OrtValue> value, EValue& to, Dims& 
     TENON_TRY(check_onnx(onnx_api()->GetStringTensorContent(value.get(), characters.get(), size,
                                                             offsets.data(), count)));
   }
-  value.reset();  // long texts may fill the memory
+  value.reset();  // released first, since long texts may fill the memory
   std::vector<std::string_view> texts(count);
   for (size_t i = 0; i < count; ++i) {
     texts[i] = {characters.get() + offsets[i], offsets[i + 1] - offsets[i]};
@@ -297,12 +297,11 @@ inline Error copy_texts_from_onnx(OnnxHandle<OrtValue> value, EValue& to, Dims& 
   return Error::Ok;
 }
 
-/// Turns a value of the library into a Tensor, a TensorList (a sequence), texts or None (an absent
-/// optional).
+/// Converts a value of ONNX Runtime to a Tensor, a TensorList (a sequence), texts or None (an
+/// absent optional).
 ///
 /// Sets `text_sizes` for texts.
-/// Ownership: as adopt_from_onnx() does; copies texts; the library copies the elements of a
-/// sequence.
+/// Ownership: as adopt_from_onnx(); copies texts; ONNX Runtime copies the elements of a sequence.
 inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
                             const std::shared_ptr<OrtEnv>& environment, EValue& to,
                             Dims& text_sizes) {
@@ -330,8 +329,8 @@ inline Error take_from_onnx(OnnxHandle<OrtValue> value, ValueKind kind,
   return Error::Ok;
 }
 
-/// Describes an input or output, or with `is_element` an element of a sequence, in a spec that has
-/// the name.
+/// Describes an input or output, or with `is_element` an element of a sequence, in a spec that
+/// already has the name.
 /// Errors: NotSupported unless it is a tensor of texts or of a dtype that tenon has, or a sequence
 /// of tensors of such a dtype.
 inline Error describe_onnx(const OrtTypeInfo& info, ValueSpec& spec, bool is_element = false) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The table of torch's own operators that libraries for its stable ABI call.
+// The table of torch's operators that libraries for its stable ABI call.
 //
-// Each does what torch's does, on the CPU: of sizes, strides and dtype too, since a library reads
-// memory by them. What is not on the CPU, not strided or pinned is refused.
+// Each gives torch's results on the CPU: also sizes, strides and dtype, since a library reads
+// memory by them. Arguments that are not on the CPU, not strided or pinned are refused.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_aten_moving.h"

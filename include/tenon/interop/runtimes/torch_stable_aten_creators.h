@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Torch's own operators that make tensors, copies in another layout or dtype among them.
+// torch's operators that make tensors, including copies in another layout or dtype.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_tensor_options.h"
@@ -25,13 +25,13 @@ inline Error give(Result<TensorPtr> made, AtenOut& out) {
 
 // --- Options ------------------------------------------------------------------------------------
 
-/// A dtype by torch's number, or `fallback` for None.
+/// Reads a dtype by torch's number, or `fallback` for None.
 /// Errors: NotSupported for one that tenon lacks.
 inline Error read_dtype(const EValue& value, ScalarType fallback, ScalarType& type) {
   type = fallback;
   return value.isNone() ? Error::Ok : read_torch_type(value.toInt(), type);
 }
-/// Refuses a layout that is not strided, a device that is not the CPU, and pinned memory.
+/// Refuses a layout other than strided, a device other than the CPU, and pinned memory.
 inline Error check_place(const EValue& layout, const EValue& device, const EValue& pin_memory) {
   if (!layout.isNone() && layout.toInt() != 0) {
     return fail(Error::NotSupported, "layout ", layout.toInt(), " is not strided, 0");
@@ -61,7 +61,7 @@ inline bool has_format(const Tensor& tensor, int64_t format) {
   return true;
 }
 
-/// The format that strides of a tensor suggest, whether it is dense or not.
+/// The memory format that a tensor's strides suggest, whether it is dense or not.
 /// Source: at::Tensor::suggest_memory_format.
 inline int64_t suggested_format(const Layout& layout) noexcept {
   if (!has_channels_last(layout)) return kContiguous;
@@ -70,7 +70,8 @@ inline int64_t suggested_format(const Layout& layout) noexcept {
 
 // --- New tensors --------------------------------------------------------------------------------
 
-/// sizes, dtype, layout, device, pin_memory and a memory format from in[first] on.
+/// Makes a tensor by sizes, dtype, layout, device, pin_memory and a memory format, from in[first]
+/// on.
 inline Error make_aten(AtenIn in, size_t first, ScalarType fallback, Tensor& made) {
   ScalarType type;
   TENON_TRY(read_dtype(in[first + 1], fallback, type));
@@ -128,7 +129,7 @@ inline Error aten_contiguous(AtenIn in, AtenOut& out) {
   TENON_TRY(clone_as(from, from.scalar_type(), format, made));
   return give(made, out);
 }
-/// The tensor itself where nothing is to be changed.
+/// Converts a tensor. Returns the tensor itself if nothing changes.
 inline Error convert_aten(const Tensor& from, ScalarType type, bool copies, const EValue& format,
                           AtenOut& out) {
   TENON_TRY(check_defined(from, "the tensor"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Torch's own operators that set and move elements.
+// torch's operators that set and move elements.
 #pragma once
 
 #include "tenon/interop/files/file.h"
@@ -43,7 +43,7 @@ inline Error aten_is_pinned(AtenIn, AtenOut& out) {
   out.push_back(EValue(false));
   return Error::Ok;
 }
-/// Copies the file's first elements.
+/// Copies the first elements of a file.
 inline Error aten_from_file(AtenIn in, AtenOut& out) {
   ScalarType type;
   TENON_TRY(read_dtype(in[3], ScalarType::Float, type));
@@ -64,7 +64,7 @@ inline Error aten_from_file(AtenIn in, AtenOut& out) {
   if (bytes != 0) TENON_TRY(file.read(0, fields(TensorArg(made)).data, bytes));
   return give(made, out);
 }
-/// A copy with the tensor's strides, or dense ones in their order.
+/// Makes a copy with the tensor's strides, or dense ones in their order.
 inline Error flip_dims(const Tensor& from, const Dims& dims, Tensor& made) {
   TENON_ASSIGN(const Tensor turned, try_flip(from, dims));
   TENON_TRY(make_sized_like(from, from.scalar_type(), kPreserve, made));
@@ -75,7 +75,7 @@ inline Error aten_flip(AtenIn in, AtenOut& out) {
   TENON_TRY(flip_dims(in[0].toTensor(), Dims(in[1].toIntList()), made));
   return give(made, out);
 }
-/// Turns by k quarters from dims[0] to dims[1].
+/// Rotates by k quarter turns from dims[0] to dims[1].
 inline Error aten_rot90(AtenIn in, AtenOut& out) {
   const Tensor& from = in[0].toTensor();
   TENON_TRY(check_defined(from, "the tensor"));
@@ -109,7 +109,7 @@ inline Error aten_masked_select(AtenIn in, AtenOut& out) {
   TENON_TRY(select_masked(in[0].toTensor(), in[1].toTensor(), result));
   return give(result.tensor(), out);
 }
-/// The elements at the places that a list of rank 0 or 1 names.
+/// Selects elements by a list of indices of rank 0 or 1.
 inline Error aten_index_select(AtenIn in, AtenOut& out) {
   const Tensor& from = in[0].toTensor();
   const Tensor& index = in[2].toTensor();

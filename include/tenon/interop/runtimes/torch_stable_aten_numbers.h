@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Torch's own operators that compute: sums, maxima, products, quotients, differences, bits. Plain
-// loops over dense arguments, for what libraries of operators do beside their own loops.
+// torch's operators that compute: sums, maxima, products, quotients, differences, bits. Plain loops
+// over dense arguments: libraries of operators call these only beside their own loops.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A result of its own, or the tensor that the caller gives for it.
+/// Makes a new result, or uses the tensor that the caller passes for it.
 inline Error make_or_use(AotiResult& result, const Tensor& target, ArrayRef<int64_t> sizes,
                          ScalarType type) {
   if (!target.defined()) return result.make(sizes, type, computed_type(type));
@@ -24,7 +24,7 @@ inline Error make_or_use(AotiResult& result, const Tensor& target, ArrayRef<int6
 
 // --- Reductions ---------------------------------------------------------------------------------
 
-/// A tensor's elements as rows of those that become one.
+/// A tensor's elements as rows, each of which is reduced to one element.
 struct AtenReduction {
   Dims sizes;   // of the result
   Tensor rows;  // dense, of the computed type
@@ -34,7 +34,7 @@ struct AtenReduction {
   Error read(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, ScalarType computed) {
     const auto rank = static_cast<size_t>(from.dim());
     std::vector<bool> is_reduced((std::max)(rank, size_t{1}),
-                                 dims.empty());  // a scalar has one too
+                                 dims.empty());  // a scalar too
     for (const int64_t dim : dims) {
       size_t d = 0;
       TENON_TRY(read_dim(dim, rank, d));
@@ -120,7 +120,7 @@ inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, A
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// Of tensors of any ranks from 1 on, batches broadcast; into `target` if that is defined.
+/// Multiplies tensors of rank 1 and more, batches broadcast; into `target` if that is defined.
 inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out) {
   TENON_TRY(check_defined(a, "the first tensor"));
   TENON_TRY(check_defined(b, "the second tensor"));
@@ -191,7 +191,7 @@ T floor_quotient(T a, T b) noexcept {
     const T q = a / b;
     return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
   } else {
-    // Source: c10::div_floor_floating, Python's.
+    // As Python divides. Source: c10::div_floor_floating.
     if (b == 0) return a / b;
     const T mod = std::fmod(a, b);
     T div = (a - mod) / b;

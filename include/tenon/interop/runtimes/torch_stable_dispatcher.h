@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the functions of torch's stable ABI do: register operators, and call them and torch's own.
+// The functions of torch's stable ABI that register operators, and call them and torch's own.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_aten.h"
@@ -20,7 +20,7 @@ using CUDAStreamGuardHandle = CUDAStreamGuardOpaque*;
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What a library registers its operators through.
+/// A library's registrations of operators.
 struct StableLibrary {
   std::string ns;
   StableKey key;
@@ -70,7 +70,7 @@ inline AOTITorchError implement_stable(TorchLibraryHandle self, const char* name
 inline AOTITorchError dispatch_stable(const char* name, const char* overload,
                                       StableIValue* stack) noexcept {
   return aoti_answer("torch_call_dispatcher", [&] {
-    // Without memory of the heap: an operator that is not found cannot take its arguments.
+    // Allocates nothing: an operator that is not found cannot take its arguments.
     char text[256];
     const bool has_overload = overload != nullptr && *overload != '\0';
     const int size =
@@ -85,7 +85,7 @@ inline AOTITorchError dispatch_stable(const char* name, const char* overload,
   });
 }
 
-/// What functions of other devices and of Python answer.
+/// The error of functions for other devices and for Python.
 inline AOTITorchError refuse_stable(const char* function) noexcept {
   return aoti_answer(function, [] {
     return fail(Error::NotSupported, "tenon computes on the CPU, and knows nothing of Python");

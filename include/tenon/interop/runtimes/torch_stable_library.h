@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// load_torch_library: loads a library of operators whose file names libtorch's libraries as needed,
-// without them.
+// load_torch_library: loads a library of operators without the libraries of libtorch that its file
+// names as needed.
 #pragma once
 
 #include "tenon/interop/files/temporary_file.h"
@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An ELF file of a shared library that has a name and nothing else.
+/// The ELF file of an empty shared library with a name.
 struct NamedLibrary {
   Elf64_Ehdr header{};
   Elf64_Phdr segments[3]{};
@@ -18,7 +18,7 @@ struct NamedLibrary {
   uint32_t hash[4] = {1, 1, 0, 0};  // one bucket, which is empty
   char names[256] = "";             // the first is empty
 
-  /// For the processor of a file with the header `like`.
+  /// Fills the file in, for the processor of a file with the header `like`.
   Error make(const char* name, const Elf64_Ehdr& like) noexcept {
     if (std::strlen(name) > sizeof names - 2) {
       return fail(Error::InvalidArgument, "the library's name ", name, " is too long");
@@ -34,7 +34,7 @@ struct NamedLibrary {
     header.e_phentsize = sizeof segments[0];
     header.e_phnum = 3;
     header.e_shentsize = sizeof(Elf64_Shdr);
-    // Writable, since the dynamic linker adds the address to those in `dynamic`.
+    // Writable, since the dynamic linker adds the load address to addresses in `dynamic`.
     segments[0] = {PT_LOAD, PF_R | PF_W, 0, 0, 0, sizeof *this, sizeof *this, 4096};
     constexpr uint64_t kDynamic = offsetof(NamedLibrary, dynamic);
     segments[1] = {PT_DYNAMIC, PF_R | PF_W,    kDynamic,       kDynamic,
@@ -52,7 +52,8 @@ struct NamedLibrary {
   }
 };
 
-/// Closes what stands for a library when the library that needs it is loaded, and holds it.
+/// Opens empty libraries in place of missing ones, and closes them once the library that needs them
+/// is loaded and holds them.
 class NamedLibraries {
  public:
   NamedLibraries() = default;
@@ -62,7 +63,7 @@ class NamedLibraries {
     for (void* const each : opened_) ::dlclose(each);
   }
 
-  /// Opens an empty library of that name unless one of that name is loaded.
+  /// Opens an empty library of that name, unless a library of that name is loaded.
   Error open(const char* name) {
     if (void* const loaded = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD); loaded != nullptr) {
       opened_.push_back(loaded);
@@ -112,7 +113,7 @@ inline Error load_stable_library(const char* path) {
   for (const std::string& each : needs.libraries) {
     if (is_of_torch(each)) TENON_TRY(empty.open(each.c_str()));
   }
-  // A path without a slash would be searched for.
+  // dlopen() would search for a path without a slash.
   const std::string full = std::strchr(path, '/') == nullptr ? std::string("./") + path : path;
   for (size_t tries = 0;; ++tries) {
     if (::dlopen(full.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return Error::Ok;
@@ -138,15 +139,16 @@ inline Error load_stable_library(const char* path) {
 
 }  // namespace detail
 
-/// Loads a library of operators for torch's stable ABI, such as the one in a wheel from PyPI, and
-/// registers what it has. The libraries of libtorch that it names as needed are not loaded: the
-/// program has their functions. Neither are CUDA's where they are not installed: see
-/// interop/torch_stable_no_cuda.h. What it needs else is found as dlopen() does.
+/// Loads a library of operators for torch's stable ABI, such as one in a wheel from PyPI, and
+/// registers its operators. The libraries of libtorch that it names as needed are not loaded: the
+/// program has their functions. CUDA's are not loaded either if they are not installed: see
+/// interop/torch_stable_no_cuda.h. Its other libraries are found by dlopen() as usual.
 ///
-/// The library stays loaded until the program ends. To load it again does nothing.
-/// Errors: NotFound and AccessFailed for the file; InvalidArgument for what is not a whole shared
-/// library; NotSupported for one of another processor, for a function or a library that nobody
-/// provides, with its name, and for a program that does not export torch's functions; OutOfMemory.
+/// The library stays loaded until the program ends. Loading it again does nothing.
+/// Errors: NotFound and AccessFailed for the file; InvalidArgument for a file that is not a
+/// complete shared library; NotSupported for another processor's, for a function or a library that
+/// is missing, with its name, and for a program that does not export torch's functions;
+/// OutOfMemory.
 /// Threads: any; static initialization of the library runs in the caller's.
 /// Source: torch.ops.load_library.
 [[nodiscard]] inline Error load_torch_library(const detail::FilePath& path) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's operators: those that libraries for torch's stable ABI register, and C++ functions.
-// Called by name with tenon's values, by such libraries, and by models that AOTInductor compiled.
+// PyTorch's operators: registered by libraries for torch's stable ABI, or by C++ functions. They
+// are called by name with tenon's values, also by such libraries and by AOTInductor's models.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ using TorchLibraryHandle = TorchLibraryOpaque*;
 
 TENON_BEGIN_NAMESPACE
 
-/// What an operator does. `inputs` has all arguments of its schema, the defaults too, each of the
-/// kind that register_torch_operator() lists; it puts its results into `outputs`, which is empty.
+/// The function of an operator. `inputs` has all arguments of its schema, defaults included, of the
+/// kinds that register_torch_operator() lists. It adds its results to `outputs`, which is empty.
 using TorchOperator = std::function<Error(Span<const EValue> inputs, std::vector<EValue>& outputs)>;
 
 namespace detail {
 
 using StableKernel = void (*)(StableIValue* stack, uint64_t num_inputs, uint64_t num_outputs);
 
-/// For whom a kernel is, by precedence.
+/// The devices that a kernel is for, by precedence.
 enum class StableKey { Cpu, ExplicitFallback, ImplicitFallback, Other };
 
 inline StableKey stable_key(std::string_view name) noexcept {
@@ -45,10 +45,10 @@ inline StableKey stable_key(std::string_view name) noexcept {
   return StableKey::Other;
 }
 
-/// One of an operator's implementations: a kernel or a function.
+/// An implementation of an operator: a kernel or a function.
 struct StableImplementation {
   StableKey key = StableKey::Other;
-  const void* owner = nullptr;  // the library, whose unloading removes it
+  const void* owner = nullptr;  // the library; unloading it removes this
   StableKernel kernel = nullptr;
   std::shared_ptr<const TorchOperator> function;
 };
@@ -61,24 +61,24 @@ struct StableOperator {
   std::vector<StableImplementation> implementations;  // the latest first
 };
 
-/// An operator that can be called.
+/// A callable operator.
 struct StableCall {
   SharedSchema schema;
   StableImplementation implementation;
 };
 
-/// All operators. Locked for looking up, not while one runs.
+/// All operators. Locked for lookups, not while an operator runs.
 struct StableOperators {
   std::mutex mutex;
   std::map<std::string, StableOperator, std::less<>> all;
-  std::map<std::string, StableCall, std::less<>> built_in;  // tenon's own, where `all` has none
+  std::map<std::string, StableCall, std::less<>> built_in;  // tenon's, where `all` has none
 };
 TENON_EXPORT inline StableOperators& stable_operators() {
   static StableOperators& operators = *new StableOperators;  // libraries may be unloaded at exit
   return operators;
 }
 
-/// Errors: InvalidState for an operator that is defined.
+/// Errors: InvalidState for an operator that is already defined.
 inline Error define_stable_operator(const std::string& name, StableSchema schema,
                                     const void* definer,
                                     const StableImplementation* implementation = nullptr) {
@@ -103,7 +103,7 @@ inline void implement_stable_operator(const std::string& name,
   auto& all = operators.all[name].implementations;
   all.insert(all.begin(), implementation);
 }
-/// Removes what a library registered, as when it is unloaded.
+/// Removes a library's registrations, for example when it is unloaded.
 inline void remove_stable_operators(const void* owner) noexcept {
   StableOperators& operators = stable_operators();
   const std::lock_guard<std::mutex> lock(operators.mutex);
@@ -119,12 +119,12 @@ inline void remove_stable_operators(const void* owner) noexcept {
   }
 }
 
-/// One of torch's operators that tenon has itself.
+/// One of torch's operators that tenon implements.
 struct AtenOperator {
   const char* schema;
   Error (*run)(Span<const EValue> inputs, std::vector<EValue>& outputs);
 };
-/// Provides an operator for those that nobody registers; the first of a name stays, until the
+/// Provides an operator that is used if nobody registers one. The first of a name stays until the
 /// program ends. Errors: those of a schema; OutOfMemory.
 inline Error provide_operator(std::string_view schema, TorchOperator run) {
   StableCall made;
@@ -144,7 +144,8 @@ inline Error provide_operators(Span<const AtenOperator> all) {
   return Error::Ok;
 }
 
-/// Its schema is null if nobody defined it; it has no implementation if none is for the CPU.
+/// The schema is null if the operator is not defined; there is no implementation if none is for the
+/// CPU.
 inline StableCall look_up_stable(std::string_view name) {
   StableCall found;
   StableOperators& operators = stable_operators();
@@ -169,7 +170,7 @@ inline Error find_stable_operator(std::string_view name, StableCall& found) {
   return fail(Error::NotSupported, name, " has no kernel for the CPU");
 }
 
-/// Drops what slots own, unless that was handed on.
+/// Deletes what slots own, unless it was passed on.
 class OwnedSlots {
  public:
   OwnedSlots(const std::vector<StableArgument>& types, StableIValue* values) noexcept
@@ -227,7 +228,7 @@ inline Error call_stable_kernel(const StableCall& call, Span<const EValue> input
   }
   return Error::Ok;
 }
-/// Calls an operator. Defaults stand for the inputs that are left out at the end.
+/// Calls an operator. Trailing inputs that are missing get their defaults.
 inline Error call_stable(const StableCall& call, Span<const EValue> given,
                          std::vector<EValue>& outputs) {
   const std::vector<StableArgument>& types = call.schema->inputs;
@@ -248,7 +249,7 @@ inline Error call_stable(const StableCall& call, Span<const EValue> given,
   return call.implementation.function != nullptr ? call_stable_function(call, inputs, outputs)
                                                  : call_stable_kernel(call, inputs, outputs);
 }
-/// Calls an operator with the arguments on a stack, which it takes also if it fails, and puts its
+/// Calls an operator with the arguments on a stack, which it takes even if it fails, and puts its
 /// results there.
 inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
   const StableSchema& schema = *call.schema;
@@ -282,23 +283,23 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
 
 }  // namespace detail
 
-/// Registers a C++ function as an operator of PyTorch's or a model's, by its schema there:
+/// Registers a C++ function as an operator of PyTorch or a model, by its schema there:
 /// "aten::bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor". It is called by
 /// call_torch_operator(), by libraries for torch's stable ABI, and by models that AOTInductor
 /// compiled (interop/aoti_proxy.h).
 ///
-/// Types: Tensor; int, SymInt, ScalarType, Layout, MemoryFormat (an Int, of the last three torch's
+/// Types: Tensor; int, SymInt, ScalarType, Layout, MemoryFormat (an Int; for the last three torch's
 /// number); float (Double); Scalar (Int, Double or Bool); bool; str and Device (String, "cpu");
-/// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None).
-/// It goes before an operator that tenon provides itself (interop/aoti_kernels.h and
-/// interop/torch_stable_shim.h do, before main()), which is there again after
-/// unregister_torch_operator(). So do operators and kernels for the CPU of libraries.
+/// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None). It
+/// has precedence over an operator that tenon provides (by interop/aoti_kernels.h and
+/// interop/torch_stable_shim.h, before main()), which is used again after
+/// unregister_torch_operator(). Operators and CPU kernels of libraries have that precedence too.
 ///
 /// Errors: InvalidArgument (a schema without "ns::" or that cannot be read, an empty function);
 /// InvalidType (a default); InvalidState for an operator that is registered; NotSupported for other
 /// types; OutOfMemory.
 /// Ownership: the function is kept until unregister_torch_operator(), or the program's end.
-/// Threads: any; the function is called by several at once.
+/// Threads: any; several threads may call the function at once.
 /// Source: torch.library.
 [[nodiscard]] inline Error register_torch_operator(std::string_view schema,
                                                    TorchOperator function) noexcept {
@@ -332,12 +333,12 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
   });
   return detail::add_context_if("register_torch_operator", error);
 }
-/// Removes what register_torch_operator() registered as "ns::name" or "ns::name.overload". Calls
-/// that run keep the function until they end.
+/// Removes the operator that register_torch_operator() registered as "ns::name" or
+/// "ns::name.overload". Running calls keep the function until they end.
 /// Errors: NotFound.
 /// Threads: any.
 inline Error unregister_torch_operator(std::string_view name) noexcept {
-  std::shared_ptr<const TorchOperator> removed;  // destroyed when the lock is open again
+  std::shared_ptr<const TorchOperator> removed;  // destroyed after the lock is released
   detail::StableOperators& operators = detail::stable_operators();
   const std::lock_guard<std::mutex> lock(operators.mutex);
   const auto entry = operators.all.find(name);
@@ -356,18 +357,18 @@ inline Error unregister_torch_operator(std::string_view name) noexcept {
                              detail::fail(Error::NotFound, "no function is registered as ", name));
 }
 
-/// Calls an operator that is registered: by register_torch_operator(), or for the CPU by a library
-/// for torch's stable ABI that is loaded, such as "extension::scale". Of several kernels one for
-/// the CPU goes before one for all devices, and the latest before earlier ones. Inputs at the end
-/// that are left out have the schema's defaults.
+/// Calls a registered operator: one of register_torch_operator(), or a CPU operator of a loaded
+/// library for torch's stable ABI, such as "extension::scale". A kernel for the CPU has precedence
+/// over one for all devices, and a later one over earlier ones. Trailing inputs that are missing
+/// get the schema's defaults.
 ///
-/// Ownership: the operator reads and writes the tensors where they are, and may keep them. Outputs
-/// are its own.
-/// Errors: NotFound; NotSupported (no kernel for the CPU; a type that EValues do not have, or a
+/// Ownership: the operator reads and writes the tensors in place, and may keep them. It makes its
+/// outputs.
+/// Errors: NotFound; NotSupported (no kernel for the CPU; a type that EValue cannot hold, or a
 /// Scalar for a library's kernel; a device other than the CPU); InvalidArgument (the number of
-/// inputs); InvalidType; InvalidState (outputs that are not the schema's); what the operator
-/// returns or throws, with its text; OutOfMemory.
-/// Threads: any; what the operator allows.
+/// inputs); InvalidType; InvalidState (outputs that do not match the schema); errors that the
+/// operator returns or throws, with its text; OutOfMemory.
+/// Threads: any that the operator allows.
 /// Source: torch.ops.
 inline Result<std::vector<EValue>> call_torch_operator(std::string_view name,
                                                        Span<const EValue> inputs) noexcept {

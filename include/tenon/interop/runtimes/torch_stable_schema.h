@@ -18,13 +18,13 @@ namespace detail {
 
 // --- Types --------------------------------------------------------------------------------------
 
-/// Whether a type is "T?"; then `type` becomes T.
+/// Whether a type is "T?"; if so, sets `type` to T.
 inline bool take_optional(std::string_view& type) noexcept {
   if (type.empty() || type.back() != '?') return false;
   type.remove_suffix(1);
   return true;
 }
-/// Whether a type is "T[]" or "T[2]"; then `type` becomes T.
+/// Whether a type is "T[]" or "T[2]"; if so, sets `type` to T.
 inline bool take_list(std::string_view& type) noexcept {
   const size_t open = type.rfind('[');
   if (open == std::string_view::npos ||
@@ -34,11 +34,11 @@ inline bool take_list(std::string_view& type) noexcept {
   type = type.substr(0, open);
   return true;
 }
-/// Types that are numbers of torch's, as in ScalarType::Float = 6.
+/// Types whose values are torch's numbers, such as ScalarType::Float = 6.
 inline bool is_enum_type(std::string_view type) noexcept {
   return type == "ScalarType" || type == "Layout" || type == "MemoryFormat";
 }
-/// The kind of an EValue that has such an element, not "T?" or "T[]"; None if no kind has.
+/// The kind of an EValue for a type without "?" and "[]"; None if there is none.
 inline ValueKind kind_of_element(std::string_view type) noexcept {
   if (type == "Tensor") return ValueKind::Tensor;
   if (type == "int" || is_enum_type(type)) return ValueKind::Int;
@@ -47,7 +47,7 @@ inline ValueKind kind_of_element(std::string_view type) noexcept {
   if (type == "str" || type == "Device") return ValueKind::String;
   return ValueKind::None;
 }
-/// The kind of an EValue that has a list of such elements; None if no kind has.
+/// The kind of an EValue for a list of such elements; None if there is none.
 inline ValueKind kind_of_list(std::string_view element) noexcept {
   if (element == "Tensor?") return ValueKind::OptionalTensorList;
   const ValueKind kind = kind_of_element(element);
@@ -57,15 +57,15 @@ inline ValueKind kind_of_list(std::string_view element) noexcept {
   if (element == "str") return ValueKind::StringList;
   return kind == ValueKind::Bool ? ValueKind::BoolList : ValueKind::None;
 }
-/// Whether EValues have such values. A Generator is always None.
+/// Whether EValue can hold values of the type. A Generator is always None.
 inline bool is_value_type(std::string_view type) noexcept {
   if (take_optional(type) && type == "Generator") return true;
   return (take_list(type) ? kind_of_list(type) : kind_of_element(type)) != ValueKind::None;
 }
 
-/// The value as one of that type: an Int for a float becomes a Double, a TensorList for a Tensor?[]
-/// an OptionalTensorList, an Int for an int[2] a list of two, a String for a str[] a list of one.
-/// Errors: InvalidType; NotSupported for a type that EValues do not have; OutOfMemory.
+/// Converts a value to a type: an Int for a float becomes a Double, a TensorList for a Tensor?[] an
+/// OptionalTensorList, an Int for an int[2] a list of two, a String for a str[] a list of one.
+/// Errors: InvalidType; NotSupported for a type that EValue cannot hold; OutOfMemory.
 inline Error convert_value(std::string_view type, const EValue& value, EValue& out) {
   if (!is_value_type(type)) {
     return fail(Error::NotSupported, "tenon has no values of type ", type);
@@ -104,7 +104,7 @@ inline Error convert_value(std::string_view type, const EValue& value, EValue& o
     const ArrayRef<int64_t> ints = value.toIntList();
     out = EValue(std::vector<double>(ints.begin(), ints.end()));
   } else if (wanted == ValueKind::IntList && kind == ValueKind::Int) {
-    // One number stands for each of the elements, if their count is given.
+    // If the list's length is given, a single number stands for all elements.
     const std::string_view count = list.substr(type.size() + 1, list.size() - type.size() - 2);
     uint8_t n = 0;
     std::from_chars(count.data(), count.data() + count.size(), n);
@@ -134,7 +134,7 @@ inline bool is_identifier(std::string_view text) noexcept {
   return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
          std::all_of(text.begin(), text.end(), is_word_character);
 }
-/// Whether it is "name" or "name.overload", with "ns::" before it or not.
+/// Whether it is "name" or "name.overload", perhaps with "ns::" in front.
 inline bool is_operator_name(std::string_view name) noexcept {
   if (const size_t colons = name.find("::"); colons != std::string_view::npos) {
     if (!is_identifier(name.substr(0, colons))) return false;
@@ -145,7 +145,7 @@ inline bool is_operator_name(std::string_view name) noexcept {
          (dot == name.size() || is_identifier(name.substr(dot + 1)));
 }
 
-/// The text without blanks, but one between words, as in "int? x". What is quoted stays as it is.
+/// Removes blanks, except one between words, as in "int? x". Quoted text stays as it is.
 inline std::string without_blanks(std::string_view text) {
   std::string made;
   bool has_blank = false;
@@ -173,7 +173,7 @@ inline std::string without_blanks(std::string_view text) {
   return made;
 }
 
-/// The first such character from `begin` on that lies in no bracket and no quotes; npos for none.
+/// The first `wanted` from `begin` on that is outside brackets and quotes; npos if there is none.
 inline size_t find_outside(std::string_view text, char wanted, size_t begin) noexcept {
   int depth = 0;
   char quote = '\0';
@@ -193,7 +193,7 @@ inline size_t find_outside(std::string_view text, char wanted, size_t begin) noe
   }
   return std::string_view::npos;
 }
-/// Splits at the commas that lie in no bracket and no quotes.
+/// Splits at the commas outside brackets and quotes.
 inline std::vector<std::string_view> split_schema(std::string_view list) {
   std::vector<std::string_view> items;
   for (size_t begin = 0; !list.empty() && begin <= list.size();) {
@@ -217,7 +217,7 @@ inline bool read_schema_number(std::string_view text, EValue& out) {
   out = EValue(real);
   return true;
 }
-/// A word that stands for a number in schemas.
+/// Reads a word that stands for a number in schemas.
 /// Source: torch/csrc/jit/frontend/schema_type_parser.cpp.
 inline bool read_schema_word(std::string_view text, EValue& out) {
   struct Word {
@@ -288,7 +288,7 @@ inline Error read_default(std::string_view type, std::string_view text, EValue& 
             : kind == ValueKind::DoubleList ? EValue(reals)
             : kind == ValueKind::StringList ? EValue(texts)
             : kind == ValueKind::BoolList   ? EValue(std::vector<bool>(ints.begin(), ints.end()))
-                                            : EValue(std::vector<Tensor>());  // an empty one
+                                            : EValue(std::vector<Tensor>());  // an empty list
   } else if (text == "True" || text == "False") {
     value = EValue(text == "True");
   } else if (!read_schema_number(text, value) && !read_schema_word(text, value)) {
@@ -303,7 +303,7 @@ struct StableSchema {
   std::vector<StableArgument> inputs;
   std::vector<StableArgument> outputs;
 
-  /// Reads a schema, whose name may be left out.
+  /// Reads a schema, whose name may be missing.
   /// Errors: InvalidArgument; InvalidType.
   /// Source: torch/csrc/jit/frontend/function_schema_parser.cpp.
   Error read(std::string_view text) {
@@ -344,7 +344,7 @@ struct StableSchema {
                          std::vector<StableArgument>& arguments) {
     arguments.clear();
     for (const std::string_view item : split_schema(list)) {
-      if (item == "*") continue;  // keywords only from here on
+      if (item == "*") continue;  // the rest is keyword-only
       StableArgument argument;
       size_t end = 0;
       int aliases = 0;  // "Tensor(a!)" is a Tensor that is written to

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values on the stack of torch's stable ABI. A slot has a number, or owns a tensor's handle, a
-// text, a list of values, or for "T?" a slot. The callee takes what the inputs' slots own,
-// and gives what the outputs' own.
+// text, a list of values, or for "T?" a slot. The callee takes ownership of what the inputs' slots
+// own, and passes ownership of what the outputs' slots own.
 // Source: torch/csrc/stable/stableivalue_conversions.h of torch 2.15.
 #pragma once
 
@@ -49,7 +49,7 @@ inline bool owns_something(std::string_view type) noexcept {
   return type == "Tensor" || type == "str" || (!type.empty() && type.back() == '?') ||
          (!type.empty() && type.back() == ']');
 }
-/// Sets the slots to 0 that own `pointer`, in this slot and below.
+/// Zeroes the slots that own `pointer`: this one and those that it owns.
 inline void forget_stable(std::string_view type, StableIValue& slot,
                           StableIValue pointer) noexcept {
   if (slot == 0 || !owns_something(type)) return;
@@ -62,12 +62,13 @@ inline void forget_stable(std::string_view type, StableIValue& slot,
   }
 }
 
-/// The slots of a call, by the types of a schema.
+/// The slots of a call, with the types of a schema.
 struct StableSlots {
   const std::vector<StableArgument>& types;
   StableIValue* values;
 
-  /// Deletes what the slots own, each once: a kernel may give one handle for several outputs.
+  /// Deletes everything that the slots own, each object once: a kernel may return one handle for
+  /// several outputs.
   void drop() const noexcept {
     for (size_t i = 0; i < types.size(); ++i) drop(types[i].type, values[i]);
   }
@@ -84,7 +85,7 @@ struct StableSlots {
     }
     for (size_t i = 0; i < types.size(); ++i) forget_stable(types[i].type, values[i], own);
     if (full.back() == '?') {
-      delete from_stack<StableIValue*>(own);  // as libraries for torch before 2.13 do
+      delete from_stack<StableIValue*>(own);  // for libraries built for torch before 2.13
     } else if (full.back() == ']') {
       delete from_stack<StableList*>(own);
     } else if (full == "str") {
@@ -98,7 +99,7 @@ struct StableSlots {
 
 // --- Values -------------------------------------------------------------------------------------
 
-/// Whether slots have such values: not a Scalar, which may be of several types.
+/// Whether slots can hold the type: not a Scalar, which may have several types.
 inline bool is_stable_type(std::string_view type) noexcept {
   std::string_view element = type;
   static_cast<void>(take_optional(element));
@@ -109,8 +110,8 @@ TENON_COLD inline Error fail_stable_type(std::string_view type) noexcept {
   return fail(Error::NotSupported, "torch's stable ABI passes no value of type ", type);
 }
 
-/// Writes a value that convert_value() gave to a slot. After an error or an exception the slot owns
-/// what is made by then.
+/// Writes a value from convert_value() to a slot. After an error or an exception the slot owns what
+/// was made until then.
 /// Errors: NotSupported; OutOfMemory.
 inline Error push_stable(std::string_view type, const EValue& value, StableIValue& slot) {
   slot = 0;

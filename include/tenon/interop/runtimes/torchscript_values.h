@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Converts between TorchScript's errors, types and values and tenon's.
+// Conversions between TorchScript's errors, types and values and tenon's.
 #pragma once
 
 #include "tenon/config.h"
@@ -25,7 +25,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The first line of an error's text, without the traceback that the interpreter puts in front.
+/// The first line of an error's text, without the interpreter's traceback in front of it.
 inline std::string_view without_traceback(std::string_view text) noexcept {
   constexpr std::string_view kTraceback =
       "The following operation failed in the TorchScript interpreter.";
@@ -38,7 +38,7 @@ inline std::string_view without_traceback(std::string_view text) noexcept {
   return text.substr(0, text.find('\n'));
 }
 
-/// Fails with libtorch's text. The interpreter says only in its text that it ran out of memory.
+/// Fails with libtorch's text. Only by that text the interpreter reports that it ran out of memory.
 TENON_COLD inline Error fail_torchscript(std::string_view text,
                                          Error error = Error::InvalidArgument) noexcept {
   text = without_traceback(text);
@@ -48,13 +48,13 @@ TENON_COLD inline Error fail_torchscript(std::string_view text,
   return fail(error, "libtorch: ", text);
 }
 
-/// Calls `f`, which returns an Error and may throw what libtorch and scripts throw: that becomes
-/// InvalidArgument, unless memory is out or there is no such operator.
+/// Calls `f`, which returns an Error. Exceptions of libtorch and scripts become InvalidArgument, or
+/// OutOfMemory, or NotSupported for a missing operator.
 template <class F>
 Error call_torchscript(F&& f) noexcept {
   try {
     return f();
-  } catch (const Exception& e) {  // ours
+  } catch (const Exception& e) {  // tenon's
     return fail(e.error(), e.what());
   } catch (const std::bad_alloc&) {
     return fail(Error::OutOfMemory, "out of memory in libtorch");
@@ -90,7 +90,7 @@ TENON_COLD inline Error fail_type(const c10::Type& type) {
               ", which an EValue cannot be");
 }
 
-/// Sets a spec's kind and is_optional by a type. Nothing is known of a tensor's sizes and dtype.
+/// Sets a spec's kind and is_optional by a type, which has no sizes and dtype of a tensor.
 /// Errors: NotSupported for a type that EValue cannot hold.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
   switch (number_of(type.kind())) {
@@ -137,9 +137,9 @@ inline c10::IValue to_ivalue_texts(ArrayRef<std::string_view> texts) {
 
 /// Converts a value to TorchScript's.
 ///
-/// Ownership: shares tensors' memory as to_aten() does, that of read-only ones too; copies texts
-/// and lists.
-/// Errors: those of to_aten() for tensors, but read-only ones pass. Throws what c10 throws.
+/// Ownership: shares tensors' memory as to_aten() does, even read-only memory; copies texts and
+/// lists.
+/// Errors: those of to_aten() for tensors, except for read-only ones. Throws what c10 throws.
 inline Error to_ivalue(const EValue& from, c10::IValue& to) {
   switch (from.kind()) {
     case ValueKind::None: to = c10::IValue(); break;
@@ -164,8 +164,8 @@ inline Error to_ivalue(const EValue& from, c10::IValue& to) {
   return Error::Ok;
 }
 
-/// Makes a tensor over an at::Tensor's storage. from_aten() refuses gradients and lazy conjugation
-/// or negation: this drops the former and carries out the latter.
+/// Makes a tensor over an at::Tensor's storage. Unlike from_aten(), it drops gradients, and
+/// resolves lazy conjugation and negation.
 inline Error from_ivalue_tensor(at::Tensor from, Tensor& to) {
   if (from.requires_grad()) from = from.detach();
   from = from.resolve_conj().resolve_neg();
@@ -198,8 +198,8 @@ inline Error from_ivalue(const c10::IValue& from, EValue& to) {
   return Error::Ok;
 }
 
-// Limits for values and types: a list may contain itself, and a tuple that contains one tuple twice
-// doubles its parts.
+// Limits for values and types: a list may contain itself, and nested tuples that contain one tuple
+// twice double the parts at each level.
 inline constexpr size_t kMaxNesting = 64;
 inline constexpr size_t kMaxParts = size_t{1} << 20;
 
@@ -212,20 +212,20 @@ inline Error check_nesting(size_t depth, size_t parts) noexcept {
   }
   return Error::Ok;
 }
-/// Checks a type, once, so that the functions that describe it need not.
+/// Checks a type once, so that the functions that describe it need not.
 inline Error check_nesting(const c10::Type& type, size_t& parts, size_t depth = 0) {
   TENON_TRY(check_nesting(depth, ++parts));
-  if (type.kind() == c10::TypeKind::ClassType) return Error::Ok;  // which may contain itself
+  if (type.kind() == c10::TypeKind::ClassType) return Error::Ok;  // may contain itself
   for (const c10::TypePtr& part : type.containedTypes()) {
     TENON_TRY(check_nesting(*part, parts, depth + 1));
   }
   return Error::Ok;
 }
 
-/// Appends the leaves of a value: the elements of tuples and lists and the values of dicts, in
-/// their order. Counts all parts.
+/// Appends the leaves of a value in order: the elements of tuples and lists and the values of
+/// dicts. Counts all parts.
 /// Errors: NotSupported for too many or too deeply nested parts.
-/// Source: torch.utils._pytree, by which torch.export and so ExecuTorch flattens.
+/// Source: torch.utils._pytree, with which torch.export, and so ExecuTorch, flattens.
 inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves, size_t& parts,
                      size_t depth = 0) {
   TENON_TRY(check_nesting(depth, ++parts));
@@ -247,8 +247,8 @@ inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves,
   return Error::Ok;
 }
 
-/// Whether a value of that type may flatten to more or fewer leaves than another, or to leaves of
-/// other kinds.
+/// Whether values of that type may flatten to different numbers of leaves, or to leaves of
+/// different kinds.
 inline bool varies(const c10::Type& type) {
   switch (number_of(type.kind())) {
     case number_of(c10::TypeKind::ListType):
@@ -268,8 +268,8 @@ inline bool varies(const c10::Type& type) {
   }
 }
 
-/// The name of a tuple's element, as torch.export makes it: "state_0", or by its field "state_h";
-/// the field alone if the tuple has no name.
+/// The name of a tuple's element in torch.export: "state_0", or by its field "state_h"; only the
+/// field if the tuple has no name.
 inline std::string name_element(const std::string& of, const c10::TupleType& tuple, size_t i) {
   const bool has_field = tuple.schema() != nullptr;
   if (of.empty()) return has_field ? tuple.schema()->arguments()[i].name() : "";
