@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints architecture.svg: the storeys of include/tenon, and the ways of a pointer, a list and a copy through them."""
+"""Prints architecture.svg: the layers of include/tenon, and the path of a pointer, a list and a copy through them."""
 
 import dark
 
-# Storeys from top to bottom: title, description, height.
-STOREYS = [
+# Layers from top to bottom: title, description, height.
+LAYERS = [
     ("your program", "", 44),
     ("interop/  compat/", "a header each partner;\nExecuTorch's names", 66),
     ("module/", "EValue, Module", 52),
@@ -57,15 +57,15 @@ def text(x, y, words, size=12, colour=INK, weight="normal", anchor="start"):
 def main():
     width = LEFT + LABEL + len(WAYS) * COLUMN + LEFT
     tops, y = [], TOP
-    for _, _, height in STOREYS:
+    for _, _, height in LAYERS:
         tops.append(y)
         y += height + GAP
     height = y + 34
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
            f'height="{height}" font-family="Helvetica, Arial, sans-serif">',
-           "<title>The storeys of include/tenon, and three ways through them</title>",
+           "<title>The layers of include/tenon, and three paths through them</title>",
            f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>']
-    for n, ((title, what, tall), top) in enumerate(zip(STOREYS, tops)):
+    for n, ((title, what, tall), top) in enumerate(zip(LAYERS, tops)):
         fill = "#ffffff" if n == 0 else "#f3f5f7" if n % 2 else "#e9edf1"
         out += [f'<rect x="{LEFT}" y="{top}" width="{width - 2 * LEFT}" height="{tall}" rx="5" fill="{fill}"/>',
                 text(LEFT + 12, top + 22, title, 14, INK, "bold"), text(LEFT + 12, top + 40, what, 12, GREY)]
@@ -75,16 +75,16 @@ def main():
                 f'<path d="M0 0 6 3 0 6z" fill="{colour}"/></marker>',
                 text(left + 6, TOP + 27, call, 12, colour, "bold")]
         way = left + 176  # the line that joins the partners' functions to the call
-        lowest = max(tops[storey] + STOREYS[storey][2] for storey, _ in joins)
+        lowest = max(tops[layer] + LAYERS[layer][2] for layer, _ in joins)
         out.append(f'<path d="M{way} {tops[joins[0][0]] + 34} V{lowest + 10}" stroke="{colour}" stroke-width="1.5" '
                    f'stroke-dasharray="4 3" fill="none"/>')
-        for storey, words in joins:
-            out.append(text(left + 6, tops[storey] + 30, words, 11, GREY))
+        for layer, words in joins:
+            out.append(text(left + 6, tops[layer] + 30, words, 11, GREY))
         boxes = {}  # by the step's number: there are two of a step that has two ways
-        for storey, row, is_last, words in steps:
+        for layer, row, is_last, words in steps:
             # The last step stands beside the first.
-            x, top = left + 6 + is_last * 180, tops[storey] + 10 + row * 56
-            box = x, top, 70 if is_last else 174 if storey == CALL else 196, 46 if "\n" in words else 30
+            x, top = left + 6 + is_last * 180, tops[layer] + 10 + row * 56
+            box = x, top, 70 if is_last else 174 if layer == CALL else 196, 46 if "\n" in words else 30
             boxes.setdefault(int(words[0]), []).append(box)
             out += [f'<rect x="{x}" y="{top}" width="{box[2]}" height="{box[3]}" rx="4" fill="#ffffff" stroke="{colour}"/>',
                     text(x + 6, top + 19, words, 11)]
@@ -98,7 +98,7 @@ def main():
                     out.append(f'<path d="{start} H{track} {end}" stroke="{colour}" fill="none" '
                                f'marker-end="url(#arrow{n})"/>')
                     track += 7
-    out += [text(LEFT + 12, height - 18, "A header includes only headers of its own storey and below. Grey functions join the way below them.", 12, GREY), "</svg>"]
+    out += [text(LEFT + 12, height - 18, "A header includes only headers of its own layer and below. Grey functions join the path below them.", 12, GREY), "</svg>"]
     print(dark.add_dark_form("\n".join(out)))
 
 

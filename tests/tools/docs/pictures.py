@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 
 PAGE = 360 - 32  # pixels for a picture, beside margins
 LEAST = 9
-WIDE = {"architecture.svg"}  # three ways through nine storeys
+WIDE = {"architecture.svg"}  # three paths through nine layers
 DRAWN = {"pictures/architecture.py": "pictures/architecture.svg", "pictures/halo.py": "pictures/halo.svg",
          "reports/cuda_timeline.py": "reports/cuda_timeline.svg"}
 
