@@ -35,25 +35,11 @@ def faults(before, after, old="v1", new="v1"):
 
 
 class Layouts(unittest.TestCase):
-    def test_file(self):
-        sections = {"": {"Blob": BLOB, "Backend": BACKEND}, "TENON_HEAP=0": {"Blob": BLOB[:2]}}
-        self.assertEqual(layouts.read(layouts.write("v1", sections)), ("v1", sections))
-
-    def test_alike(self):
-        self.assertEqual(faults({"Blob": BLOB}, {"Blob": BLOB}), [])
-
     def test_changed(self):
         for after in ([*BLOB[:2], "12 int64_t * sizes"], [*BLOB[:2], "8 int32_t * sizes"], [*BLOB, "16 strides"], BLOB[:2], ["24 bytes, aligned to 8", *BLOB[1:]]):
             found = faults({"Blob": BLOB}, {"Blob": after})
             self.assertEqual(found[0], "layout of Blob changed")
             self.assertIn("bump the epoch in include/tenon/config.h", found[-1])
-
-    def test_gone(self):
-        self.assertIn("bump the epoch", faults({"Blob": BLOB}, {})[-1])
-
-    def test_bumped(self):
-        found = faults({"Blob": BLOB}, {"Blob": BLOB[:2]}, new="v2")
-        self.assertEqual(found[-1], "the epoch was v1 and is v2: run python3 layouts.py update")
 
     def test_new(self):
         found = faults({}, {"Blob": BLOB})
@@ -80,13 +66,6 @@ class Layouts(unittest.TestCase):
         for after in ([*ERROR[:2], "InUse = 1", "Internal = 2"], ERROR[:2], ["of int32_t", *ERROR[1:]]):
             self.assertIn("bump the epoch", faults({"enum Error": ERROR}, {"enum Error": after})[-1])
 
-    def test_enumerations(self):
-        text = ("enum class [[nodiscard]] Error : uint8_t; enum class Error : uint8_t { Ok = 0, Internal, }; "
-                "enum Kind { A = 3, B = A };")
-        self.assertEqual(layouts.enumerations(text, {"Error", "Kind"}),
-                         {"enum Error": ERROR, "enum Kind": ["of int", "A = 3", "B = 3"]})
-        self.assertEqual(layouts.enumerations(text, {"Blob"}), {})
-
     def test_unlisted(self):
         header = ("struct alignas(8) LastError {\n};\nclass TENON_EXPORT Backend : public Base {\n};\n"
                   "TENON_EXPORT inline LastError& last_error() noexcept {\n"
@@ -102,11 +81,6 @@ class Layouts(unittest.TestCase):
         self.assertEqual(found["detail::Header"], ["8 bytes, aligned to 8", "0 size_t nbytes"])  # by pointer
         self.assertEqual(layouts.parsed(DUMP.replace("bool tenon", "int tenon"), ["Blob"])["Blob"][3],
                          "function 0: int is_lent() const")
-
-    def test_mode(self):
-        before, after = {"": {"Blob": BLOB}}, {"": {"Blob": BLOB}, "TENON_HEAP=0": {"Blob": BLOB[:2]}}
-        found = layouts.faults(("v1", before), ("v1", after))
-        self.assertEqual(found[0], "layout of Blob with TENON_HEAP=0 changed")
 
 
 if __name__ == "__main__":

@@ -127,11 +127,6 @@ class Program(unittest.TestCase):
         self.assertEqual(run(trace, "--below", __file__).stderr,
                          f"tenon_memory.py: {__file__} is not a trace of a TrackingBackend\n")
 
-    def test_every_json_parser_reads_the_trace(self):
-        data = pathlib.Path(self.trace).read_bytes()
-        self.assertTrue(data.isascii())
-        json.loads(data)
-
 
 class Files(unittest.TestCase):
     def test_what_is_no_trace_is_refused(self):
@@ -151,21 +146,8 @@ class Files(unittest.TestCase):
                 self.assertEqual((printed.returncode, printed.stdout), (1, ""))
                 self.assertRegex(printed.stderr, r"^tenon_memory\.py: \[Errno \d+\] .*\n$")
 
-    def test_a_trace_that_another_program_wrote_anew(self):
-        trace = tenon_memory.Trace(made_up((1, 2, 3, "h\u00c3\u00b6he"), (1, 2, 3, "層")))
-        self.assertEqual([block.tag for block in trace.blocks], ["höhe", "層"])
-
 
 class Words(unittest.TestCase):
-    def test_numbers_have_units_that_read_well(self):
-        for nbytes, text in [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1 KiB"),
-                             (1536 * 1024, "1.5 MiB"), (5000 << 40, "5000 TiB")]:
-            self.assertEqual(tenon_memory.bytes_text(nbytes), text)
-        for time, text in [(0, "0 ns"), (1250, "1.25 us"), (2000000, "2 ms"), (90000000000, "90 s")]:
-            self.assertEqual(tenon_memory.time_text(time), text)
-        self.assertEqual(tenon_memory.count_text(1, "block"), "1 block")
-        self.assertEqual(tenon_memory.count_text(1234567, "block"), "1,234,567 blocks")
-
     def test_lists_count_equal_blocks_and_end(self):
         document = made_up(*[(i, None, 1000 - i // 2) for i in range(30)])
         lines = tenon_memory.report(tenon_memory.Trace(document)).split("Still in use:\n")[1].split("\n")
@@ -188,16 +170,6 @@ class Pictures(unittest.TestCase):
         self.assertEqual(picture.trace.peak_time, 30)
         self.assertAlmostEqual(picture.top, 1.03 * 117)
 
-    def test_the_line_has_the_most_bytes_of_each_column(self):
-        document = made_up((0, 5000, 10), (2000, 2001, 4), (2002, None, 1))
-        picture, _ = self.placed(document)
-        self.assertEqual(picture.last, 5126)  # some room to the right
-        path = picture_of(document)[2][0]
-        at = round(picture.x(2000) * 2) / 2
-        heights = [f"V{picture.y(nbytes):.2f}" for nbytes in (10, 14, 11, 1)]
-        self.assertEqual(path, f"M96 584.00H96.0{heights[0]}H{at}{heights[1]}{heights[2]}"
-                               f"H{round(picture.x(5000) * 2) / 2}{heights[3]}H1172")
-
     def test_nothing_is_after_the_end_of_a_timeline_that_became_full(self):
         document = made_up((0, 30, 10), (10, 90, 20), end=50)
         trace = tenon_memory.Trace(document)
@@ -207,23 +179,6 @@ class Pictures(unittest.TestCase):
         self.assertIn("\nAfter 50 ns there was no room for 5 events.\n", report)
         self.assertTrue(report.endswith("In use when the timeline ended:\n"
                                         "  20 bytes, Float {1} by zeros"))
-
-    def test_tooltips_say_when_a_block_lived(self):
-        _, titles, _ = picture_of(made_up((1000, 3000, 64), (2000, None, 32)))
-        self.assertEqual(sorted(titles), ["32 bytes, Float {1} by zeros\nfrom 1 us, still in use",
-                                          "64 bytes, Float {1} by zeros\nfrom 0 ns to 2 us"])
-
-    def test_round_times_in_one_unit_lie_under_the_plot(self):
-        for last, times in [(159999, ["0 us", "20 us", "40 us", "160 us"]),
-                            (700, ["0 ns", "100 ns", "700 ns"]),
-                            (1_600_000, ["0 ms", "0.2 ms", "1.6 ms"]),
-                            (4_000_000_000, ["0 s", "0.5 s", "4 s"]), (3, ["0 ns", "1 ns", "4 ns"])]:
-            texts, _, _ = picture_of(made_up((0, last, 64)))
-            ticks = [text for text in texts if text in times]
-            self.assertEqual(ticks, times)
-        self.assertIn("peak 64 bytes at 0 ns", texts)
-        for span, step in [(1, 1), (8, 1), (9, 2), (17, 2), (18, 5), (44, 5), (45, 10), (90, 20)]:
-            self.assertEqual(tenon_memory.round_step(span), step)
 
     def test_two_traces_have_one_clock(self):
         above, under = made_up((1000, None, 64)), made_up((200, None, 100), (700, None, 28))
@@ -236,17 +191,6 @@ class Pictures(unittest.TestCase):
         self.assertAlmostEqual(picture.top, 1.03 * 128)
         # What came before the first tensor is at the left edge.
         self.assertTrue(picture.steps(below.line).startswith(f"M96 584.00H96.0V{picture.y(100):.2f}H"))
-
-    def test_the_picture_says_what_height_is(self):
-        texts, _, _ = picture_of(made_up((0, 10, 64)))
-        self.assertIn("A block is as high as its bytes and lies at the lowest place that is free in the "
-                      "picture, which is not its address. Totals are the line.", texts)
-
-    def test_without_allocations_the_plot_is_empty(self):
-        texts, titles, paths = picture_of(made_up())
-        self.assertEqual((titles, paths), ([], []))
-        self.assertIn("0 bytes", texts)
-        self.assertEqual(tenon_memory.report(tenon_memory.Trace(made_up())).count("\n"), 3)
 
     def test_of_very_many_the_largest_are_drawn(self):
         tags = [""] + [f"layer {i}" for i in range(12)]

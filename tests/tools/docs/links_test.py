@@ -30,9 +30,6 @@ class Links(unittest.TestCase):
         self.assertEqual(self.check({"docs/README.md": "[a](a.md#no) [b](b.md)\n", "docs/a.md": "# Yes\n"}),
                          ["docs/README.md: a.md#no is not a heading there", "docs/README.md: b.md does not exist"])
 
-    def test_code_has_no_links(self):
-        self.assertEqual(self.check({"docs/README.md": "`f[0](x)`\n```cpp\na[i](j); # no\n```\n    \n"}), [])
-
     def test_a_page_that_the_index_leaves_out_is_named(self):
         self.assertEqual(self.check({"docs/README.md": "", "docs/reports/a.md": ""}),
                          ["docs/README.md: does not name reports/a.md"])
