@@ -68,16 +68,6 @@ void arena_not_handed_out() {
   unsigned char* volatile const last = buffer + sizeof buffer - 1;
   find([&] { sink = *last; });
 }
-void arena_written() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  find([] { std::memset(buffer + 4096, 1, 8); });
-}
-void arena_behind_a_block() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  void* const block = arena.allocate(12, 64);
-  static_cast<float*>(block)[2] = 1;
-  find_read(static_cast<float*>(block) + 3);
-}
 void arena_behind_a_block_in_a_hole() {
   ArenaBackend arena(buffer, sizeof buffer);
   void* const hole = arena.allocate(64, 64);
@@ -103,14 +93,6 @@ void arena_first_of_a_hole() {
   t.reset();
   find_read(&elements[0]);
 }
-void arena_last_of_a_hole() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  auto t = zeros({kLarge}, arena);
-  auto stays = zeros({4}, arena);
-  const Span<float> elements = t->data<float>();
-  t.reset();
-  find_read(&elements[kLarge - 1]);
-}
 void arena_rest_of_a_hole() {
   ArenaBackend arena(buffer, sizeof buffer);
   auto t = zeros({kLarge}, arena);
@@ -134,13 +116,6 @@ void arena_handle() {
   const Tensor& handle = *t;
   t.reset();
   find([&] { sink = static_cast<float>(handle.numel()); });
-}
-void arena_sizes() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  auto t = zeros({4}, arena);
-  const ArrayRef<int64_t> sizes = t->sizes();
-  t.reset();
-  find([&] { sink = static_cast<float>(sizes[0]); });
 }
 void arena_copy() {
   ArenaBackend arena(buffer, sizeof buffer);
@@ -171,14 +146,6 @@ void pool_behind_a_block_again() {
   REQUIRE(pool.statistics().hits == 1);
   find_read(t->const_data_ptr<float>() + 1030);
 }
-void pool_over_an_arena() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  PoolBackend pool(arena);
-  auto t = zeros({4}, pool);
-  const float* const data = t->const_data_ptr<float>();
-  t.reset();
-  find_read(data);
-}
 void pool_trimmed_over_an_arena() {
   ArenaBackend arena(buffer, sizeof buffer);
   PoolBackend pool(arena);
@@ -197,25 +164,6 @@ void inline_growth() {
   REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
   find_read(data + 2);
 }
-void inline_growth_in_an_arena() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  auto t = zeros({4}, arena, TensorShapeDynamism::DYNAMIC);
-  const auto a = t->accessor<float, 1>();
-  REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
-  find([&] { sink = a[0]; });
-}
-void inline_reserve() {
-  auto t = zeros({4}, TensorShapeDynamism::DYNAMIC);
-  const Span<float> elements = t->data<float>();
-  REQUIRE(reserve_tensor_ptr(t, 4000) == Error::Ok);
-  find_read(&elements[3]);
-}
-void inline_deallocate() {
-  auto t = zeros({4});
-  const auto a = accessor<float, 1>(t->as_view());
-  REQUIRE(backend_deallocate(t) == Deallocation::Ok);
-  find([&] { sink = a[0]; });
-}
 void inline_transfer() {
   PoolBackend pool(host_backend());
   auto t = zeros({256});
@@ -232,13 +180,6 @@ void seat_of_another_tensor() {
   *t = Tensor();
   find([&] { sink = static_cast<float>(impl->numel()); });
 }
-void seat_of_another_tensor_in_an_arena() {
-  ArenaBackend arena(buffer, sizeof buffer);
-  auto t = zeros({4}, arena);
-  const ArrayRef<int64_t> sizes = t->sizes();
-  *t = Tensor();
-  find([&] { sink = static_cast<float>(sizes[0]); });
-}
 void seat_with_inline_data() {
   auto t = zeros({256});
   const float* const data = t->const_data_ptr<float>();
@@ -250,15 +191,6 @@ void seat_left() {
   const Tensor kept = *t;
   const Tensor& handle = *t;
   t.reset();
-  find([&] { sink = static_cast<float>(handle.numel()); });
-}
-void seat_left_twice() {
-  auto t = zeros({4});
-  const Tensor kept = *t;
-  t.reset();
-  t = make_tensor_ptr(kept.impl());
-  const Tensor& handle = *t;
-  delete t.release();
   find([&] { sink = static_cast<float>(handle.numel()); });
 }
 
@@ -350,32 +282,22 @@ constexpr Case kCases[] = {
 #define CASE(name) \
   { #name, &name }
     CASE(arena_not_handed_out),
-    CASE(arena_written),
-    CASE(arena_behind_a_block),
     CASE(arena_behind_a_block_in_a_hole),
     CASE(arena_padding),
     CASE(arena_first_of_a_hole),
-    CASE(arena_last_of_a_hole),
     CASE(arena_rest_of_a_hole),
     CASE(arena_reset),
     CASE(arena_handle),
-    CASE(arena_sizes),
     CASE(arena_copy),
     CASE(pool_accessor),
     CASE(pool_behind_a_block),
     CASE(pool_behind_a_block_again),
-    CASE(pool_over_an_arena),
     CASE(pool_trimmed_over_an_arena),
     CASE(inline_growth),
-    CASE(inline_growth_in_an_arena),
-    CASE(inline_reserve),
-    CASE(inline_deallocate),
     CASE(inline_transfer),
     CASE(seat_of_another_tensor),
-    CASE(seat_of_another_tensor_in_an_arena),
     CASE(seat_with_inline_data),
     CASE(seat_left),
-    CASE(seat_left_twice),
     CASE(well),
 };
 

@@ -89,26 +89,6 @@ TEST_CASE("copy: transposed matrices of elements of every size, wide, narrow, an
   }
 }
 
-TEST_CASE("copy: images between channels first and last, of every number of channels") {
-  for (int64_t channels : {2, 3, 4, 5}) {
-    INFO("channels: " << channels);
-    for (int64_t images : {1, 2}) {
-      const Vector sizes{images, channels, 301,
-                         int64_t{kParallelBytes} / (images * channels * 300)};
-      check_permuted(CopyKind::Transpose, ScalarType::Byte, ScalarType::Byte, sizes, {0, 1, 2, 3},
-                     {0, 2, 3, 1});
-      check_permuted(CopyKind::Transpose, ScalarType::Byte, ScalarType::Byte, sizes, {0, 2, 3, 1},
-                     {0, 1, 2, 3});
-    }
-  }
-}
-
-TEST_CASE("copy: one channel of pixels") {
-  const Vector sizes{kParallelBytes + 100};
-  check_copy(CopyKind::General, Strided(ScalarType::Byte, sizes, {1}),
-             Strided(ScalarType::Byte, sizes, {3}));
-}
-
 TEST_CASE("copy: broadcast rows, columns and scalars") {
   const Vector sizes{801, 400};
   for (ScalarType type : {ScalarType::Int, ScalarType::Float}) {
@@ -124,31 +104,6 @@ TEST_CASE("copy: broadcast rows, columns and scalars") {
     check_copy(CopyKind::General, Strided(type, sizes, {800, 2}), source({0, 0}));
     check_copy(CopyKind::General, Strided(type, sizes, {410, 1}), source({0, 0}));
   }
-}
-
-TEST_CASE("copy: reversed and far apart elements") {
-  const Vector line{300001};
-  const Strided dense(ScalarType::Float, line, {1});
-  check_copy(CopyKind::General, dense, Strided(ScalarType::Float, line, {-1}));
-  check_copy(CopyKind::General, Strided(ScalarType::Float, line, {-2}),
-             Strided(ScalarType::Float, line, {3}));
-  check_copy(CopyKind::Memcpy, Strided(ScalarType::Float, line, {-1}),
-             Strided(ScalarType::Float, line, {-1}));
-  const Vector image{601, 601};
-  check_copy(CopyKind::Rows, Strided(ScalarType::Float, image, {601, 1}),
-             Strided(ScalarType::Float, image, {-601, 1}));
-  check_copy(CopyKind::Transpose, Strided(ScalarType::Float, image, {601, 1}),
-             Strided(ScalarType::Float, image, {1, -601}));
-  check_copy(CopyKind::Transpose, Strided(ScalarType::Float, image, {-1, 601}),
-             Strided(ScalarType::Float, image, {601, 1}));
-}
-
-TEST_CASE("copy: many short dimensions") {
-  const Vector sizes(19, 2);
-  const Vector forth{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
-  const Vector mixed{3, 9, 0, 17, 11, 1, 18, 5, 7, 2, 14, 13, 4, 16, 8, 6, 15, 10, 12};
-  check_permuted(CopyKind::General, ScalarType::Float, ScalarType::Float, sizes, forth, mixed);
-  check_permuted(CopyKind::General, ScalarType::Float, ScalarType::Float, sizes, mixed, forth);
 }
 
 TEST_CASE("copy: conversions of blocks, rows, planes and strided elements") {

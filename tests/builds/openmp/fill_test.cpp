@@ -49,19 +49,6 @@ TEST_CASE("fill: elements of every size, with a rest of any length after the las
   }
 }
 
-TEST_CASE("fill: zeros, and other equal bytes") {
-  Target target(kParallelBytes + 4096 * 5 + 8);
-  const Bytes before = target.memory;
-  for (int byte : {0x00, 0x7f}) {
-    const Bytes element(8, static_cast<unsigned char>(byte));
-    const Bytes expected = target.filled(element.data(), 8);
-    INFO("byte " << byte);
-    CHECK(count_wrong(target.memory, before, expected, [&] {
-            fill_rows({target.data(), element.data(), target.nbytes, 8});
-          }) == 0);
-  }
-}
-
 TEST_CASE("fill: memory larger than the caches, in pieces that are not") {
   Target target(kStreamingBytes + 4096 + 8);
   const Bytes before = target.memory;
