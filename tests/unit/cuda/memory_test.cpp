@@ -34,14 +34,6 @@ TEST_CASE("cuda: it passes the conformance suite, with a stream of its own") {
   check_conformance(backend);
 }
 
-TEST_CASE("cuda: it passes the conformance suite, with a borrowed stream of the other device",
-          "[slow]") {
-  const Simulation simulation(sim::Order::Early);
-  const UserStream stream(1);
-  CudaBackend backend(1, stream);
-  check_conformance(backend);
-}
-
 TEST_CASE("cuda: it passes the conformance suite, with cudaMalloc") {
   const Simulation simulation(sim::Order::Late);
   CudaBackend backend(0, with_malloc());
@@ -65,15 +57,6 @@ TEST_CASE("cuda: it passes the conformance suite in a StreamScope") {
   traits.largest = size_t{1} << 20;
   traits.reuses_addresses = false;
   check_conformance(backend, traits);
-}
-
-TEST_CASE("cuda: a pool and a tracker over it pass the conformance suite", "[slow]") {
-  const Simulation simulation(sim::Order::Late);
-  CudaBackend backend;
-  PoolBackend pool(backend);
-  check_conformance(pool);
-  TrackingBackend tracking(backend);
-  check_conformance(tracking);
 }
 
 TEST_CASE("cuda_host, cuda_managed: they pass the conformance suite", "[slow]") {
@@ -125,21 +108,6 @@ TEST_CASE("cuda: cudaMalloc and cudaFree are called with their device, and after
   t.reset();
   CHECK(sim::pending() == 0);
   CHECK(current_device() == 0);
-}
-
-TEST_CASE("cuda: memory is released by a thread with another current device") {
-  const Simulation simulation;
-  for (const bool is_pool : {true, false}) {
-    CudaBackend backend(0, is_pool ? CudaOptions() : with_malloc());
-    CudaBackend legacy(0, nullptr);
-    TensorPtr a = ones({3}, backend);
-    TensorPtr b = ones({3}, legacy);
-    REQUIRE(cudaSetDevice(1) == cudaSuccess);
-    a.reset();
-    b.reset();
-    CHECK(current_device() == 1);
-    REQUIRE(cudaSetDevice(0) == cudaSuccess);
-  }
 }
 
 TEST_CASE("cuda: alignments above CUDA's are refused") {
@@ -278,7 +246,8 @@ TEST_CASE("cuda: each backend's calls have its device current, in every thread")
   }
 }
 
-TEST_CASE("cuda: tensors are dropped quietly when the context is gone, by whichever error") {
+// A promise of docs/guarantees.md.
+TEST_CASE("cuda: tensors are dropped quietly when the runtime is unloaded") {
   for (const cudaError_t error : {cudaErrorCudartUnloading, cudaErrorContextIsDestroyed,
                                   cudaErrorInitializationError, cudaErrorDeviceUninitialized}) {
     INFO(cudaGetErrorName(error));
@@ -297,30 +266,6 @@ TEST_CASE("cuda: tensors are dropped quietly when the context is gone, by whiche
     sim::reset();
     CHECK(reports.last() == "");
   }
-}
-
-// A promise of docs/guarantees.md.
-TEST_CASE("cuda: tensors are dropped quietly when the runtime is unloaded") {
-  const Reports reports;
-  CudaOptions options[] = {CudaOptions(), with_malloc()};
-  sim::reset(2);
-  for (const CudaOptions& given : options) {
-    CudaBackend backend(0, given);
-    PinnedBackend pinned;
-    ManagedBackend managed;
-    TensorPtr tensors[] = {ones({3}, backend), ones({3}, pinned), ones({3}, managed)};
-    sim::unloading();
-    for (TensorPtr& t : tensors) t.reset();
-    sim::unloading(false);
-  }
-  sim::unloading();
-  {
-    sim::unloading(false);
-    CudaBackend backend;
-    sim::unloading();
-  }
-  sim::reset();
-  CHECK(reports.last() == "");
 }
 
 TEST_CASE("cuda: after a sticky error calls fail, all is given to free, and one report is made") {
