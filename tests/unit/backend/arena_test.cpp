@@ -72,16 +72,6 @@ TEST_CASE("arena: blocks follow one another at multiples of a unit, or of more i
   CHECK(contains(last_error_message(), "at a multiple of 1073741824"));
 }
 
-TEST_CASE("arena: a buffer of any alignment serves, cut at both ends") {
-  alignas(64) unsigned char bytes[kState + 1024];
-  ArenaBackend arena(bytes + 1, sizeof bytes - 1);
-  CHECK(arena.capacity() == 1024 - kUnit);
-  CHECK(arena.allocate(1024 - kUnit, kUnit) == bytes + kState + kUnit);
-  CHECK(arena.allocate(1, 1) == nullptr);
-  alignas(64) unsigned char other[kState + 1023];
-  CHECK(ArenaBackend(other, sizeof other).capacity() == 1024 - kUnit);
-}
-
 TEST_CASE("arena: what does not fit is refused, with what is needed and what is free") {
   Arena<1024> arena;
   REQUIRE(arena.take(640) != nullptr);
@@ -167,25 +157,6 @@ TEST_CASE("arena: reset is refused while blocks are alive; the high-water mark s
   CHECK(arena->reset() == Error::Ok);
   CHECK(arena.take(2000) == nullptr);
   CHECK(arena->high_water() == 128);
-}
-
-TEST_CASE("arena: a tensor's handle, impl and data lie in the buffer, and are given back") {
-  Arena<4096> arena;
-  const TensorPtr keep = zeros({3}, *arena);
-  const size_t used = arena->used();
-  for (int i = 0; i < 100; ++i) {
-    const TensorPtr t = full({2, 3}, 7, ScalarType::Int, *arena);
-    const TensorPtr large = ones({50, 50}, ScalarType::Byte, *arena);
-    CHECK(tests::values<int32_t>(t) == tests::Ints(6, 7));
-    CHECK(arena.holds(const_data_ptr(t)));
-    CHECK(arena.holds(const_data_ptr(large)));
-    CHECK(arena.holds(t.get()));
-    CHECK(arena.holds(t->impl().get()));
-    CHECK(arena->live_blocks() == 1 + 1 + 2);  // small data lies with the impl
-    CHECK(&backend_of(t) == &*arena);
-  }
-  CHECK(arena->used() == used);
-  CHECK(tests::values<float>(keep) == tests::Floats(3, 0.0f));
 }
 
 // A promise of docs/guarantees.md.
@@ -342,51 +313,6 @@ TEST_CASE("metadata: all of it is given back, in whatever order tensors are drop
     CHECK(arena->live_blocks() == 0);
     CHECK(arena->used() == 0);
   } while (std::next_permutation(order.begin(), order.end()));
-}
-
-TEST_CASE("metadata: whichever block is refused, the error says so, and all is released once") {
-  struct Keeper : HostMemoryBackend {
-    const char* name() const noexcept override { return "metadata_backend"; }
-    Backend* metadata_backend() noexcept override { return this; }
-    void* allocate(size_t nbytes, size_t) noexcept override {
-      return --until == 0 ? nullptr : std::malloc(nbytes);
-    }
-    void deallocate(void* p, size_t) noexcept override { std::free(p); }
-    int until = 0;
-  } metadata_backend;
-  float data[6] = {};
-  Calls calls;
-  const TensorPtr t = from_blob(data, {2, 3}, metadata_backend);
-  const BackendScope scope(metadata_backend);
-  const std::function<Result<TensorPtr>()> makers[] = {
-      [&] {
-        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter());
-      },
-      [&] {
-        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), metadata_backend);
-      },
-      [&] { return for_blob(data, {6}).deleter(calls.deleter()).try_make_tensor_ptr(); },
-      [&] {
-        return try_make_tensor_ptr(*t, {3, 2});
-      },
-      [&] { return try_make_tensor_ptr(t); },
-      [&] { return try_make_tensor_ptr(t->impl()); },
-  };
-  for (const auto& make : makers) {
-    for (int n = 1; n < 4; ++n) {
-      calls = Calls();
-      metadata_backend.until = n;
-      const Result<TensorPtr> made = make();
-      INFO("maker " << &make - makers << ", block " << n << ", " << made.message());
-      CHECK(made.ok() == (n > 1));
-      if (made.ok()) continue;
-      CHECK(made.error() == Error::OutOfMemory);
-      CHECK(contains(made.message(), ": backend metadata_backend has no memory for "));
-      CHECK(calls.count == (&make - makers < 3 ? 1 : 0));
-      CHECK(metadata_backend.live_blocks() == 1);
-    }
-  }
-  metadata_backend.until = 0;
 }
 
 TEST_CASE("metadata: a wrapper counts none of it, but the memory that is said to be its own") {

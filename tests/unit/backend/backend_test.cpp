@@ -98,15 +98,6 @@ TEST_CASE("WrapperBackend: device, memory, copies and what was made are the inne
   CHECK(inner.made[0].sizes == sizes);
 }
 
-TEST_CASE("WrapperBackend: base is the innermost one, through any number of them") {
-  CountingBackend inner;
-  Wrapper middle(inner);
-  Wrapper outer(static_cast<Backend&>(middle));
-  CHECK(&middle.base() == &inner);
-  CHECK(&outer.base() == &inner);
-  CHECK(&outer.inner() == &middle);
-}
-
 TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and is none itself") {
   const tests::Reports told;
   {

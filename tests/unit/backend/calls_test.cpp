@@ -102,16 +102,6 @@ TEST_CASE("call_backend: what went well leaves the thread's last error as it was
                                     []() -> Error { throw Exception(Error::NotSupported, "no"); }));
 }
 
-TEST_CASE("call_backend: a long text is cut, not lost") {
-  MinimalBackend backend("gpu");
-  const std::string text(2000, 'x');
-  CHECK(detail::call_backend(backend, "eye", [&] {
-          return detail::fail(Error::Internal, text.c_str());
-        }) == Error::Internal);
-  CHECK(contains(last(), "backend gpu failed in eye: xxx"));
-  CHECK(last().size() == detail::kMessageCapacity - 1);
-}
-
 TEST_CASE("upload and download: they are the backend's copies, under those names") {
   MinimalBackend backend("gpu");
   void* p = nullptr;

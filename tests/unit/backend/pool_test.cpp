@@ -129,33 +129,6 @@ TEST_CASE("pool: the statistics count blocks and rounded bytes") {
   check(pool->statistics(), {2, 2, 2, 0, 0, 0, 0, 115712});
 }
 
-TEST_CASE("pool: trim gives back all that is kept, and nothing in use") {
-  Pool pool;
-  void* const keep = pool.take(77);
-  for (size_t nbytes : {1u, 300u, 5000u, 70000u, 3000000u}) pool.use(nbytes);
-  CHECK(pool.source.live_count() == 6);
-  pool->trim();
-  CHECK(pool.source.live_count() == 1);
-  CHECK(pool.source.live_bytes() == 80);
-  CHECK(pool->cached_bytes() == 0);
-  pool->trim();
-  CHECK(pool.source.deallocations == 5);
-  pool->deallocate(keep, 77);
-  CHECK(pool->cached_bytes() == 80);
-}
-
-TEST_CASE("pool: memory that the host cannot write to is reused without being touched") {
-  Pool pool(true);  // addresses that fault
-  std::vector<void*> blocks;
-  for (int i = 0; i < 100; ++i) blocks.push_back(pool.take(5000));
-  for (void* p : blocks) pool->deallocate(p, 5000);
-  CHECK(pool->cached_bytes() == 100 * 5120);
-  for (size_t i = 100; i-- > 0;) static_cast<void>(pool.take(5000));
-  CHECK(pool.source.allocations == 100);
-  CHECK(pool->statistics().hits == 100);
-  for (void* p : blocks) pool->deallocate(p, 5000);
-}
-
 TEST_CASE("pool: without memory what is kept is given back and the backend asked again") {
   Pool pool;
   pool.source.refuse_above = 100000;
@@ -263,23 +236,6 @@ TEST_CASE("pool: its end does not touch the memory of a backend that is gone") {
     CHECK(told.count() == 1);
   }
   CHECK(told.count() == 1);
-}
-
-TEST_CASE("pool: the next tensor of about that size takes the memory of one that was dropped") {
-  CpuBackend cpu;
-  PoolBackend pool(cpu);
-  const void* first = nullptr;
-  {
-    const TensorPtr t = full({1000}, 2.5, pool);
-    CHECK(tests::values<float>(t) == tests::Floats(1000, 2.5f));
-    CHECK(&backend_of(t) == &pool);
-    first = const_data_ptr(t);
-  }
-  const TensorPtr t = zeros({1024}, pool);
-  CHECK(const_data_ptr(t) == first);
-  CHECK(tests::values<float>(t) == tests::Floats(1024, 0.0f));
-  CHECK(pool.statistics().hits == 1);
-  CHECK(pool.live_blocks() == 1);
 }
 
 static_assert(!std::is_copy_constructible_v<PoolBackend>);  // one wraps another

@@ -198,33 +198,6 @@ void creators_keep_strides_and_backends(Trial& trial) {
   }
 }
 
-void views_are_written(Trial& trial) {
-  for (const NamedView& view : kViews) {
-    for (ScalarType type : kTypeOfEachSize) {
-      const std::string where = text_of(' ', toString(type), ", ", view.name);
-      const Twin twin = random_twin(trial, base_sizes(), type);
-      if (!twin) return;
-      check_both(trial, "fill_" + where, twin,
-                 [&](const Tensor& t) { return fill_(view.of(t), 5); });
-      check_both(trial, "zero_" + where, twin, [&](const Tensor& t) { return zero_(view.of(t)); });
-      check_both(trial, "random_" + where, twin, [&](const Tensor& t) {
-        Generator generator(13, 2);
-        return random_(view.of(t), 1, 100, generator);
-      });
-      check_both(trial, "assign" + where, twin, [&](const Tensor& t) {
-        const Tensor part = view.of(t);
-        const std::vector<int32_t> ints(static_cast<size_t>(part.numel()) + 1, 77);
-        return assign(part, Blob::of(ints.data(), as_view(part).sizes), CastMode::Saturate);
-      });
-      for (int64_t limit : {int64_t{0}, int64_t{7}, kAllElements}) {
-        trial.check(to_binary(view.of(*twin.there), limit) == to_binary(view.of(*twin.here), limit),
-                    "to_binary", where.c_str(), ": the bytes differ");
-      }
-      trial.check_same("contiguous" + where, contiguous(view.of(*twin.there)), view.of(*twin.here));
-    }
-  }
-}
-
 void copies_within_a_tensor_are_safe(Trial& trial) {
   for (ScalarType type : kTypeOfEachSize) {
     const Twin twin = random_twin(trial, {8, 8}, type);
@@ -275,7 +248,7 @@ void check_tensors(Backend& backend, size_t largest = size_t{8} << 20) {
   traits.largest = largest;
   Trial trial(backend, traits, report);
   const int64_t blocks = backend.live_blocks();
-  for (const auto run : {programs_run_alike, creators_keep_strides_and_backends, views_are_written,
+  for (const auto run : {programs_run_alike, creators_keep_strides_and_backends,
                          copies_within_a_tensor_are_safe, memory_is_lent_and_registered}) {
     report.begin("");
     run(trial);

@@ -72,30 +72,6 @@ TEST_CASE("tracking: it counts what is in use, the most there was, and all there
   CHECK(backend.refused_count() == 0);
 }
 
-TEST_CASE("tracking: tensors made in it are counted and described") {
-  CpuBackend cpu;
-  TrackingBackend tracking(cpu);
-  {
-    const TensorPtr a = zeros({2, 3}, tracking);
-    CHECK(tracking.live_bytes() == 24);
-    const Tensor b = *a;
-    CHECK(tracking.live_count() == 1);
-    const std::vector<MemoryLeak> leaks = tracking.leaks();
-    REQUIRE(leaks.size() == 1);
-    CHECK(leaks[0].address == a->const_data_ptr());
-    CHECK(leaks[0].nbytes == 24);
-    CHECK(leaks[0].type == ScalarType::Float);
-    CHECK(leaks[0].sizes == Dims{2, 3});
-    CHECK(leaks[0].function == std::string("zeros"));
-    CHECK(leaks[0].tag == std::string());
-    CHECK(leaks[0].file == nullptr);
-    CHECK(leaks[0].stack.empty());
-  }
-  CHECK(tracking.live_count() == 0);
-  CHECK(tracking.leaks().empty());
-  CHECK(tracking.leak_report().empty());
-}
-
 TEST_CASE("tracking: equal leaks are one line of the report, where the first of them is") {
   TrackedBackend tracked;
   tracked.make({2}, "rand");
@@ -208,28 +184,6 @@ TEST_CASE("tracking: a tag that is used twice is one entry, and the innermost sc
   tags = tracked.backend.tags();
   CHECK(tags[2].live_bytes == 0);
   CHECK(tags[2].peak_bytes == 32);
-}
-
-TEST_CASE("tracking: among many tags each has its own counts, in the order of their first use") {
-  TrackedBackend tracked;
-  std::vector<void*> blocks;
-  for (int round = 0; round < 2; ++round) {
-    for (int i = 0; i < 1000; ++i) {
-      const TrackingScope scope(tracked.backend, ("request " + std::to_string(i)).c_str());
-      blocks.push_back(tracked.make({i + 1}));
-    }
-  }
-  const TrackingScope none(tracked.backend, "");
-  blocks.push_back(tracked.make({5}));
-  const std::vector<TagCounts> tags = tracked.backend.tags();
-  REQUIRE(tags.size() == 1001);
-  CHECK(tags[0].live_bytes == 20);
-  for (size_t i = 1; i < tags.size(); ++i) {
-    CHECK(tags[i].tag == "request " + std::to_string(i - 1));
-    CHECK(tags[i].live_bytes == 2 * 4 * i);
-  }
-  for (size_t i = 0; i < 2000; ++i) tracked.drop(blocks[i], 4 * (i % 1000 + 1));
-  tracked.drop(blocks[2000], 20);
 }
 
 TEST_CASE("tracking: a scope is for its own backend and thread") {

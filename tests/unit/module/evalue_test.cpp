@@ -327,12 +327,6 @@ TEST_CASE("EValue: copies, moves and assignments of every kind keep the value, a
 }
 
 #if !TENON_ATEN_MODE
-TEST_CASE("EValue: a tensor over an impl on the stack is borrowed as it is") {
-  float data[2] = {1, 2};
-  const int64_t sizes[] = {2};
-  TensorImpl impl(ScalarType::Float, 1, sizes, data);
-  CHECK(EValue(Tensor(&impl)).toTensor().unsafeGetTensorImpl() == &impl);
-}
 #endif
 
 // A promise of docs/guarantees.md.

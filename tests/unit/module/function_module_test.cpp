@@ -91,27 +91,6 @@ TEST_CASE("FunctionModule: inputs and outputs are checked by the specs, if there
   CHECK(module.method_meta()->outputs.size() == 1);
 }
 
-TEST_CASE("FunctionModule: lists of texts go in and out, one text too, and tensors are refused") {
-  FunctionModule joined(
-      [](Span<const EValue> in) {
-        std::string all;
-        for (const std::string_view text : in[0].toStringList()) all.append(text) += '.';
-        return std::vector<EValue>{tests::Texts{all, "end"}};
-      },
-      ValueSpec("words", ValueKind::StringList), ValueSpec("joined", ValueKind::StringList));
-  CHECK(joined.forward(tests::Texts{"a", "b"})->at(0).toStringList()[0] == "a.b.");
-  CHECK(joined.forward("abc")->at(0).toStringList()[0] == "abc.");
-  CHECK(joined.forward(tests::Texts())->at(0).toStringList()[0].empty());
-  RETURNS(InvalidType, "run: input 0 (words): it is a Tensor, Float {2}, expected a StringList",
-          joined.run("forward", zeros({2})));
-  RETURNS(InvalidType, "set_output: output 0 (joined): it is a Tensor, Float {2}, expected a",
-          joined.set_output(zeros({2})));
-  FunctionModule open([](Span<const EValue> in) { return in[0]; });
-  REQUIRE(open.set_output(zeros({2})) == Error::Ok);
-  RETURNS(InvalidType, "output 0: it is a StringList of 2, and a tensor of Float was set",
-          open.run("forward", tests::Texts{"a", "b"}));
-}
-
 TEST_CASE("FunctionModule: a wrong number of outputs is an error") {
   FunctionModule module([](Span<const EValue> in) { return in.vec(); }, {}, kPair);
   CHECK(module.forward().message() == std::string("forward: forward gave 0 outputs, expected 1"));
@@ -204,23 +183,6 @@ TEST_CASE("FunctionModule: where there is nothing to write to, the error says wh
   CHECK(answering.forward(pair(1, 2))->at(0).toTensor().numel() == 2);
 }
 
-TEST_CASE(
-    "FunctionModule: a returned tensor is copied to a set output, a writing callable has it") {
-  FunctionModule returning([](Span<const EValue> in) {
-    return pair(item(in[0], 0) + item(in[1], 0), item(in[0], 1) + item(in[1], 1));
-  });
-  FunctionModule writing(add, {kPair, kPair}, kPair);
-  for (FunctionModule* const module : {&returning, &writing}) {
-    float memory[2] = {};
-    REQUIRE(module->set_output(from_blob(memory, {2})) == Error::Ok);
-    const auto outputs = module->forward({pair(1, 2), pair(10, 20)});
-    REQUIRE(outputs.ok());
-    CHECK(memory[0] == 11.0f);
-    CHECK(memory[1] == 22.0f);
-    CHECK(const_data_ptr((*outputs)[0].toTensor()) == memory);
-  }
-}
-
 TEST_CASE("FunctionModule: one that is not set is made by the spec, and may be made smaller") {
   FunctionModule sum(add, {kPair, kPair}, kPair);
   REQUIRE(sum.run("forward", {pair(1, 2), pair(10, 20)}) == Error::Ok);
@@ -239,20 +201,6 @@ TEST_CASE("FunctionModule: one that is not set is made by the spec, and may be m
     CHECK(module.get_output()->toTensor().numel() == n);
   }
   CHECK(module.run("forward", 5) == Error::InvalidArgument);
-}
-
-TEST_CASE(
-    "FunctionModule: a writing callable may assign outputs, which are copied where one was set") {
-  FunctionModule module([](Span<const EValue> in, Span<EValue> out) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] = in[i];
-  });
-  float memory[2] = {};
-  REQUIRE(module.set_output(from_blob(memory, {2}), 1) == Error::Ok);
-  REQUIRE(module.run("forward", {"text", pair(7, 8)}) == Error::Ok);
-  CHECK(module.get_output(0)->toString() == "text");
-  CHECK(memory[1] == 8.0f);
-  RETURNS(InvalidType, "run: output 1: it is an Int, 5, and a tensor of Float was set",
-          module.run("forward", {1, 5}));
 }
 
 TEST_CASE(
@@ -556,20 +504,6 @@ TEST_CASE("FunctionModule: a deleter that runs after an error does not replace i
       ValueSpecs{}, ValueSpec("out", TensorSpec{}));
   CHECK(module.run() == Error::OutOfMemory);
   CHECK(last_error_message() == std::string("run: no memory for weights"));
-}
-
-TEST_CASE("FunctionModule: an Error without a text has its name, not the text of an earlier one") {
-  const auto fail = [](Span<const EValue>, Span<EValue>) -> Error {
-    CHECK(!try_zeros({-5}).ok());
-    return Error::NotFound;
-  };
-  FunctionModule with_specs(fail, ValueSpecs{}, ValueSpecs{});
-  CHECK(with_specs.run() == Error::NotFound);
-  CHECK(last_error_message() == std::string("run: NotFound"));
-  FunctionModule without(fail);
-  REQUIRE(without.set_output(pair(0, 0)) == Error::Ok);
-  CHECK(without.run() == Error::NotFound);
-  CHECK(last_error_message() == std::string("run: NotFound"));
 }
 
 TEST_CASE("FunctionModule: an Error without a text never has an earlier one's of its own kind") {

@@ -441,17 +441,6 @@ TEST_CASE("Module: a bare code of a runtime has its name as its text, never an o
   CHECK(last_error_message(kept) == text);
 }
 
-TEST_CASE("Module: it tells its methods, and what they take and give") {
-  Doubler module;
-  CHECK(*module.method_names() == tests::Texts{"forward", "trouble"});
-  const auto meta = module.method_meta();
-  CHECK(meta->name == std::string("forward"));
-  CHECK(meta->inputs[0].tensor.sizes[0] == -1);
-  CHECK(meta->inputs[0].tensor.names[1] == std::string("pixels"));
-  CHECK(meta->outputs[1].kind == ValueKind::Int);
-  CHECK_FALSE(module.method_meta("trouble")->knows_inputs);
-}
-
 TEST_CASE("Module: what its user says of the inputs is checked and shown, or changes nothing") {
   Doubler module;
   RETURNS(InvalidArgument, "describe_inputs: input 0 (photo): the spec's dimension 1 (pixels) is 3",

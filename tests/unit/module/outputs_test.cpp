@@ -129,19 +129,6 @@ TEST_CASE("Outputs: one that does not fit is an error, found before any other is
   }
 }
 
-TEST_CASE("Outputs: two that are each other's tensors are exchanged") {
-  const TensorPtr a = make_tensor_ptr({1.0f, 2.0f});
-  const TensorPtr b = make_tensor_ptr({1, 2}, {3.0f, 4.0f});
-  Outputs outputs;
-  for (int run = 0; run < 2; ++run) {
-    REQUIRE(deliver(outputs, {*a, *b}, {b, a}) == Error::Ok);
-  }
-  CHECK(values(*a) == Floats{1, 2});
-  CHECK(values(*b) == Floats{3, 4});
-  CHECK(a->dim() == 1);
-  CHECK(b->dim() == 2);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("Outputs: any order and any overlap of sources and targets gives what copies would") {
   // Three windows on six floats, as sources and as targets that do not touch one another; each

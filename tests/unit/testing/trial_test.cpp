@@ -157,18 +157,4 @@ TEST_CASE("RandomView: it has the sizes asked for, and repeats no element unless
   CHECK(repeated > 10);
 }
 
-TEST_CASE("Dice: a seed gives the same numbers again, all of them within the bounds") {
-  Dice a{7};
-  Dice b{7};
-  bool seen[5] = {};
-  for (int i = 0; i < 100; ++i) {
-    const int64_t value = a.between(-2, 2);
-    CHECK(value == b.between(-2, 2));
-    REQUIRE(value >= -2);
-    REQUIRE(value <= 2);
-    seen[value + 2] = true;
-  }
-  for (bool was_seen : seen) CHECK(was_seen);
-}
-
 }  // namespace trial_test
